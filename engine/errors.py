@@ -1,0 +1,148 @@
+"""Every error Quintet raises on purpose, and the exit code it ends a command with.
+
+::
+
+    QuintetError
+    ├── InputError                 2   what the user gave cannot be used
+    │   ├── ProblemError           2   an instance: a file (with its line) or the arguments of a problem class
+    │   ├── OptionError            2   a solver option, a setting or its value
+    │   ├── DeviceNotFound         2   no device answers to that name
+    │   └── RunFolderError         2   a run folder is missing, garbled or of another problem
+    ├── DeviceError                3   a device or its driver
+    │   ├── BackendUnavailable     3   a whole backend cannot be used, and why
+    │   ├── KernelError            3   a kernel does not compile or launch
+    │   └── OutOfDeviceMemory      3   the planned memory does not fit, found before anything is allocated
+    └── AuditError                 4   an answer failed its check on the host, so there is no answer
+
+A message is one sentence: the name, the rule, what was given, and where.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+__all__ = [
+    "AuditError",
+    "BackendUnavailable",
+    "DeviceError",
+    "DeviceNotFound",
+    "InputError",
+    "KernelError",
+    "OptionError",
+    "OutOfDeviceMemory",
+    "ProblemError",
+    "QuintetError",
+    "RunFolderError",
+    "nearest",
+]
+
+
+class QuintetError(Exception):
+    """Base of every error raised on purpose; ``exit_code`` is what the command line ends with."""
+
+    exit_code = 1
+
+
+class InputError(QuintetError, ValueError):
+    """What the user gave cannot be used."""
+
+    exit_code = 2
+
+
+class ProblemError(InputError):
+    """An instance breaks a rule of its problem.
+
+    Parameters
+    ----------
+    message : str
+        The rule and what was given, as a sentence without a final full stop.
+    path : path-like, optional
+        File the value came from.
+    line : int, optional
+        1-based line in that file.
+    """
+
+    def __init__(self, message: str, path: str | Path | None = None, line: int | None = None) -> None:
+        where = ""
+        if path is not None:
+            where = f" ({path}, line {line})" if line is not None else f" ({path})"
+        super().__init__(message + where)
+        self.path = None if path is None else str(path)
+        self.line = line
+
+
+class OptionError(InputError):
+    """An option or setting is unknown, or its value is not allowed."""
+
+
+class DeviceNotFound(InputError):
+    """No device answers to the name that was asked for."""
+
+
+class RunFolderError(InputError):
+    """A run folder is missing, cannot be read, or belongs to another problem."""
+
+
+class DeviceError(QuintetError):
+    """Trouble with a device or its driver."""
+
+    exit_code = 3
+
+
+class BackendUnavailable(DeviceError):
+    """A backend cannot be used on this machine; the message says what is missing and what would mend it."""
+
+
+class KernelError(DeviceError):
+    """A kernel template does not render, compile or launch.
+
+    Parameters
+    ----------
+    template, language, device : str
+        Which kernel source, for which language, on which device.
+    message : str
+        What went wrong, including the template's own line when the compiler names one.
+    log : str
+        The compiler's whole log.
+    source_path : str, optional
+        Where the rendered source was written for inspection.
+    """
+
+    def __init__(
+        self,
+        template: str,
+        language: str,
+        device: str,
+        message: str,
+        log: str = "",
+        source_path: str | None = None,
+    ) -> None:
+        text = f"kernel {template} ({language}, {device}): {message}"
+        if log:
+            text += f"\n{log.strip()}"
+        if source_path:
+            text += f"\nthe rendered source is in {source_path}"
+        super().__init__(text)
+        self.template = template
+        self.language = language
+        self.device = device
+        self.log = log
+        self.source_path = source_path
+
+
+class OutOfDeviceMemory(DeviceError):
+    """The memory a run has planned does not fit its devices; raised before anything is allocated."""
+
+
+class AuditError(QuintetError):
+    """An answer failed its independent check on the host; it is withheld."""
+
+    exit_code = 4
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """``"; did you mean 'variant'?"`` for the closest known name, else an empty string."""
+    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"; did you mean '{matches[0]}'?" if matches else ""

@@ -1,0 +1,62 @@
+"""What to solve: the base class of every problem.
+
+A problem is immutable and validated when it is made, and knows nothing of devices.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Problem"]
+
+
+class Problem(ABC):
+    """One instance of one family of problems.
+
+    Subclasses validate in ``__init__`` (raising :class:`engine.errors.ProblemError`), freeze their arrays, and set
+    ``name`` to something a person recognises (the file's stem, or the generator and its seed).
+    """
+
+    kind: ClassVar[str]
+    """The family's word, as used in run folders and events."""
+
+    sense: ClassVar[str] = "maximize"
+    """``"maximize"``, ``"minimize"`` or ``"count"``: which way the objective improves."""
+
+    name: str
+
+    @classmethod
+    @abstractmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read an instance file of any supported format."""
+
+    @classmethod
+    @abstractmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Whether a file looks like an instance of this problem, from its name and first few kilobytes."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """One line for people: the family, the sizes and what matters."""
+
+    @abstractmethod
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The whole instance as named arrays, for a run folder."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """The inverse of :meth:`to_arrays`."""
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A contiguous copy that refuses to be written to."""
+    copy = np.array(array, order="C", copy=True)
+    copy.setflags(write=False)
+    return copy
