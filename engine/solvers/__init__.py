@@ -1,0 +1,139 @@
+"""The solvers: one package each, found by looking in this folder; nothing else lists them.
+
+A package here is a solver when it defines ``SOLVER``, an instance of :class:`Solver`. The command line, the config
+section, the options form and the generic dashboard all follow from what that object declares.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from engine.errors import InputError, OptionError, nearest
+from engine.problem import Problem
+
+if TYPE_CHECKING:
+    from engine.devices.pool import DevicePool
+    from engine.results import Result
+    from engine.run import Run
+
+__all__ = [
+    "Generator",
+    "MetricSpec",
+    "Solver",
+    "SolverOptions",
+    "discover",
+    "problem_classes",
+    "recognize",
+    "solver_for",
+    "solver_named",
+]
+
+
+class SolverOptions(BaseModel):
+    """Base of every options model: unknown names are errors, values are frozen, every field has a description."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+
+@dataclass(frozen=True)
+class MetricSpec:
+    """A live series a solver promises to emit, so that a dashboard can draw it without knowing the solver.
+
+    ``name`` is the event's ``name``; ``unit`` is shown on the axis; ``per_device`` says whether each device has a
+    curve of its own; ``log`` asks for a logarithmic axis.
+    """
+
+    name: str
+    title: str
+    unit: str = ""
+    per_device: bool = False
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A family of random instances: ``quintet generate KIND`` fills ``options`` and writes what ``make`` returns."""
+
+    options: type[BaseModel]
+    make: Callable[[Any], Problem]
+    write: Callable[[Any, Path], None]
+
+
+@dataclass(frozen=True)
+class Solver:
+    """Everything the rest of the house needs to know of one solver.
+
+    ``solve(problem, options, pool, run)`` does the work. ``bench(devices_argument, quick)`` is run by
+    ``quintet bench NAME``: it checks and measures in one call and returns an exit code.
+    """
+
+    name: str
+    title: str
+    problems: tuple[type[Problem], ...]
+    options: type[SolverOptions]
+    solve: Callable[[Any, Any, DevicePool, Run], Result]
+    metrics: tuple[MetricSpec, ...] = ()
+    generators: dict[str, Generator] = field(default_factory=dict)
+    bench: Callable[..., int] | None = None
+
+
+@functools.cache
+def discover() -> dict[str, Solver]:
+    """All solvers by name, in alphabetical order."""
+    found: dict[str, Solver] = {}
+    for module in sorted(pkgutil.iter_modules(__path__), key=lambda m: m.name):
+        if module.ispkg:
+            solver = getattr(importlib.import_module(f"{__name__}.{module.name}"), "SOLVER", None)
+            if isinstance(solver, Solver):
+                found[solver.name] = solver
+    return found
+
+
+def problem_classes() -> dict[str, type[Problem]]:
+    """All problem classes by class name, as ``engine.<name>`` offers them."""
+    return {problem.__name__: problem for solver in discover().values() for problem in solver.problems}
+
+
+def solver_named(name: str) -> Solver:
+    """The solver of that name; :class:`OptionError` with the nearest right name otherwise."""
+    solvers = discover()
+    if name not in solvers:
+        raise OptionError(f"unknown solver '{name}'{nearest(name, solvers)} (known: {', '.join(solvers)})")
+    return solvers[name]
+
+
+def solver_for(problem: Problem) -> Solver:
+    """The solver that takes this problem."""
+    for solver in discover().values():
+        if isinstance(problem, solver.problems):
+            return solver
+    known = ", ".join(problem_classes())
+    raise InputError(f"no solver takes a {type(problem).__name__}; the problems are {known}")
+
+
+def recognize(path: Path) -> type[Problem]:
+    """The problem class of an instance file, from its name and its first 4 kB.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or no problem recognises it.
+    """
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(4096).decode("utf-8", errors="replace")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    for problem in problem_classes().values():
+        if problem.recognizes(path, head):
+            return problem
+    kinds = ", ".join(sorted(problem_classes()))
+    raise InputError(f"cannot tell what kind of problem {path} holds; it is none of: {kinds}")
