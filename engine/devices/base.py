@@ -1,0 +1,286 @@
+"""The device protocol: everything a solver may ask of a device, and nothing about how a backend does it.
+
+A device belongs to the one host thread that opened it (see :mod:`engine.devices.pool`): every method here is called on
+that thread, except where it says otherwise. Work on a device runs in the order it was given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from engine.devices.templates import Source, render
+
+__all__ = ["Buffer", "Capabilities", "Device", "DeviceInfo", "Kernel", "MemoryInfo", "bytes_text"]
+
+Language = Literal["cuda", "opencl"]
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a device can do, as data. A solver chooses a kernel variant by these and by nothing else.
+
+    Attributes
+    ----------
+    kind : {"cpu", "gpu", "other"}
+        What executes the kernels.
+    fp64, int64_atomics : bool
+        Whether doubles, and atomics on 64-bit integers, work.
+    unified_host_memory : bool
+        Whether device memory is the host's own.
+    linear_algebra : {"cusolver", "lapack", "kernels"}
+        Who factorises matrices for this device.
+    compute_units : int
+        Multiprocessors or cores.
+    local_memory : int
+        Bytes of local (shared) memory one work-group may use.
+    local_memory_per_unit : int
+        Bytes of local memory that all work-groups on one compute unit share.
+    preferred_block, max_block : int
+        A good default, and the largest, number of work-items a group.
+    vector_width : int
+        32-bit lanes that one work-item should handle by explicit vectors; 1 where the hardware runs work-items in lanes.
+    peer_access : bool
+        Whether buffers of another device of the same backend can be read directly.
+    compute_capability : (int, int) or None
+        NVIDIA's architecture number, where there is one.
+    """
+
+    kind: Literal["cpu", "gpu", "other"]
+    fp64: bool
+    int64_atomics: bool
+    unified_host_memory: bool
+    linear_algebra: Literal["cusolver", "lapack", "kernels"]
+    compute_units: int
+    local_memory: int
+    local_memory_per_unit: int
+    preferred_block: int
+    max_block: int
+    vector_width: int = 1
+    peer_access: bool = False
+    compute_capability: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """One device of this machine, described without opening it.
+
+    ``id`` (``"cuda:0"``) is what users write; ``uuid`` tells identical cards apart; ``memory`` is the total in bytes and
+    ``max_allocation`` the largest single buffer in bytes.
+    """
+
+    language: Language
+    index: int
+    name: str
+    platform: str
+    driver: str
+    uuid: str
+    memory: int
+    max_allocation: int
+    capabilities: Capabilities
+
+    @property
+    def id(self) -> str:
+        """The name users write: backend and index."""
+        return f"{self.language}:{self.index}"
+
+
+@dataclass(frozen=True)
+class MemoryInfo:
+    """Memory of a device in bytes: its ``total``, and what is ``free`` for this process now."""
+
+    total: int
+    free: int
+
+
+@dataclass(eq=False)
+class Buffer:
+    """An array that lives on a device.
+
+    ``handle`` is the backend's own object; ``shape`` and ``dtype`` describe the content. Offsets and counts in the
+    device's copy methods are in elements of the flattened array.
+    """
+
+    handle: Any
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.size * self.dtype.itemsize
+
+
+@dataclass(eq=False)
+class Kernel:
+    """A compiled kernel of one device, ready to launch.
+
+    ``argument_types`` has one entry an argument: ``"buffer"``, or a NumPy scalar type name such as ``"int32"``.
+    """
+
+    entry: str
+    argument_types: tuple[str, ...]
+    local_bytes: int
+    handle: Any
+    source: Source
+
+
+@dataclass(eq=False)
+class _Owned:
+    """What a device has to give back when it is closed."""
+
+    stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+    buffers: set[Buffer] = field(default_factory=set)
+    kernels: dict[Any, Kernel] = field(default_factory=dict)
+
+
+class Device(ABC):
+    """One opened device. Use it on the thread that opened it, and close it there."""
+
+    def __init__(self, info: DeviceInfo) -> None:
+        self.info = info
+        self.capabilities = info.capabilities
+        self._owned = _Owned()
+
+    @property
+    def language(self) -> Language:
+        """``"cuda"`` or ``"opencl"``."""
+        return self.info.language
+
+    @abstractmethod
+    def memory(self) -> MemoryInfo:
+        """Total and free memory in bytes."""
+
+    def kernel(
+        self,
+        template: str,
+        entry: str,
+        argument_types: Sequence[str],
+        *,
+        local_bytes: int = 0,
+        **constants: Any,
+    ) -> Kernel:
+        """Render, compile and keep a kernel.
+
+        Parameters
+        ----------
+        template : str
+            Name under ``kernels/`` without its suffix, for example ``"knapsack/rows"``.
+        entry : str
+            The ``KERNEL`` function in it.
+        argument_types : sequence of str
+            ``"buffer"`` or a NumPy scalar type name for each argument.
+        local_bytes : int
+            Size of the ``DYNAMIC_LOCAL_ARRAY`` in the kernel, in bytes.
+        **constants
+            What the template is rendered with.
+
+        Raises
+        ------
+        engine.errors.KernelError
+            If the template does not render or compile.
+        """
+        key = (template, entry, tuple(sorted(constants.items())), local_bytes)
+        found = self._owned.kernels.get(key)
+        if found is None:
+            source = render(template, self.language, **constants)
+            handle = self._build(source, entry, tuple(argument_types), local_bytes)
+            found = Kernel(entry, tuple(argument_types), local_bytes, handle, source)
+            self._owned.kernels[key] = found
+        return found
+
+    @abstractmethod
+    def _build(self, source: Source, entry: str, argument_types: tuple[str, ...], local_bytes: int) -> Any:
+        """Compile rendered source and return the backend's kernel object."""
+
+    def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> Buffer:
+        """Allocate without initialising. Zero elements are allowed (one is allocated)."""
+        full_shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        element = np.dtype(dtype)
+        handle = self._allocate(max(1, math.prod(full_shape)) * element.itemsize)
+        buffer = Buffer(handle, full_shape, element)
+        self._owned.buffers.add(buffer)
+        return buffer
+
+    @abstractmethod
+    def _allocate(self, nbytes: int) -> Any:
+        """Take device memory."""
+
+    def release(self, buffer: Buffer) -> None:
+        """Give a buffer back before the device is closed; the work already given to the device is finished first."""
+        if buffer in self._owned.buffers:
+            self._owned.buffers.remove(buffer)
+            self._free(buffer)
+
+    @abstractmethod
+    def _free(self, buffer: Buffer) -> None:
+        """Give device memory back."""
+
+    @abstractmethod
+    def put(self, array: NDArray[Any], into: Buffer | None = None, start: int = 0) -> Buffer:
+        """Copy a host array to the device, into a new buffer or into one from element ``start`` on. Blocks."""
+
+    @abstractmethod
+    def get(
+        self, buffer: Buffer, start: int = 0, count: int | None = None, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """Copy ``count`` elements from ``start`` on back to the host (all, in the buffer's shape, by default). Blocks."""
+
+    @abstractmethod
+    def zero(self, buffer: Buffer) -> None:
+        """Set every byte to zero, in order with the other work."""
+
+    @abstractmethod
+    def copy(
+        self, target: Buffer, source: Buffer, target_start: int = 0, source_start: int = 0, count: int | None = None
+    ) -> None:
+        """Copy elements between two buffers of this device, in order with the other work."""
+
+    def copy_from_peer(self, target: Buffer, source: Buffer, target_start: int, source_start: int, count: int) -> None:
+        """Copy from a buffer of another device of the same backend, where ``peer_access`` says so.
+
+        The caller makes sure that the other device has finished writing ``source`` and does not free it meanwhile.
+        """
+        raise TypeError(f"{self.info.id} has no peer access")
+
+    @abstractmethod
+    def staging(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
+        """A host array that copies to and from this device fastest (pinned where the backend has such memory)."""
+
+    @abstractmethod
+    def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:
+        """Start ``grid`` work-groups of ``block`` work-items; returns at once, in order with the other work."""
+
+    @abstractmethod
+    def sync(self) -> None:
+        """Wait until all the work given to this device is done."""
+
+    def close(self) -> None:
+        """Finish the work and give everything back. Safe to call twice."""
+        for buffer in list(self._owned.buffers):
+            with contextlib.suppress(Exception):
+                self._free(buffer)
+        self._owned.buffers.clear()
+        self._owned.kernels.clear()
+        self._owned.stack.close()
+
+
+def bytes_text(count: float) -> str:
+    """``5.1 GB``: a number of bytes for people, in powers of 1000."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if abs(count) < 1000:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"

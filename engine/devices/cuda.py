@@ -1,0 +1,242 @@
+"""The CUDA backend: NVIDIA GPUs through PyCUDA, kernels compiled by NVRTC.
+
+``pycuda`` is imported here and nowhere else, and only when a device is listed or opened. A device pushes its GPU's
+primary context on the thread that opens it and pops it when closed, so other libraries of the process share it.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from engine.devices.base import Buffer, Capabilities, Device, DeviceInfo, Kernel, MemoryInfo
+from engine.devices.nvrtc import compile_cubin
+from engine.devices.templates import Source
+from engine.errors import BackendUnavailable, DeviceError, KernelError
+
+__all__ = ["CudaDevice", "list_devices"]
+
+_IN_FLIGHT = 512  # launches between two waits: a launch into a full queue blocks while holding the GIL
+
+
+@functools.cache
+def _driver() -> Any:
+    """PyCUDA's driver module, initialised. The three ways CUDA can be missing are three messages."""
+    try:
+        import pycuda.driver as driver
+    except ImportError as error:
+        if "libcuda" in str(error):
+            raise BackendUnavailable(
+                "CUDA is unavailable: pycuda is installed, but NVIDIA's driver library (libcuda) is not on this machine"
+            ) from error
+        raise BackendUnavailable(
+            'CUDA is unavailable: the package pycuda is not installed (pip install "quintet[cuda]")'
+        ) from error
+    try:
+        driver.init()
+    except driver.Error as error:
+        raise BackendUnavailable(
+            f"CUDA is unavailable: NVIDIA's driver is installed, but sees no device ({error})"
+        ) from error
+    if driver.Device.count() == 0:
+        raise BackendUnavailable("CUDA is unavailable: NVIDIA's driver is installed, but sees no device")
+    return driver
+
+
+def list_devices() -> list[DeviceInfo]:
+    """Describe every CUDA device; raises :class:`BackendUnavailable` with what is missing."""
+    driver = _driver()
+    return [_describe(driver, index) for index in range(driver.Device.count())]
+
+
+def _describe(driver: Any, index: int) -> DeviceInfo:
+    device = driver.Device(index)
+    attribute = driver.device_attribute
+    peers = range(driver.Device.count())
+    capabilities = Capabilities(
+        kind="gpu",
+        fp64=True,
+        int64_atomics=True,
+        unified_host_memory=False,
+        linear_algebra="cusolver",
+        compute_units=device.get_attribute(attribute.MULTIPROCESSOR_COUNT),
+        local_memory=device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+        local_memory_per_unit=device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
+        preferred_block=256,
+        max_block=device.get_attribute(attribute.MAX_THREADS_PER_BLOCK),
+        peer_access=all(other == index or device.can_access_peer(driver.Device(other)) for other in peers),
+        compute_capability=device.compute_capability(),
+    )
+    version = driver.get_driver_version()
+    return DeviceInfo(
+        language="cuda",
+        index=index,
+        name=device.name(),
+        platform="NVIDIA CUDA",
+        driver=f"CUDA {version // 1000}.{version % 1000 // 10}",
+        uuid=_uuid(index) or device.pci_bus_id(),
+        memory=device.total_memory(),
+        max_allocation=device.total_memory(),
+        capabilities=capabilities,
+    )
+
+
+def _uuid(index: int) -> str | None:
+    """``GPU-...`` as nvidia-smi prints it, through NVML where it is installed."""
+    try:
+        import pynvml
+
+        driver = _driver()
+        pynvml.nvmlInit()
+        handle = pynvml.nvmlDeviceGetHandleByPciBusId(driver.Device(index).pci_bus_id())
+        return str(pynvml.nvmlDeviceGetUUID(handle))
+    except Exception:
+        return None
+
+
+class CudaDevice(Device):
+    """A GPU, its primary context pushed on this thread, and one stream."""
+
+    def __init__(self, info: DeviceInfo) -> None:
+        super().__init__(info)
+        self._driver = _driver()
+        try:
+            device = self._driver.Device(info.index)
+            self._context = device.retain_primary_context()
+            self._context.push()
+        except self._driver.Error as error:
+            raise DeviceError(f"cannot open {info.id} ({info.name}): {error}") from error
+        self._owned.stack.callback(self._context.pop)
+        self._owned.stack.callback(self._forget)
+        self._stream = self._driver.Stream()
+        self._modules: dict[str, Any] = {}
+        self._peers: set[int] = set()
+        self._in_flight = 0
+        major, minor = device.compute_capability()
+        self._architecture = f"sm_{major}{minor}"
+
+    def _forget(self) -> None:
+        """Drop everything that needs the context while it is still current."""
+        self._stream.synchronize()
+        self._modules.clear()
+        del self._stream
+
+    def memory(self) -> MemoryInfo:
+        """As the driver tells it, for all processes together."""
+        free, total = self._driver.mem_get_info()
+        return MemoryInfo(total, free)
+
+    def _build(self, source: Source, entry: str, argument_types: tuple[str, ...], local_bytes: int) -> Any:
+        try:
+            module = self._modules.get(source.digest)
+            if module is None:
+                cubin = compile_cubin(source, self._architecture, self.info.id)
+                module = self._modules[source.digest] = self._driver.module_from_buffer(cubin)
+            function = module.get_function(entry)
+            if local_bytes > 48 * 1024:
+                attribute = self._driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+                function.set_attribute(attribute, local_bytes)
+        except self._driver.Error as error:
+            raise KernelError(source.template, "cuda", self.info.id, f"{entry} does not load: {error}") from error
+        function.prepare([np.uintp if kind == "buffer" else np.dtype(kind).type for kind in argument_types])
+        return function
+
+    def _allocate(self, nbytes: int) -> Any:
+        try:
+            return self._driver.mem_alloc(nbytes)
+        except self._driver.Error as error:
+            raise DeviceError(f"{self.info.id} refused {nbytes} bytes: {error}") from error
+
+    def _free(self, buffer: Buffer) -> None:
+        self._stream.synchronize()
+        buffer.handle.free()
+
+    def put(self, array: NDArray[Any], into: Buffer | None = None, start: int = 0) -> Buffer:
+        """See :meth:`Device.put`."""
+        host = np.ascontiguousarray(array)
+        target = into if into is not None else self.empty(host.shape, host.dtype)
+        if host.nbytes:
+            self._driver.memcpy_htod_async(
+                int(target.handle) + start * target.dtype.itemsize, host, stream=self._stream
+            )
+            self._stream.synchronize()
+        return target
+
+    def get(
+        self, buffer: Buffer, start: int = 0, count: int | None = None, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """See :meth:`Device.get`."""
+        if out is None:
+            out = np.empty(buffer.shape if count is None else count, buffer.dtype)
+        if out.nbytes:
+            self._driver.memcpy_dtoh_async(
+                out, int(buffer.handle) + start * buffer.dtype.itemsize, stream=self._stream
+            )
+            self._stream.synchronize()
+        return out
+
+    def zero(self, buffer: Buffer) -> None:
+        """See :meth:`Device.zero`."""
+        if buffer.nbytes:
+            self._driver.memset_d8_async(int(buffer.handle), 0, buffer.nbytes, self._stream)
+
+    def copy(
+        self, target: Buffer, source: Buffer, target_start: int = 0, source_start: int = 0, count: int | None = None
+    ) -> None:
+        """See :meth:`Device.copy`."""
+        item = source.dtype.itemsize
+        elements = source.size - source_start if count is None else count
+        if elements:
+            self._driver.memcpy_dtod_async(
+                int(target.handle) + target_start * item,
+                int(source.handle) + source_start * item,
+                elements * item,
+                self._stream,
+            )
+
+    def enable_peer(self, index: int) -> None:
+        """Let this context read the memory of another GPU's primary context."""
+        if index == self.info.index or index in self._peers:
+            return
+        self._peers.add(index)
+        peer = self._driver.Device(index).retain_primary_context()
+        try:
+            self._context.enable_peer_access(peer)
+        except self._driver.LogicError as error:
+            if "ALREADY_ENABLED" not in str(error).upper().replace(" ", "_"):
+                raise DeviceError(f"{self.info.id} cannot read the memory of cuda:{index}: {error}") from error
+
+    def copy_from_peer(self, target: Buffer, source: Buffer, target_start: int, source_start: int, count: int) -> None:
+        """See :meth:`Device.copy_from_peer`; under unified addressing a plain copy knows which GPU it reads."""
+        self.copy(target, source, target_start, source_start, count)
+
+    def staging(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
+        """Page-locked host memory."""
+        array: NDArray[Any] = self._driver.pagelocked_empty(count, np.dtype(dtype))
+        return array
+
+    def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:
+        """See :meth:`Device.launch`."""
+        if grid <= 0:
+            return
+        native = [int(argument.handle) if isinstance(argument, Buffer) else argument for argument in arguments]
+        try:
+            kernel.handle.prepared_async_call(
+                (grid, 1), (block, 1, 1), self._stream, *native, shared_size=kernel.local_bytes
+            )
+        except self._driver.Error as error:
+            raise KernelError(kernel.source.template, "cuda", self.info.id, f"{kernel.entry}: {error}") from error
+        self._in_flight += 1
+        if self._in_flight >= _IN_FLIGHT:
+            self.sync()
+
+    def sync(self) -> None:
+        """See :meth:`Device.sync`."""
+        self._in_flight = 0
+        try:
+            self._stream.synchronize()
+        except self._driver.Error as error:
+            raise DeviceError(f"{self.info.id} failed while computing: {error}") from error

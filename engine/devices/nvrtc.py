@@ -1,0 +1,88 @@
+"""CUDA source to machine code (cubin) with NVRTC, which needs neither a GPU nor a driver; kept in the user's cache."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from engine.devices.templates import Source, compiler_location, dump
+from engine.errors import BackendUnavailable, KernelError
+
+__all__ = ["compile_cubin"]
+
+_OPTIONS = "-lineinfo"
+
+
+@functools.cache
+def _core() -> tuple[Any, str]:
+    """``cuda.core`` and NVRTC's version."""
+    try:
+        from cuda import core
+        from cuda.bindings import nvrtc
+    except ImportError as error:
+        raise BackendUnavailable(
+            "CUDA is unavailable: the packages cuda-core and nvidia-cuda-nvrtc are not installed"
+            ' (pip install "quintet[cuda]")'
+        ) from error
+    try:
+        _, major, minor = nvrtc.nvrtcVersion()
+    except RuntimeError as error:
+        raise BackendUnavailable(
+            'CUDA is unavailable: the NVRTC library is not installed (pip install "quintet[cuda]")'
+        ) from error
+    return core, f"{major}.{minor}"
+
+
+def compile_cubin(source: Source, architecture: str, device: str) -> bytes:
+    """Machine code of rendered CUDA source for one architecture.
+
+    Parameters
+    ----------
+    source : Source
+        Rendered by :func:`engine.devices.templates.render` for ``"cuda"``.
+    architecture : str
+        ``"sm_90"`` and the like.
+    device : str
+        For messages only.
+
+    Raises
+    ------
+    engine.errors.KernelError
+        If the source does not compile; with the compiler's log and the template's line.
+    engine.errors.BackendUnavailable
+        If NVRTC or its binding is not installed.
+    """
+    core, version = _core()
+    key = hashlib.sha256(f"{source.digest} {architecture} {version} {_OPTIONS}".encode()).hexdigest()
+    cached = Path(platformdirs.user_cache_dir("quintet")) / "cubin" / f"{key}.cubin"
+    with contextlib.suppress(OSError):
+        return cached.read_bytes()
+    if os.environ.get("QUINTET_DUMP_KERNELS"):
+        dump(source)
+    options = core.ProgramOptions(arch=architecture, name=f"{source.template}.mako", lineinfo=True)
+    try:
+        code = bytes(core.Program(source.text, "c++", options).compile("cubin").code)
+    except Exception as error:
+        log = str(error)
+        where = compiler_location(log)
+        message = f"does not compile for {architecture}" + (f" ({where})" if where else "")
+        raise KernelError(source.template, "cuda", device, message, log=log, source_path=dump(source)) from error
+    _keep(cached, code)
+    return code
+
+
+def _keep(path: Path, code: bytes) -> None:
+    """Write whole under another name and rename; a cache that cannot be written is no reason to fail."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(code)
+        os.replace(temporary, path)

@@ -1,0 +1,249 @@
+"""The OpenCL backend: any OpenCL 1.2 device through PyOpenCL; CPUs through PoCL.
+
+``pyopencl`` is imported here and nowhere else, and only when a device is listed or opened.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from engine.devices.base import Buffer, Capabilities, Device, DeviceInfo, Kernel, MemoryInfo
+from engine.devices.templates import Source, compiler_location, dump
+from engine.errors import BackendUnavailable, DeviceError, KernelError
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+__all__ = ["OpenCLDevice", "list_devices"]
+
+_BUILD_OPTIONS = ("-cl-std=CL1.2",)
+_PREFERRED_BLOCK = {"gpu": 256, "cpu": 64, "other": 64}
+
+
+def _pyopencl() -> Any:
+    try:
+        import pyopencl
+    except ImportError as error:
+        raise BackendUnavailable(
+            'OpenCL is unavailable: the package pyopencl is not installed (pip install "pyopencl[pocl]")'
+        ) from error
+    return pyopencl
+
+
+def _native_devices() -> list[cl.Device]:
+    """All OpenCL devices, GPUs before others before CPUs; each platform's own order is kept."""
+    cl = _pyopencl()
+    try:
+        platforms = cl.get_platforms()
+    except cl.Error as error:
+        raise BackendUnavailable(
+            'OpenCL is unavailable: no OpenCL driver is registered; for CPUs, pip install "pyopencl[pocl]"'
+        ) from error
+    devices = [device for platform in platforms for device in platform.get_devices()]
+    if not devices:
+        names = ", ".join(platform.name for platform in platforms)
+        raise BackendUnavailable(f"OpenCL is unavailable: the installed drivers ({names}) see no device")
+    rank = {"gpu": 0, "other": 1, "cpu": 2}
+    return sorted(devices, key=lambda device: rank[_kind(device)])
+
+
+def _kind(device: cl.Device) -> Any:
+    cl = _pyopencl()
+    if device.type & cl.device_type.GPU:
+        return "gpu"
+    return "cpu" if device.type & cl.device_type.CPU else "other"
+
+
+def list_devices() -> list[DeviceInfo]:
+    """Describe every OpenCL device; raises :class:`BackendUnavailable` with what is missing."""
+    return [_describe(index, device) for index, device in enumerate(_native_devices())]
+
+
+def _describe(index: int, device: cl.Device) -> DeviceInfo:
+    kind = _kind(device)
+    extensions = device.extensions.split()
+    max_block = int(device.max_work_group_size)
+    local = int(device.local_mem_size)
+    nvidia = "NVIDIA" in device.platform.name
+    capabilities = Capabilities(
+        kind=kind,
+        fp64="cl_khr_fp64" in extensions,
+        int64_atomics="cl_khr_int64_base_atomics" in extensions,
+        unified_host_memory=kind == "cpu",
+        linear_algebra="lapack" if kind == "cpu" else "kernels",
+        compute_units=int(device.max_compute_units),
+        local_memory=local,
+        local_memory_per_unit=_nvidia_local_memory_per_unit(device) if nvidia else local,
+        preferred_block=min(max_block, _PREFERRED_BLOCK[kind]),
+        max_block=max_block,
+        vector_width=int(device.native_vector_width_int) if kind == "cpu" else 1,
+        compute_capability=_nvidia_compute_capability(device) if nvidia else None,
+    )
+    return DeviceInfo(
+        language="opencl",
+        index=index,
+        name=_short_name(device.name),
+        platform=f"{device.platform.name.strip()} ({device.platform.version.strip()})",
+        driver=device.driver_version.strip(),
+        uuid=_uuid(device, index),
+        memory=int(device.global_mem_size),
+        max_allocation=int(device.max_mem_alloc_size),
+        capabilities=capabilities,
+    )
+
+
+def _short_name(name: str) -> str:
+    """PoCL prefixes the CPU's name with its scheduling driver (``pthread-``); a user looks for the CPU."""
+    return name.strip().removeprefix("pthread-").removeprefix("cpu-").removeprefix("basic-")
+
+
+def _nvidia_compute_capability(device: cl.Device) -> tuple[int, int] | None:
+    try:
+        return int(device.compute_capability_major_nv), int(device.compute_capability_minor_nv)
+    except Exception:
+        return None
+
+
+def _nvidia_local_memory_per_unit(device: cl.Device) -> int:
+    """What NVIDIA's OpenCL does not tell: shared memory of a multiprocessor (CUDA programming guide, table 21)."""
+    known = {(7, 0): 96, (7, 5): 64, (8, 0): 164, (8, 6): 100, (8, 9): 100, (9, 0): 228, (10, 0): 228, (12, 0): 100}
+    return 1024 * known.get(_nvidia_compute_capability(device) or (0, 0), 48)
+
+
+def _uuid(device: cl.Device, index: int) -> str:
+    """The driver's UUID where it has one (``cl_khr_device_uuid``), else a name that is stable on this machine."""
+    if "cl_khr_device_uuid" in device.extensions.split():
+        try:
+            return "GPU-" + _hyphenated(bytes(device.uuid_khr).hex())
+        except Exception:
+            pass
+    return f"{device.platform.name.strip()}/{device.name.strip()}/{index}"
+
+
+def _hyphenated(digits: str) -> str:
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
+
+
+class OpenCLDevice(Device):
+    """A device, its context and one in-order queue."""
+
+    def __init__(self, info: DeviceInfo) -> None:
+        super().__init__(info)
+        self._cl = _pyopencl()
+        try:
+            native = _native_devices()[info.index]
+            self._context = self._cl.Context([native])
+            self._queue = self._cl.CommandQueue(self._context)
+        except (self._cl.Error, IndexError) as error:
+            raise DeviceError(f"cannot open {info.id} ({info.name}): {error}") from error
+        self._programs: dict[str, cl.Program] = {}
+        self._taken = 0
+        self._owned.stack.callback(self._queue.finish)
+
+    def memory(self) -> MemoryInfo:
+        """The device's total, and that less what this process has taken here (OpenCL tells no more)."""
+        return MemoryInfo(self.info.memory, self.info.memory - self._taken)
+
+    def _build(self, source: Source, entry: str, argument_types: tuple[str, ...], local_bytes: int) -> Any:
+        program = self._programs.get(source.digest)
+        if program is None:
+            try:
+                program = self._cl.Program(self._context, source.text).build(options=list(_BUILD_OPTIONS))
+            except self._cl.Error as error:
+                log = str(error)
+                where = compiler_location(log)
+                message = "does not compile" + (f" ({where})" if where else "")
+                raise KernelError(
+                    source.template, "opencl", self.info.id, message, log=log, source_path=dump(source)
+                ) from error
+            self._programs[source.digest] = program
+            if os.environ.get("QUINTET_DUMP_KERNELS"):
+                dump(source)
+        try:
+            kernel = self._cl.Kernel(program, entry)
+        except self._cl.Error as error:
+            raise KernelError(source.template, "opencl", self.info.id, f"has no entry {entry}") from error
+        kernel.set_scalar_arg_dtypes([None if kind == "buffer" else np.dtype(kind) for kind in argument_types])
+        return kernel
+
+    def _allocate(self, nbytes: int) -> Any:
+        try:
+            memory = self._cl.Buffer(self._context, self._cl.mem_flags.READ_WRITE, nbytes)
+        except self._cl.Error as error:
+            raise DeviceError(f"{self.info.id} refused {nbytes} bytes: {error}") from error
+        self._taken += nbytes
+        return memory
+
+    def _free(self, buffer: Buffer) -> None:
+        self._queue.finish()
+        self._taken -= buffer.handle.size
+        buffer.handle.release()
+
+    def put(self, array: NDArray[Any], into: Buffer | None = None, start: int = 0) -> Buffer:
+        """See :meth:`Device.put`."""
+        host = np.ascontiguousarray(array)
+        target = into if into is not None else self.empty(host.shape, host.dtype)
+        if host.nbytes:
+            self._cl.enqueue_copy(
+                self._queue, target.handle, host, dst_offset=start * target.dtype.itemsize, is_blocking=True
+            )
+        return target
+
+    def get(
+        self, buffer: Buffer, start: int = 0, count: int | None = None, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """See :meth:`Device.get`."""
+        if out is None:
+            out = np.empty(buffer.shape if count is None else count, buffer.dtype)
+        if out.nbytes:
+            self._cl.enqueue_copy(
+                self._queue, out, buffer.handle, src_offset=start * buffer.dtype.itemsize, is_blocking=True
+            )
+        return out
+
+    def zero(self, buffer: Buffer) -> None:
+        """See :meth:`Device.zero`."""
+        if buffer.nbytes:
+            self._cl.enqueue_fill_buffer(self._queue, buffer.handle, np.uint8(0), 0, buffer.nbytes)
+
+    def copy(
+        self, target: Buffer, source: Buffer, target_start: int = 0, source_start: int = 0, count: int | None = None
+    ) -> None:
+        """See :meth:`Device.copy`."""
+        item = source.dtype.itemsize
+        elements = source.size - source_start if count is None else count
+        if elements:
+            self._cl.enqueue_copy(
+                self._queue,
+                target.handle,
+                source.handle,
+                byte_count=elements * item,
+                src_offset=source_start * item,
+                dst_offset=target_start * item,
+            )
+
+    def staging(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
+        """An ordinary host array: OpenCL 1.2 promises nothing faster in all drivers."""
+        return np.empty(count, dtype)
+
+    def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:
+        """See :meth:`Device.launch`."""
+        if grid <= 0:
+            return
+        native = [argument.handle if isinstance(argument, Buffer) else argument for argument in arguments]
+        try:
+            kernel.handle(self._queue, (grid * block,), (block,), *native)
+        except self._cl.Error as error:
+            raise KernelError(kernel.source.template, "opencl", self.info.id, f"{kernel.entry}: {error}") from error
+
+    def sync(self) -> None:
+        """See :meth:`Device.sync`."""
+        self._queue.finish()
+
+    def flush(self) -> None:
+        """Make the driver start what it was given."""
+        self._queue.flush()

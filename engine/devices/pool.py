@@ -1,0 +1,153 @@
+"""A pool: one host thread per device, each with an inbox; devices of any kind may be mixed, or listed twice."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from engine.devices.base import Device, DeviceInfo, MemoryInfo, bytes_text
+from engine.errors import OutOfDeviceMemory
+
+__all__ = ["DevicePool", "Member", "gather"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _open(info: DeviceInfo) -> Device:
+    if info.language == "cuda":
+        from engine.devices.cuda import CudaDevice
+
+        return CudaDevice(info)
+    from engine.devices.opencl import OpenCLDevice
+
+    return OpenCLDevice(info)
+
+
+class Member:
+    """One device of a pool and the thread that owns it.
+
+    ``label`` is unique in the pool (``"opencl:0"``, then ``"opencl:0#2"`` if the device is listed again).
+    """
+
+    def __init__(self, info: DeviceInfo, label: str) -> None:
+        self.info = info
+        self.label = label
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"quintet-{label}")
+        self._device: Device | None = None
+        self.opened = self._thread.submit(self._start)
+
+    def _start(self) -> None:
+        self._device = _open(self.info)
+
+    def submit(self, function: Callable[Concatenate[Device, P], T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Run ``function(device, ...)`` on the device's thread, after what it was given before."""
+
+        def task() -> T:
+            self.opened.result()
+            assert self._device is not None
+            return function(self._device, *args, **kwargs)
+
+        return self._thread.submit(task)
+
+    def memory(self) -> MemoryInfo:
+        """Total and free memory in bytes."""
+        return self.submit(lambda device: device.memory()).result()
+
+    def close(self) -> None:
+        """Close the device on its own thread and end the thread."""
+
+        def stop() -> None:
+            if self._device is not None:
+                device, self._device = self._device, None
+                device.close()
+
+        with contextlib.suppress(RuntimeError):  # closed before
+            future = self._thread.submit(stop)
+            self._thread.shutdown(wait=True)
+            future.result()
+
+
+class DevicePool:
+    """The devices of a run, opened together and closed in reverse order.
+
+    Parameters
+    ----------
+    devices : sequence of DeviceInfo
+        One entry a member; the same device may be listed more than once.
+
+    Raises
+    ------
+    engine.errors.DeviceError
+        If one of them cannot be opened; the others are closed first.
+    """
+
+    def __init__(self, devices: Sequence[DeviceInfo]) -> None:
+        seen: dict[str, int] = {}
+        self.members: list[Member] = []
+        for info in devices:
+            count = seen[info.id] = seen.get(info.id, 0) + 1
+            self.members.append(Member(info, info.id if count == 1 else f"{info.id}#{count}"))
+        try:
+            gather([member.opened for member in self.members])
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def close(self) -> None:
+        """Close every device, the last opened first; the first trouble is raised after all are closed."""
+        trouble: Exception | None = None
+        for member in reversed(self.members):
+            try:
+                member.close()
+            except Exception as error:
+                trouble = trouble or error
+        self.members = []
+        if trouble is not None:
+            raise trouble
+
+    def require_memory(self, needed: Mapping[str, int], what: str, advice: str) -> None:
+        """Refuse a plan that does not fit, before anything is allocated.
+
+        Parameters
+        ----------
+        needed : mapping of label to bytes
+            What the plan takes on each member; members that share one device are added up.
+        what, advice : str
+            Completed to ``"<what> needs 5.1 GB on opencl:0, which has 2.0 GB free; <advice>"``.
+
+        Raises
+        ------
+        engine.errors.OutOfDeviceMemory
+        """
+        by_device: dict[str, int] = {}
+        for member in self.members:
+            by_device[member.info.id] = by_device.get(member.info.id, 0) + needed.get(member.label, 0)
+        for member in self.members:
+            free = member.memory().free
+            if by_device[member.info.id] > free:
+                raise OutOfDeviceMemory(
+                    f"{what} needs {bytes_text(by_device[member.info.id])} on {member.info.id}, "
+                    f"which has {bytes_text(max(0, free))} free; {advice}"
+                )
+
+
+def gather(futures: Iterable[Future[T]]) -> list[T]:
+    """Results in order, once all are done; the first error, with its own traceback, only then."""
+    waiting = list(futures)
+    wait(waiting)
+    return [future.result() for future in waiting]

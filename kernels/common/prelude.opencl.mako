@@ -1,0 +1,50 @@
+// The common dialect in OpenCL C 1.2. prelude.cuda.mako defines exactly the same names.
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#ifdef cl_khr_int64_base_atomics
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#endif
+typedef char i8;
+typedef uchar u8;
+typedef short i16;
+typedef ushort u16;
+typedef int i32;
+typedef uint u32;
+typedef long i64;
+typedef ulong u64;
+typedef float f32;
+typedef double f64;
+
+#define KERNEL __kernel void
+#define FUNCTION static inline
+#define LAUNCH_BOUNDS(items, groups) __attribute__((reqd_work_group_size(items, 1, 1)))
+#define GLOBAL __global
+#define LOCAL __local
+#define RESTRICT restrict
+#define LOCAL_ARRAY(type, name, count) __local type name[count]
+#define DYNAMIC_LOCAL_ARRAY(type, name, count) __local type name[count]
+
+#define LOCAL_ID ((i32)get_local_id(0))
+#define GROUP_ID ((i32)get_group_id(0))
+#define GROUP_SIZE ((i32)get_local_size(0))
+#define GROUP_COUNT ((i32)get_num_groups(0))
+#define GLOBAL_ID ((i64)get_global_id(0))
+#define GLOBAL_SIZE ((i64)get_global_size(0))
+#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+
+#define MIN(a, b) min((a), (b))
+#define MAX(a, b) max((a), (b))
+#define MULTIPLY_HIGH_U32(a, b) mul_hi((u32)(a), (u32)(b))
+#define COUNT_BITS_U32(x) ((i32)popcount((u32)(x)))
+#define COUNT_BITS_U64(x) ((i32)popcount((u64)(x)))
+#define BITS_OF_F32(x) as_uint(x)
+#define F32_OF_BITS(x) as_float(x)
+
+#define ATOMIC_ADD_I32(pointer, value) atomic_add((pointer), (i32)(value))
+#define ATOMIC_ADD_U32(pointer, value) atomic_add((pointer), (u32)(value))
+#define ATOMIC_ADD_U64(pointer, value) atom_add((pointer), (u64)(value))
+#define ATOMIC_MIN_I32(pointer, value) atomic_min((pointer), (i32)(value))
+#define ATOMIC_MAX_I32(pointer, value) atomic_max((pointer), (i32)(value))
+#define ATOMIC_OR_U32(pointer, value) atomic_or((pointer), (u32)(value))
+#define ATOMIC_SWAP_U32(pointer, value) atomic_xchg((pointer), (u32)(value))
