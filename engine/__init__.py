@@ -1,0 +1,1 @@
+"""Quintet: five GPU algorithms behind one engine."""
