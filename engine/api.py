@@ -1,0 +1,296 @@
+"""The engine from Python: :class:`Engine`, :func:`solve`, :func:`resume`, :func:`devices`, :func:`solvers`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from engine import config
+from engine.devices import Backend, DeviceInfo, DevicePool, available, select
+from engine.errors import DeviceError, InputError
+from engine.folder import RunFolder
+from engine.observers import Recorder
+from engine.problem import Problem
+from engine.results import Result
+from engine.run import Observer, Run
+from engine.solvers import Solver, discover, solver_for, solver_named
+
+__all__ = ["Engine", "devices", "resume", "solve", "solvers"]
+
+
+class Engine:
+    """Opened devices with their compiled kernels, reused from one run to the next.
+
+    Parameters
+    ----------
+    backend : {"auto", "cuda", "opencl"}, optional
+        By default what the configuration says (see :mod:`engine.config`), else ``"auto"``.
+    devices : sequence of str, optional
+        Names of devices (see :func:`engine.devices.select`); the same may be named twice. By default every GPU of the
+        backend, or its first device if there is no GPU.
+    config_file : path-like, optional
+        A TOML file to read instead of ``quintet.toml``.
+
+    Runs of one engine take turns: :meth:`start` returns at once, and the run begins when the one before has ended.
+    """
+
+    def __init__(
+        self,
+        backend: Backend | None = None,
+        devices: Sequence[str] | None = None,
+        *,
+        config_file: str | Path | None = None,
+    ) -> None:
+        self._resolved = config.resolve({"backend": backend, "devices": devices}, file=config_file)
+        settings = self._resolved.settings
+        self.device_infos: list[DeviceInfo] = select(settings.backend, settings.devices)
+        self._pool: DevicePool | None = None
+        self._turn = threading.Lock()
+        self._runs: list[Run] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def backend(self) -> str:
+        """What runs are labelled with: ``"cuda"``, ``"opencl"``, or ``"mixed"``."""
+        languages = {info.language for info in self.device_infos}
+        return languages.pop() if len(languages) == 1 else "mixed"
+
+    def close(self) -> None:
+        """Stop what still runs, and close the devices."""
+        for run in list(self._runs):
+            run.stop()
+            run.join()
+        if self._pool is not None:
+            pool, self._pool = self._pool, None
+            pool.close()
+
+    def start(
+        self,
+        problem: Problem,
+        *,
+        time_limit: float | None = None,
+        seed: int | None = None,
+        on_event: Observer | Sequence[Observer] | None = None,
+        run_folder: str | Path | None = None,
+        checkpoint_interval: float | None = None,
+        **options: Any,
+    ) -> Run:
+        """Begin to solve a problem and return its :class:`engine.run.Run` at once.
+
+        Parameters
+        ----------
+        problem : Problem
+        time_limit : float, optional
+            Seconds, pauses left out; the best found by then is the result.
+        seed : int, optional
+            Of every random choice; 0 by default.
+        on_event : callable or sequence of callables, optional
+            Called with each :mod:`engine.events` event, on a thread of the run.
+        run_folder : path-like, optional
+            Where to keep the run; made here, must not exist or be empty.
+        checkpoint_interval : float, optional
+            Seconds between checkpoints in the run folder.
+        **options
+            The solver's own (``quintet solvers NAME`` lists them).
+
+        Raises
+        ------
+        engine.errors.InputError
+            If an option is unknown or not allowed, or no solver takes the problem.
+        engine.errors.DeviceError
+            If a device cannot be opened.
+        """
+        arguments = {
+            "time_limit": time_limit,
+            "seed": seed,
+            "run_folder": None if run_folder is None else str(run_folder),
+            "checkpoint_interval": checkpoint_interval,
+        }
+        resolved = self._resolved.with_arguments(arguments)
+        solver = solver_for(problem)
+        chosen = config.solver_options(solver, resolved, options)
+        settings = resolved.settings
+        folder = None
+        observers = _observers(on_event)
+        pool = self._open()
+        if settings.run_folder is not None:
+            folder = RunFolder.create(
+                settings.run_folder,
+                problem,
+                {
+                    "solver": solver.name,
+                    "options": chosen.model_dump(mode="json"),
+                    "settings": settings.model_dump(mode="json"),
+                    "devices": [_described(info) for info in self.device_infos],
+                },
+            )
+            observers.insert(0, Recorder(folder.events_path))
+        return self._begin(
+            Run(
+                problem,
+                solver,
+                chosen,
+                pool,
+                backend=self.backend,
+                seed=settings.seed,
+                time_limit=settings.time_limit,
+                checkpoint_interval=settings.checkpoint_interval,
+                folder=folder,
+                observers=observers,
+                turn=self._turn,
+            )
+        )
+
+    def resume(
+        self,
+        run_folder: str | Path,
+        *,
+        time_limit: float | None = None,
+        on_event: Observer | Sequence[Observer] | None = None,
+    ) -> Run:
+        """Go on with a run that was stopped or killed, from its last checkpoint, on this engine's devices.
+
+        A run that had not come to a checkpoint begins anew. ``time_limit`` counts from the run's first start.
+
+        Raises
+        ------
+        engine.errors.RunFolderError
+            If the folder is none, cannot be read, or its run has ended with a proven answer.
+        """
+        folder = RunFolder.open(run_folder)
+        finished = folder.result()
+        if finished is not None and not finished.status.stopped:
+            raise InputError(f"the run in {run_folder} has ended ({finished.status}); there is nothing to resume")
+        solver = solver_named(folder.description["solver"])
+        chosen = config.solver_options(solver, None, folder.description.get("options", {}))
+        kept = folder.description.get("settings", {})
+        return self._begin(
+            Run(
+                folder.problem(),
+                solver,
+                chosen,
+                self._open(),
+                backend=self.backend,
+                seed=int(kept.get("seed", 0)),
+                time_limit=time_limit,
+                checkpoint_interval=float(kept.get("checkpoint_interval", self._resolved.settings.checkpoint_interval)),
+                folder=folder,
+                restored=folder.checkpoint(),
+                observers=[Recorder(folder.events_path), *_observers(on_event)],
+                turn=self._turn,
+            )
+        )
+
+    def solve(self, problem: Problem, **arguments: Any) -> Result:
+        """:meth:`start` and wait; Ctrl-C stops the run and returns its best so far."""
+        return wait_or_stop(self.start(problem, **arguments))
+
+    def _open(self) -> DevicePool:
+        if self._pool is None:
+            self._pool = DevicePool(self.device_infos)
+        return self._pool
+
+    def _begin(self, run: Run) -> Run:
+        self._runs = [other for other in self._runs if other.state != "ended"]
+        self._runs.append(run)
+        run.on_end = self._ended
+        return run.start()
+
+    def _ended(self, run: Run) -> None:
+        """A device that failed is not used again: the next run opens the devices anew."""
+        if isinstance(run.error, DeviceError) and self._pool is not None:
+            pool, self._pool = self._pool, None
+            try:
+                pool.close()
+            except Exception as error:
+                run.notice(f"closing the devices: {error}", level="warning")
+
+
+def wait_or_stop(run: Run) -> Result:
+    """The run's result; a KeyboardInterrupt stops it first and still returns the best so far."""
+    try:
+        return run.wait()
+    except KeyboardInterrupt:
+        run.stop()
+        return run.wait()
+
+
+def solve(
+    problem: Problem,
+    *,
+    backend: Backend | None = None,
+    devices: Sequence[str] | None = None,
+    time_limit: float | None = None,
+    seed: int | None = None,
+    on_event: Observer | Sequence[Observer] | None = None,
+    run_folder: str | Path | None = None,
+    checkpoint_interval: float | None = None,
+    config_file: str | Path | None = None,
+    **options: Any,
+) -> Result:
+    """Solve one problem: open the devices, run, close them. See :class:`Engine` for every argument.
+
+    Returns
+    -------
+    Result
+        With at least status, objective, bound and solution.
+
+    Examples
+    --------
+    >>> import engine
+    >>> engine.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50)).objective
+    220
+    """
+    with Engine(backend, devices, config_file=config_file) as owner:
+        return owner.solve(
+            problem,
+            time_limit=time_limit,
+            seed=seed,
+            on_event=on_event,
+            run_folder=run_folder,
+            checkpoint_interval=checkpoint_interval,
+            **options,
+        )
+
+
+def resume(
+    run_folder: str | Path,
+    *,
+    backend: Backend | None = None,
+    devices: Sequence[str] | None = None,
+    time_limit: float | None = None,
+    on_event: Observer | Sequence[Observer] | None = None,
+) -> Result:
+    """Go on with the run in a folder; see :meth:`Engine.resume`."""
+    with Engine(backend, devices) as owner:
+        return wait_or_stop(owner.resume(run_folder, time_limit=time_limit, on_event=on_event))
+
+
+def devices(backend: Backend = "auto") -> list[DeviceInfo]:
+    """Every device of this machine that the backend can use."""
+    return available(backend)[0]
+
+
+def solvers() -> Mapping[str, Solver]:
+    """The solvers by name."""
+    return discover()
+
+
+def _observers(on_event: Observer | Sequence[Observer] | None) -> list[Observer]:
+    if on_event is None:
+        return []
+    return [on_event] if callable(on_event) else list(on_event)
+
+
+def _described(info: DeviceInfo) -> dict[str, Any]:
+    return {"id": info.id, "name": info.name, "platform": info.platform, "driver": info.driver, "uuid": info.uuid}

@@ -1,0 +1,177 @@
+"""What a run tells the world, one event at a time; each event is one JSON line and back.
+
+``time`` is in seconds since the run began (pauses and earlier sittings of a resumed run included in neither case
+are counted twice: a resumed run goes on from the time of its checkpoint).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+__all__ = [
+    "DeviceStatus",
+    "Event",
+    "Failed",
+    "Finished",
+    "Incumbent",
+    "Metric",
+    "Notice",
+    "Progress",
+    "Started",
+    "StateChanged",
+    "Trace",
+    "from_json",
+    "to_json",
+]
+
+
+class _Event(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="constants")
+
+    time: float
+
+
+class Started(_Event):
+    """The first event: what is solved, how, and where.
+
+    ``metrics`` describes the series the solver will emit, so that a viewer needs no knowledge of the solver.
+    """
+
+    type: Literal["started"] = "started"
+    solver: str
+    problem: str
+    name: str
+    description: str
+    sense: str
+    options: dict[str, Any]
+    backend: str
+    devices: list[str]
+    device_names: list[str]
+    seed: int
+    metrics: list[dict[str, Any]] = []
+    resumed: bool = False
+
+
+class StateChanged(_Event):
+    """The run was paused, resumed, or asked to stop."""
+
+    type: Literal["state"] = "state"
+    state: Literal["running", "paused", "stopping"]
+
+
+class Progress(_Event):
+    """How far a phase is: ``done`` of ``total`` ``unit``."""
+
+    type: Literal["progress"] = "progress"
+    phase: str
+    done: float
+    total: float
+    unit: str = ""
+
+
+class Metric(_Event):
+    """One point of a live series; ``device`` is a pool label, or None for the whole run."""
+
+    type: Literal["metric"] = "metric"
+    name: str
+    value: float
+    device: str | None = None
+
+
+class Incumbent(_Event):
+    """A better solution or a better bound."""
+
+    type: Literal["incumbent"] = "incumbent"
+    objective: float | int | None
+    bound: float | int | None = None
+    gap: float | None = None
+
+
+class Trace(_Event):
+    """Values of a sampled or iterated quantity at one iteration of one chain."""
+
+    type: Literal["trace"] = "trace"
+    name: str
+    chain: int = 0
+    iteration: int
+    values: list[float]
+
+
+class DeviceStatus(_Event):
+    """Health of a device: memory in bytes, utilisation in percent, power in watts, temperature in degrees Celsius."""
+
+    type: Literal["device"] = "device"
+    device: str
+    memory_used: float | None = None
+    memory_total: float | None = None
+    utilisation: float | None = None
+    power: float | None = None
+    temperature: float | None = None
+
+
+class Notice(_Event):
+    """Something a user should know: a warning, or a remark such as how many items were fixed."""
+
+    type: Literal["notice"] = "notice"
+    level: Literal["info", "warning"]
+    message: str
+
+
+class Finished(_Event):
+    """The last event of a run that ended with a result."""
+
+    type: Literal["finished"] = "finished"
+    status: str
+    objective: float | int | None = None
+    bound: float | int | None = None
+    gap: float | None = None
+    seconds: float = 0.0
+    counters: dict[str, int | float] = {}
+    solution: list[Any] | None = None
+
+
+class Failed(_Event):
+    """The last event of a run that ended with an error."""
+
+    type: Literal["failed"] = "failed"
+    error: str
+    message: str
+    exit_code: int
+
+
+Event = Annotated[
+    Started
+    | StateChanged
+    | Progress
+    | Metric
+    | Incumbent
+    | Trace
+    | DeviceStatus
+    | Notice
+    | Finished
+    | Failed,
+    Field(discriminator="type"),
+]
+
+_ADAPTER: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+def to_json(event: Event) -> str:
+    """One line of JSON, without the line end."""
+    return event.model_dump_json()
+
+
+def from_json(line: str | bytes) -> Event:
+    """The event of a JSON line.
+
+    Raises
+    ------
+    ValueError
+        If the line is not a whole event, as the last line of a killed run may be.
+    """
+    try:
+        return _ADAPTER.validate_json(line)
+    except ValidationError as error:
+        raise ValueError(f"not an event: {line[:80]!r}") from error

@@ -1,0 +1,234 @@
+"""A run folder: everything of one run, readable at any moment, whatever killed the run.
+
+::
+
+    run.toml          solver, problem, options, settings, versions, devices
+    problem.npz       the instance
+    events.jsonl      every event, one JSON line each
+    checkpoint.json   names the newest whole checkpoint-*.npz and holds the solver's scalars
+    checkpoint-N.npz
+    result.json, result.npz
+
+Nothing is pickled. Files are written whole to a temporary name and renamed; the folder itself appears under its name
+only once ``run.toml`` and ``problem.npz`` are in it. ``checkpoint.json`` is renamed last, so it never names a part.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tomlkit
+from numpy.typing import NDArray
+
+from engine.errors import RunFolderError
+from engine.events import Event, from_json
+from engine.problem import Problem
+from engine.results import Result
+from engine.solvers import discover, problem_classes
+
+__all__ = ["Checkpoint", "RunFolder", "write_whole"]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a run was: the solver's ``arrays`` and scalar ``state``, and the run's ``elapsed`` seconds."""
+
+    arrays: dict[str, NDArray[Any]]
+    state: dict[str, Any]
+    elapsed: float
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that it is never seen in part: to a temporary name in the same folder, then renamed."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write an ``.npz`` whole; arrays may be large, so they go straight to the temporary file."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            np.savez(stream, **arrays)  # type: ignore[arg-type]
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    with np.load(path, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+class RunFolder:
+    """One run on disk. Make one with :meth:`create`, or open one with :meth:`open`."""
+
+    def __init__(self, path: Path, description: dict[str, Any]) -> None:
+        self.path = path
+        self.description = description
+        self._sequence = 0
+
+    @classmethod
+    def create(cls, path: str | Path, problem: Problem, description: Mapping[str, Any]) -> RunFolder:
+        """Make the folder whole, with the problem and its description in it.
+
+        Raises
+        ------
+        engine.errors.RunFolderError
+            If the path exists and is not an empty folder, or cannot be written.
+        """
+        path = Path(path)
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise RunFolderError(f"the run folder {path} exists and is not empty; resume it or name another")
+        full = {
+            **description,
+            "problem": {"class": type(problem).__name__, "kind": problem.kind, "name": problem.name},
+            "versions": {
+                "quintet": _version(),
+                "python": platform.python_version(),
+                "numpy": np.__version__,
+                "machine": platform.platform(),
+            },
+        }
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
+            temporary.chmod(0o755)
+            try:
+                _write_arrays(temporary / "problem.npz", problem.to_arrays())
+                write_whole(temporary / "run.toml", tomlkit.dumps(_without_none(full)).encode())
+                if path.exists():
+                    path.rmdir()
+                os.rename(temporary, path)
+            except BaseException:
+                shutil.rmtree(temporary, ignore_errors=True)
+                raise
+        except OSError as error:
+            raise RunFolderError(f"cannot make the run folder {path}: {error.strerror or error}") from error
+        return cls(path, full)
+
+    @classmethod
+    def open(cls, path: str | Path) -> RunFolder:
+        """Open an existing run folder; :class:`RunFolderError` if it is none."""
+        path = Path(path)
+        try:
+            description = tomlkit.parse((path / "run.toml").read_text(encoding="utf-8")).unwrap()
+        except FileNotFoundError as error:
+            raise RunFolderError(f"{path} is not a run folder: it has no run.toml") from error
+        except Exception as error:
+            raise RunFolderError(f"{path / 'run.toml'} cannot be read: {error}") from error
+        if description.get("solver") not in discover():
+            raise RunFolderError(f"{path / 'run.toml'} names the solver {description.get('solver')!r}; there is none")
+        return cls(path, description)
+
+    def problem(self) -> Problem:
+        """The instance, as it was given."""
+        about = self.description.get("problem", {})
+        kind = problem_classes().get(str(about.get("class")))
+        if kind is None:
+            raise RunFolderError(f"{self.path / 'run.toml'} names no known problem: {about.get('class')!r}")
+        try:
+            arrays = _read_arrays(self.path / "problem.npz")
+        except Exception as error:
+            raise RunFolderError(f"{self.path / 'problem.npz'} cannot be read: {error}") from error
+        return kind.from_arrays(arrays, str(about.get("name", "")))
+
+    @property
+    def events_path(self) -> Path:
+        """Where the events are."""
+        return self.path / "events.jsonl"
+
+    def events(self) -> Iterator[Event]:
+        """Every whole event; a last line cut short by a kill is passed over."""
+        try:
+            with self.events_path.open("rb") as stream:
+                for line in stream:
+                    with contextlib.suppress(ValueError):
+                        yield from_json(line)
+        except FileNotFoundError:
+            return
+
+    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Replace the checkpoint; the former one stays whole until the new one is."""
+        older = list(self.path.glob("checkpoint-*.npz"))
+        self._sequence = 1 + max([self._sequence, *(_sequence(path) for path in older)])
+        name = f"checkpoint-{self._sequence:06d}.npz"
+        _write_arrays(self.path / name, checkpoint.arrays)
+        content = {"arrays": name, "elapsed": checkpoint.elapsed, "state": checkpoint.state}
+        write_whole(self.path / "checkpoint.json", json.dumps(content).encode())
+        for path in older:
+            path.unlink(missing_ok=True)
+
+    def checkpoint(self) -> Checkpoint | None:
+        """The newest checkpoint, or None if the run never came so far."""
+        try:
+            content = json.loads((self.path / "checkpoint.json").read_text(encoding="utf-8"))
+            arrays = _read_arrays(self.path / content["arrays"])
+            return Checkpoint(arrays, content["state"], content["elapsed"])
+        except FileNotFoundError:
+            return None
+        except Exception as error:
+            raise RunFolderError(f"the checkpoint in {self.path} cannot be read: {error}") from error
+
+    def save_result(self, result: Result) -> None:
+        """Write the result; ``result.json`` comes last and says that it is whole."""
+        arrays = dict(result.arrays)
+        if result.solution is not None:
+            arrays["solution"] = result.solution
+        _write_arrays(self.path / "result.npz", arrays)
+        write_whole(self.path / "result.json", json.dumps(result.to_dict(), indent=2).encode())
+
+    def result(self) -> Result | None:
+        """The result, or None if the run has not ended with one."""
+        try:
+            values = json.loads((self.path / "result.json").read_text(encoding="utf-8"))
+            return Result.from_dict(values, _read_arrays(self.path / "result.npz"))
+        except FileNotFoundError:
+            return None
+        except Exception as error:
+            raise RunFolderError(f"the result in {self.path} cannot be read: {error}") from error
+
+
+def _sequence(path: Path) -> int:
+    digits = path.stem.rpartition("-")[2]
+    return int(digits) if digits.isdigit() else 0
+
+
+def _without_none(value: Any) -> Any:
+    """TOML has no null: what is None is left out."""
+    if isinstance(value, Mapping):
+        return {str(key): _without_none(entry) for key, entry in value.items() if entry is not None}
+    if isinstance(value, (list, tuple)):
+        return [_without_none(entry) for entry in value]
+    return value
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("quintet")
+    except importlib.metadata.PackageNotFoundError:
+        return "unpackaged"

@@ -1,0 +1,337 @@
+"""One solving: its clock, its controls, its events, its checkpoints.
+
+A solver works in bounded slices and calls :meth:`Run.poll` between them; that one call is where a run pauses, stops
+and meets its time limit. Events go one way: solver -> :meth:`Run.emit` -> a queue -> the observers, on a thread of
+their own, so a slow observer never slows a device.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from engine.errors import QuintetError
+from engine.events import (
+    Event,
+    Failed,
+    Finished,
+    Incumbent,
+    Metric,
+    Notice,
+    Progress,
+    Started,
+    StateChanged,
+    Trace,
+)
+from engine.folder import Checkpoint, RunFolder
+from engine.results import Result, Status, relative_gap
+
+if TYPE_CHECKING:
+    from engine.devices import DevicePool
+    from engine.problem import Problem
+    from engine.solvers import Solver, SolverOptions
+
+__all__ = ["SLICE_SECONDS", "Observer", "Run", "StopRequested"]
+
+Observer = Callable[[Event], None]
+
+SLICE_SECONDS = 0.05
+"""How long a device should work between two calls of :meth:`Run.poll`."""
+
+_METRIC_INTERVAL = 0.1
+
+
+class StopRequested(Exception):  # noqa: N818 - not an error: the run was asked to end
+    """Raised by :meth:`Run.poll` when the run must end; a solver catches it and returns its best so far.
+
+    ``status`` is what the result's status should be.
+    """
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(str(status))
+        self.status = status
+
+
+class Run:
+    """One solving of one problem, from :meth:`engine.Engine.start`.
+
+    From outside: :meth:`pause`, :meth:`resume`, :meth:`stop` and :meth:`wait`, from any thread.
+    From a solver: :meth:`poll`, :meth:`metric`, :meth:`progress`, :meth:`incumbent`, :meth:`notice`,
+    :meth:`checkpoint_due` and :meth:`save_checkpoint`, from the run's thread.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        solver: Solver,
+        options: SolverOptions,
+        pool: DevicePool,
+        *,
+        backend: str,
+        seed: int = 0,
+        time_limit: float | None = None,
+        checkpoint_interval: float = 30.0,
+        folder: RunFolder | None = None,
+        restored: Checkpoint | None = None,
+        observers: Sequence[Observer] = (),
+        turn: threading.Lock | None = None,
+    ) -> None:
+        self.problem = problem
+        self.solver = solver
+        self.options = options
+        self.seed = seed
+        self.backend = backend
+        self.devices = tuple(member.label for member in pool.members)
+        self.time_limit = time_limit
+        self.folder = folder
+        self.restored = restored
+        self._pool = pool
+        self._checkpoint_interval = checkpoint_interval
+        self._observers = list(observers)
+        self._turn = turn or threading.Lock()
+        self.on_end: Callable[[Run], None] | None = None
+        self.error: BaseException | None = None
+        self._before = restored.elapsed if restored else 0.0
+        self._began = time.monotonic()
+        self._paused_for = 0.0
+        self._paused_since: float | None = None
+        self._control = threading.Condition()
+        self._state: Literal["running", "paused", "stopping"] = "running"
+        self._last_checkpoint = time.monotonic()
+        self._metrics: dict[tuple[str, str | None], tuple[float, Metric | None]] = {}
+        self._best: tuple[float | int | None, float | int | None] = (None, None)
+        self._queue: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._result: Result | None = None
+        self._ended = threading.Event()
+        self._teller = threading.Thread(target=self._tell, name="quintet-events", daemon=True)
+        self._thread = threading.Thread(target=self._main, name="quintet-run", daemon=True)
+
+    # --- from outside -------------------------------------------------------------------------------------------
+
+    def start(self) -> Run:
+        """Begin; returns at once."""
+        self._teller.start()
+        self._thread.start()
+        return self
+
+    @property
+    def state(self) -> str:
+        """``"running"``, ``"paused"``, ``"stopping"``, or ``"ended"``."""
+        return "ended" if self._ended.is_set() else self._state
+
+    def pause(self) -> None:
+        """Hold the run at the end of its present slice."""
+        with self._control:
+            if self._state == "running" and not self._ended.is_set():
+                self._state = "paused"
+                self._paused_since = time.monotonic()
+                self.emit(StateChanged(time=self.elapsed, state="paused"))
+
+    def resume(self) -> None:
+        """Let a paused run go on."""
+        with self._control:
+            if self._state == "paused":
+                self._count_pause()
+                self._state = "running"
+                self.emit(StateChanged(time=self.elapsed, state="running"))
+                self._control.notify_all()
+
+    def stop(self) -> None:
+        """End the run at the end of its present slice; :meth:`wait` returns the best so far."""
+        with self._control:
+            if self._state != "stopping" and not self._ended.is_set():
+                self._count_pause()
+                self._state = "stopping"
+                self.emit(StateChanged(time=self.elapsed, state="stopping"))
+                self._control.notify_all()
+
+    def wait(self, timeout: float | None = None) -> Result:
+        """The result, once there is one.
+
+        Raises
+        ------
+        TimeoutError
+            If the run has not ended after ``timeout`` seconds.
+        Exception
+            Whatever ended the run without a result.
+        """
+        if not self._ended.wait(timeout):
+            raise TimeoutError(f"the run has not ended after {timeout} s")
+        if self.error is not None:
+            raise self.error
+        assert self._result is not None
+        return self._result
+
+    def join(self) -> None:
+        """Wait for the end, whatever it is."""
+        self._ended.wait()
+
+    # --- the clock ----------------------------------------------------------------------------------------------
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds the run has worked: pauses left out, earlier sittings of a resumed run included."""
+        since = self._paused_since
+        held = self._paused_for + (time.monotonic() - since if since is not None else 0.0)
+        return self._before + time.monotonic() - self._began - held
+
+    def _count_pause(self) -> None:
+        if self._paused_since is not None:
+            self._paused_for += time.monotonic() - self._paused_since
+            self._paused_since = None
+
+    @property
+    def time_left(self) -> float:
+        """Seconds to the time limit; ``inf`` without one."""
+        return float("inf") if self.time_limit is None else self.time_limit - self.elapsed
+
+    # --- from a solver ------------------------------------------------------------------------------------------
+
+    def poll(self) -> None:
+        """Between two slices: wait while paused; raise :class:`StopRequested` when it is time to end."""
+        with self._control:
+            while self._state == "paused":
+                self._control.wait()
+            if self._state == "stopping":
+                raise StopRequested(Status.INTERRUPTED)
+        if self.time_left <= 0:
+            raise StopRequested(Status.TIME_LIMIT)
+
+    def emit(self, event: Event) -> None:
+        """Hand an event to the observers; returns at once."""
+        self._queue.put(event)
+
+    def metric(self, name: str, value: float, device: str | None = None) -> None:
+        """A point of a live series, at most ten a second each; the last one is always told before the run ends."""
+        event = Metric(time=self.elapsed, name=name, value=value, device=device)
+        told, _ = self._metrics.get((name, device), (-1.0, None))
+        now = time.monotonic()
+        if now - told >= _METRIC_INTERVAL:
+            self._metrics[name, device] = (now, None)
+            self.emit(event)
+        else:
+            self._metrics[name, device] = (told, event)
+
+    def progress(self, phase: str, done: float, total: float, unit: str = "") -> None:
+        """How far the present phase is; throttled like a metric, but its end is always told at once."""
+        event = Progress(time=self.elapsed, phase=phase, done=done, total=total, unit=unit)
+        key = (f"progress {phase}", None)
+        told, _ = self._metrics.get(key, (-1.0, None))
+        now = time.monotonic()
+        if now - told >= _METRIC_INTERVAL or done >= total:
+            self._metrics[key] = (now, None)
+            self.emit(event)
+
+    def incumbent(self, objective: float | int | None, bound: float | int | None = None) -> None:
+        """A better solution or bound; told only if it differs from the last."""
+        if (objective, bound) != self._best:
+            self._best = (objective, bound)
+            gap = relative_gap(objective, bound)
+            self.emit(
+                Incumbent(
+                    time=self.elapsed, objective=objective, bound=bound, gap=None if gap == float("inf") else gap
+                )
+            )
+
+    def trace(self, name: str, iteration: int, values: Sequence[float], chain: int = 0) -> None:
+        """Values of a sampled quantity."""
+        self.emit(Trace(time=self.elapsed, name=name, chain=chain, iteration=iteration, values=list(values)))
+
+    def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
+        """Something a user should know."""
+        self.emit(Notice(time=self.elapsed, level=level, message=message))
+
+    def checkpoint_due(self) -> bool:
+        """Whether it is time to call :meth:`save_checkpoint`: there is a folder, and the interval has passed."""
+        return self.folder is not None and time.monotonic() - self._last_checkpoint >= self._checkpoint_interval
+
+    def save_checkpoint(self, arrays: dict[str, Any], state: dict[str, Any]) -> None:
+        """Keep what the solver needs to go on from here; does nothing without a run folder."""
+        if self.folder is not None:
+            self.folder.save_checkpoint(Checkpoint(arrays, state, self.elapsed))
+            self._last_checkpoint = time.monotonic()
+
+    # --- the threads --------------------------------------------------------------------------------------------
+
+    def _main(self) -> None:
+        with self._turn:
+            self._began = time.monotonic()
+            self._work()
+
+    def _work(self) -> None:
+        try:
+            self.emit(self._started())
+            result = self.solver.solve(self.problem, self.options, self._pool, self)
+            self._result = replace(
+                result, seconds=self.elapsed, seed=self.seed, backend=self.backend, devices=self.devices
+            )
+            if self.folder is not None:
+                self.folder.save_result(self._result)
+            self._flush_metrics()
+            self.emit(self._finished(self._result))
+        except BaseException as error:
+            self.error = error
+            code = error.exit_code if isinstance(error, QuintetError) else 1
+            self.emit(Failed(time=self.elapsed, error=type(error).__name__, message=str(error), exit_code=code))
+        finally:
+            self._queue.put(None)
+            self._teller.join()
+            if self.on_end is not None:
+                self.on_end(self)
+            self._ended.set()
+
+    def _started(self) -> Started:
+        return Started(
+            time=self.elapsed,
+            solver=self.solver.name,
+            problem=self.problem.kind,
+            name=self.problem.name,
+            description=self.problem.describe(),
+            sense=self.problem.sense,
+            options=self.options.model_dump(mode="json"),
+            backend=self.backend,
+            devices=list(self.devices),
+            device_names=[member.info.name for member in self._pool.members],
+            seed=self.seed,
+            metrics=[asdict(spec) for spec in self.solver.metrics],
+            resumed=self.restored is not None,
+        )
+
+    def _finished(self, result: Result) -> Finished:
+        gap = result.gap
+        small = result.solution is not None and result.solution.size <= 10_000
+        return Finished(
+            time=self.elapsed,
+            status=str(result.status),
+            objective=result.objective,
+            bound=result.bound,
+            gap=None if gap == float("inf") else gap,
+            seconds=result.seconds,
+            counters=result.counters,
+            solution=result.solution.tolist() if small and result.solution is not None else None,
+        )
+
+    def _flush_metrics(self) -> None:
+        for _, held in self._metrics.values():
+            if held is not None:
+                self.emit(held)
+
+    def _tell(self) -> None:
+        """Give each event to each observer; one that raises is reported to the others and asked no more."""
+        while (event := self._queue.get()) is not None:
+            for observer in list(self._observers):
+                try:
+                    observer(event)
+                except Exception as error:
+                    self._observers.remove(observer)
+                    where = traceback.extract_tb(error.__traceback__)[-1]
+                    self.notice(
+                        f"an observer failed and is left out from now on: {type(error).__name__}: {error} "
+                        f"({where.filename}, line {where.lineno})",
+                        level="warning",
+                    )
