@@ -37,7 +37,7 @@ from engine.problem import Problem
 from engine.results import Result
 from engine.solvers import discover, problem_classes
 
-__all__ = ["Checkpoint", "RunFolder", "write_whole"]
+__all__ = ["Checkpoint", "RunFolder", "version", "write_whole"]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class RunFolder:
             **description,
             "problem": {"class": type(problem).__name__, "kind": problem.kind, "name": problem.name},
             "versions": {
-                "quintet": _version(),
+                "quintet": version(),
                 "python": platform.python_version(),
                 "numpy": np.__version__,
                 "machine": platform.platform(),
@@ -227,7 +227,8 @@ def _without_none(value: Any) -> Any:
     return value
 
 
-def _version() -> str:
+def version() -> str:
+    """The installed version of Quintet."""
     try:
         return importlib.metadata.version("quintet")
     except importlib.metadata.PackageNotFoundError:

@@ -46,7 +46,7 @@ SLICE_SECONDS = 0.05
 _METRIC_INTERVAL = 0.1
 
 
-class StopRequested(Exception):  # noqa: N818 - not an error: the run was asked to end
+class StopRequested(Exception):
     """Raised by :meth:`Run.poll` when the run must end; a solver catches it and returns its best so far.
 
     ``status`` is what the result's status should be.
@@ -233,9 +233,7 @@ class Run:
             self._best = (objective, bound)
             gap = relative_gap(objective, bound)
             self.emit(
-                Incumbent(
-                    time=self.elapsed, objective=objective, bound=bound, gap=None if gap == float("inf") else gap
-                )
+                Incumbent(time=self.elapsed, objective=objective, bound=bound, gap=None if gap == float("inf") else gap)
             )
 
     def trace(self, name: str, iteration: int, values: Sequence[float], chain: int = 0) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,7 @@ __all__ = [
     "SolverOptions",
     "discover",
     "problem_classes",
+    "public_names",
     "recognize",
     "solver_for",
     "solver_named",
@@ -71,8 +73,8 @@ class Generator:
 class Solver:
     """Everything the rest of the house needs to know of one solver.
 
-    ``solve(problem, options, pool, run)`` does the work. ``bench(devices_argument, quick)`` is run by
-    ``quintet bench NAME``: it checks and measures in one call and returns an exit code.
+    ``solve(problem, options, pool, run)`` does the work. ``bench(arguments)`` is what ``quintet bench NAME`` runs with
+    the rest of its command line: it checks and measures in one call and returns an exit code.
     """
 
     name: str
@@ -82,7 +84,7 @@ class Solver:
     solve: Callable[[Any, Any, DevicePool, Run], Result]
     metrics: tuple[MetricSpec, ...] = ()
     generators: dict[str, Generator] = field(default_factory=dict)
-    bench: Callable[..., int] | None = None
+    bench: Callable[[list[str]], int] | None = None
 
 
 @functools.cache
@@ -100,6 +102,15 @@ def discover() -> dict[str, Solver]:
 def problem_classes() -> dict[str, type[Problem]]:
     """All problem classes by class name, as ``engine.<name>`` offers them."""
     return {problem.__name__: problem for solver in discover().values() for problem in solver.problems}
+
+
+def public_names() -> dict[str, object]:
+    """What ``engine.<name>`` offers from the solvers: the problem classes, and each package's own ``PUBLIC``."""
+    names: dict[str, object] = dict(problem_classes())
+    for name in discover():
+        package = sys.modules.get(f"{__name__}.{name}")
+        names |= getattr(package, "PUBLIC", {})
+    return names
 
 
 def solver_named(name: str) -> Solver:

@@ -1,0 +1,284 @@
+"""Settings: defaults < TOML file < environment < arguments, and where each value came from.
+
+The file is the one that is named, else ``$QUINTET_CONFIG``, else ``quintet.toml`` in the current folder, else
+``quintet.toml`` in the user's configuration folder::
+
+    backend = "opencl"             # any field of Settings
+    problem = "instance.txt"       # optional, relative to this file
+
+    [knapsack]                     # one table per solver, with its options
+    variant = "tiles"
+
+In the environment a setting is ``QUINTET_<SETTING>`` and an option ``QUINTET_<SOLVER>_<OPTION>``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from engine.errors import OptionError, nearest
+from engine.models import Given, validated
+from engine.solvers import Solver, SolverOptions, discover
+
+__all__ = ["FILE_NAME", "VARIABLES", "Resolved", "Settings", "resolve", "solver_options"]
+
+FILE_NAME = "quintet.toml"
+
+_PREFIX = "QUINTET_"
+_TEST_PREFIX = "QUINTET_TEST_"  # for the test suite
+_OTHER_VARIABLES = {
+    "QUINTET_CONFIG": "configuration file to read",
+    "QUINTET_DUMP_KERNELS": "folder to write rendered kernel sources to",
+}
+
+
+class Settings(BaseModel):
+    """How to run, whatever is solved."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+    backend: Literal["auto", "cuda", "opencl"] = Field(
+        "auto", description="What the kernels run through; auto is CUDA where it can be used, else OpenCL."
+    )
+    devices: list[str] | None = Field(
+        None,
+        description="Devices by id, index, part of the name or UUID; the same may be named twice. "
+        "By default every GPU of the backend, or its first device.",
+    )
+    time_limit: float | None = Field(
+        None, gt=0, description="Seconds after which a run ends with its best so far; pauses do not count."
+    )
+    seed: int = Field(0, ge=0, description="Seed of every random choice.")
+    run_folder: str | None = Field(
+        None, description="Folder to keep the run in, so that it can be resumed or replayed."
+    )
+    checkpoint_interval: float = Field(30.0, gt=0, description="Seconds between checkpoints in the run folder.")
+
+    @field_validator("devices", mode="before")
+    @classmethod
+    def _names(cls, value: Any) -> Any:
+        """An index may be written as a number, and one device as itself."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = [value]
+        if not isinstance(value, (list, tuple)):
+            return value
+        return [str(name) if isinstance(name, int) and not isinstance(name, bool) else name for name in value]
+
+    @field_validator("devices")
+    @classmethod
+    def _not_empty(cls, value: list[str] | None) -> list[str] | None:
+        if value is not None and not (value and all(name.strip() for name in value)):
+            raise ValueError("must be a list of at least one device name")
+        return value
+
+
+VARIABLES: dict[str, str] = {f"{_PREFIX}{name.upper()}": name for name in Settings.model_fields}
+"""Environment variables of the settings, each with the setting's name."""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """What the user asked for, from everywhere it can be said.
+
+    Attributes
+    ----------
+    settings : Settings
+    given : dict of str to Given
+        The settings that are not defaults.
+    given_options : dict of str to dict of str to Given
+        Solver options from file and environment, by solver; not validated before :func:`solver_options`.
+    problem : Path or None
+        The instance that the file names.
+    file : Path or None
+        The file that was read.
+    """
+
+    settings: Settings
+    given: dict[str, Given] = field(default_factory=dict)
+    given_options: dict[str, dict[str, Given]] = field(default_factory=dict)
+    problem: Path | None = None
+    file: Path | None = None
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """For each setting ``"default"``, ``"file PATH"``, ``"environment NAME"`` or ``"argument"``."""
+        return {name: self.given[name].origin if name in self.given else "default" for name in Settings.model_fields}
+
+    @property
+    def options(self) -> dict[str, dict[str, Any]]:
+        """Values of the solver options, by solver."""
+        return {
+            solver: {name: given.value for name, given in options.items()}
+            for solver, options in self.given_options.items()
+        }
+
+    @property
+    def option_origins(self) -> dict[str, dict[str, str]]:
+        """Origins of the solver options, by solver."""
+        return {
+            solver: {name: given.origin for name, given in options.items()}
+            for solver, options in self.given_options.items()
+        }
+
+    def with_arguments(self, arguments: Mapping[str, Any]) -> Resolved:
+        """The same with these settings on top; those that are None are left as they were."""
+        given = self.given | _arguments(arguments)
+        return replace(self, settings=_settings(given), given=given)
+
+
+def resolve(
+    arguments: Mapping[str, Any] | None = None,
+    file: str | Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Resolved:
+    """Bring together defaults, file, environment and arguments.
+
+    Parameters
+    ----------
+    arguments : mapping, optional
+        Settings by name; None means not given.
+    file : path-like, optional
+        The TOML file to read, instead of the usual places.
+    environment : mapping, optional
+        ``os.environ`` by default. A variable that is set to nothing is not set.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If a name is unknown (with the nearest right one), a value is not allowed, or the file cannot be read.
+    """
+    variables = os.environ if environment is None else environment
+    path = _find_file(file, variables)
+    given: dict[str, Given] = {}
+    options: dict[str, dict[str, Given]] = {}
+    problem = None
+    if path is not None:
+        given, options, problem = _read_file(path)
+    _add_environment(variables, given, options)
+    given |= _arguments(arguments or {})
+    return Resolved(_settings(given), given, options, problem, path)
+
+
+def solver_options(solver: Solver, resolved: Resolved | None, arguments: Mapping[str, Any]) -> SolverOptions:
+    """The options of one run: those of ``resolved``, with ``arguments`` on top.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        One sentence for each name that is unknown and each value that is not allowed.
+    """
+    given = dict(resolved.given_options.get(solver.name, {})) if resolved is not None else {}
+    given |= {name: Given(value) for name, value in arguments.items()}
+    return validated(solver.options, given, what="option", of=f" of {solver.name}")
+
+
+def _arguments(arguments: Mapping[str, Any]) -> dict[str, Given]:
+    return {name: Given(value) for name, value in arguments.items() if value is not None}
+
+
+def _settings(given: Mapping[str, Given]) -> Settings:
+    return validated(Settings, given, what="setting")
+
+
+def _find_file(file: str | Path | None, variables: Mapping[str, str]) -> Path | None:
+    """The file to read, or None if there is none in the usual places."""
+    if file is not None:
+        return Path(file)
+    if variables.get("QUINTET_CONFIG"):
+        return Path(variables["QUINTET_CONFIG"])
+    usual = (Path(FILE_NAME), Path(platformdirs.user_config_dir("quintet", appauthor=False)) / FILE_NAME)
+    return next((path for path in usual if path.is_file()), None)
+
+
+def _read_file(path: Path) -> tuple[dict[str, Given], dict[str, dict[str, Given]], Path | None]:
+    """Settings, solver options and problem of a file; names are checked, values are not yet."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        content = tomllib.loads(text)
+    except OSError as error:
+        raise OptionError(f"cannot read the configuration file {path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OptionError(f"{path} is not a TOML file: {error}") from error
+    origin = f"file {path}"
+    given: dict[str, Given] = {}
+    options: dict[str, dict[str, Given]] = {}
+    problem: Path | None = None
+    for name, value in content.items():
+        line = _line_of(text, "", name)
+        if isinstance(value, dict):
+            options[name] = _read_table(path, text, name, value)
+        elif name == "problem":
+            if not isinstance(value, str) or not value:
+                raise OptionError(f"problem must be the name of a file; got {value!r} ({origin}, line {line})")
+            problem = path.parent / value
+        elif name in Settings.model_fields:
+            given[name] = Given(value, origin, line)
+        else:
+            known = [*Settings.model_fields, "problem", *discover()]
+            raise OptionError(f"unknown setting '{name}'{nearest(name, known)}{Given(value, origin, line).where}")
+    return given, options, problem
+
+
+def _read_table(path: Path, text: str, name: str, table: Mapping[str, Any]) -> dict[str, Given]:
+    """The options of one solver."""
+    origin = f"file {path}"
+    solver = discover().get(name)
+    if solver is None:
+        where = Given(table, origin, _line_of(text, name)).where
+        raise OptionError(f"unknown solver '{name}'{nearest(name, discover())}{where}")
+    options = {key: Given(value, origin, _line_of(text, name, key)) for key, value in table.items()}
+    known = solver.options.model_fields
+    for key, value in options.items():
+        if key not in known:
+            raise OptionError(f"unknown option '{key}' of {name}{nearest(key, known)}{value.where}")
+    return options
+
+
+def _line_of(text: str, table: str, key: str | None = None) -> int | None:
+    """The 1-based line where a table, or a key of a table, stands; ``""`` is the top of the file."""
+    current = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := re.match(r"""\s*\[\s*["']?([\w-]+)["']?\s*\]""", line):
+            current = header[1]
+            if key is None and current == table:
+                return number
+        elif (entry := re.match(r"""\s*["']?([\w-]+)["']?\s*=""", line)) and (current, entry[1]) == (table, key):
+            return number
+    return None
+
+
+def _add_environment(
+    variables: Mapping[str, str], given: dict[str, Given], options: dict[str, dict[str, Given]]
+) -> None:
+    """Put what the environment says on top."""
+    ours = {
+        name: value
+        for name, value in variables.items()
+        if name.startswith(_PREFIX) and not name.startswith(_TEST_PREFIX) and name not in _OTHER_VARIABLES and value
+    }
+    others: dict[str, tuple[str, str]] = {}
+    if any(name not in VARIABLES for name in ours):  # the solvers are looked for only if something asks for them
+        others = {
+            f"{_PREFIX}{solver.name}_{option}".upper(): (solver.name, option)
+            for solver in discover().values()
+            for option in solver.options.model_fields
+        }
+    for name, value in ours.items():
+        found = Given(value, f"environment {name}")
+        if name in VARIABLES:
+            given[VARIABLES[name]] = found
+        elif name in others:
+            solver_name, option = others[name]
+            options.setdefault(solver_name, {})[option] = found
+        else:
+            known = [*VARIABLES, *_OTHER_VARIABLES, *others]
+            raise OptionError(f"unknown environment variable '{name}'{nearest(name, known)}")

@@ -1,0 +1,196 @@
+"""Models of options in plain words: what text means for a field, what a field accepts, and what is wrong with a value.
+
+Settings, solver options and generator options are pydantic models. Users write their values in files, variables,
+command lines and calls; here they become models, or one sentence a mistake.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from engine.errors import OptionError, nearest
+
+__all__ = ["Given", "alternatives", "field_type", "is_flag", "validated", "value_text"]
+
+M = TypeVar("M", bound=BaseModel)
+
+_TYPE_NAMES = {bool: "true or false", int: "integer", float: "number", str: "text"}
+_SEQUENCES = (list, tuple, set, frozenset)
+_BOUNDS = (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"), ("multiple_of", "a multiple of"))
+
+
+@dataclass(frozen=True)
+class Given:
+    """A value and its ``origin``: ``"argument"``, ``"environment NAME"`` or ``"file PATH"``, there with its line."""
+
+    value: Any
+    origin: str = "argument"
+    line: int | None = None
+
+    @property
+    def where(self) -> str:
+        """For the end of a message: empty for an argument, which the user has before their eyes."""
+        if self.origin == "argument":
+            return ""
+        return f" ({self.origin}, line {self.line})" if self.line is not None else f" ({self.origin})"
+
+
+def validated(model: type[M], given: Mapping[str, Given], *, what: str, of: str = "") -> M:
+    """Make the model, or say what is wrong.
+
+    Parameters
+    ----------
+    model : type
+        A pydantic model that forbids unknown names.
+    given : mapping of str to Given
+        What the user gave; the rest are defaults.
+    what, of : str
+        Completed to ``"unknown <what> 'variannt'<of>; did you mean 'variant'?"``.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        With one sentence for each unknown name and each value that is not allowed, in the order of ``given``.
+    """
+    wrong = {
+        name: f"unknown {what} '{name}'{of}{nearest(name, model.model_fields)}{value.where}"
+        for name, value in given.items()
+        if name not in model.model_fields
+    }
+    known = {name: value for name, value in given.items() if name not in wrong}
+    made: M | None = None
+    try:
+        made = model.model_validate({name: _meant(model, name, value.value) for name, value in known.items()})
+    except ValidationError as error:
+        wrong.update(_sentences(error, model, known))
+    if wrong or made is None:
+        order = {name: position for position, name in enumerate(given)}
+        raise OptionError(
+            "; ".join(wrong[name] for name in sorted(wrong, key=lambda name: order.get(name, len(order))))
+        )
+    return made
+
+
+def _meant(model: type[BaseModel], name: str, value: Any) -> Any:
+    """What a user meant who could write only text, or who has a NumPy scalar; pydantic does the rest."""
+    kinds = alternatives(model, name)
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, bool) and bool not in kinds and {int, float} & set(kinds):
+        return str(value).lower()  # else true would count as 1
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if type(None) in kinds and text.lower() in ("none", "null"):
+        return None
+    if any(kind in _SEQUENCES or get_origin(kind) in _SEQUENCES for kind in kinds):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    for kind in kinds:
+        if get_origin(kind) is Literal:
+            for choice in get_args(kind):
+                if str(choice) == text:
+                    return choice
+    return value
+
+
+def _sentences(error: ValidationError, model: type[BaseModel], given: Mapping[str, Given]) -> dict[str, str]:
+    """One sentence a name: the rule, what was given, and where."""
+    rules: dict[str, list[str]] = {}
+    for problem in error.errors():
+        name = str(problem["loc"][0]) if problem["loc"] else ""
+        rule = _rule(problem["type"], problem["msg"])
+        if rule not in rules.setdefault(name, []):
+            rules[name].append(rule)
+    return {name: _sentence(model, name, found, given.get(name)) for name, found in rules.items()}
+
+
+def _sentence(model: type[BaseModel], name: str, rules: list[str], given: Given | None) -> str:
+    if not name:
+        return "; ".join(rules)
+    musts = [rule.removeprefix("must be ") for rule in rules if rule.startswith("must be ")]
+    text = f"{name} must be {' or '.join(musts)}" if len(musts) == len(rules) else f"{name}: {', '.join(rules)}"
+    if given is None:
+        return text
+    hint = ""
+    if isinstance(given.value, str):
+        hint = nearest(given.value, _choices(model, name))
+    return f"{text}; got {value_text(given.value)}{given.where}{hint}"
+
+
+def _rule(kind: str, message: str) -> str:
+    """Pydantic's message as the end of a sentence that begins with the name."""
+    if kind == "value_error":
+        return message.removeprefix("Value error, ")
+    rule = message.replace("Input should", "must", 1).partition(", ")[0] if kind != "literal_error" else message
+    rule = rule.replace("Input should", "must", 1).replace("greater than or equal to", "at least", 1)
+    rule = rule.replace("less than or equal to", "at most", 1).replace("valid integer", "whole number", 1)
+    return rule.replace("valid boolean", "true or false", 1).replace("a true", "true", 1).replace("a valid ", "a ", 1)
+
+
+def _choices(model: type[BaseModel], name: str) -> list[str]:
+    literals = [kind for kind in alternatives(model, name) if get_origin(kind) is Literal]
+    return [str(choice) for kind in literals for choice in get_args(kind)]
+
+
+def alternatives(model: type[BaseModel], name: str) -> list[Any]:
+    """The alternatives of a field's type: ``int | None`` is ``[int, NoneType]``."""
+    if name not in model.model_fields:
+        return []
+    return list(_flattened(model.model_fields[name].annotation))
+
+
+def _flattened(annotation: Any) -> Iterator[Any]:
+    if get_origin(annotation) in (Union, types.UnionType):
+        for part in get_args(annotation):
+            yield from _flattened(part)
+    elif hasattr(annotation, "__metadata__"):
+        yield from _flattened(annotation.__origin__)
+    else:
+        yield annotation
+
+
+def is_flag(model: type[BaseModel], name: str) -> bool:
+    """Whether a field is written ``--name`` and ``--no-name`` on a command line."""
+    kinds: Collection[Any] = alternatives(model, name)
+    return bool in kinds and set(kinds) <= {bool, type(None)}
+
+
+def field_type(model: type[BaseModel], name: str) -> str:
+    """What a field accepts, for people: ``"integer, >= 1, or none"``, ``"rows, tiles or auto"``."""
+    words: list[str] = []
+    for kind in alternatives(model, name):
+        if get_origin(kind) is Literal:
+            words += [str(choice) for choice in get_args(kind)]
+        elif kind is type(None):
+            words.append("none")
+        elif kind in _SEQUENCES or get_origin(kind) in _SEQUENCES:
+            inner = get_args(kind)[0] if get_args(kind) else str
+            words.append(f"list of {_TYPE_NAMES.get(inner, getattr(inner, '__name__', str(inner)))}")
+        else:
+            words.append(_TYPE_NAMES.get(kind, getattr(kind, "__name__", str(kind))))
+    bounds = [
+        f"{sign} {getattr(rule, attribute)}"
+        for rule in model.model_fields[name].metadata
+        for attribute, sign in _BOUNDS
+        if getattr(rule, attribute, None) is not None
+    ]
+    text = " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+    return ", ".join([text, *bounds])
+
+
+def value_text(value: Any) -> str:
+    """A value as users write it, shortened where it is long."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value and isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value):
+        text = ", ".join(value)
+    else:
+        text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 80 else text[:79] + "…"

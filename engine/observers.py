@@ -1,0 +1,204 @@
+"""Ready-made observers: each is a callable that takes an event, and closes itself at the last one of a run."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from engine.events import Event, Failed, Finished, Incumbent, Notice, Progress, Started, StateChanged, to_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+__all__ = ["JsonLines", "ProgressBar", "Recorder"]
+
+
+class Recorder:
+    """Appends every event to a file, one JSON line each, handed to the system before the call returns.
+
+    If the file ends in a line that was cut short by a kill, what follows starts on a line of its own.
+
+    Parameters
+    ----------
+    path : path-like
+        Made if it does not exist.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - open until the run ends
+        if self._file.seek(0, os.SEEK_END):
+            self._file.seek(-1, os.SEEK_END)
+            if self._file.read(1) != b"\n":
+                self._file.write(b"\n")
+
+    def __call__(self, event: Event) -> None:
+        """Append one event."""
+        self._file.write(to_json(event).encode() + b"\n")
+        if isinstance(event, (Finished, Failed)):
+            self.close()
+
+    def close(self) -> None:
+        """Give the file back; safe to call twice."""
+        self._file.close()
+
+
+class JsonLines:
+    """Writes every event to a text stream, one JSON line each, flushed at each line; the stream is not closed.
+
+    ``ended`` tells whether the last event of the run has been written.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+        self.ended = False
+
+    def __call__(self, event: Event) -> None:
+        """Write one event; nothing after the last of a run."""
+        with self._lock:
+            if self.ended:
+                return
+            self.ended = isinstance(event, (Finished, Failed))
+            self._stream.write(to_json(event) + "\n")
+            self._stream.flush()
+
+
+class ProgressBar:
+    """Shows a run on the terminal: phase, bar, done of total, rate, best and bound, seconds.
+
+    Notices are printed above the bar. Where the output is no terminal only warnings are printed.
+
+    Parameters
+    ----------
+    console : rich.console.Console, optional
+        Standard error by default.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        from rich.console import Console
+
+        self._console = console or Console(stderr=True)
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
+        self._phase: str | None = None
+        self._state = "running"
+        self._clock = (0.0, time.monotonic())
+
+    def __call__(self, event: Event) -> None:
+        """Show one event."""
+        if isinstance(event, Notice):
+            self._print(event)
+        if not self._console.is_terminal:
+            return
+        self._clock = (event.time, time.monotonic())
+        match event:
+            case Started():
+                self._open()
+                self._update(phase=event.solver)
+            case StateChanged():
+                self._state = event.state
+                self._update(phase=self._phase or event.state)
+            case Progress():
+                self._progress(event)
+            case Incumbent():
+                self._update(best=_best_text(event))
+            case Finished() | Failed():
+                self.close()
+
+    def close(self) -> None:
+        """Leave the bar as it is and give the terminal back; safe to call twice."""
+        if self._bar is not None:
+            bar, self._bar = self._bar, None
+            bar.stop()
+
+    def elapsed(self) -> float:
+        """Seconds of the run, from its last event on."""
+        told, at = self._clock
+        return told if self._state == "paused" else told + time.monotonic() - at
+
+    def _open(self) -> None:
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(
+            TextColumn("{task.fields[phase]:<12}", style="bold", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[counts]}", markup=False),
+            TextColumn("{task.fields[rate]}", style="cyan", markup=False),
+            TextColumn("{task.fields[best]}", style="green", markup=False),
+            _elapsed_column(self),
+            console=self._console,
+            refresh_per_second=10,
+            redirect_stdout=sys.stdout.isatty(),
+        )
+        self._task = self._bar.add_task("", total=None, phase="", counts="", rate="", best="")
+        self._bar.start()
+
+    def _update(self, **fields: Any) -> None:
+        if self._bar is not None and self._task is not None:
+            if "phase" in fields and self._state != "running":
+                fields["phase"] = self._state
+            self._bar.update(self._task, **fields)
+
+    def _progress(self, event: Progress) -> None:
+        if event.phase != self._phase:
+            self._phase = event.phase
+            self._first = event
+        seconds = event.time - self._first.time
+        speed = (event.done - self._first.done) / seconds if seconds > 0 else 0.0
+        self._update(
+            phase=event.phase,
+            total=max(event.total, 1e-300),
+            completed=event.done,
+            counts=f"{_count(event.done)}/{_count(event.total)} {event.unit}".rstrip(),
+            rate=f"{_count(speed)}/s" if speed > 0 else "",
+        )
+
+    def _print(self, notice: Notice) -> None:
+        console = self._bar.console if self._bar is not None else self._console
+        if notice.level == "warning":
+            console.print("warning:", notice.message, style="yellow", markup=False, highlight=False, soft_wrap=True)
+        elif self._console.is_terminal:
+            console.print(notice.message, style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def _elapsed_column(owner: ProgressBar) -> Any:
+    """A column with the run's own clock, which stands still in a pause and goes on from an earlier sitting."""
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class Elapsed(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{owner.elapsed():.1f} s", style="dim")
+
+    return Elapsed()
+
+
+def _best_text(event: Incumbent) -> str:
+    parts = []
+    if event.objective is not None:
+        parts.append(f"best {_number(event.objective)}")
+    if event.bound is not None:
+        parts.append(f"bound {_number(event.bound)}")
+    if event.gap is not None:
+        parts.append(f"gap {event.gap:.2%}")
+    return "  ".join(parts)
+
+
+def _number(value: float | int) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.8g}"
+
+
+def _count(value: float) -> str:
+    """``12.3M``: three digits or so."""
+    for unit in ("", "k", "M", "G", "T"):
+        if abs(value) < 1000:
+            return f"{value:.0f}{unit}" if unit == "" and value == int(value) else f"{value:.3g}{unit}"
+        value /= 1000
+    return f"{value:.3g}P"
