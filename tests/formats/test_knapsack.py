@@ -1,0 +1,449 @@
+"""Claims about the knapsack text formats: what is read is what the file says, and every fault is one sentence."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import ProblemError
+from engine.formats import knapsack as formats
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT.parent / "shared" / "data"
+SAMPLES = ROOT / "samples" / "knapsack"
+INT64 = st.integers(-(2**63), 2**63 - 1)
+NATURAL = st.integers(0, 2**63 - 1)
+
+needs_data = pytest.mark.skipif(not (DATA / "knapsack").is_dir(), reason="the public knapsack instances are not here")
+
+TEXTS = {
+    "jooken": "3\n0 60 10\n1 100 20\n2 120 30\n50\n",
+    "kplib": "\n3\n50\n\n60 10\n100 20\n120 30\n",
+    "unicauca": "3 50\n60 10\n100 20\n120 30\n",
+    "capacity-last": "3\n60 10\n100 20\n120 30\n50\n",
+    "pisinger-csv": (
+        "knapPI_1_3\nn 3\nc 50\nz 220\ntime 0.01\n1,60,10,0\n2,100,20,1\n3,120,30,1\n-----\n\nknapPI_2\nn 1\n"
+    ),
+}
+ITEM_LINES = {
+    "jooken": ([2, 3, 4], 5),
+    "kplib": ([5, 6, 7], 3),
+    "unicauca": ([2, 3, 4], 1),
+    "capacity-last": ([2, 3, 4], 5),
+    "pisinger-csv": ([6, 7, 8], 3),
+}
+
+
+def head_of(path: Path) -> str:
+    with path.open("rb") as stream:
+        return stream.read(4096).decode("utf-8", errors="replace")
+
+
+def parse(text: str) -> formats.ParsedKnapsack:
+    return formats.parse(text.encode(), "some.kp")
+
+
+def check(parsed: formats.ParsedKnapsack, format: str) -> None:
+    assert parsed.format == format
+    assert parsed.profits.tolist() == [60, 100, 120]
+    assert parsed.weights.tolist() == [10, 20, 30]
+    assert parsed.capacity == 50
+    assert parsed.optimum == (220 if format == "pisinger-csv" else None)
+    assert parsed.profits.dtype == parsed.weights.dtype == np.int64
+
+
+@pytest.mark.parametrize("format", formats.FORMATS)
+def test_each_format_is_read_and_named(format: str) -> None:
+    check(parse(TEXTS[format]), format)
+
+
+@pytest.mark.parametrize("format", formats.FORMATS)
+def test_lines_of_items_and_capacity_are_those_of_the_file(format: str) -> None:
+    parsed = parse(TEXTS[format])
+    lines, capacity_line = ITEM_LINES[format]
+    assert parsed.lines.tolist() == lines
+    assert parsed.capacity_line == capacity_line
+    commented = parse("# one\n  # two\n\n" + TEXTS[format])
+    assert commented.lines.tolist() == [line + 3 for line in lines]
+    assert commented.capacity_line == capacity_line + 3
+
+
+@pytest.mark.parametrize("format", formats.FORMATS)
+@pytest.mark.parametrize(
+    "dress",
+    [
+        pytest.param(lambda text: text.replace("\n", "\r\n"), id="windows-line-ends"),
+        pytest.param(lambda text: text.replace("\n", "\r"), id="old-mac-line-ends"),
+        pytest.param(lambda text: text.replace("\n", " \t\n"), id="trailing-blanks"),
+        pytest.param(lambda text: text.replace("\n", "\n\n  \n"), id="blank-lines"),
+        pytest.param(lambda text: "\n   " + text.rstrip("\n"), id="no-last-line-end"),
+        pytest.param(lambda text: "\ufeff" + text, id="byte-order-mark"),
+        pytest.param(lambda text: "# made by hand\n#\n" + text, id="comments-first"),
+        pytest.param(lambda text: text.replace("60", "+0060"), id="sign-and-zeros"),
+        pytest.param(lambda text: text.replace(" ", "\t \v\f"), id="tabs-and-feeds"),
+    ],
+)
+def test_harmless_differences_change_nothing(format: str, dress: Callable[[str], str]) -> None:
+    text = dress(TEXTS[format])
+    check(parse(text), format)
+    assert formats.recognize(text) == format
+
+
+@pytest.mark.parametrize("format", formats.FORMATS)
+@settings(max_examples=30, deadline=None)
+@given(items=st.lists(st.tuples(INT64, INT64), min_size=1, max_size=12), capacity=INT64, optimum=NATURAL)
+def test_what_is_written_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory,
+    format: str,
+    items: list[tuple[int, int]],
+    capacity: int,
+    optimum: int,
+) -> None:
+    path = tmp_path_factory.mktemp("round") / "instance.kp"
+    profits, weights = (np.array(column, np.int64) for column in zip(*items, strict=True))
+    formats.write(path, profits, weights, capacity, format, optimum=optimum)
+    parsed = formats.read(path)
+    assert parsed.format == format
+    assert parsed.profits.tolist() == profits.tolist()
+    assert parsed.weights.tolist() == weights.tolist()
+    assert parsed.capacity == capacity
+    assert parsed.optimum == (optimum if optimum and format == "pisinger-csv" else None)
+
+
+@pytest.mark.parametrize("format", formats.FORMATS)
+def test_no_items_at_all_is_read_back(tmp_path: Path, format: str) -> None:
+    formats.write(tmp_path / "empty.kp", [], [], 7, format)
+    parsed = formats.read(tmp_path / "empty.kp")
+    assert parsed.profits.shape == parsed.weights.shape == parsed.lines.shape == (0,)
+    assert parsed.capacity == 7
+    # Three of the formats are the same text when there is nothing between n and the capacity.
+    assert parsed.format == ("jooken" if format in ("kplib", "capacity-last") else format)
+
+
+def test_a_large_regular_file_is_read_as_a_plain_loop_reads_it(tmp_path: Path) -> None:
+    random = np.random.default_rng(5)
+    profits = random.integers(0, 2**62, size=20_000)
+    weights = random.integers(1, 1000, size=20_000)
+    formats.write(tmp_path / "large.kp", profits, weights, 12345)
+    parsed = formats.read(tmp_path / "large.kp")
+    rows = [line.split() for line in (tmp_path / "large.kp").read_text().splitlines()]
+    assert parsed.profits.tolist() == [int(row[1]) for row in rows[1:-1]] == profits.tolist()
+    assert parsed.weights.tolist() == [int(row[2]) for row in rows[1:-1]] == weights.tolist()
+
+
+def test_parsed_arrays_refuse_to_be_written_to() -> None:
+    parsed = parse(TEXTS["jooken"])
+    with pytest.raises(ValueError, match="read-only"):
+        parsed.profits[0] = 1
+
+
+def test_ids_may_count_from_one() -> None:
+    check(parse("3\n1 60 10\n2 100 20\n3 120 30\n50\n"), "jooken")
+
+
+def test_a_solution_after_a_unicauca_table_is_passed_over() -> None:
+    check(parse(TEXTS["unicauca"] + "0 1 1\n"), "unicauca")
+    assert formats.recognize(TEXTS["unicauca"] + "0 1 1\n") == "unicauca"
+
+
+def test_an_optimum_that_is_not_positive_is_not_kept() -> None:
+    for stated in ("0", "-1"):
+        assert parse(TEXTS["pisinger-csv"].replace("z 220", f"z {stated}")).optimum is None
+
+
+def test_int64_limits_are_read_exactly() -> None:
+    low, high = -(2**63), 2**63 - 1
+    parsed = parse(f"1\n0 {low} {high}\n{high}\n")
+    assert (parsed.profits[0], parsed.weights[0], parsed.capacity) == (low, high, high)
+
+
+FAULTS = [
+    # text, what the sentence says, the line
+    ("", "the file is empty", 1),
+    ("\n\n  \n", "the file is empty", 1),
+    ("# only a comment", "the file is empty", 1),
+    ("abc\n", "the number of items must be an integer; got 'abc'", 1),
+    ("2.0\n0 1 1\n", "the number of items must be an integer; got '2.0'", 1),
+    ("-1\n50\n", "the number of items must be at least 0; got -1", 1),
+    ("1 2 3\n", "the first line must be the number of items, or 'n capacity'; got '1 2 3'", 1),
+    ("3\n0 1 2 3\n", "the line after the number of items must be", 2),
+    ("3\n", "the file ends after its first line (there should be 3 items)", 1),
+    ("3\n0 60 10\n1 100 20\n", "item 2 'id profit weight' is missing (there should be 3 items)", 3),
+    ("3\n0 60 10\n1 100 20\n2 120 30\n", "the capacity is missing", 4),
+    ("3\n0 60 10\n1 100 20\n50\n", "item 2 'id profit weight' must stand here (of 3 items); got '50'", 4),
+    ("3\n0 60 10\n1 100\n2 120 30\n50\n", "item 1 'id profit weight' must stand here (of 3 items); got '1 100'", 3),
+    ("2\n0 60 10\n1 100 20\n2 120 30\n50\n", "the capacity must stand here (of 2 items); got '2 120 30'", 4),
+    (TEXTS["jooken"] + "\n7\n", "the instance of 3 items has ended, but the file goes on: '7'", 7),
+    ("3\n0 60 10\n1 1.5 20\n2 120 30\n50\n", "the profit of item 1 must be an integer; got '1.5'", 3),
+    ("3\n0 60 10\n1 100 nan\n2 120 30\n50\n", "the weight of item 1 must be an integer; got 'nan'", 3),
+    ("3\n0 60 10\n1 100 20\n2 120 30\n5e1\n", "the capacity must be an integer; got '5e1'", 5),
+    ("3\n0 60 10\n1 1_0 20\n2 120 30\n50\n", "the profit of item 1 must be an integer; got '1_0'", 3),
+    ("3\n0 60 10\n1 - 20\n2 120 30\n50\n", "the profit of item 1 must be an integer; got '-'", 3),
+    ("3\n0 60 10\n1 ٣ 20\n2 120 30\n50\n", "the profit of item 1 must be an integer; got '٣'", 3),
+    (f"1\n0 {2**63} 1\n50\n", f"the profit of item 0 must fit a 64-bit signed integer; got '{2**63}'", 2),
+    (f"1\n0 5 1\n{'9' * 5000}\n", "the capacity must fit a 64-bit signed integer; got '999999", 3),
+    (f"{10**18}\n0 5 1\n5\n", "item 1 'id profit weight' must stand here", 3),
+    (f"{10**25}\n0 5 1\n5\n", "the number of items must fit a 64-bit signed integer", 1),
+    ("2\n0 60 10\n0 100 20\n50\n", "the id of item 1 must be 1 (ids count up by one from 0); got 0", 3),
+    ("1\n7 60 10\n50\n", "the id of item 0 must be 0 or 1; got 7", 2),
+    ("3\n0 60 10\n# late\n1 100 20\n2 120 30\n50\n", "item 1 'id profit weight' must stand here", 3),
+    ("\n3\n50\n\n60 10\n100 20\n", "item 2 'profit weight' is missing", 6),
+    ("\n3\n50\n\n60 10\n100 20\n1 2\n3 4\n", "has ended, but the file goes on: '3 4'", 8),
+    ("\n3\nx\n\n60 10\n100 20\n1 2\n", "the capacity must be an integer; got 'x'", 3),
+    ("3 50\n60 10\n100\n120 30\n", "item 1 'profit weight' must stand here (of 3 items); got '100'", 3),
+    ("3 50\n60 10\n100 20\n120 30\n0 1\n", "has ended, but the file goes on: '0 1'", 5),
+    ("2 50\n60 10\n100 20\n0 1\n", "has ended, but the file goes on: '0 1'", 4),
+    ("15\n0.125 56.3\n", "the profit of item 0 must be an integer; got '0.125'", 2),
+    ("name\nn 3\nc 50\n", "the block ends too early: 'z <number>' is missing", 3),
+    ("name\nn 3\nz 50\n", "'c <number>' must stand here; got 'z 50'", 3),
+    ("name\nn 3\nc 50\nz 1\n-----\n", "'time <number>' must stand here; got '-----'", 5),
+    ("name\nn x\nc 50\nz 1\ntime 0\n", "the number of items must be an integer; got 'x'", 2),
+    ("name\nn -2\nc 50\nz 1\ntime 0\n", "the number of items must be at least 0; got -2", 2),
+    ("name\nn 1\nc 50\nz 1.5\ntime 0\n1,2,3,0\n", "the optimum z must be an integer; got '1.5'", 4),
+    ("name\nn 1\nc 50\nz 0\ntime 0\n", "the block ends too early: item 0 is missing (there should be 1 item)", 5),
+    ("name\nn 2\nc 50\nz 0\ntime 0\n1,2,3,0\n-----\n", "the block ends too early: item 1 is missing", 6),
+    ("name\nn 1\nc 50\nz 0\ntime 0\n1,2,3,0\n2,2,3,0\n", "the block of 1 item has ended", 7),
+    ("name\nn 1\nc 50\nz 0\ntime 0\n1 2 3 0\n", "item 0 'id,profit,weight,x' must stand here", 6),
+    ("name\nn 1\nc 50\nz 0\ntime 0\n1,,3,0\n", "item 0 'id,profit,weight,x' must stand here", 6),
+    ("name\nn 1\nc 50\nz 0\ntime 0\n1,2,3,0,\n", "item 0 'id,profit,weight,x' must stand here", 6),
+    ("name\nn 1\nc 50\nz 0\ntime 0\n\n1,2,w,0\n", "the weight of item 0 must be an integer; got 'w'", 7),
+    ("name\nn 1\nc 50\nz 0\ntime 0\n1,2,3,2\n", "the x of item 0 must be 0 or 1; got 2", 6),
+    ("name\nn 1\nc 50\nz 0\ntime 0\n3,2,3,1\n", "the id of item 0 must be 0 or 1; got 3", 6),
+    ("1\n0 5 \0\n5\n", "the file is not UTF-8 text; it holds the byte 0x00", 2),
+]
+
+
+@pytest.mark.parametrize(("text", "rule", "line"), FAULTS, ids=[f"{i}-{f[1][:40]}" for i, f in enumerate(FAULTS)])
+def test_a_fault_is_one_sentence_with_file_and_line(text: str, rule: str, line: int) -> None:
+    with pytest.raises(ProblemError) as caught:
+        parse(text)
+    message = str(caught.value)
+    assert rule in message
+    assert message.endswith(f"(some.kp, line {line})")
+    assert caught.value.line == line
+    assert "\n" not in message
+    assert len(message) < 240
+
+
+def test_a_directory_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match="this is a directory") as caught:
+        formats.read(tmp_path)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match=r"No such file or directory \(.*absent"):
+        formats.read(tmp_path / "absent.kp")
+
+
+def test_a_path_that_no_system_allows_is_refused() -> None:
+    with pytest.raises(ProblemError, match="cannot be read"):
+        formats.read("a\0b")
+
+
+def test_text_in_another_encoding_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "latin.kp"
+    path.write_bytes(b"# fine\n# caf\xe9\n1\n0 1 1\n5\n")
+    with pytest.raises(ProblemError, match=r"not UTF-8 text; it holds the byte 0xe9 .*line 2"):
+        formats.read(path)
+    path.write_bytes("1\n0 1 1\n5\n".encode("utf-16"))
+    with pytest.raises(ProblemError, match=r"not UTF-8 text; it holds the byte 0xff .*line 1"):
+        formats.read(path)
+
+
+def outcome_of(data: bytes) -> formats.ParsedKnapsack | ProblemError:
+    try:
+        return formats.parse(data, "fuzzed.kp")
+    except ProblemError as error:
+        return error
+
+
+def survives(data: bytes) -> None:
+    """The data is a sound instance or one sentence with a line; nothing else comes out."""
+    outcome = outcome_of(data)
+    if isinstance(outcome, ProblemError):
+        assert outcome.line is not None
+        assert 1 <= outcome.line <= data.count(b"\n") + data.count(b"\r") + 1
+        assert re.fullmatch(rf".+ \(fuzzed\.kp, line {outcome.line}\)", str(outcome))
+    else:
+        assert outcome.profits.shape == outcome.weights.shape == outcome.lines.shape
+        assert outcome.format in formats.FORMATS
+    formats.recognize(data[:4096].decode("utf-8", errors="replace"))
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    format=st.sampled_from(formats.FORMATS),
+    start=st.integers(0, 120),
+    length=st.integers(0, 120),
+    filling=st.one_of(
+        st.binary(max_size=6),
+        st.text("0123456789 \n\r\t-+.,#eNnczx", max_size=8).map(str.encode),
+        st.sampled_from(
+            [b"nan", b"1.5", b"-1", b"99999999999999999999", b"\n\n", b"\r\n", b"-----\n", b"0x1", b"1 2 3\n"]
+        ),
+    ),
+)
+def test_a_garbled_file_is_refused_or_still_an_instance(format: str, start: int, length: int, filling: bytes) -> None:
+    text = TEXTS[format].encode()
+    survives(text[:start] + filling + text[start + length :])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(st.binary(max_size=80), st.text("0123 \n-,nczt.", max_size=80).map(str.encode)))
+def test_garbage_is_refused_or_an_instance(data: bytes) -> None:
+    survives(data)
+
+
+@pytest.mark.parametrize("format", formats.FORMATS)
+def test_a_truncated_file_is_refused_until_its_last_line(format: str) -> None:
+    text = TEXTS[format].encode()
+    for cut in range(len(text)):
+        survives(text[:cut])
+    last = text.find(b"-----") if format == "pisinger-csv" else len(text)
+    for line_end in [i for i in range(last - 1) if text[i : i + 1] == b"\n"]:
+        with pytest.raises(ProblemError):
+            formats.parse(text[: line_end + 1])
+
+
+FOREIGN = {
+    "taillard": "number of jobs, number of machines, initial seed, upper bound and lower bound :\n 2 2 873 12 12\n",
+    "flow shop table": "3 2\n54 83 15\n71 77 36\n",
+    "tsplib": "NAME: br17\nTYPE: ATSP\nDIMENSION: 2\nEDGE_WEIGHT_SECTION\n0 1\n1 0\nEOF\n",
+    "mps": "NAME          AFIRO\nROWS\n E  R09\n",
+    "libsvm": "-1 3:1 11:1\n1 5:1\n",
+    "csv with a header": "id,profit,weight\n1,60,10\n2,100,20\n",
+    "csv of numbers": "0,0.64,1\n1,2,0\n",
+    "dimacs cnf": "c comment\np cnf 3 2\n1 -3 0\n2 3 -1 0\n",
+    "qaplib": "3\n\n0 1 2\n1 0 3\n2 3 0\n\n0 1 1\n1 0 1\n1 1 0\n",
+    "qubo": "50 156\n1 1 -100\n1 2 26\n",
+    "nk landscape": "50 4 3\n0.47 0.90\n",
+    "spin glass": "-20 1010101001011100\n32\n0 1 1\n",
+    "weighted graph": "60 885\n1 2 1\n1 58 1\n",
+    "plain graph": "4 5\n1 2\n2 3\n3 4\n4 1\n1 3\n",
+    "points": "4\n565 575\n25 185\n345 750\n945 685\n",
+    "one number": "1025\n",
+    "nothing": "",
+    "words": "Plain data, collected for tests.\n",
+}
+
+
+@pytest.mark.parametrize("family", FOREIGN)
+def test_files_of_other_families_are_not_claimed(family: str) -> None:
+    assert formats.recognize(FOREIGN[family]) is None
+
+
+@pytest.mark.parametrize("format", ["jooken", "pisinger-csv"])
+def test_a_file_with_a_mistake_in_its_later_part_is_still_recognized(format: str) -> None:
+    text = TEXTS[format]
+    assert formats.recognize(text[: text.index("120")].rpartition("\n")[0] + "\n") == format
+
+
+@pytest.mark.parametrize("format", formats.FORMATS)
+def test_a_long_file_is_recognized_from_a_head_cut_anywhere(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "long.kp"
+    formats.write(path, np.arange(1, 3001), np.arange(1, 3001), 10**6, format)
+    text = path.read_text()
+    for cut in range(4096, 4116):
+        assert formats.recognize(text[:cut]) == format
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("folder", "pattern", "format"),
+    [
+        ("seed", "*.kp", "jooken"),
+        ("jooken", "*.kp", "jooken"),
+        ("kplib", "*.kp", "kplib"),
+        ("unicauca/low-dimensional", "*", "capacity-last"),
+        ("unicauca/large_scale", "*", "capacity-last"),
+    ],
+)
+def test_public_instances_are_read_in_their_format(folder: str, pattern: str, format: str) -> None:
+    paths = sorted((DATA / "knapsack" / folder).glob(pattern))
+    assert paths
+    for path in paths:
+        parsed = formats.read(path)
+        assert parsed.format == formats.recognize(head_of(path)) == format, path.name
+        words = path.read_text().split()
+        items = parsed.profits.size
+        assert words[0] == str(items)
+        assert len(words) == 2 + items * (3 if format == "jooken" else 2)
+        assert int(parsed.profits.sum()) > 0
+
+
+@needs_data
+@pytest.mark.parametrize("folder", ["jooken", "kplib", "unicauca"])
+def test_public_instances_have_the_size_and_capacity_their_tables_state(folder: str) -> None:
+    table = DATA / "knapsack" / folder / "optima.csv"
+    found = 0
+    with table.open(newline="") as stream:
+        for row in list(csv.reader(stream))[1:]:
+            name = row[0] if row[0].endswith(".kp") or folder == "unicauca" else f"{row[0]}.kp"
+            folders = (folder, f"{folder}/low-dimensional", f"{folder}/large_scale")
+            for path in (DATA / "knapsack" / f / name for f in folders):
+                if path.is_file():
+                    parsed = formats.read(path)
+                    assert (parsed.profits.size, parsed.capacity) == (int(row[1]), int(row[2])), name
+                    found += 1
+    assert found > 0
+
+
+@needs_data
+def test_only_knapsack_instances_are_recognized_among_all_public_data() -> None:
+    claimed = {path for path in DATA.rglob("*") if path.is_file() and formats.recognize(head_of(path)) is not None}
+    knapsack = DATA / "knapsack"
+    instances = set(knapsack.rglob("*.kp"))
+    for folder in ("low-dimensional", "large_scale"):
+        instances |= {path for path in (knapsack / "unicauca" / folder).iterdir() if path.is_file()}
+    assert claimed == instances
+
+
+@pytest.mark.parametrize("format", formats.FORMATS)
+def test_samples_hold_every_format(format: str) -> None:
+    path = next(
+        path for path in SAMPLES.iterdir() if path.stem == format or path.name == "pisinger.csv" == f"{format[:8]}.csv"
+    )
+    parsed = formats.read(path)
+    assert parsed.format == formats.recognize(head_of(path)) == format
+    assert parsed.profits.size == 50
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "kept.kp"
+    path.write_text("old")
+    with pytest.raises(ProblemError, match="integer arrays of one length"):
+        formats.write(path, [1, 2], [1], 5)
+    with pytest.raises(ProblemError, match="integer arrays of one length"):
+        formats.write(path, [1.5], [1], 5)
+    with pytest.raises(ProblemError, match="did you mean 'kplib'"):
+        formats.write(path, [1], [1], 5, "kblib")
+    assert path.read_text() == "old"
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ProblemError, match="cannot be written"):
+        formats.write(tmp_path / "folder", [1], [1], 5)
+    with pytest.raises(ProblemError, match="cannot be written: No such file"):
+        formats.write(tmp_path / "absent" / "x.kp", [1], [1], 5)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "kept.kp"]
+
+
+def test_a_write_replaces_the_file_whole(tmp_path: Path) -> None:
+    path = tmp_path / "again.kp"
+    for capacity in (5, 6):
+        formats.write(path, [3], [2], capacity)
+        assert path.read_bytes() == f"1\n0 3 2\n{capacity}\n".encode()
+    assert [p.name for p in tmp_path.iterdir()] == ["again.kp"]
+
+
+@pytest.mark.parametrize("name", ["7.csv", "# x.csv", "--.csv", "a b.csv", "line\nend.csv", "é.csv"])
+def test_any_file_name_makes_a_block_that_is_read_again(tmp_path: Path, name: str) -> None:
+    formats.write(tmp_path / name, [3], [2], 5, "pisinger-csv", optimum=3)
+    parsed = formats.read(tmp_path / name)
+    assert (parsed.format, parsed.optimum, parsed.capacity) == ("pisinger-csv", 3, 5)
