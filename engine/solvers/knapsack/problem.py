@@ -1,0 +1,294 @@
+"""The 0/1 knapsack problem: which items to take so that their profit is greatest and their weight fits."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import ProblemError
+from engine.formats import knapsack as formats
+from engine.problem import Problem, frozen
+
+__all__ = ["Knapsack"]
+
+_INT64_MAX = 2**63 - 1
+_EXACT_FLOAT = 2**53
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Where an instance came from, so that its errors can say so."""
+
+    path: str | Path | None = None
+    lines: NDArray[np.int64] | None = None
+    capacity_line: int | None = None
+
+    def item_error(self, message: str, item: int) -> ProblemError:
+        line = int(self.lines[item]) if self.lines is not None else None
+        return ProblemError(message, self.path, line)
+
+    def capacity_error(self, message: str) -> ProblemError:
+        return ProblemError(message, self.path, self.capacity_line)
+
+    def error(self, message: str) -> ProblemError:
+        return ProblemError(message, self.path)
+
+
+class Knapsack(Problem):
+    """Maximize the profit of a set of items whose weight is at most the capacity; each item is taken once or not.
+
+    Parameters
+    ----------
+    profits : array-like of int, shape (n,)
+        Profit of each item, at least 0.
+    weights : array-like of int, shape (n,)
+        Weight of each item, at least 1. Items heavier than the capacity are allowed; no solution has them.
+    capacity : int
+        Greatest weight of a solution, at least 1, in the unit of the weights.
+    name : str, optional
+        What to call the instance.
+
+    Attributes
+    ----------
+    profits, weights : ndarray of int64, shape (n,)
+        As given; read-only.
+    capacity, n : int
+        The capacity and the number of items, which may be 0.
+    optimum : int or None
+        Optimal profit stated by the file the instance was read from.
+    format : str or None
+        Format of that file, one of :data:`engine.formats.knapsack.FORMATS`.
+
+    Raises
+    ------
+    ProblemError
+        If a value is not an integer (floating-point arrays of whole numbers up to ``2**53`` are taken), is out of its
+        range, or the profits or the weights sum to more than ``2**63 - 1``. Items are counted from 0.
+    """
+
+    kind: ClassVar[str] = "knapsack"
+    sense: ClassVar[str] = "maximize"
+
+    profits: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    capacity: int
+    n: int
+    optimum: int | None
+    format: str | None
+
+    def __init__(self, profits: ArrayLike, weights: ArrayLike, capacity: int, name: str | None = None) -> None:
+        self._fill(profits, weights, capacity, name, _Origin())
+
+    def _fill(
+        self, profits: ArrayLike, weights: ArrayLike, capacity: object, name: str | None, origin: _Origin
+    ) -> None:
+        """Check everything, then keep it."""
+        self.profits = frozen(_integers(profits, "profit", origin))
+        self.weights = frozen(_integers(weights, "weight", origin))
+        if self.profits.size != self.weights.size:
+            raise origin.error(
+                f"profits and weights must have one entry per item; got {self.profits.size} profits "
+                f"and {self.weights.size} weights"
+            )
+        _check_range(self.profits, "profit", 0, origin)
+        _check_range(self.weights, "weight", 1, origin)
+        self.capacity = _capacity(capacity, origin)
+        self.n = int(self.profits.size)
+        self.name = name if name is not None else f"knapsack of {self.n} items"
+        self.optimum = None
+        self.format = None
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read an instance file of any format of :mod:`engine.formats.knapsack`.
+
+        Raises
+        ------
+        ProblemError
+            If the file cannot be read or breaks its format or a rule of the problem; with the file and the line.
+        """
+        parsed = formats.read(path)
+        problem = cls.__new__(cls)
+        origin = _Origin(path, parsed.lines, parsed.capacity_line)
+        problem._fill(parsed.profits, parsed.weights, parsed.capacity, _name_of(Path(path)), origin)
+        problem.optimum = parsed.optimum
+        problem.format = parsed.format
+        return problem
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Whether a file looks like a knapsack instance: by the shape of its first lines, whatever it is called."""
+        return formats.recognize(head) is not None
+
+    def describe(self) -> str:
+        """One line: the sizes and the ranges of weights and profits."""
+        text = f"0/1 knapsack {self.name}: {self.n:,} item{'s' * (self.n != 1)}, capacity {self.capacity:,}"
+        if self.n:
+            text += f", weights {self.weights.min():,} to {self.weights.max():,}"
+            text += f", profits {self.profits.min():,} to {self.profits.max():,}"
+        if self.optimum is not None:
+            text += f", stated optimum {self.optimum:,}"
+        return text
+
+    def __repr__(self) -> str:
+        return f"<{self.describe()}>"
+
+    def evaluate(self, items: ArrayLike) -> tuple[int, int]:
+        """Profit and weight of a set of items; whether it fits the capacity is for the caller to compare.
+
+        Parameters
+        ----------
+        items : array-like of int, shape (k,)
+            Indices of the items, from 0 to ``n - 1``, in any order.
+
+        Returns
+        -------
+        profit, weight : int
+            Exact sums.
+
+        Raises
+        ------
+        ProblemError
+            If an index is not an integer, is out of range, or is given twice.
+        """
+        indices = _integers(items, "solution", _Origin())
+        outside = np.flatnonzero((indices < 0) | (indices >= self.n))
+        if outside.size:
+            allowed = f"the items run from 0 to {self.n - 1}" if self.n else "there are no items"
+            raise ProblemError(f"there is no item {indices[outside[0]]}; {allowed}")
+        seen = np.bincount(indices, minlength=self.n) if indices.size else np.zeros(0, np.int64)
+        repeated = np.flatnonzero(seen > 1)
+        if repeated.size:
+            item = int(repeated[0])
+            raise ProblemError(f"item {item} is given {seen[item]} times; an item can be taken once")
+        # The sums over all items fit 64 bits, so those over some of them do.
+        return int(self.profits[indices].sum()), int(self.weights[indices].sum())
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """``profits``, ``weights``: shape (n,); ``capacity`` and, where known, ``optimum`` and ``format``: shape ()."""
+        arrays: dict[str, NDArray[Any]] = {
+            "profits": self.profits,
+            "weights": self.weights,
+            "capacity": np.array(self.capacity, np.int64),
+        }
+        if self.optimum is not None:
+            arrays["optimum"] = np.array(self.optimum, np.int64)
+        if self.format is not None:
+            arrays["format"] = np.array(self.format)
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """The inverse of :meth:`to_arrays`; everything is checked again.
+
+        Raises
+        ------
+        ProblemError
+            If an array is missing or breaks a rule of the problem.
+        """
+        for needed in ("profits", "weights", "capacity"):
+            if needed not in arrays:
+                raise ProblemError(
+                    f"the arrays of a knapsack instance lack '{needed}'; got {', '.join(arrays) or 'none'}"
+                )
+        problem = cls(arrays["profits"], arrays["weights"], arrays["capacity"].item(), name)
+        problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
+        problem.format = str(arrays["format"]) if "format" in arrays else None
+        return problem
+
+
+def _name_of(path: Path) -> str:
+    """The file's name without its suffix; a point in a number, as in ``eps_0.01_s_1``, begins no suffix."""
+    return path.stem if path.suffix[1:].isalpha() else path.name
+
+
+def _integers(values: ArrayLike, noun: str, origin: _Origin) -> NDArray[np.int64]:
+    """The values as 64-bit integers without any loss, or an error that names the first that is not one."""
+    plural = "item indices" if noun == "solution" else f"{noun}s"
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise origin.error(f"{plural} must be a one-dimensional array of integers: {error}") from error
+    if array.ndim != 1:
+        raise origin.error(f"{plural} must be one-dimensional; got an array of shape {array.shape}")
+    if array.dtype.kind == "b":
+        raise origin.error(f"{plural} must be integers; got an array of booleans")
+    if array.dtype.kind in "iu" or (array.dtype.kind == "f" and isinstance(values, np.ndarray)):
+        sound = _sound(array)
+        if not sound.all():
+            item = int(np.argmin(sound))
+            raise _refusal(array[item].item(), noun, item, origin)
+        return array.astype(np.int64)
+    # Anything else is looked at one by one: a list that mixes kinds has been through a conversion that may round.
+    elements = values if isinstance(values, (list, tuple)) else array.tolist()
+    wholes = [_whole(value) for value in elements]
+    for item, whole in enumerate(wholes):
+        if isinstance(whole, str):
+            raise _refusal(elements[item], noun, item, origin)
+    return np.array(wholes, dtype=np.int64)
+
+
+def _sound(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which entries are 64-bit integers, as :func:`_whole` has it."""
+    if array.dtype.kind == "f":
+        wide = array.astype(np.promote_types(array.dtype, np.float64))
+        return np.asarray((np.abs(wide) <= _EXACT_FLOAT) & (np.floor(wide) == wide))
+    return np.asarray(array <= np.uint64(_INT64_MAX)) if array.dtype.kind == "u" else np.ones(array.shape, bool)
+
+
+def _whole(value: Any) -> int | str:
+    """The value as a 64-bit integer, or the rule that it breaks."""
+    if isinstance(value, (float, np.floating)):
+        if not float(value).is_integer():
+            return "must be an integer"
+        if abs(float(value)) > _EXACT_FLOAT:
+            return "must be given as an integer, as floating-point numbers are not exact beyond 2**53"
+        return int(value)
+    if isinstance(value, (bool, np.bool_)):
+        return "must be an integer"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        return "must be an integer"
+    return number if -_INT64_MAX - 1 <= number <= _INT64_MAX else "must fit a 64-bit signed integer"
+
+
+def _refusal(value: object, noun: str, item: int, origin: _Origin) -> ProblemError:
+    entry = f"entry {item} of the solution" if noun == "solution" else f"the {noun} of item {item}"
+    return origin.item_error(f"{entry} {_whole(value)}; got {_shown(value)}", item)
+
+
+def _shown(value: object) -> str:
+    """The value on one short line; Python refuses to write out integers of thousands of digits."""
+    try:
+        text = repr(value) if isinstance(value, str) else str(value)
+    except ValueError:
+        return "one of thousands of digits"
+    text = " ".join(text.split())
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def _check_range(values: NDArray[np.int64], noun: str, least: int, origin: _Origin) -> None:
+    """Nothing is below the least value, and the sum fits 64 bits."""
+    low = values < least
+    if low.any():
+        item = int(np.argmax(low))
+        raise origin.item_error(f"item {item} has {noun} {values[item]}; {noun}s must be at least {least}", item)
+    total = (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
+    if total > _INT64_MAX:
+        raise origin.error(f"the {noun}s sum to {total}; their sum must fit a 64-bit signed integer ({_INT64_MAX})")
+
+
+def _capacity(value: object, origin: _Origin) -> int:
+    capacity = _whole(value)
+    if isinstance(capacity, str):
+        raise origin.capacity_error(f"capacity {capacity}; got {_shown(value)}")
+    if capacity < 1:
+        raise origin.capacity_error(f"capacity must be at least 1; got {capacity}")
+    return capacity

@@ -1,0 +1,392 @@
+"""Claims about the knapsack problem class and the instances Quintet generates."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from engine.errors import ProblemError
+from engine.formats import knapsack as formats
+from engine.solvers.knapsack.generators import GeneratorOptions, InstanceType, generate, write
+from engine.solvers.knapsack.problem import Knapsack
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+LIMIT = 2**63 - 1
+TYPES = get_args(InstanceType)
+
+
+def test_an_instance_keeps_what_it_is_given() -> None:
+    problem = Knapsack([60, 100, 120], (10, 20, 30), 50, name="three")
+    assert problem.profits.tolist() == [60, 100, 120]
+    assert problem.weights.tolist() == [10, 20, 30]
+    assert (problem.capacity, problem.n, problem.name) == (50, 3, "three")
+    assert problem.optimum is None
+    assert problem.format is None
+    assert problem.profits.dtype == problem.weights.dtype == np.int64
+    assert type(problem.capacity) is int
+    assert (Knapsack.kind, Knapsack.sense) == ("knapsack", "maximize")
+
+
+def test_an_instance_cannot_be_changed_through_its_arrays() -> None:
+    profits = np.array([5, 6])
+    problem = Knapsack(profits, [1, 2], 3)
+    profits[0] = 99
+    assert problem.profits[0] == 5
+    for array in (problem.profits, problem.weights):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.float16, np.float32, np.float64, object])
+def test_whole_numbers_of_every_kind_are_taken(dtype: Any) -> None:
+    problem = Knapsack(np.array([1, 0, 100], dtype), np.array([1, 2, 3], dtype), np.float64(4.0))
+    assert problem.profits.tolist() == [1, 0, 100]
+    assert problem.capacity == 4
+
+
+def test_no_items_and_items_too_heavy_are_instances() -> None:
+    assert Knapsack([], [], 5).n == 0
+    assert Knapsack(np.empty(0), np.empty(0, int), 5).evaluate([]) == (0, 0)
+    assert Knapsack([1], [10**12], 5).weights[0] == 10**12
+
+
+def test_values_up_to_the_limit_are_taken_exactly() -> None:
+    problem = Knapsack([LIMIT], [LIMIT], LIMIT)
+    assert problem.evaluate([0]) == (LIMIT, LIMIT)
+    assert Knapsack([2**60 + 1, 1.0], [1, 1], 1).profits[0] == 2**60 + 1
+
+
+NAN, INF = float("nan"), float("inf")
+REFUSED = [
+    # profits, weights, capacity, what the sentence says
+    ([1, 2, 3, 4], [5, 5, 5, 0], 9, "item 3 has weight 0; weights must be at least 1"),
+    ([1, 2], [5, -7], 9, "item 1 has weight -7; weights must be at least 1"),
+    ([1, -2], [5, 5], 9, "item 1 has profit -2; profits must be at least 0"),
+    ([1, 2], [5, 5], 0, "capacity must be at least 1; got 0"),
+    ([1, 2], [5, 5], -3, "capacity must be at least 1; got -3"),
+    ([1, 2], [5, 5], 2.5, "capacity must be an integer; got 2.5"),
+    ([1, 2], [5, 5], NAN, "capacity must be an integer; got nan"),
+    ([1, 2], [5, 5], True, "capacity must be an integer; got True"),
+    ([1, 2], [5, 5], "9", "capacity must be an integer; got '9'"),
+    ([1, 2], [5, 5], None, "capacity must be an integer; got None"),
+    ([1, 2], [5, 5], LIMIT + 1, f"capacity must fit a 64-bit signed integer; got {LIMIT + 1}"),
+    ([1, 2], [5, 5], 10**5000, "capacity must fit a 64-bit signed integer; got one of thousands of digits"),
+    (
+        [1, 2],
+        [5, 5],
+        1e17,
+        "capacity must be given as an integer, as floating-point numbers are not exact beyond 2**53",
+    ),
+    ([1, 2, 3], [5, 5], 9, "profits and weights must have one entry per item; got 3 profits and 2 weights"),
+    ([[1, 2]], [5, 5], 9, "profits must be one-dimensional; got an array of shape (1, 2)"),
+    ([[1], [2, 3]], [5, 5], 9, "profits must be a one-dimensional array of integers"),
+    (7, [5], 9, "profits must be one-dimensional; got an array of shape ()"),
+    ([1, 2], (w for w in (5, 5)), 9, "weights must be one-dimensional"),
+    ([1.0, 2.5, NAN], [5, 5, 5], 9, "the profit of item 1 must be an integer; got 2.5"),
+    (np.array([1.0, 2.0, NAN]), [5, 5, 5], 9, "the profit of item 2 must be an integer; got nan"),
+    ([1, 2], np.array([5, INF]), 9, "the weight of item 1 must be an integer; got inf"),
+    ([1, 2], np.array([5, 1e17]), 9, "the weight of item 1 must be given as an integer"),
+    ([1, 2], [5, 1e17], 9, "the weight of item 1 must be given as an integer"),
+    ([1, "a"], [5, 5], 9, "the profit of item 1 must be an integer; got 'a'"),
+    ([1, None], [5, 5], 9, "the profit of item 1 must be an integer; got None"),
+    ([1, 2j], [5, 5], 9, "the profit of item 1 must be an integer; got 2j"),
+    ([Decimal("1.5")], [5], 9, "the profit of item 0 must be an integer; got 1.5"),
+    ([True, False], [5, 5], 9, "profits must be integers; got an array of booleans"),
+    ([1, 2], np.array([True, True]), 9, "weights must be integers; got an array of booleans"),
+    (np.array(["1", "2"]), [5, 5], 9, "the profit of item 0 must be an integer; got '1'"),
+    ([1, 2**63], [5, 5], 9, f"the profit of item 1 must fit a 64-bit signed integer; got {2**63}"),
+    ([-1, 2**63], [5, 5], 9, f"the profit of item 1 must fit a 64-bit signed integer; got {2**63}"),
+    ([1, 2**70], [5, 5], 9, f"the profit of item 1 must fit a 64-bit signed integer; got {2**70}"),
+    ([1, 10**5000], [5, 5], 9, "the profit of item 1 must fit a 64-bit signed integer; got one of thousands of digits"),
+    ([LIMIT, 1], [5, 5], 9, f"the profits sum to {LIMIT + 1}; their sum must fit a 64-bit signed integer"),
+    ([1, 2], [LIMIT, LIMIT], 9, f"the weights sum to {2 * LIMIT}; their sum must fit a 64-bit signed integer"),
+]
+
+
+@pytest.mark.parametrize(("profits", "weights", "capacity", "rule"), REFUSED, ids=[r[3][:50] for r in REFUSED])
+def test_a_value_that_breaks_a_rule_is_named(profits: Any, weights: Any, capacity: Any, rule: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        Knapsack(profits, weights, capacity)
+    assert rule in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_sum_that_only_just_overflows_is_found_with_many_items() -> None:
+    quarter = 2**61
+    assert Knapsack([quarter, quarter, quarter, quarter - 1], [1] * 4, 1).n == 4
+    with pytest.raises(ProblemError, match=f"the profits sum to {2**63};"):
+        Knapsack([quarter] * 4, [1] * 4, 1)
+
+
+def test_a_file_names_its_format_and_its_optimum() -> None:
+    problem = Knapsack.read(SAMPLES / "knapsack" / "pisinger.csv")
+    assert (problem.name, problem.format, problem.n) == ("pisinger", "pisinger-csv", 50)
+    # The plain recurrence over all capacities.
+    best = np.zeros(problem.capacity + 1, np.int64)
+    for profit, weight in zip(problem.profits, problem.weights, strict=True):
+        best[weight:] = np.maximum(best[weight:], best[:-weight] + profit)
+    assert problem.optimum == best[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "line"),
+    [
+        ("# note\n2\n0 5 1\n\n1 5 0\n9\n", "item 1 has weight 0; weights must be at least 1", 5),
+        ("2\n-5 1\n5 1\n9\n", "item 0 has profit -5; profits must be at least 0", 2),
+        ("\n1\n0\n\n5 1\n", "capacity must be at least 1; got 0", 3),
+        ("1 -4\n5 1\n", "capacity must be at least 1; got -4", 1),
+        ("name\nn 1\nc 0\nz 0\ntime 0\n1,5,1,0\n", "capacity must be at least 1; got 0", 3),
+        ("1\n0 5 1\n", "the capacity is missing", 2),
+    ],
+)
+def test_a_file_that_breaks_a_rule_is_refused_with_its_line(tmp_path: Path, text: str, rule: str, line: int) -> None:
+    path = tmp_path / "small.kp"
+    path.write_text(text)
+    with pytest.raises(ProblemError) as caught:
+        Knapsack.read(path)
+    assert rule in str(caught.value)
+    assert str(caught.value).endswith(f"({path}, line {line})")
+
+
+def test_a_file_whose_sum_is_too_large_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "sum.kp"
+    path.write_text(f"2 9\n{LIMIT} 1\n1 1\n")
+    with pytest.raises(ProblemError, match=r"the profits sum to .*sum\.kp"):
+        Knapsack.read(str(path))
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("small.txt", "small"), ("f1_l-d_kp_10_269", "f1_l-d_kp_10_269"), ("c_9_eps_0.01_s_3", "c_9_eps_0.01_s_3")],
+)
+def test_the_name_is_the_file_without_its_suffix(tmp_path: Path, file: str, name: str) -> None:
+    formats.write(tmp_path / file, [1], [1], 1)
+    assert Knapsack.read(tmp_path / file).name == name
+
+
+def test_every_sample_is_recognized_and_read() -> None:
+    paths = sorted((SAMPLES / "knapsack").iterdir())
+    assert {Knapsack.read(path).format for path in paths} == set(formats.FORMATS)
+    for path in paths:
+        with path.open("rb") as stream:
+            assert Knapsack.recognizes(path, stream.read(4096).decode()), path.name
+
+
+def test_the_sample_configuration_points_at_an_instance() -> None:
+    configuration = tomllib.loads((SAMPLES / "knapsack.toml").read_text())
+    problem = Knapsack.read(SAMPLES / configuration["problem"])
+    assert configuration["knapsack"] == {}
+    assert problem.n == 1000
+    assert (problem.profits == problem.weights + 50).all()
+    assert problem.capacity == int(problem.weights.sum()) // 2
+
+
+def test_another_kind_of_file_is_not_recognized() -> None:
+    assert not Knapsack.recognizes(Path("looks-right.kp"), "p cnf 2 1\n1 -2 0\n")
+
+
+def test_arrays_carry_the_whole_instance() -> None:
+    for problem in (
+        Knapsack.read(SAMPLES / "knapsack" / "pisinger.csv"),
+        Knapsack([1], [2], LIMIT),
+        Knapsack([], [], 3),
+    ):
+        again = Knapsack.from_arrays(problem.to_arrays(), "again")
+        assert again.profits.tolist() == problem.profits.tolist()
+        assert again.weights.tolist() == problem.weights.tolist()
+        assert (again.capacity, again.optimum, again.format) == (problem.capacity, problem.optimum, problem.format)
+        assert again.name == "again"
+
+
+def test_arrays_survive_a_file_without_pickling(tmp_path: Path) -> None:
+    problem = Knapsack.read(SAMPLES / "knapsack" / "pisinger.csv")
+    np.savez(tmp_path / "problem.npz", **problem.to_arrays())
+    with np.load(tmp_path / "problem.npz", allow_pickle=False) as arrays:
+        again = Knapsack.from_arrays(arrays, problem.name)
+    assert again.describe() == problem.describe()
+
+
+def test_arrays_that_lack_something_are_refused() -> None:
+    with pytest.raises(ProblemError, match="lack 'weights'; got profits, capacity"):
+        Knapsack.from_arrays({"profits": np.array([1]), "capacity": np.array(3)}, "x")
+    with pytest.raises(ProblemError, match="item 0 has weight 0"):
+        Knapsack.from_arrays({"profits": np.array([1]), "weights": np.array([0]), "capacity": np.array(3)}, "x")
+
+
+def test_a_description_is_one_line_with_the_sizes() -> None:
+    text = Knapsack([1] * 1500, [2] * 1500, 12345, name="many").describe()
+    assert text == "0/1 knapsack many: 1,500 items, capacity 12,345, weights 2 to 2, profits 1 to 1"
+    assert Knapsack([], [], 3).describe() == "0/1 knapsack knapsack of 0 items: 0 items, capacity 3"
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), items=st.lists(st.tuples(st.integers(0, 2**58), st.integers(1, 2**58)), max_size=16))
+def test_a_solution_is_summed_exactly(data: st.DataObject, items: list[tuple[int, int]]) -> None:
+    problem = Knapsack([p for p, _ in items], [w for _, w in items], 1)
+    chosen = data.draw(
+        st.permutations(range(len(items))).flatmap(lambda o: st.integers(0, len(o)).map(lambda k: o[:k]))
+    )
+    profit, weight = problem.evaluate(chosen)
+    assert (profit, weight) == (sum(items[i][0] for i in chosen), sum(items[i][1] for i in chosen))
+    assert type(profit) is type(weight) is int
+    assert problem.evaluate(np.array(chosen, np.int32)) == (profit, weight)
+
+
+@pytest.mark.parametrize(
+    ("items", "rule"),
+    [
+        ([0, 3], "there is no item 3; the items run from 0 to 2"),
+        ([-1], "there is no item -1; the items run from 0 to 2"),
+        ([2, 1, 2, 1, 2], "item 1 is given 2 times; an item can be taken once"),
+        ([0.5], "entry 0 of the solution must be an integer; got 0.5"),
+        ([1, 2**64], "entry 1 of the solution must fit a 64-bit signed integer"),
+        ([[0]], "item indices must be one-dimensional"),
+        ([True, False, True], "item indices must be integers; got an array of booleans"),
+    ],
+)
+def test_a_solution_that_is_none_is_refused(items: Any, rule: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        Knapsack([60, 100, 120], [10, 20, 30], 50).evaluate(items)
+    assert rule in str(caught.value)
+
+
+def test_a_solution_of_an_empty_instance_has_no_items() -> None:
+    with pytest.raises(ProblemError, match="there is no item 0; there are no items"):
+        Knapsack([], [], 5).evaluate([0])
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**63 - 1])
+def test_the_default_class_is_that_of_the_paper(seed: int) -> None:
+    problem = generate(GeneratorOptions(n=5000, seed=seed))
+    assert (problem.profits == problem.weights + 50).all()
+    assert problem.capacity == int(problem.weights.sum()) // 2
+    assert (problem.weights.min(), problem.weights.max()) == (1, 1000)
+
+
+@pytest.mark.parametrize("largest", [1, 7, 10, 499, 1000, 12345])
+@pytest.mark.parametrize("type", TYPES)
+def test_each_class_obeys_its_definition(type: str, largest: int) -> None:
+    problem = generate(GeneratorOptions(type=type, n=2000, max_weight=largest, seed=3))
+    p, w = problem.profits, problem.weights
+    tenth, twentieth, narrow = max(1, largest // 10), max(1, largest // 20), largest // 500
+    drawn = p if type == "inverse-strongly-correlated" else w
+    assert drawn.min() >= 1
+    assert drawn.max() <= largest
+    rules = {
+        "uncorrelated": (p >= 1) & (p <= largest),
+        "weakly-correlated": (p >= 1) & (abs(p - w) <= tenth),
+        "strongly-correlated": p == w + twentieth,
+        "inverse-strongly-correlated": w == p + tenth,
+        "almost-strongly-correlated": abs(p - w - tenth) <= narrow,
+        "subset-sum": p == w,
+    }
+    assert rules[type].all()
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_values_are_drawn_uniformly_with_both_ends(type: str) -> None:
+    problem = generate(GeneratorOptions(type=type, n=40_000, max_weight=20, seed=8))
+    drawn = problem.profits if type == "inverse-strongly-correlated" else problem.weights
+    counts = np.bincount(drawn, minlength=21)[1:]
+    assert counts.size == 20
+    # A binomial count of mean 2000 strays more than 6 of its deviations (of 43.6) once in half a billion.
+    assert abs(counts - 2000).max() < 6 * 43.6
+
+
+def test_the_two_values_of_uncorrelated_items_are_independent() -> None:
+    problem = generate(GeneratorOptions(type="uncorrelated", n=40_000, seed=2))
+    assert abs(np.corrcoef(problem.profits, problem.weights)[0, 1]) < 0.03
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_the_draws_are_in_the_documented_order(type: str) -> None:
+    problem = generate(GeneratorOptions(type=type, n=30, max_weight=1000, seed=11))
+    random = np.random.Generator(np.random.PCG64(11))
+    first = random.integers(1, 1000, size=30, endpoint=True)
+    if type == "inverse-strongly-correlated":
+        profits, weights = first, first + 100
+    elif type == "uncorrelated":
+        profits, weights = random.integers(1, 1000, size=30, endpoint=True), first
+    elif type == "weakly-correlated":
+        profits, weights = np.maximum(1, first + random.integers(-100, 100, size=30, endpoint=True)), first
+    elif type == "almost-strongly-correlated":
+        profits, weights = first + 100 + random.integers(-2, 2, size=30, endpoint=True), first
+    else:
+        profits, weights = first + (50 if type == "strongly-correlated" else 0), first
+    assert problem.profits.tolist() == profits.tolist()
+    assert problem.weights.tolist() == weights.tolist()
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_the_same_seed_makes_the_same_instance_and_another_seed_another(type: str) -> None:
+    one, same, other = (generate(GeneratorOptions(type=type, n=100, seed=seed)) for seed in (4, 4, 5))
+    assert one.profits.tolist() == same.profits.tolist()
+    assert one.weights.tolist() == same.weights.tolist()
+    assert one.capacity == same.capacity
+    assert one.name == same.name != other.name
+    assert one.weights.tolist() != other.weights.tolist()
+
+
+@pytest.mark.parametrize(
+    ("fraction", "parts"), [(0.1, (1, 10)), (0.3, (3, 10)), (0.5, (1, 2)), (1.0, (1, 1)), (1e-9, (0, 1))]
+)
+def test_the_capacity_is_the_fraction_as_it_is_written(fraction: float, parts: tuple[int, int]) -> None:
+    for seed in range(20):
+        problem = generate(GeneratorOptions(n=17, seed=seed, capacity_fraction=fraction))
+        assert problem.capacity == max(1, int(problem.weights.sum()) * parts[0] // parts[1])
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_the_smallest_instance_of_each_class_can_be_made(type: str) -> None:
+    problem = generate(GeneratorOptions(type=type, n=1, max_weight=1, capacity_fraction=0.001))
+    assert (problem.n, problem.capacity) == (1, 1)
+
+
+def test_the_largest_weights_do_not_overflow() -> None:
+    problem = generate(GeneratorOptions(type="almost-strongly-correlated", n=8000, max_weight=10**15))
+    assert problem.profits.max() > 10**15
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"n": 0}, "greater than or equal to 1"),
+        ({"n": 10**9}, "less than or equal to 10000000"),
+        ({"max_weight": 0}, "greater than or equal to 1"),
+        ({"max_weight": 10**16}, "less than or equal to 1000000000000000"),
+        ({"seed": -1}, "greater than or equal to 0"),
+        ({"capacity_fraction": 0.0}, "greater than 0"),
+        ({"capacity_fraction": 1.5}, "less than or equal to 1"),
+        ({"capacity_fraction": NAN}, "finite number"),
+        ({"type": "spanner"}, "'uncorrelated', 'weakly-correlated'"),
+        ({"size": 3}, "Extra inputs are not permitted"),
+        ({"n": 10_000_000, "max_weight": 10**15}, "lower n or max_weight"),
+    ],
+)
+def test_extreme_options_are_refused_with_the_rule(options: dict[str, Any], rule: str) -> None:
+    with pytest.raises(ValidationError, match=rule):
+        GeneratorOptions(**options)
+
+
+def test_every_generator_option_has_a_description() -> None:
+    assert all(field.description for field in GeneratorOptions.model_fields.values())
+
+
+def test_a_generated_instance_is_written_and_read_back(tmp_path: Path) -> None:
+    for type, n in itertools.product(TYPES, (1, 40)):
+        problem = generate(GeneratorOptions(type=type, n=n))
+        write(problem, tmp_path / "made.txt")
+        again = Knapsack.read(tmp_path / "made.txt")
+        assert again.format == "jooken"
+        assert again.profits.tolist() == problem.profits.tolist()
+        assert again.weights.tolist() == problem.weights.tolist()
+        assert again.capacity == problem.capacity
