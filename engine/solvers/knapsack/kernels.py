@@ -1,0 +1,229 @@
+"""The kernels of the knapsack solver: which shapes a device runs them in, and how they are called."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from engine.devices import Buffer, Capabilities, Device, Kernel
+
+__all__ = ["DEPTHS", "Place", "Shapes", "ValueType", "kernel_variants", "shapes_for"]
+
+ValueType = Literal["i32", "i64"]
+
+DEPTHS = (32, 16, 8, 4, 2)
+"""How many items of one weight a launch of ``classes`` may fuse."""
+
+_VECTOR_BYTES = 32  # twice that was measured slower with PoCL on AVX-512 machines: its vectors are split
+
+PAD = 64
+"""Cells past the end of a row that a launch may write."""
+
+_ROW = ("buffer", "int64", "int64", "int64", "{value}", "buffer", "int64", "int64", "int64")
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """How the kernels are cut for one device and one value type.
+
+    ``lanes`` cells are handled as one explicit vector (1 on GPUs); a tile of ``tiles`` holds ``tile_cells`` cells, and
+    ``units`` groups of it run at once.
+    """
+
+    value: ValueType
+    serial: bool
+    lanes: int
+    block: int
+    tile_block: int
+    tile_cells_each: int
+    tile_groups_per_unit: int
+    units: int
+
+    @property
+    def tile_cells(self) -> int:
+        """Cells of a tile, halo included."""
+        return self.tile_block * self.tile_cells_each
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes of one cell."""
+        return 4 if self.value == "i32" else 8
+
+    @property
+    def type_name(self) -> str:
+        """The value type as NumPy calls it."""
+        return "int32" if self.value == "i32" else "int64"
+
+    def _vector(self) -> str:
+        return ("int" if self.value == "i32" else "long") + str(self.lanes)
+
+    def constants(self, template: str, depth: int = 0) -> dict[str, Any]:
+        """What a template of this solver is rendered with."""
+        common: dict[str, Any] = {"value": self.value, "lanes": self.lanes, "vector": self._vector()}
+        if template == "knapsack/rows":
+            return {**common, "block": self.block}
+        if template == "knapsack/tiles":
+            return {
+                **common,
+                "block": self.tile_block,
+                "cells": self.tile_cells_each,
+                "groups_per_unit": self.tile_groups_per_unit,
+            }
+        if template == "knapsack/tiles_serial":
+            return {**common, "cells": self.tile_cells}
+        if template == "knapsack/classes":
+            return {**common, "block": self.block, "depth": depth, "unroll": 1 if self.serial else 2}
+        return {**common, "block": min(64, self.block) if self.serial else 1024}
+
+
+def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
+    """The shapes that suit a device.
+
+    On CPUs a tile fills half of a core's second-level cache, taken as 512 kB. On GPUs four groups of 256 work-items
+    share a multiprocessor's local memory, each work-item holding as many cells in registers as fit, 48 at most.
+    """
+    size = 4 if value == "i32" else 8
+    if capabilities.kind == "cpu":
+        lanes = max(1, min(_VECTOR_BYTES // 4, capabilities.vector_width) * 4 // size)
+        cells = min(256 * 1024, capabilities.local_memory // 2) // size // lanes * lanes
+        return Shapes(value, lanes > 1, lanes, 1, 1, cells, 1, capabilities.compute_units)
+    block = 256
+    per_group = min(capabilities.local_memory, capabilities.local_memory_per_unit // 4 - 1024)
+    each = max(4, min(48 * 4 // size, per_group // (block * size)) // 2 * 2)
+    groups = max(1, capabilities.local_memory_per_unit // (block * each * size + 1024))
+    groups = min(groups, max(1, 65536 // (block * (each * size // 4 + 16))))
+    return Shapes(value, False, 1, block, block, each, groups, capabilities.compute_units)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Cells [lo, hi] of a row in a device buffer; cell c is element ``c - base``. Empty if hi < lo."""
+
+    buffer: Buffer
+    base: int
+    lo: int
+    hi: int
+
+
+class Launcher:
+    """Launches the kernels on one device; made and used on its thread."""
+
+    def __init__(self, device: Device, shapes: Shapes) -> None:
+        self.device = device
+        self.shapes = shapes
+        self._row = tuple(kind.format(value=shapes.type_name) for kind in _ROW)
+
+    def _kernel(self, template: str, entry: str, more: tuple[str, ...], depth: int = 0, local_bytes: int = 0) -> Kernel:
+        return self.device.kernel(
+            f"knapsack/{template}",
+            entry,
+            (*self._row, *more),
+            local_bytes=local_bytes,
+            **self.shapes.constants(f"knapsack/{template}", depth),
+        )
+
+    def row(self, source: Place, full: int, target: Place, weight: int, profit: int) -> None:
+        """One item: ``target`` becomes the row after ``source``."""
+        shapes = self.shapes
+        kernel = self._kernel("rows", "advance_row", ("int64", "int64", shapes.type_name))
+        cells = target.hi - target.lo + 1
+        span = _share(cells, 2 * shapes.units, 4096) if shapes.serial else shapes.block * 8
+        self._launch(kernel, _groups(cells, span), shapes.block, source, full, target, span, weight, profit)
+
+    def tile(
+        self, source: Place, full: int, target: Place, weights: Buffer, profits: Buffer, first: int, count: int, halo: int
+    ) -> None:
+        """Items ``first`` .. ``first + count - 1``, whose weights add up to ``halo``."""
+        shapes = self.shapes
+        more = ("int64", "buffer", "buffer", "int32", "int32", "int32")
+        if shapes.serial:
+            kernel = self._kernel("tiles_serial", "advance_tile", more)
+        else:
+            kernel = self._kernel("tiles", "advance_tile", more, local_bytes=shapes.tile_cells * shapes.item_bytes)
+        cells = target.hi - target.lo + 1
+        at_once = shapes.units * shapes.tile_groups_per_unit
+        span = _share(cells, at_once, shapes.tile_block, most=shapes.tile_cells - halo)
+        block = shapes.tile_block
+        self._launch(
+            kernel, _groups(cells, span), block, source, full, target, span, weights, profits, first, count, halo
+        )
+
+    def class_(self, source: Place, full: int, target: Place, profits: Buffer, first: int, depth: int, weight: int) -> None:
+        """``depth`` items of one weight, from ``first`` on."""
+        shapes = self.shapes
+        kernel = self._kernel("classes", "advance_class", ("buffer", "int32", "int32", "int32", "int32"), depth)
+        columns = _groups(weight, shapes.lanes)
+        steps = _groups(target.hi - target.lo + 1, weight)
+        wanted = shapes.units * (16 if shapes.serial else 2048)
+        segments = max(1, min(wanted // columns, steps // (4 * depth)))
+        length = _groups(steps, segments)
+        segments = _groups(steps, length)
+        groups = _groups(columns * segments, shapes.block)
+        self._launch(
+            kernel, groups, shapes.block, source, full, target, profits, first, weight, columns, length
+        )
+
+    def _launch(
+        self, kernel: Kernel, groups: int, block: int, source: Place, full: int, target: Place, *more: Buffer | int
+    ) -> None:
+        if target.hi < target.lo:
+            return
+        self.device.launch(
+            kernel,
+            groups,
+            block,
+            source.buffer,
+            source.base,
+            source.lo,
+            source.hi,
+            full,
+            target.buffer,
+            target.base,
+            target.lo,
+            target.hi,
+            *more,
+        )
+
+    def trace_kernel(self) -> tuple[Kernel, int]:
+        """The kernel that walks back through kept rows, and its block."""
+        types = (
+            *("buffer", "buffer", "int32", "buffer", "buffer"),
+            *("buffer", "buffer", "int32", "buffer", "buffer"),
+        )
+        constants = self.shapes.constants("knapsack/trace")
+        return self.device.kernel("knapsack/trace", "trace_items", types, **constants), int(constants["block"])
+
+
+def _groups(count: int, each: int) -> int:
+    return -(-count // each)
+
+
+def _share(cells: int, at_once: int, step: int, most: int | None = None) -> int:
+    """Cells a group should make so that whole waves of ``at_once`` groups share them evenly; a multiple of ``step``."""
+    most = most or cells
+    waves = max(1, math.ceil(cells / (at_once * most)))
+    even = _groups(_groups(cells, waves * at_once), step) * step
+    return max(1, min(even, most))
+
+
+def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every template of this solver with every set of constants a device may ask for."""
+    gpu = Capabilities("gpu", True, True, False, "kernels", 132, 49152, 228 * 1024, 256, 1024)
+    large = Capabilities("gpu", True, True, False, "cusolver", 132, 227 * 1024, 228 * 1024, 256, 1024)
+    small = Capabilities("gpu", True, True, False, "kernels", 8, 32768, 32768, 256, 256)
+    narrow = Capabilities("cpu", True, True, True, "lapack", 2, 65536, 65536, 64, 4096, vector_width=1)
+    wide = Capabilities("cpu", True, True, True, "lapack", 2, 1 << 20, 1 << 20, 64, 4096, vector_width=16)
+    seen: list[tuple[str, dict[str, Any]]] = []
+    values: tuple[ValueType, ...] = ("i32", "i64")
+    for capabilities in (gpu, large, small, narrow, wide):
+        for value in values:
+            shapes = shapes_for(capabilities, value)
+            tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"
+            for template in ("knapsack/rows", tiles, "knapsack/classes", "knapsack/trace"):
+                for depth in DEPTHS if template == "knapsack/classes" else (0,):
+                    variant = (template, shapes.constants(template, depth))
+                    if variant not in seen:
+                        seen.append(variant)
+                        yield variant

@@ -1,0 +1,28 @@
+<%doc>
+What every knapsack kernel shares: how a row of Bellman's table is read.
+
+A row holds f[c], the best profit of the items so far within capacity c, for c in [lo, hi]; element c is at index
+c - base. Outside: f[c] = full (the profit of all items so far) for c > hi, since hi is the weight of all of them or no
+reader goes there; f[c] = NEGATIVE for c < lo, which only happens for c < 0. NEGATIVE plus the profits of one launch
+stays below zero, so it never wins.
+
+Vectors of ${"lanes"} cells are loaded and stored by plain assignment: PoCL calls vload and vstore, and does not inline them.
+</%doc>
+<%def name="declarations()">
+typedef ${value} value_t;
+% if lanes > 1:
+typedef ${vector} cells_t;
+typedef ${vector} unaligned_cells_t __attribute__((aligned(${4 if value == "i32" else 8})));
+#define LOAD(space, pointer) (*(const space unaligned_cells_t*)(pointer))
+#define STORE(space, pointer, cells) (*(space unaligned_cells_t*)(pointer) = (cells))
+% endif
+% if value == "i32":
+#define NEGATIVE (-(1 << 30))
+% else:
+#define NEGATIVE (-(((i64)1) << 62))
+% endif
+#define READ(c) ((c) > in_hi ? full : (c) < in_lo ? (value_t)NEGATIVE : in[(c) - in_base])
+</%def>
+<%def name="arguments()">
+    const GLOBAL value_t* RESTRICT in, i64 in_base, i64 in_lo, i64 in_hi, value_t full,
+    GLOBAL value_t* RESTRICT out, i64 out_base, i64 out_lo, i64 out_hi</%def>
