@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenCLDevice", "list_devices"]
 
-_BUILD_OPTIONS = ("-cl-std=CL1.2",)
+_BUILD_OPTIONS = ("-cl-std=CL1.2", "-w")
 _PREFERRED_BLOCK = {"gpu": 256, "cpu": 64, "other": 64}
 
 

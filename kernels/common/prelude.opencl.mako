@@ -33,8 +33,9 @@ typedef double f64;
 #define GLOBAL_SIZE ((i64)get_global_size(0))
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
-#define MIN(a, b) min((a), (b))
-#define MAX(a, b) max((a), (b))
+// Not min() and max(): PoCL calls its built-in functions instead of inlining them. Vectors may be given too.
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define MULTIPLY_HIGH_U32(a, b) mul_hi((u32)(a), (u32)(b))
 #define COUNT_BITS_U32(x) ((i32)popcount((u32)(x)))
 #define COUNT_BITS_U64(x) ((i32)popcount((u64)(x)))
