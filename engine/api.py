@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, Self
 
 from engine import config
 from engine.devices import Backend, DeviceInfo, DevicePool, available, select
-from engine.errors import DeviceError, InputError
+from engine.errors import DeviceError, RunFolderError
 from engine.folder import RunFolder
 from engine.observers import Recorder
 from engine.problem import Problem
@@ -35,6 +36,11 @@ class Engine:
         A TOML file to read instead of ``quintet.toml``.
 
     Runs of one engine take turns: :meth:`start` returns at once, and the run begins when the one before has ended.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If the configuration is wrong. The devices themselves are looked for when they are first needed.
     """
 
     def __init__(
@@ -45,10 +51,9 @@ class Engine:
         config_file: str | Path | None = None,
     ) -> None:
         self._resolved = config.resolve({"backend": backend, "devices": devices}, file=config_file)
-        settings = self._resolved.settings
-        self.device_infos: list[DeviceInfo] = select(settings.backend, settings.devices)
         self._pool: DevicePool | None = None
         self._turn = threading.Lock()
+        self._opening = threading.RLock()
         self._runs: list[Run] = []
 
     def __enter__(self) -> Self:
@@ -57,7 +62,13 @@ class Engine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.close()
+        self.close(wait=kind is None or not issubclass(kind, KeyboardInterrupt))
+
+    @functools.cached_property
+    def device_infos(self) -> list[DeviceInfo]:
+        """The devices this engine uses, described."""
+        settings = self._resolved.settings
+        return select(settings.backend, settings.devices)
 
     @property
     def backend(self) -> str:
@@ -65,14 +76,18 @@ class Engine:
         languages = {info.language for info in self.device_infos}
         return languages.pop() if len(languages) == 1 else "mixed"
 
-    def close(self) -> None:
-        """Stop what still runs, and close the devices."""
-        for run in list(self._runs):
+    def close(self, wait: bool = True) -> None:
+        """Stop what still runs, and close the devices; without ``wait``, leave that to the end of the program."""
+        for run in self._runs:
             run.stop()
+        if not wait:
+            return
+        for run in self._runs:
             run.join()
-        if self._pool is not None:
-            pool, self._pool = self._pool, None
-            pool.close()
+        with self._opening:
+            if self._pool is not None:
+                pool, self._pool = self._pool, None
+                pool.close()
 
     def start(
         self,
@@ -122,6 +137,8 @@ class Engine:
         settings = resolved.settings
         folder = None
         observers = _observers(on_event)
+        if settings.run_folder is not None:
+            RunFolder.require_free(settings.run_folder)
         pool = self._open()
         if settings.run_folder is not None:
             folder = RunFolder.create(
@@ -156,36 +173,43 @@ class Engine:
         run_folder: str | Path,
         *,
         time_limit: float | None = None,
+        checkpoint_interval: float | None = None,
         on_event: Observer | Sequence[Observer] | None = None,
     ) -> Run:
         """Go on with a run that was stopped or killed, from its last checkpoint, on this engine's devices.
 
-        A run that had not come to a checkpoint begins anew. ``time_limit`` counts from the run's first start.
+        A run that had not come to a checkpoint begins anew. ``time_limit`` counts from the run's first start; the run's
+        former limit no longer holds.
 
         Raises
         ------
         engine.errors.RunFolderError
-            If the folder is none, cannot be read, or its run has ended with a proven answer.
+            If the folder is none, cannot be read, or its run has ended by itself.
         """
         folder = RunFolder.open(run_folder)
         finished = folder.result()
         if finished is not None and not finished.status.stopped:
-            raise InputError(f"the run in {run_folder} has ended ({finished.status}); there is nothing to resume")
+            raise RunFolderError(f"the run in {run_folder} has ended ({finished.status}); there is nothing to resume")
         solver = solver_named(folder.description["solver"])
         chosen = config.solver_options(solver, None, folder.description.get("options", {}))
-        kept = folder.description.get("settings", {})
+        kept = {**folder.description.get("settings", {}), "time_limit": None}
+        former = config.Resolved(config.Settings()).with_arguments(kept)
+        settings = former.with_arguments(
+            {"time_limit": time_limit, "checkpoint_interval": checkpoint_interval}
+        ).settings
+        problem, restored = folder.problem(), folder.checkpoint()
         return self._begin(
             Run(
-                folder.problem(),
+                problem,
                 solver,
                 chosen,
                 self._open(),
                 backend=self.backend,
-                seed=int(kept.get("seed", 0)),
-                time_limit=time_limit,
-                checkpoint_interval=float(kept.get("checkpoint_interval", self._resolved.settings.checkpoint_interval)),
+                seed=settings.seed,
+                time_limit=settings.time_limit,
+                checkpoint_interval=settings.checkpoint_interval,
                 folder=folder,
-                restored=folder.checkpoint(),
+                restored=restored,
                 observers=[Recorder(folder.events_path), *_observers(on_event)],
                 turn=self._turn,
             )
@@ -196,19 +220,26 @@ class Engine:
         return wait_or_stop(self.start(problem, **arguments))
 
     def _open(self) -> DevicePool:
-        if self._pool is None:
-            self._pool = DevicePool(self.device_infos)
-        return self._pool
+        with self._opening:
+            if self._pool is None:
+                self._pool = DevicePool(self.device_infos)
+            return self._pool
 
     def _begin(self, run: Run) -> Run:
         self._runs = [other for other in self._runs if other.state != "ended"]
         self._runs.append(run)
+        run.on_turn = self._its_turn
         run.on_end = self._ended
         return run.start()
 
+    def _its_turn(self, run: Run) -> None:
+        run.pool = self._open()
+
     def _ended(self, run: Run) -> None:
         """A device that failed is not used again: the next run opens the devices anew."""
-        if isinstance(run.error, DeviceError) and self._pool is not None:
+        with self._opening:
+            if not isinstance(run.error, DeviceError) or self._pool is None:
+                return
             pool, self._pool = self._pool, None
             try:
                 pool.close()
@@ -269,11 +300,28 @@ def resume(
     backend: Backend | None = None,
     devices: Sequence[str] | None = None,
     time_limit: float | None = None,
+    checkpoint_interval: float | None = None,
     on_event: Observer | Sequence[Observer] | None = None,
 ) -> Result:
-    """Go on with the run in a folder; see :meth:`Engine.resume`."""
-    with Engine(backend, devices) as owner:
-        return wait_or_stop(owner.resume(run_folder, time_limit=time_limit, on_event=on_event))
+    """Go on with the run in a folder, see :meth:`Engine.resume`; by default on what that run was asked to use."""
+    with engine_to_resume(run_folder, backend, devices) as owner:
+        run = owner.resume(
+            run_folder, time_limit=time_limit, checkpoint_interval=checkpoint_interval, on_event=on_event
+        )
+        return wait_or_stop(run)
+
+
+def engine_to_resume(
+    run_folder: str | Path,
+    backend: Backend | None = None,
+    devices: Sequence[str] | None = None,
+    config_file: str | Path | None = None,
+) -> Engine:
+    """An engine for the run in a folder: what is not given is as that run was asked for."""
+    kept = RunFolder.open(run_folder).description.get("settings", {})
+    if backend is None and devices is None:
+        backend, devices = (None if kept.get("backend") == "auto" else kept.get("backend")), kept.get("devices")
+    return Engine(backend, devices, config_file=config_file)
 
 
 def devices(backend: Backend = "auto") -> list[DeviceInfo]:

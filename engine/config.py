@@ -47,21 +47,21 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
     backend: Literal["auto", "cuda", "opencl"] = Field(
-        "auto", description="What the kernels run through; auto is CUDA where it can be used, else OpenCL."
+        default="auto", description="What the kernels run through; auto is CUDA where it can be used, else OpenCL."
     )
     devices: list[str] | None = Field(
-        None,
+        default=None,
         description="Devices by id, index, part of the name or UUID; the same may be named twice. "
         "By default every GPU of the backend, or its first device.",
     )
     time_limit: float | None = Field(
-        None, gt=0, description="Seconds after which a run ends with its best so far; pauses do not count."
+        default=None, gt=0, description="Seconds after which a run ends with its best so far; pauses do not count."
     )
-    seed: int = Field(0, ge=0, description="Seed of every random choice.")
+    seed: int = Field(default=0, ge=0, description="Seed of every random choice.")
     run_folder: str | None = Field(
-        None, description="Folder to keep the run in, so that it can be resumed or replayed."
+        default=None, description="Folder to keep the run in, so that it can be resumed or replayed."
     )
-    checkpoint_interval: float = Field(30.0, gt=0, description="Seconds between checkpoints in the run folder.")
+    checkpoint_interval: float = Field(default=30.0, gt=0, description="Seconds between checkpoints in the run folder.")
 
     @field_validator("devices", mode="before")
     @classmethod

@@ -1,7 +1,7 @@
 """What a run tells the world, one event at a time; each event is one JSON line and back.
 
-``time`` is in seconds since the run began (pauses and earlier sittings of a resumed run included in neither case
-are counted twice: a resumed run goes on from the time of its checkpoint).
+``time`` is in seconds of the run's own clock: it stands still in a pause, and a resumed run goes on from the time of
+its checkpoint.
 """
 
 from __future__ import annotations
@@ -142,16 +142,7 @@ class Failed(_Event):
 
 
 Event = Annotated[
-    Started
-    | StateChanged
-    | Progress
-    | Metric
-    | Incumbent
-    | Trace
-    | DeviceStatus
-    | Notice
-    | Finished
-    | Failed,
+    Started | StateChanged | Progress | Metric | Incumbent | Trace | DeviceStatus | Notice | Finished | Failed,
     Field(discriminator="type"),
 ]
 

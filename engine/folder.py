@@ -102,8 +102,7 @@ class RunFolder:
             If the path exists and is not an empty folder, or cannot be written.
         """
         path = Path(path)
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise RunFolderError(f"the run folder {path} exists and is not empty; resume it or name another")
+        cls.require_free(path)
         full = {
             **description,
             "problem": {"class": type(problem).__name__, "kind": problem.kind, "name": problem.name},
@@ -120,7 +119,7 @@ class RunFolder:
             temporary.chmod(0o755)
             try:
                 _write_arrays(temporary / "problem.npz", problem.to_arrays())
-                write_whole(temporary / "run.toml", tomlkit.dumps(_without_none(full)).encode())
+                write_whole(temporary / "run.toml", tomlkit.dumps(_without_none(full)).encode(errors="replace"))
                 if path.exists():
                     path.rmdir()
                 os.rename(temporary, path)
@@ -130,6 +129,17 @@ class RunFolder:
         except OSError as error:
             raise RunFolderError(f"cannot make the run folder {path}: {error.strerror or error}") from error
         return cls(path, full)
+
+    @staticmethod
+    def require_free(path: str | Path) -> None:
+        """:class:`RunFolderError` unless the path can be made a run folder: nothing is there, or an empty folder."""
+        path = Path(path)
+        try:
+            taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+        except OSError as error:
+            raise RunFolderError(f"cannot make the run folder {path}: {error.strerror or error}") from error
+        if taken:
+            raise RunFolderError(f"the run folder {path} exists and is not empty; resume it or name another")
 
     @classmethod
     def open(cls, path: str | Path) -> RunFolder:
@@ -174,12 +184,14 @@ class RunFolder:
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Replace the checkpoint; the former one stays whole until the new one is."""
+        for part in self.path.glob(".checkpoint-*"):  # what a kill in the middle of writing has left
+            part.unlink(missing_ok=True)
         older = list(self.path.glob("checkpoint-*.npz"))
         self._sequence = 1 + max([self._sequence, *(_sequence(path) for path in older)])
         name = f"checkpoint-{self._sequence:06d}.npz"
         _write_arrays(self.path / name, checkpoint.arrays)
         content = {"arrays": name, "elapsed": checkpoint.elapsed, "state": checkpoint.state}
-        write_whole(self.path / "checkpoint.json", json.dumps(content).encode())
+        write_whole(self.path / "checkpoint.json", json.dumps(content, default=_plain).encode())
         for path in older:
             path.unlink(missing_ok=True)
 
@@ -200,7 +212,7 @@ class RunFolder:
         if result.solution is not None:
             arrays["solution"] = result.solution
         _write_arrays(self.path / "result.npz", arrays)
-        write_whole(self.path / "result.json", json.dumps(result.to_dict(), indent=2).encode())
+        write_whole(self.path / "result.json", json.dumps(result.to_dict(), indent=2, default=_plain).encode())
 
     def result(self) -> Result | None:
         """The result, or None if the run has not ended with one."""
@@ -211,6 +223,13 @@ class RunFolder:
             return None
         except Exception as error:
             raise RunFolderError(f"the result in {self.path} cannot be read: {error}") from error
+
+
+def _plain(value: Any) -> Any:
+    """What JSON knows nothing of: NumPy's scalars and arrays."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} cannot be kept as JSON")
 
 
 def _sequence(path: Path) -> int:

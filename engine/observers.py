@@ -87,6 +87,7 @@ class ProgressBar:
         self._bar: Bar | None = None
         self._task: TaskID | None = None
         self._phase: str | None = None
+        self._first: Progress | None = None
         self._state = "running"
         self._clock = (0.0, time.monotonic())
 
@@ -107,7 +108,7 @@ class ProgressBar:
             case Progress():
                 self._progress(event)
             case Incumbent():
-                self._update(best=_best_text(event))
+                self._update(best=_best_text(event, wide=self._console.width >= 100))
             case Finished() | Failed():
                 self.close()
 
@@ -125,13 +126,18 @@ class ProgressBar:
     def _open(self) -> None:
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bar
+        from rich.table import Column
+
+        def text(name: str, style: str) -> TextColumn:
+            column = Column(no_wrap=True, overflow="ellipsis")
+            return TextColumn(f"{{task.fields[{name}]}}", style=style, markup=False, table_column=column)
 
         self._bar = Bar(
-            TextColumn("{task.fields[phase]:<12}", style="bold", markup=False),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[counts]}", markup=False),
-            TextColumn("{task.fields[rate]}", style="cyan", markup=False),
-            TextColumn("{task.fields[best]}", style="green", markup=False),
+            text("phase", "bold"),
+            BarColumn(bar_width=20),
+            text("counts", "default"),
+            text("rate", "cyan"),
+            text("best", "green"),
             _elapsed_column(self),
             console=self._console,
             refresh_per_second=10,
@@ -147,9 +153,8 @@ class ProgressBar:
             self._bar.update(self._task, **fields)
 
     def _progress(self, event: Progress) -> None:
-        if event.phase != self._phase:
-            self._phase = event.phase
-            self._first = event
+        if self._first is None or event.phase != self._phase or event.time < self._first.time:
+            self._phase, self._first = event.phase, event
         seconds = event.time - self._first.time
         speed = (event.done - self._first.done) / seconds if seconds > 0 else 0.0
         self._update(
@@ -171,23 +176,24 @@ class ProgressBar:
 def _elapsed_column(owner: ProgressBar) -> Any:
     """A column with the run's own clock, which stands still in a pause and goes on from an earlier sitting."""
     from rich.progress import ProgressColumn, Task
+    from rich.table import Column
     from rich.text import Text
 
     class Elapsed(ProgressColumn):
         def render(self, task: Task) -> Text:
             return Text(f"{owner.elapsed():.1f} s", style="dim")
 
-    return Elapsed()
+    return Elapsed(Column(no_wrap=True))
 
 
-def _best_text(event: Incumbent) -> str:
+def _best_text(event: Incumbent, wide: bool) -> str:
     parts = []
     if event.objective is not None:
         parts.append(f"best {_number(event.objective)}")
-    if event.bound is not None:
+    if event.bound is not None and (wide or event.objective is None):
         parts.append(f"bound {_number(event.bound)}")
     if event.gap is not None:
-        parts.append(f"gap {event.gap:.2%}")
+        parts.append(f"gap {event.gap:.2%}" if event.gap < 10 else "gap > 1000%")
     return "  ".join(parts)
 
 

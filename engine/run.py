@@ -7,13 +7,17 @@ their own, so a slow observer never slows a device.
 
 from __future__ import annotations
 
+import logging
+import math
 import queue
 import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from engine.errors import QuintetError
 from engine.events import (
@@ -44,6 +48,8 @@ SLICE_SECONDS = 0.05
 """How long a device should work between two calls of :meth:`Run.poll`."""
 
 _METRIC_INTERVAL = 0.1
+_SOLUTION_IN_EVENT = 10_000
+_LOG = logging.getLogger("engine")
 
 
 class StopRequested(Exception):
@@ -55,6 +61,15 @@ class StopRequested(Exception):
     def __init__(self, status: Status) -> None:
         super().__init__(str(status))
         self.status = status
+
+
+@dataclass
+class _Throttle:
+    """When a series was last told, what that was, and what is held back since."""
+
+    told_at: float = -math.inf
+    told: Event | None = None
+    held: Event | None = None
 
 
 class Run:
@@ -90,20 +105,22 @@ class Run:
         self.time_limit = time_limit
         self.folder = folder
         self.restored = restored
-        self._pool = pool
+        self.pool = pool
         self._checkpoint_interval = checkpoint_interval
         self._observers = list(observers)
         self._turn = turn or threading.Lock()
+        self.on_turn: Callable[[Run], None] | None = None
         self.on_end: Callable[[Run], None] | None = None
         self.error: BaseException | None = None
         self._before = restored.elapsed if restored else 0.0
-        self._began = time.monotonic()
+        self._began: float | None = None
         self._paused_for = 0.0
         self._paused_since: float | None = None
         self._control = threading.Condition()
         self._state: Literal["running", "paused", "stopping"] = "running"
         self._last_checkpoint = time.monotonic()
-        self._metrics: dict[tuple[str, str | None], tuple[float, Metric | None]] = {}
+        self._metrics: dict[tuple[str, str | None], _Throttle] = {}
+        self._progress = _Throttle()
         self._best: tuple[float | int | None, float | int | None] = (None, None)
         self._queue: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._result: Result | None = None
@@ -167,18 +184,20 @@ class Run:
         assert self._result is not None
         return self._result
 
-    def join(self) -> None:
-        """Wait for the end, whatever it is."""
-        self._ended.wait()
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait for the end, whatever it is; whether it has come within ``timeout`` seconds."""
+        return self._ended.wait(timeout)
 
     # --- the clock ----------------------------------------------------------------------------------------------
 
     @property
     def elapsed(self) -> float:
         """Seconds the run has worked: pauses left out, earlier sittings of a resumed run included."""
-        since = self._paused_since
-        held = self._paused_for + (time.monotonic() - since if since is not None else 0.0)
-        return self._before + time.monotonic() - self._began - held
+        with self._control:
+            if self._began is None:
+                return self._before
+            now = time.monotonic() if self._paused_since is None else self._paused_since
+            return self._before + now - self._began - self._paused_for
 
     def _count_pause(self) -> None:
         if self._paused_since is not None:
@@ -209,32 +228,30 @@ class Run:
     def metric(self, name: str, value: float, device: str | None = None) -> None:
         """A point of a live series, at most ten a second each; the last one is always told before the run ends."""
         event = Metric(time=self.elapsed, name=name, value=value, device=device)
-        told, _ = self._metrics.get((name, device), (-1.0, None))
-        now = time.monotonic()
-        if now - told >= _METRIC_INTERVAL:
-            self._metrics[name, device] = (now, None)
-            self.emit(event)
-        else:
-            self._metrics[name, device] = (told, event)
+        self._tell_now_and_then(self._metrics.setdefault((name, device), _Throttle()), event)
 
     def progress(self, phase: str, done: float, total: float, unit: str = "") -> None:
-        """How far the present phase is; throttled like a metric, but its end is always told at once."""
+        """How far the present phase is; throttled like a metric, but a phase's begin and end are told at once."""
         event = Progress(time=self.elapsed, phase=phase, done=done, total=total, unit=unit)
-        key = (f"progress {phase}", None)
-        told, _ = self._metrics.get(key, (-1.0, None))
+        told = self._progress.told
+        news = not isinstance(told, Progress) or told.phase != phase or (done >= total and told.done != done)
+        self._tell_now_and_then(self._progress, event, at_once=news)
+
+    def _tell_now_and_then(self, series: _Throttle, event: Event, at_once: bool = False) -> None:
         now = time.monotonic()
-        if now - told >= _METRIC_INTERVAL or done >= total:
-            self._metrics[key] = (now, None)
+        if at_once or now - series.told_at >= _METRIC_INTERVAL:
+            series.told_at, series.told, series.held = now, event, None
             self.emit(event)
+        else:
+            series.held = event
 
     def incumbent(self, objective: float | int | None, bound: float | int | None = None) -> None:
         """A better solution or bound; told only if it differs from the last."""
+        objective, bound = _plain(objective), _plain(bound)
         if (objective, bound) != self._best:
             self._best = (objective, bound)
-            gap = relative_gap(objective, bound)
-            self.emit(
-                Incumbent(time=self.elapsed, objective=objective, bound=bound, gap=None if gap == float("inf") else gap)
-            )
+            gap = _finite(relative_gap(objective, bound))
+            self.emit(Incumbent(time=self.elapsed, objective=objective, bound=bound, gap=gap))
 
     def trace(self, name: str, iteration: int, values: Sequence[float], chain: int = 0) -> None:
         """Values of a sampled quantity."""
@@ -250,38 +267,74 @@ class Run:
 
     def save_checkpoint(self, arrays: dict[str, Any], state: dict[str, Any]) -> None:
         """Keep what the solver needs to go on from here; does nothing without a run folder."""
-        if self.folder is not None:
+        if self.folder is None:
+            return
+        try:
             self.folder.save_checkpoint(Checkpoint(arrays, state, self.elapsed))
-            self._last_checkpoint = time.monotonic()
+        except OSError as error:  # a full disk must not end a run that can go on
+            self.notice(f"the checkpoint could not be written: {error}", level="warning")
+        self._last_checkpoint = time.monotonic()
 
     # --- the threads --------------------------------------------------------------------------------------------
 
     def _main(self) -> None:
         with self._turn:
-            self._began = time.monotonic()
-            self._work()
+            try:
+                self._begin()
+                self._result = self._work()
+                self._end(self._finished(self._result))
+            except BaseException as error:
+                self.error = error
+                code = error.exit_code if isinstance(error, QuintetError) else 1
+                message = str(error) or type(error).__name__
+                self._end(Failed(time=self.elapsed, error=type(error).__name__, message=message, exit_code=code))
+            finally:
+                self._ended.set()
 
-    def _work(self) -> None:
+    def _begin(self) -> None:
+        """The clock starts when the run's turn has come."""
+        if self.on_turn is not None:
+            self.on_turn(self)
+        with self._control:
+            self._began = self._last_checkpoint = time.monotonic()
+            self._paused_for = 0.0
+            if self._paused_since is not None:
+                self._paused_since = self._began
+
+    def _work(self) -> Result:
+        self.emit(self._started())
         try:
-            self.emit(self._started())
-            result = self.solver.solve(self.problem, self.options, self._pool, self)
-            self._result = replace(
-                result, seconds=self.elapsed, seed=self.seed, backend=self.backend, devices=self.devices
-            )
-            if self.folder is not None:
-                self.folder.save_result(self._result)
-            self._flush_metrics()
-            self.emit(self._finished(self._result))
-        except BaseException as error:
-            self.error = error
-            code = error.exit_code if isinstance(error, QuintetError) else 1
-            self.emit(Failed(time=self.elapsed, error=type(error).__name__, message=str(error), exit_code=code))
-        finally:
-            self._queue.put(None)
-            self._teller.join()
-            if self.on_end is not None:
-                self.on_end(self)
-            self._ended.set()
+            result = self.solver.solve(self.problem, self.options, self.pool, self)
+        except StopRequested as request:  # before the solver had anything to show
+            objective, bound = self._best
+            result = Result(status=request.status, objective=objective, bound=bound, solution=None)
+        result = replace(
+            result,
+            objective=_plain(result.objective),
+            bound=_plain(result.bound),
+            counters={name: _plain(value) for name, value in result.counters.items()},
+            seconds=self.elapsed,
+            seed=self.seed,
+            backend=self.backend,
+            devices=self.devices,
+        )
+        if self.folder is not None:
+            try:
+                self.folder.save_result(result)
+            except OSError as error:  # the answer is still worth having
+                self.notice(f"the result could not be written to {self.folder.path}: {error}", level="warning")
+        return result
+
+    def _end(self, last: Event) -> None:
+        """Tell what is held back, then the last event, and wait until every observer has had it."""
+        for series in (*self._metrics.values(), self._progress):
+            if series.held is not None:
+                self.emit(series.held)
+        self.emit(last)
+        self._queue.put(None)
+        self._teller.join()
+        if self.on_end is not None:
+            self.on_end(self)
 
     def _started(self) -> Started:
         return Started(
@@ -294,30 +347,24 @@ class Run:
             options=self.options.model_dump(mode="json"),
             backend=self.backend,
             devices=list(self.devices),
-            device_names=[member.info.name for member in self._pool.members],
+            device_names=[member.info.name for member in self.pool.members],
             seed=self.seed,
             metrics=[asdict(spec) for spec in self.solver.metrics],
             resumed=self.restored is not None,
         )
 
     def _finished(self, result: Result) -> Finished:
-        gap = result.gap
-        small = result.solution is not None and result.solution.size <= 10_000
+        small = result.solution is not None and result.solution.size <= _SOLUTION_IN_EVENT
         return Finished(
             time=self.elapsed,
             status=str(result.status),
             objective=result.objective,
             bound=result.bound,
-            gap=None if gap == float("inf") else gap,
+            gap=_finite(result.gap),
             seconds=result.seconds,
             counters=result.counters,
             solution=result.solution.tolist() if small and result.solution is not None else None,
         )
-
-    def _flush_metrics(self) -> None:
-        for _, held in self._metrics.values():
-            if held is not None:
-                self.emit(held)
 
     def _tell(self) -> None:
         """Give each event to each observer; one that raises is reported to the others and asked no more."""
@@ -328,8 +375,20 @@ class Run:
                 except Exception as error:
                     self._observers.remove(observer)
                     where = traceback.extract_tb(error.__traceback__)[-1]
-                    self.notice(
+                    message = (
                         f"an observer failed and is left out from now on: {type(error).__name__}: {error} "
-                        f"({where.filename}, line {where.lineno})",
-                        level="warning",
+                        f"({where.filename}, line {where.lineno})"
                     )
+                    if isinstance(event, (Finished, Failed)):  # too late for an event
+                        _LOG.warning(message)
+                    else:
+                        self.notice(message, level="warning")
+
+
+def _plain(value: Any) -> Any:
+    """A NumPy scalar as Python's own number, so that it is exact in events and files."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _finite(gap: float) -> float | None:
+    return None if math.isinf(gap) else gap
