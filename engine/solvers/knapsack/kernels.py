@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine.devices import Buffer, Capabilities, Device, Kernel
+from engine.solvers.knapsack.schedule import MOST_FUSED
 
-__all__ = ["DEPTHS", "Place", "Shapes", "ValueType", "kernel_variants", "shapes_for"]
+__all__ = ["DEPTHS", "PAD", "Launcher", "Place", "Shapes", "ValueType", "kernel_variants", "shapes_for"]
 
 ValueType = Literal["i32", "i64"]
 
@@ -47,9 +48,19 @@ class Shapes:
         return self.tile_block * self.tile_cells_each
 
     @property
+    def halo(self) -> int:
+        """The most that weights fused in a tile should add up to: more halo is more work done twice."""
+        return self.tile_cells * 3 // 10 if self.serial else self.tile_cells // 4
+
+    @property
     def item_bytes(self) -> int:
         """Bytes of one cell."""
         return 4 if self.value == "i32" else 8
+
+    @property
+    def trace_reach(self) -> int:
+        """Cells, the present one included, that a step of the walk back may look at."""
+        return max(self.halo, MOST_FUSED) + 1
 
     @property
     def type_name(self) -> str:
@@ -75,7 +86,7 @@ class Shapes:
             return {**common, "cells": self.tile_cells}
         if template == "knapsack/classes":
             return {**common, "block": self.block, "depth": depth, "unroll": 1 if self.serial else 2}
-        return {**common, "block": min(64, self.block) if self.serial else 1024}
+        return {**common, "block": 64 if self.serial else 256, "reach": self.trace_reach, "depth": MOST_FUSED}
 
 
 def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
@@ -115,14 +126,19 @@ class Launcher:
         self.shapes = shapes
         self._row = tuple(kind.format(value=shapes.type_name) for kind in _ROW)
 
+        self._kernels: dict[tuple[str, int], Kernel] = {}
+
     def _kernel(self, template: str, entry: str, more: tuple[str, ...], depth: int = 0, local_bytes: int = 0) -> Kernel:
-        return self.device.kernel(
-            f"knapsack/{template}",
-            entry,
-            (*self._row, *more),
-            local_bytes=local_bytes,
-            **self.shapes.constants(f"knapsack/{template}", depth),
-        )
+        found = self._kernels.get((template, depth))
+        if found is None:
+            found = self._kernels[template, depth] = self.device.kernel(
+                f"knapsack/{template}",
+                entry,
+                (*self._row, *more),
+                local_bytes=local_bytes,
+                **self.shapes.constants(f"knapsack/{template}", depth),
+            )
+        return found
 
     def row(self, source: Place, full: int, target: Place, weight: int, profit: int) -> None:
         """One item: ``target`` becomes the row after ``source``."""
@@ -133,7 +149,15 @@ class Launcher:
         self._launch(kernel, _groups(cells, span), shapes.block, source, full, target, span, weight, profit)
 
     def tile(
-        self, source: Place, full: int, target: Place, weights: Buffer, profits: Buffer, first: int, count: int, halo: int
+        self,
+        source: Place,
+        full: int,
+        target: Place,
+        weights: Buffer,
+        profits: Buffer,
+        first: int,
+        count: int,
+        halo: int,
     ) -> None:
         """Items ``first`` .. ``first + count - 1``, whose weights add up to ``halo``."""
         shapes = self.shapes
@@ -150,7 +174,9 @@ class Launcher:
             kernel, _groups(cells, span), block, source, full, target, span, weights, profits, first, count, halo
         )
 
-    def class_(self, source: Place, full: int, target: Place, profits: Buffer, first: int, depth: int, weight: int) -> None:
+    def class_(
+        self, source: Place, full: int, target: Place, profits: Buffer, first: int, depth: int, weight: int
+    ) -> None:
         """``depth`` items of one weight, from ``first`` on."""
         shapes = self.shapes
         kernel = self._kernel("classes", "advance_class", ("buffer", "int32", "int32", "int32", "int32"), depth)
@@ -161,9 +187,7 @@ class Launcher:
         length = _groups(steps, segments)
         segments = _groups(steps, length)
         groups = _groups(columns * segments, shapes.block)
-        self._launch(
-            kernel, groups, shapes.block, source, full, target, profits, first, weight, columns, length
-        )
+        self._launch(kernel, groups, shapes.block, source, full, target, profits, first, weight, columns, length)
 
     def _launch(
         self, kernel: Kernel, groups: int, block: int, source: Place, full: int, target: Place, *more: Buffer | int
@@ -186,14 +210,28 @@ class Launcher:
             *more,
         )
 
-    def trace_kernel(self) -> tuple[Kernel, int]:
-        """The kernel that walks back through kept rows, and its block."""
-        types = (
-            *("buffer", "buffer", "int32", "buffer", "buffer"),
-            *("buffer", "buffer", "int32", "buffer", "buffer"),
+    def trace(
+        self,
+        rows: Buffer,
+        groups: Buffer,
+        count: int,
+        weights: Buffer,
+        profits: Buffer,
+        taken: Buffer,
+        capacity: Buffer,
+        choice: Buffer,
+    ) -> None:
+        """Walk back through ``count`` groups described in ``groups`` (see the kernel)."""
+        shapes = self.shapes
+        kernel = self.device.kernel(
+            "knapsack/trace",
+            "trace_items",
+            ("buffer", "buffer", "int32", *("buffer",) * 5),
+            local_bytes=2 * shapes.trace_reach * shapes.item_bytes,
+            **shapes.constants("knapsack/trace"),
         )
-        constants = self.shapes.constants("knapsack/trace")
-        return self.device.kernel("knapsack/trace", "trace_items", types, **constants), int(constants["block"])
+        block = int(shapes.constants("knapsack/trace")["block"])
+        self.device.launch(kernel, 1, block, rows, groups, count, weights, profits, taken, capacity, choice)
 
 
 def _groups(count: int, each: int) -> int:

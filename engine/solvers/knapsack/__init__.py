@@ -1,0 +1,35 @@
+"""0/1 knapsack by dense dynamic programming over one or several devices.
+
+After Boyer, El Baz, Elkihel, *Dense dynamic programming on multi GPU*, and *Solving knapsack problems on GPU*
+(Computers & Operations Research 39, 2012). Equal weights fused in registers after the observation of Huang and Chou,
+J. Supercomputing 78 (2022) 13653, that items of one weight only connect cells of one residue.
+"""
+
+from __future__ import annotations
+
+from engine.solvers import Generator, MetricSpec, Solver
+from engine.solvers.knapsack.generators import GeneratorOptions, generate, write
+from engine.solvers.knapsack.kernels import kernel_variants
+from engine.solvers.knapsack.options import Options
+from engine.solvers.knapsack.problem import Knapsack
+from engine.solvers.knapsack.solve import solve
+
+__all__ = ["SOLVER", "kernel_variants"]
+
+SOLVER = Solver(
+    name="knapsack",
+    title="0/1 knapsack by dense dynamic programming",
+    problems=(Knapsack,),
+    options=Options,
+    solve=solve,
+    metrics=(
+        MetricSpec("items_done", "Items done", "items"),
+        MetricSpec("cells_per_second", "Cell updates", "cells/s", per_device=True),
+        MetricSpec("range_low", "First active capacity", "capacity", per_device=True),
+        MetricSpec("range_high", "Last active capacity", "capacity", per_device=True),
+        MetricSpec("share", "Share of the active range", "", per_device=True),
+        MetricSpec("best_value", "Best value so far", "profit"),
+        MetricSpec("exchanged", "Exchanged between devices", "bytes"),
+    ),
+    generators={"knapsack": Generator(GeneratorOptions, generate, write)},
+)

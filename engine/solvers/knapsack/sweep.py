@@ -1,0 +1,449 @@
+"""The dynamic program over all devices: slices of launches, the row divided between devices, rows kept for later.
+
+After Boyer, El Baz and Elkihel, *Dense dynamic programming on multi GPU*: the active range is divided between the
+devices anew as it moves, and only the cells a device lacks move between devices. Where the paper exchanges after every
+item, a slice here makes each device's part together with the cells below it that the rest of the slice will look at,
+so devices exchange once a slice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import DevicePool, Member, gather
+from engine.run import SLICE_SECONDS, Run
+from engine.solvers.knapsack.kernels import Place, Shapes
+from engine.solvers.knapsack.schedule import Schedule
+from engine.solvers.knapsack.worker import Parcel, Report, Step, Worker
+
+__all__ = ["Row", "Sweep", "room_for_rows"]
+
+_EXCHANGE_SECONDS = 200e-6  # what one exchange costs all devices, beside the cells moved
+_MOST_LAUNCHES = 2000  # in one slice: what is in flight cannot be stopped
+
+
+@dataclass(frozen=True)
+class Row:
+    """The row before group ``stage``: its pieces by member index. Pieces may overlap; together they have every cell."""
+
+    stage: int
+    pieces: Mapping[int, Place]
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """Groups ``begin`` .. ``end - 1``; ``parts`` are the cells each member makes, ``needs`` those it starts from."""
+
+    begin: int
+    end: int
+    parts: tuple[tuple[int, int], ...]
+    needs: tuple[tuple[int, int], ...]
+
+
+def room_for_rows(widest: int, members: int, halo: int) -> int:
+    """Cells each member's row must hold, for rows of ``widest`` cells and slices that look ``halo`` cells back."""
+    if members == 1:
+        return widest
+    return min(widest, math.ceil(widest / members) + 3 * halo)
+
+
+class Sweep:
+    """Runs the dynamic program on a pool. Made and used on the run's thread.
+
+    Parameters
+    ----------
+    pool : DevicePool
+    run : Run
+        Polled between slices; told the metrics.
+    schedule : Schedule
+    shapes : sequence of Shapes
+        One a member.
+    row_cells, store_cells : int
+        Room on each member.
+    halo : int
+        The most weight a slice of several devices may add up to (at least that of any one group).
+    minimum_share : int
+        The smallest part of a row, in cells, worth a device of its own.
+    """
+
+    def __init__(
+        self,
+        pool: DevicePool,
+        run: Run,
+        schedule: Schedule,
+        shapes: Sequence[Shapes],
+        *,
+        row_cells: int,
+        store_cells: int,
+        halo: int,
+        minimum_share: int,
+    ) -> None:
+        self.members: list[Member] = pool.members
+        self.schedule = schedule
+        self.store_cells = store_cells
+        self._run = run
+        self.row_cells = row_cells
+        self._halo = halo
+        self._minimum_share = minimum_share
+        self._peer = len(self.members) > 1 and all(
+            member.info.language == "cuda" and member.info.capabilities.peer_access for member in self.members
+        )
+        self._speed = [1e9 if member.info.capabilities.kind == "cpu" else 3e11 for member in self.members]
+        self._even = len({member.info.name for member in self.members}) == 1
+        self.cells = 0
+        self.exchanged_bytes = 0
+        self._item_bytes = shapes[0].item_bytes
+        self._workers = gather(
+            member.submit(Worker, shape, schedule, row_cells, store_cells)
+            for member, shape in zip(self.members, shapes, strict=True)
+        )
+        if self._peer:
+            gather(member.submit(_enable_peers, self.members) for member in self.members)
+
+    def close(self) -> None:
+        """Give the devices' memory back."""
+        gather(
+            member.submit(lambda _, worker: worker.release(), worker)
+            for member, worker in zip(self.members, self._workers, strict=True)
+        )
+
+    # --- rows ---------------------------------------------------------------------------------------------------
+
+    def load(self, stage: int, lo: int, values: NDArray[Any]) -> Row:
+        """A row from the host, cut among the members as their room allows."""
+        pieces: dict[int, Place] = {}
+        share = min(self.row_cells, max(1, math.ceil(len(values) / len(self.members))))
+        if len(values) <= self.row_cells:
+            share = max(1, len(values))
+        futures = {}
+        for index, member in enumerate(self.members):
+            first, last = index * share, min((index + 1) * share, len(values))
+            if first < last:
+                futures[index] = member.submit(
+                    lambda _, worker, at, part: worker.load(at, part),
+                    self._workers[index],
+                    lo + first,
+                    values[first:last],
+                )
+        gather(futures.values())
+        for index, future in futures.items():
+            pieces[index] = future.result()
+        return Row(stage, pieces)
+
+    def read(self, row: Row, lo: int, hi: int) -> NDArray[Any]:
+        """Cells [lo, hi] of a row, on the host."""
+        values = np.empty(hi - lo + 1, np.int64 if self._item_bytes == 8 else np.int32)
+        for index, first, last in _cover(row.pieces, lo, hi):
+            values[first - lo : last - lo + 1] = (
+                self.members[index]
+                .submit(
+                    lambda _, worker, place, a, b: worker.read(place, a, b),
+                    self._workers[index],
+                    row.pieces[index],
+                    first,
+                    last,
+                )
+                .result()
+            )
+        return values
+
+    # --- forward ------------------------------------------------------------------------------------------------
+
+    def advance(
+        self,
+        row: Row,
+        until: int,
+        end: int,
+        capacity: int,
+        *,
+        keep: Mapping[int, int] | None = None,
+        alone: bool = False,
+        checkpoint: Any = None,
+        phase: str = "items",
+    ) -> tuple[Row, dict[int, Row]]:
+        """The row before group ``until`` from an earlier one, as far as cell ``capacity`` before group ``end`` needs.
+
+        Parameters
+        ----------
+        row : Row
+        until, end, capacity : int
+        keep : mapping of stage to element of the store, optional
+            Rows to keep on the way.
+        alone : bool
+            Use the first member only, whatever the range.
+        checkpoint : callable, optional
+            Called with each slice's row when a checkpoint is due.
+        phase : str
+            For progress.
+
+        Returns
+        -------
+        row : Row
+        kept : dict of int to Row
+        """
+        keep = keep or {}
+        kept: dict[int, dict[int, Place]] = {stage: {} for stage in keep}
+        slices = self._slices(row.stage, until, end, capacity, alone)
+        present, upcoming = next(slices, None), next(slices, None)
+        parcels = self._send_first(row, present)
+        steps = self._steps(present, upcoming, end, capacity, keep)
+        while present is not None:
+            self._run.poll()
+            futures = self._submit(row, present, upcoming, steps, parcels, end, capacity)
+            later = next(slices, None)
+            steps = self._steps(upcoming, later, end, capacity, keep)  # while the devices work
+            gather(futures.values())
+            reports = {index: future.result() for index, future in futures.items()}
+            row = Row(present.end, {index: report.place for index, report in reports.items()})
+            for index, report in reports.items():
+                for stage, place in report.kept.items():
+                    kept[stage][index] = place
+            parcels = self._deliver(reports, upcoming)
+            self._tell(present, reports, end, capacity, phase)
+            if checkpoint is not None and self._run.checkpoint_due():
+                checkpoint(row)
+            present, upcoming = upcoming, later
+        return row, {stage: Row(stage, pieces) for stage, pieces in kept.items()}
+
+    def _slices(self, begin: int, until: int, end: int, capacity: int, alone: bool) -> Iterator[_Slice]:
+        """Cut the groups into slices, one ahead of the devices, by the speed measured so far."""
+        work = self.schedule.work(begin, end, capacity).tolist()
+        widths = self.schedule.widths(begin, end, capacity).tolist()
+        weight = self.schedule.weight_before
+        first = begin
+        while first < until:
+            devices = 1 if alone else self._devices_for(max(widths[first - begin : first - begin + 2]))
+            budget = SLICE_SECONDS * sum(self._speed[:devices])
+            farthest = weight[first] + self._reach(devices) if devices > 1 else weight[until]
+            spent = work[first - begin]
+            last = first + 1
+            while last < until and last - first < _MOST_LAUNCHES:
+                spent += work[last - begin]
+                wider = not alone and self._devices_for(widths[last + 1 - begin]) > devices
+                if spent > budget or weight[last + 1] > farthest or wider:
+                    break
+                last += 1
+            parts = self._parts(last, end, capacity, devices)
+            needs = tuple(self._need(first, last, end, capacity, part) for part in parts)
+            yield _Slice(first, last, parts, needs)
+            first = last
+
+    def _reach(self, devices: int) -> int:
+        """How much weight a slice of several devices takes: more is done twice, less is exchanged more often.
+
+        Cells done twice cost reach / 2 a cell of weight, an exchange costs its seconds; the sum is least at
+        reach = sqrt(2 * seconds * speed * weight an item), with the weights of a group taken together.
+        """
+        mean = max(1.0, self.schedule.weight_before[-1] / max(1, len(self.schedule.order)))
+        best = math.sqrt(2 * _EXCHANGE_SECONDS * min(self._speed[:devices]) * mean)
+        return int(min(self._halo, max(best, 1)))
+
+    def _devices_for(self, width: int) -> int:
+        """How many devices a row of this width is worth, and needs."""
+        most = len(self.members)
+        wanted = max(1, min(most, width // self._minimum_share))
+        while wanted < most and math.ceil(width / wanted) + (3 * self._halo if wanted > 1 else 0) > self.row_cells:
+            wanted += 1
+        return wanted
+
+    def _parts(self, stage: int, end: int, capacity: int, devices: int) -> tuple[tuple[int, int], ...]:
+        """Divide the active range: evenly among like devices, by measured speed among unlike ones."""
+        lo, hi = self.schedule.range(stage, end, capacity)
+        shares = np.ones(devices) if self._even else np.array(self._speed[:devices])
+        cuts = lo + np.round(np.concatenate([[0], np.cumsum(shares) / shares.sum()]) * (hi - lo + 1)).astype(np.int64)
+        parts = [(int(cuts[i]), int(cuts[i + 1]) - 1) for i in range(devices)]
+        return (*parts, *((0, -1),) * (len(self.members) - devices))
+
+    def _need(self, stage: int, last: int, end: int, capacity: int, part: tuple[int, int]) -> tuple[int, int]:
+        """Cells of the row before ``stage`` that ``part`` of the row before ``last`` is made from."""
+        if part[0] > part[1]:
+            return (0, -1)
+        lo, hi = self.schedule.range(stage, end, capacity)
+        back = self.schedule.weight_before[last] - self.schedule.weight_before[stage]
+        return max(lo, part[0] - back), min(hi, part[1])
+
+    def _submit(
+        self,
+        row: Row,
+        present: _Slice,
+        upcoming: _Slice | None,
+        steps: Mapping[int, list[Step]],
+        parcels: Mapping[int, list[Parcel]],
+        end: int,
+        capacity: int,
+    ) -> dict[int, Future[Report]]:
+        top = self.schedule.range(present.end, end, capacity)[1]
+        return {
+            index: self.members[index].submit(
+                lambda _, worker, *arguments: worker.advance(*arguments),
+                self._workers[index],
+                row.pieces.get(index, self._nowhere(index)),
+                present.needs[index],
+                parcels.get(index, []),
+                launches,
+                self._sent(index, present, upcoming),
+                self._peer,
+                top if present.parts[index][0] <= top <= present.parts[index][1] else None,
+            )
+            for index, launches in steps.items()
+        }
+
+    def _nowhere(self, index: int) -> Place:
+        return Place(self._workers[index].spare, 0, 0, -1)
+
+    def _steps(
+        self, present: _Slice | None, upcoming: _Slice | None, end: int, capacity: int, keep: Mapping[int, int]
+    ) -> dict[int, list[Step]]:
+        """The launches of a slice, for each member that has a part in it."""
+        if present is None:
+            return {}
+        weight = np.array(self.schedule.weight_before[present.begin : present.end + 1], dtype=np.int64)
+        later = self.schedule.weight_before[end] - weight[1:]
+        back = weight[-1] - weight[1:]
+        lowest, highest = np.maximum(0, capacity - later), np.minimum(capacity, weight[1:])
+        steps: dict[int, list[Step]] = {}
+        for index, (first, last) in enumerate(present.parts):
+            if first > last:
+                continue
+            lows = np.maximum(lowest, first - back).tolist()
+            highs = np.minimum(highest, last).tolist()
+            bases = lows[:]
+            if upcoming is not None and upcoming.needs[index][0] <= upcoming.needs[index][1]:
+                bases[-1] = max(min(lows[-1], upcoming.needs[index][0]), highs[-1] + 1 - self.row_cells)
+            steps[index] = [
+                Step(group, self.schedule.profit_before[group], lo, hi, base, keep.get(group + 1))
+                for group, lo, hi, base in zip(range(present.begin, present.end), lows, highs, bases, strict=True)
+            ]
+        return steps
+
+    # --- exchange -----------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _lacking(present: _Slice, upcoming: _Slice | None) -> Iterator[tuple[int, int, int, int]]:
+        """(receiver, sender, lo, hi): what each member lacks for the next slice, and who has made it."""
+        if upcoming is None:
+            return
+        for receiver, (lo, hi) in enumerate(upcoming.needs):
+            for sender, (first, last) in enumerate(present.parts):
+                a, b = max(lo, first), min(hi, last)
+                if sender != receiver and a <= b:
+                    yield receiver, sender, a, b
+
+    def _sent(self, sender: int, present: _Slice, upcoming: _Slice | None) -> list[tuple[int, int]]:
+        return [(lo, hi) for _, source, lo, hi in self._lacking(present, upcoming) if source == sender]
+
+    def _deliver(self, reports: Mapping[int, Report], upcoming: _Slice | None) -> dict[int, list[Parcel]]:
+        """Each member's parcels, from what the slice's reports carry."""
+        received: dict[int, list[Parcel]] = {}
+        if upcoming is None:
+            return received
+        for sender, report in reports.items():
+            for parcel in report.parcels:
+                for receiver, (lo, hi) in enumerate(upcoming.needs):
+                    if receiver != sender and lo <= parcel.lo and parcel.hi <= hi:
+                        received.setdefault(receiver, []).append(parcel)
+                self.exchanged_bytes += (parcel.hi - parcel.lo + 1) * self._item_bytes
+        return received
+
+    def _send_first(self, row: Row, first: _Slice | None) -> dict[int, list[Parcel]]:
+        """What the first slice lacks of a row that lies anywhere."""
+        received: dict[int, list[Parcel]] = {}
+        if first is None:
+            return received
+        for receiver, (lo, hi) in enumerate(first.needs):
+            own = row.pieces.get(receiver)
+            if lo > hi or (own is not None and own.lo <= lo and hi <= own.hi):
+                continue
+            for sender, a, b in _cover(row.pieces, lo, hi):
+                if sender != receiver:
+                    received.setdefault(receiver, []).append(
+                        Parcel(a, b, values=self.read(Row(row.stage, {sender: row.pieces[sender]}), a, b))
+                    )
+                    self.exchanged_bytes += (b - a + 1) * self._item_bytes
+        return received
+
+    # --- telling ------------------------------------------------------------------------------------------------
+
+    def _tell(self, present: _Slice, reports: Mapping[int, Report], end: int, capacity: int, phase: str) -> None:
+        run = self._run
+        work = int(self.schedule.work(present.begin, end, capacity)[: present.end - present.begin].sum())
+        self.cells += work
+        lo, hi = self.schedule.range(present.end, end, capacity)
+        for index, report in reports.items():
+            first, last = present.parts[index]
+            share = (last - first + 1) / (hi - lo + 1)
+            rate = share * work / max(report.seconds, 1e-9)
+            if report.seconds > SLICE_SECONDS / 20:
+                self._speed[index] = 0.5 * (self._speed[index] + rate)
+            label = self.members[index].label
+            run.metric("cells_per_second", rate, label)
+            run.metric("range_low", first, label)
+            run.metric("range_high", last, label)
+            run.metric("share", share, label)
+            if report.best is not None and phase == "items":
+                run.metric("best_value", report.best)
+        run.metric("exchanged", self.exchanged_bytes)
+        if phase == "items":
+            group = self.schedule.groups[present.end - 1]
+            run.metric("items_done", group.first + group.count)
+            run.progress(phase, group.first + group.count, len(self.schedule.order), "items")
+
+    # --- the walk back ------------------------------------------------------------------------------------------
+
+    def trace(self, rows: Collection[Row], capacity: int) -> int:
+        """Walk back on the first member through consecutive groups, given the row before each."""
+        ordered = sorted(rows, key=lambda row: row.stage)
+        begin = ordered[0].stage
+        fulls = [self.schedule.profit_before[row.stage] for row in ordered]
+        places = [row.pieces[0] for row in ordered]
+        return (
+            self.members[0]
+            .submit(lambda _, worker: worker.trace(begin, places, fulls, capacity), self._workers[0])
+            .result()
+        )
+
+    def bring(self, row: Row, lo: int, hi: int) -> Row:
+        """The cells [lo, hi] of a row on the first member."""
+        own = row.pieces.get(0)
+        if own is not None and own.lo <= lo and hi <= own.hi:
+            return row
+        parcels = [
+            Parcel(a, b, values=self.read(Row(row.stage, {sender: row.pieces[sender]}), a, b))
+            for sender, a, b in _cover(row.pieces, lo, hi)
+            if sender != 0
+        ]
+        place = (
+            self.members[0]
+            .submit(lambda _, worker: worker.assemble(own or self._nowhere(0), lo, hi, parcels), self._workers[0])
+            .result()
+        )
+        return Row(row.stage, {0: place})
+
+    def choices(self) -> NDArray[np.bool_]:
+        """Which items of the schedule's order the walks so far have taken."""
+        return self.members[0].submit(lambda _, worker: worker.choices(), self._workers[0]).result()
+
+
+def _enable_peers(device: Any, members: Sequence[Member]) -> None:
+    for member in members:
+        device.enable_peer(member.info.index)
+
+
+def _cover(pieces: Mapping[int, Place], lo: int, hi: int) -> Iterator[tuple[int, int, int]]:
+    """(member, first, last): who gives which cells of [lo, hi], without overlap."""
+    at = lo
+    while at <= hi:
+        giver = max(
+            (index for index, place in pieces.items() if place.lo <= at <= place.hi),
+            key=lambda index: pieces[index].hi,
+        )
+        last = min(hi, pieces[giver].hi)
+        yield giver, at, last
+        at = last + 1

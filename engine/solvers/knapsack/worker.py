@@ -1,0 +1,245 @@
+"""One device's part of the dynamic program: its two rows, its store of kept rows, and what it does in a slice.
+
+Everything here runs on the device's own thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Buffer, Device
+from engine.solvers.knapsack.kernels import PAD, Launcher, Place, Shapes
+from engine.solvers.knapsack.schedule import MOST_FUSED, Group, Schedule
+
+__all__ = ["Parcel", "Report", "Step", "Worker"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Make cells [lo, hi] of the row after ``group``.
+
+    ``full`` is the profit of all items before the group. ``base`` is the cell at the target's first element; ``keep``
+    is the element of the store where the row goes if it is to be kept, else None.
+    """
+
+    group: int
+    full: int
+    lo: int
+    hi: int
+    base: int
+    keep: int | None = None
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """Cells [lo, hi] of a row on their way between devices: on the host, or in another device's memory."""
+
+    lo: int
+    hi: int
+    values: NDArray[Any] | None = None
+    buffer: Buffer | None = None
+    start: int = 0
+
+
+@dataclass
+class Report:
+    """What a slice did: seconds on the device's thread, where its last row is, rows kept by stage, parcels made."""
+
+    seconds: float
+    best: int | None
+    place: Place
+    kept: dict[int, Place] = field(default_factory=dict)
+    parcels: list[Parcel] = field(default_factory=list)
+
+
+class Worker:
+    """State on one device.
+
+    Parameters
+    ----------
+    device : Device
+    shapes : Shapes
+    schedule : Schedule
+    row_cells, store_cells : int
+        Room for each of the two rows, and for kept rows.
+    """
+
+    def __init__(self, device: Device, shapes: Shapes, schedule: Schedule, row_cells: int, store_cells: int) -> None:
+        self.device = device
+        self.schedule = schedule
+        self.launcher = Launcher(device, shapes)
+        self._type = np.dtype(shapes.type_name)
+        self._rows = [device.empty(row_cells + PAD, self._type) for _ in range(2)]
+        self.store = device.empty(store_cells + PAD, self._type)
+        fused = np.where(schedule.weights < 2**31, schedule.weights, 0).astype(np.int32)
+        self._weights = device.put(fused)
+        self._profits = device.put(schedule.profits.astype(self._type))
+        self._choice = device.put(np.zeros(len(schedule.order), np.uint8))
+        self._taken = device.empty(MOST_FUSED * shapes.trace_reach, np.uint8)
+        self._mailbox: list[Buffer | None] = [None, None]
+        self._posted = 0
+
+    @property
+    def spare(self) -> Buffer:
+        """A buffer for a row that is still nowhere on this device."""
+        return self._rows[0]
+
+    def release(self) -> None:
+        """Give the memory back."""
+        for buffer in (
+            *self._rows,
+            self.store,
+            self._weights,
+            self._profits,
+            self._choice,
+            self._taken,
+            *self._mailbox,
+        ):
+            if buffer is not None:
+                self.device.release(buffer)
+
+    # --- rows ---------------------------------------------------------------------------------------------------
+
+    def load(self, lo: int, values: NDArray[Any]) -> Place:
+        """Start from a row given by the host."""
+        self.device.put(values.astype(self._type, copy=False), self._rows[0])
+        return Place(self._rows[0], lo, lo, lo + len(values) - 1)
+
+    def read(self, place: Place, lo: int, hi: int) -> NDArray[Any]:
+        """Cells [lo, hi] of a row, on the host."""
+        return self.device.get(place.buffer, lo - place.base, hi - lo + 1)
+
+    def post(self, place: Place, intervals: Sequence[tuple[int, int]], peer: bool) -> list[Parcel]:
+        """Set cells aside for other devices, where they stay unchanged until the slice after next."""
+        if not intervals:
+            return []
+        if not peer:
+            return [Parcel(lo, hi, values=self.read(place, lo, hi)) for lo, hi in intervals]
+        self._posted ^= 1
+        room = sum(hi - lo + 1 for lo, hi in intervals)
+        box = self._mailbox[self._posted]
+        if box is None or box.size < room:
+            if box is not None:
+                self.device.release(box)
+            box = self._mailbox[self._posted] = self.device.empty(2 * room, self._type)
+        parcels = []
+        start = 0
+        for lo, hi in intervals:
+            count = hi - lo + 1
+            self.device.copy(box, place.buffer, start, lo - place.base, count)
+            parcels.append(Parcel(lo, hi, buffer=box, start=start))
+            start += count
+        self.device.sync()
+        return parcels
+
+    def assemble(self, place: Place, lo: int, hi: int, parcels: Sequence[Parcel]) -> Place:
+        """Complete a row to cells [lo, hi] with what other devices sent."""
+        if place.lo <= lo and hi <= place.hi and lo <= hi:
+            return place
+        fits = place.buffer in self._rows and place.base <= lo and hi - place.base < place.buffer.size - PAD
+        if not fits:
+            target = self._other(place.buffer)
+            first, last = max(lo, place.lo), min(hi, place.hi)
+            if first <= last:
+                self.device.copy(target, place.buffer, first - lo, first - place.base, last - first + 1)
+            place = Place(target, lo, first, last)
+        for parcel in parcels:
+            start, count = parcel.lo - place.base, parcel.hi - parcel.lo + 1
+            if parcel.values is not None:
+                self.device.put(parcel.values, place.buffer, start)
+            elif parcel.buffer is not None:
+                self.device.copy_from_peer(place.buffer, parcel.buffer, start, parcel.start, count)
+        return Place(place.buffer, place.base, lo, hi)
+
+    def _other(self, buffer: Buffer) -> Buffer:
+        return self._rows[1] if buffer is self._rows[0] else self._rows[0]
+
+    # --- slices -------------------------------------------------------------------------------------------------
+
+    def advance(
+        self,
+        source: Place,
+        need: tuple[int, int],
+        received: Sequence[Parcel],
+        steps: Sequence[Step],
+        send: Sequence[tuple[int, int]],
+        peer: bool,
+        best_cell: int | None,
+    ) -> Report:
+        """One slice: complete the row, launch the steps, set aside what others need next, and wait.
+
+        ``best_cell`` is a cell of the last row whose value is wanted.
+        """
+        began = time.perf_counter()
+        place = self.assemble(source, *need, received)
+        report = Report(0.0, None, place)
+        for step in steps:
+            place = self._step(place, step)
+            if step.keep is not None:
+                report.kept[step.group + 1] = place
+        report.place = place
+        report.parcels = self.post(place, send, peer)
+        self.device.sync()
+        report.seconds = time.perf_counter() - began
+        if best_cell is not None:
+            report.best = int(self.read(place, best_cell, best_cell)[0])
+        return report
+
+    def _step(self, source: Place, step: Step) -> Place:
+        if step.keep is None:
+            target = Place(self._other(source.buffer), step.base, step.lo, step.hi)
+        else:
+            target = Place(self.store, step.lo - step.keep, step.lo, step.hi)
+        group: Group = self.schedule.groups[step.group]
+        first, weight = group.first, group.weight
+        if group.kind == "row":
+            self.launcher.row(source, step.full, target, weight, int(self.schedule.profits[first]))
+        elif group.kind == "tile":
+            self.launcher.tile(source, step.full, target, self._weights, self._profits, first, group.count, weight)
+        else:
+            self.launcher.class_(source, step.full, target, self._profits, first, group.count, weight // group.count)
+        return target
+
+    # --- the walk back ------------------------------------------------------------------------------------------
+
+    def trace(self, begin: int, places: Sequence[Place], fulls: Sequence[int], capacity: int) -> int:
+        """Walk back from ``capacity`` through the groups begin, begin + 1, ..., one for each kept input row.
+
+        The rows lie in one buffer, or are each in the store; returns the capacity that is left before the first.
+        """
+        by_buffer: list[tuple[Buffer, list[int]]] = []
+        for offset in reversed(range(len(places))):
+            if not by_buffer or by_buffer[-1][0] is not places[offset].buffer:
+                by_buffer.append((places[offset].buffer, []))
+            by_buffer[-1][1].append(offset)
+        present = self.device.put(np.array([capacity], np.int64))
+        for buffer, offsets in by_buffer:
+            table = [self._traced(begin + offset, places[offset], fulls[offset]) for offset in reversed(offsets)]
+            about = self.device.put(np.array(table, np.int64))
+            self.launcher.trace(
+                buffer, about, len(table), self._weights, self._profits, self._taken, present, self._choice
+            )
+            self.device.sync()
+            self.device.release(about)
+        left = int(self.device.get(present)[0])
+        self.device.release(present)
+        return left
+
+    def _traced(self, index: int, place: Place, full: int) -> list[int]:
+        """The eight numbers that tell the kernel of one group."""
+        group = self.schedule.groups[index]
+        if group.kind == "tile":
+            stride, width = 1, group.weight
+        else:
+            stride, width = group.weight // group.count, group.count
+        return [group.first, group.count, stride, place.base, place.lo, place.hi, full, width]
+
+    def choices(self) -> NDArray[np.bool_]:
+        """Which items of the schedule's order the walks so far have taken."""
+        return self.device.get(self._choice).astype(bool)
