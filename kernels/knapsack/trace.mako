@@ -6,14 +6,17 @@
 // f_{k-1}(c - w_k) + p_k > f_{k-1}(c).
 // groups holds 8 numbers a group: first item, count, stride, base, lo, hi, full, width. The cells that matter are
 // c - width * stride, ..., c - stride, c; in a group of one weight the stride is that weight, else 1.
-// Launch: one group of `block` work-items. values: 2 * (max width + 1); taken: max count * (max width + 1).
+// Launch: one group of `block` work-items. taken: ${depth} * ${reach} bytes, for at most ${depth} items a group and widths
+// below ${reach}.
 // capacity[0]: where to start, then where the walk ended. choice[item]: set to 1 if taken.
 ${row.declarations()}
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) trace_items(const GLOBAL value_t* RESTRICT in, const GLOBAL i64* RESTRICT groups, i32 group_count,
+KERNEL LAUNCH_BOUNDS(${block}, 1) trace_items(const GLOBAL value_t* RESTRICT in,
+    const GLOBAL i64* RESTRICT groups, i32 group_count,
     const GLOBAL i32* RESTRICT weights, const GLOBAL value_t* RESTRICT profits,
-    GLOBAL value_t* values, GLOBAL u8* taken, i32 row_length, GLOBAL i64* capacity, GLOBAL u8* choice)
+    GLOBAL u8* taken, GLOBAL i64* capacity, GLOBAL u8* choice)
 {
+    DYNAMIC_LOCAL_ARRAY(value_t, values, ${2 * reach});
     LOCAL_ARRAY(i64, present, 1);
     if (LOCAL_ID == 0)
         present[0] = capacity[0];
@@ -38,21 +41,21 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) trace_items(const GLOBAL value_t* RESTRICT in,
         for (i32 k = 0; k < count; ++k) {
             const i32 step = stride == 1 ? weights[first + k] : 1;
             const value_t profit = profits[first + k];
-            const GLOBAL value_t* old = values + (k & 1) * (i64)row_length;
-            GLOBAL value_t* young = values + (1 - (k & 1)) * (i64)row_length;
+            LOCAL const value_t* old = values + (k & 1) * ${reach};
+            LOCAL value_t* young = values + (1 - (k & 1)) * ${reach};
             valid += step;
             for (i32 q = valid + LOCAL_ID; q <= width; q += ${block}) {
                 const value_t without = old[q];
                 const value_t with = old[q - step] + profit;
                 young[q] = MAX(without, with);
-                taken[k * (i64)row_length + q] = with > without;
+                taken[k * ${reach} + q] = with > without;
             }
             BARRIER();
         }
         if (LOCAL_ID == 0) {
             i32 q = width;
             for (i32 k = count - 1; k >= 0; --k) {
-                if (taken[k * (i64)row_length + q]) {
+                if (taken[k * ${reach} + q]) {
                     choice[first + k] = 1;
                     q -= stride == 1 ? weights[first + k] : 1;
                 }

@@ -41,6 +41,9 @@ class Shapes:
     tile_cells_each: int
     tile_groups_per_unit: int
     units: int
+    cells_per_item: int = 8
+    class_unroll: int = 1
+    class_items_per_unit: int = 16
 
     @property
     def tile_cells(self) -> int:
@@ -85,7 +88,7 @@ class Shapes:
         if template == "knapsack/tiles_serial":
             return {**common, "cells": self.tile_cells}
         if template == "knapsack/classes":
-            return {**common, "block": self.block, "depth": depth, "unroll": 1 if self.serial else 2}
+            return {**common, "block": self.block, "depth": depth, "unroll": self.class_unroll}
         return {**common, "block": 64 if self.serial else 256, "reach": self.trace_reach, "depth": MOST_FUSED}
 
 
@@ -105,7 +108,18 @@ def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
     each = max(4, min(48 * 4 // size, per_group // (block * size)) // 2 * 2)
     groups = max(1, capabilities.local_memory_per_unit // (block * each * size + 1024))
     groups = min(groups, max(1, 65536 // (block * (each * size // 4 + 16))))
-    return Shapes(value, False, 1, block, block, each, groups, capabilities.compute_units)
+    return Shapes(
+        value,
+        False,
+        1,
+        block,
+        block,
+        each,
+        groups,
+        capabilities.compute_units,
+        class_unroll=2,
+        class_items_per_unit=2048,
+    )
 
 
 @dataclass(frozen=True)
@@ -145,7 +159,7 @@ class Launcher:
         shapes = self.shapes
         kernel = self._kernel("rows", "advance_row", ("int64", "int64", shapes.type_name))
         cells = target.hi - target.lo + 1
-        span = _share(cells, 2 * shapes.units, 4096) if shapes.serial else shapes.block * 8
+        span = _share(cells, 2 * shapes.units, 4096) if shapes.serial else shapes.block * shapes.cells_per_item
         self._launch(kernel, _groups(cells, span), shapes.block, source, full, target, span, weight, profit)
 
     def tile(
@@ -182,7 +196,7 @@ class Launcher:
         kernel = self._kernel("classes", "advance_class", ("buffer", "int32", "int32", "int32", "int32"), depth)
         columns = _groups(weight, shapes.lanes)
         steps = _groups(target.hi - target.lo + 1, weight)
-        wanted = shapes.units * (16 if shapes.serial else 2048)
+        wanted = shapes.units * shapes.class_items_per_unit
         segments = max(1, min(wanted // columns, steps // (4 * depth)))
         length = _groups(steps, segments)
         segments = _groups(steps, length)
