@@ -6,9 +6,11 @@ its checkpoint.
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 
 __all__ = [
     "DeviceStatus",
@@ -150,8 +152,11 @@ _ADAPTER: TypeAdapter[Event] = TypeAdapter(Event)
 
 
 def to_json(event: Event) -> str:
-    """One line of JSON, without the line end."""
-    return event.model_dump_json()
+    """One line of JSON, without the line end; what UTF-8 cannot hold, as some file names, becomes ``?``."""
+    try:
+        return event.model_dump_json()
+    except PydanticSerializationError:
+        return json.dumps(event.model_dump(), ensure_ascii=False).encode(errors="replace").decode()
 
 
 def from_json(line: str | bytes) -> Event:

@@ -213,6 +213,7 @@ class Run:
 
     def poll(self) -> None:
         """Between two slices: wait while paused; raise :class:`StopRequested` when it is time to end."""
+        self._tell_held(older_than=_METRIC_INTERVAL)
         with self._control:
             while self._state == "paused":
                 self._control.wait()
@@ -244,6 +245,15 @@ class Run:
             self.emit(event)
         else:
             series.held = event
+
+    def _tell_held(self, older_than: float = -math.inf) -> None:
+        """Tell what is held back of series that were last told so long ago."""
+        now = time.monotonic()
+        for series in (*self._metrics.values(), self._progress):
+            if series.held is not None and now - series.told_at >= older_than:
+                event, series.told_at = series.held, now
+                series.told, series.held = event, None
+                self.emit(event)
 
     def incumbent(self, objective: float | int | None, bound: float | int | None = None) -> None:
         """A better solution or bound; told only if it differs from the last."""
@@ -327,9 +337,7 @@ class Run:
 
     def _end(self, last: Event) -> None:
         """Tell what is held back, then the last event, and wait until every observer has had it."""
-        for series in (*self._metrics.values(), self._progress):
-            if series.held is not None:
-                self.emit(series.held)
+        self._tell_held()
         self.emit(last)
         self._queue.put(None)
         self._teller.join()

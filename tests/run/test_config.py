@@ -1,0 +1,176 @@
+"""Settings and options: who wins, who is named, and what is said of mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import counting
+import numpy as np
+import pytest
+
+from engine import config
+from engine.errors import OptionError
+
+LAYERS = ("default", "file", "environment", "argument")
+VALUES: dict[str, tuple[Any, Any, str, Any]] = {
+    "backend": ("auto", "cuda", "opencl", "cuda"),
+    "devices": (None, ["cuda:1"], "opencl:0", ["0", "0"]),
+    "time_limit": (None, 1.5, "2.5", 3.5),
+    "seed": (0, 1, "2", 3),
+    "run_folder": (None, "a", "b", "c"),
+    "checkpoint_interval": (30.0, 1.0, "2", 3.0),
+}
+
+
+def as_toml(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(f'"{entry}"' for entry in value) + "]"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+@pytest.mark.parametrize("top", range(4), ids=LAYERS)
+@pytest.mark.parametrize("name", VALUES)
+def test_later_layers_win_and_are_named(name: str, top: int, tmp_path: Path) -> None:
+    default, in_file, in_environment, argument = VALUES[name]
+    path = tmp_path / "settings.toml"
+    path.write_text(f"{name} = {as_toml(in_file)}\n" if top >= 1 else "")
+    environment = {f"QUINTET_{name.upper()}": in_environment} if top >= 2 else {}
+    resolved = config.resolve({name: argument if top == 3 else None}, path, environment)
+    wanted = (default, in_file, {"opencl:0": ["opencl:0"], "2.5": 2.5, "2": 2}.get(in_environment, in_environment))
+    assert getattr(resolved.settings, name) == (*wanted, argument)[top]
+    origins = ("default", f"file {path}", f"environment QUINTET_{name.upper()}", "argument")
+    assert resolved.origins[name] == origins[top]
+    assert {origin for other, origin in resolved.origins.items() if other != name} == {"default"}
+
+
+def test_the_file_is_the_named_one_else_the_variables_else_the_folders_else_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = tmp_path / "nobody" / "quintet"
+    monkeypatch.setattr(config.platformdirs, "user_config_dir", lambda *_, **__: str(user))
+    assert config.resolve({}, environment={}).file is None
+    user.mkdir(parents=True)
+    places = [user / "quintet.toml", tmp_path / "quintet.toml", tmp_path / "variable.toml", tmp_path / "named.toml"]
+    for seed, path in enumerate(places, start=1):
+        path.write_text(f"seed = {seed}")
+        environment = {"QUINTET_CONFIG": str(places[2])} if seed >= 3 else {}
+        resolved = config.resolve({}, places[3] if seed == 4 else None, environment)
+        assert resolved.settings.seed == seed
+        assert resolved.file is not None
+        assert resolved.file.resolve() == path
+
+
+def test_solver_options_have_layers_too(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text('seed = 4\n[counting]\nstyle = "fancy"\nstep = 5\nextra = 1\n')
+    environment = {"QUINTET_COUNTING_STEP": "6", "QUINTET_COUNTING_ALOUD": "no"}
+    resolved = config.resolve({}, path, environment)
+    assert resolved.option_origins["counting"] == {
+        "style": f"file {path}",
+        "step": "environment QUINTET_COUNTING_STEP",
+        "extra": f"file {path}",
+        "aloud": "environment QUINTET_COUNTING_ALOUD",
+    }
+    assert resolved.options["counting"]["step"] == "6"
+    options = config.solver_options(counting.SOLVER, resolved, {"extra": np.int64(7)})
+    assert options.model_dump() == {
+        "slice_seconds": 0.005,
+        "step": 6,
+        "style": "fancy",
+        "aloud": False,
+        "extra": 7,
+        "trouble": "none",
+    }
+
+
+def test_text_means_what_the_field_takes() -> None:
+    given = {"extra": "none", "aloud": "off", "slice_seconds": "1e-3"}
+    options = config.solver_options(counting.SOLVER, None, given)
+    assert options.model_dump(include=set(given)) == {"extra": None, "aloud": False, "slice_seconds": 0.001}
+
+
+def test_problem_is_relative_to_the_file(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    path = tmp_path / "deep" / "c.toml"
+    path.write_text('problem = "instance.txt"')
+    assert config.resolve({}, path, {}).problem == tmp_path / "deep" / "instance.txt"
+
+
+def test_arguments_can_be_added_later() -> None:
+    resolved = config.resolve({"seed": 1}, environment={}).with_arguments({"seed": 2, "time_limit": None})
+    assert resolved.settings.seed == 2
+    assert resolved.origins["time_limit"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("sed = 1", r"unknown setting 'sed'; did you mean 'seed'\? \(file {path}, line 1\)"),
+        ("\n\nseed = -1", r"seed must be at least 0; got -1 \(file {path}, line 3\)"),
+        ("seed = true", r"seed must be a whole number; got true \(file {path}, line 1\)"),
+        ("seed = 1.5", r"seed must be a whole number; got 1.5 \(file {path}, line 1\)"),
+        ("devices = []", r"devices must be a list of at least one device name; got \[\] \(file {path}, line 1\)"),
+        (
+            'backend = "cudda"',
+            r"backend must be 'auto', 'cuda' or 'opencl'; got 'cudda' \(file {path}, line 1\); did you mean 'cuda'\?",
+        ),
+        ("problem = 3", r"problem must be the name of a file; got 3 \(file {path}, line 1\)"),
+        ("seed = 1\n[knapsak]", r"unknown solver 'knapsak'; did you mean 'knapsack'\? \(file {path}, line 2\)"),
+        (
+            "[counting]\nstep = 1\nstile = 2",
+            r"unknown option 'stile' of counting; did you mean 'style'\? \(file {path}, line 3\)",
+        ),
+        ("seed = \nbackend = 1", r"{path} is not a TOML file: .*line 1.*"),
+    ],
+)
+def test_mistakes_in_a_file_are_one_sentence_with_the_line(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(content)
+    with pytest.raises(OptionError, match="^" + message.replace("{path}", str(path)) + "$"):
+        config.resolve({}, path, {})
+
+
+def test_a_file_that_is_not_there_is_said() -> None:
+    with pytest.raises(OptionError, match=r"cannot read the configuration file nowhere.toml: No such file"):
+        config.resolve({}, "nowhere.toml", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("QUINTET_SED", "1", "unknown environment variable 'QUINTET_SED'; did you mean 'QUINTET_SEED'?"),
+        (
+            "QUINTET_COUNTING_STILE",
+            "x",
+            "unknown environment variable 'QUINTET_COUNTING_STILE'; did you mean 'QUINTET_COUNTING_STYLE'?",
+        ),
+        ("QUINTET_TIME_LIMIT", "0", "time_limit must be greater than 0; got '0' (environment QUINTET_TIME_LIMIT)"),
+        ("QUINTET_TIME_LIMIT", "soon", "time_limit must be a number; got 'soon' (environment QUINTET_TIME_LIMIT)"),
+        ("QUINTET_TIME_LIMIT", "nan", "time_limit must be greater than 0; got 'nan' (environment QUINTET_TIME_LIMIT)"),
+    ],
+)
+def test_mistakes_in_the_environment_name_the_variable(name: str, value: str, message: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        config.resolve({}, environment={name: value})
+    assert str(caught.value) == message
+
+
+def test_variables_that_are_empty_or_of_others_are_left_alone() -> None:
+    environment = {"QUINTET_SEED": "", "QUINTET_DUMP_KERNELS": "x", "QUINTET_TEST_DEVICES": "y", "HOME": "z"}
+    assert set(config.resolve({}, environment=environment).origins.values()) == {"default"}
+
+
+def test_every_mistake_of_a_call_is_told_at_once() -> None:
+    with pytest.raises(OptionError) as caught:
+        config.solver_options(counting.SOLVER, None, {"stepp": 1, "step": 0, "style": "fanci", "slice_seconds": 1})
+    assert str(caught.value) == (
+        "unknown option 'stepp' of counting; did you mean 'step'?; step must be at least 1; got 0; "
+        "style must be 'plain' or 'fancy'; got 'fanci'; did you mean 'fancy'?"
+    )
+
+
+def test_every_setting_has_a_description_and_a_variable() -> None:
+    for name, field in config.Settings.model_fields.items():
+        assert field.description
+        assert config.VARIABLES[f"QUINTET_{name.upper()}"] == name

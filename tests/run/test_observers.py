@@ -1,0 +1,118 @@
+"""The ready-made observers."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from counting import STARTED
+from rich.console import Console
+
+from engine import events
+from engine.observers import JsonLines, ProgressBar, Recorder
+
+FINISHED = events.Finished(time=9, status="optimal")
+FAILED = events.Failed(time=9, error="KeyError", message="bead", exit_code=1)
+
+
+def told(at: float) -> events.Event:
+    return events.Metric(time=at, name="x", value=at)
+
+
+def test_the_recorder_appends_and_every_event_is_on_disk_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    record = Recorder(path)
+    record(STARTED)
+    assert path.read_text() == events.to_json(STARTED) + "\n"
+    record(FINISHED)
+    with pytest.raises(ValueError, match="closed"):
+        record(told(1))
+    again = Recorder(path)
+    again(FAILED)
+    again.close()
+    assert [events.from_json(line) for line in path.read_text().splitlines()] == [STARTED, FINISHED, FAILED]
+
+
+def test_the_recorder_starts_a_line_of_its_own_after_one_cut_short(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_text('{"time":0}\n{"time":1,"ty')
+    record = Recorder(path)
+    record(told(2))
+    record.close()
+    assert path.read_text() == '{"time":0}\n{"time":1,"ty\n' + events.to_json(told(2)) + "\n"
+
+
+class Flushed(io.StringIO):
+    """Counts flushes, and what was in it at each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def flush(self) -> None:
+        self.seen.append(self.getvalue())
+
+
+@pytest.mark.parametrize("last", [FINISHED, FAILED])
+def test_json_lines_are_flushed_one_by_one_and_end_with_the_run(last: events.Event) -> None:
+    stream = Flushed()
+    lines = JsonLines(stream)
+    for event in (STARTED, last, told(10)):
+        lines(event)
+    whole = [events.to_json(event) + "\n" for event in (STARTED, last)]
+    assert stream.seen == [whole[0], whole[0] + whole[1]]
+    assert lines.ended
+
+
+def shown(*story: events.Event, width: int = 120, terminal: bool = True) -> str:
+    stream = io.StringIO()
+    bar = ProgressBar(Console(file=stream, force_terminal=terminal, width=width, color_system=None))
+    for event in story:
+        bar(event)
+    bar.close()
+    return stream.getvalue()
+
+
+STORY = (
+    STARTED,
+    events.Notice(time=0.5, level="info", message="3 of [9] items fixed"),
+    events.Progress(time=1, phase="rows", done=1e6, total=4e6, unit="cells"),
+    events.Incumbent(time=1.5, objective=123456, bound=130000, gap=0.053),
+    events.Notice(time=1.8, level="warning", message="it is getting late"),
+    events.Progress(time=2, phase="rows", done=3e6, total=4e6, unit="cells"),
+)
+
+
+def test_the_bar_shows_phase_counts_rate_best_bound_gap_and_seconds() -> None:
+    last = shown(*STORY, FINISHED).rpartition("\r")[2]
+    for part in ("rows", "3M/4M cells", "2M/s", "best 123,456", "bound 130,000", "gap 5.30%", "9.0 s"):
+        assert part in last
+
+
+def test_notices_stand_above_the_bar() -> None:
+    output = shown(*STORY, FINISHED)
+    assert "3 of [9] items fixed\n" in output
+    assert "warning: it is getting late\n" in output
+
+
+@pytest.mark.parametrize("last", [FINISHED, FAILED])
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_bar_keeps_to_one_line_on_a_narrow_terminal(width: int, last: events.Event) -> None:
+    output = shown(*STORY, last, width=width)
+    assert len(output.rpartition("\r")[2].splitlines()[0]) <= width + 5
+
+
+def test_a_pause_shows_and_its_clock_stands_still() -> None:
+    bar = ProgressBar(Console(file=io.StringIO(), force_terminal=True))
+    bar(STARTED)
+    bar(events.StateChanged(time=3, state="paused"))
+    assert bar.elapsed() == bar.elapsed() == 3
+    bar(events.StateChanged(time=3, state="running"))
+    assert bar.elapsed() > 3
+    bar.close()
+    bar.close()
+
+
+def test_where_there_is_no_terminal_only_warnings_are_shown() -> None:
+    assert shown(*STORY, FINISHED, terminal=False) == "warning: it is getting late\n"

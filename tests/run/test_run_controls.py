@@ -1,0 +1,310 @@
+"""A run from outside: its clock, its controls, its observers."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import counting
+import pytest
+from counting import Counting
+
+import engine
+from engine import events
+from engine.errors import DeviceError
+from engine.results import Result, Status
+from engine.run import Run, StopRequested
+
+LONG = Counting(10**9)
+
+
+class Watch(list[events.Event]):
+    """Keeps every event."""
+
+    def __call__(self, event: events.Event) -> None:
+        self.append(event)
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self if isinstance(event, kind)]
+
+
+def run_of(solve: Callable[[Run], Result | None], **arguments: Any) -> Run:
+    """A run of a solver made of one function."""
+    from dataclasses import replace
+
+    def call(problem: Any, options: Any, pool: Any, run: Run) -> Result:
+        return solve(run) or Result(Status.OPTIMAL, 1, 1, None)
+
+    with engine.Engine() as owner:
+        pool = owner._open()
+        solver = replace(counting.SOLVER, solve=call)
+        run = Run(Counting(1), solver, counting.Options(), pool, backend="opencl", **arguments).start()
+        run.join()
+        return run
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 5.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.002)
+
+
+def test_a_solve_tells_its_story_in_order() -> None:
+    watch = Watch()
+    result = engine.solve(Counting(200), on_event=watch, seed=3)
+    assert result.status == "optimal"
+    assert result.objective == counting.expected(200, seed=3)
+    assert type(result.objective) is int
+    assert (result.seed, result.backend, result.devices) == (3, "opencl", ("opencl:0",))
+    assert isinstance(watch[0], events.Started)
+    assert isinstance(watch[-1], events.Finished)
+    assert watch[-1].objective == result.objective
+    assert watch[0].device_names == ["Abacus 3000"]
+    for kind in (events.Metric, events.Progress, events.Incumbent):
+        times = [event.time for event in watch.of(kind)]
+        assert times == sorted(times)
+
+
+def test_a_metric_is_told_ten_times_a_second_and_its_last_value_always() -> None:
+    watch = Watch()
+
+    def solve(run: Run) -> None:
+        for value in range(1, 451):
+            for device in ("a", "b"):
+                run.metric("at", value, device=device)
+            run.metric("other", -value)
+            time.sleep(0.001)
+
+    run = run_of(solve, observers=[watch])
+    seconds = run.wait().seconds
+    for name, device, last in (("at", "a", 450), ("at", "b", 450), ("other", None, -450)):
+        told = [event for event in watch.of(events.Metric) if (event.name, event.device) == (name, device)]
+        assert 3 <= len(told) <= 10 * seconds + 2
+        assert told[-1].value == last
+        gaps = [after.time - before.time for before, after in itertools.pairwise(told[:-1])]
+        assert min(gaps) > 0.09
+
+
+def test_a_value_that_stays_is_told_soon() -> None:
+    watch = Watch()
+
+    def solve(run: Run) -> None:
+        run.metric("at", 1)
+        run.metric("at", 2)
+        for _ in range(30):
+            run.poll()
+            time.sleep(0.005)
+        run.notice("still here")
+
+    run_of(solve, observers=[watch])
+    assert [event.type for event in watch] == ["started", "metric", "metric", "notice", "finished"]
+
+
+def test_progress_tells_each_phase_and_its_end_at_once() -> None:
+    watch = Watch()
+
+    def solve(run: Run) -> None:
+        for phase in ("up", "down"):
+            for done in range(11):
+                run.progress(phase, done, 10)
+        run.progress("left", 1, 3)
+        run.progress("left", 2, 3)
+
+    run_of(solve, observers=[watch])
+    told = [(event.phase, event.done) for event in watch.of(events.Progress)]
+    assert told == [("up", 0), ("up", 10), ("down", 0), ("down", 10), ("left", 1), ("left", 2)]
+
+
+def test_an_incumbent_is_told_when_it_changes() -> None:
+    watch = Watch()
+
+    def solve(run: Run) -> None:
+        for objective, bound in ((None, 9), (5, 9), (5, 9), (5, 8), (8, 8)):
+            run.incumbent(objective, bound)
+
+    run_of(solve, observers=[watch])
+    told = [(event.objective, event.bound, event.gap) for event in watch.of(events.Incumbent)]
+    assert told == [(None, 9, None), (5, 9, 0.8), (5, 8, 0.6), (8, 8, 0.0)]
+
+
+def test_the_time_limit_holds_within_a_fifth_of_a_second() -> None:
+    result = engine.solve(LONG, time_limit=0.4, slice_seconds=0.05)
+    assert result.status == Status.TIME_LIMIT
+    assert 0.4 <= result.seconds < 0.6
+    assert result.objective is not None
+
+
+def test_pauses_are_not_on_the_clock_and_nothing_moves_in_them() -> None:
+    watch = Watch()
+    with engine.Engine() as owner:
+        run = owner.start(LONG, on_event=watch, time_limit=0.3)
+        wait_until(lambda: watch.of(events.Metric))
+        run.pause()
+        run.pause()
+        assert run.state == "paused"
+        time.sleep(0.1)
+        told, clock = len(watch), run.elapsed
+        time.sleep(0.4)
+        assert (len(watch), run.elapsed) == (told, clock)
+        run.resume()
+        run.resume()
+        result = run.wait()
+    assert result.status == Status.TIME_LIMIT
+    assert 0.3 <= result.seconds < 0.5
+    assert [event.state for event in watch.of(events.StateChanged)] == ["paused", "running"]
+
+
+def test_stop_keeps_the_best_so_far_even_from_a_pause() -> None:
+    with engine.Engine() as owner:
+        run = owner.start(LONG)
+        wait_until(lambda: run.elapsed > 0.05)
+        run.pause()
+        time.sleep(0.05)
+        run.stop()
+        run.pause()
+        result = run.wait(timeout=1)
+    assert run.state == "ended"
+    assert result.status == Status.INTERRUPTED
+    assert result.counters["counted"] > 0
+
+
+def test_an_engine_that_closes_stops_its_runs() -> None:
+    with engine.Engine() as owner:
+        runs = [owner.start(LONG), owner.start(LONG)]
+        wait_until(lambda: runs[0].elapsed > 0.03)
+    first, second = (run.wait(timeout=0) for run in runs)
+    assert first.counters["counted"] > 0
+    assert second.status == Status.INTERRUPTED
+    assert second.objective is None
+
+
+def test_runs_of_one_engine_take_turns_on_their_own_clocks() -> None:
+    with engine.Engine() as owner:
+        first = owner.start(Counting(500))
+        second = owner.start(Counting(100), time_limit=0.2)
+        second.pause()
+        assert first.wait().seconds > 0.2
+        second.resume()
+        result = second.wait()
+    assert result.status == Status.OPTIMAL
+    assert 0 < result.seconds < 0.2
+
+
+def test_wait_gives_up_when_told() -> None:
+    with engine.Engine() as owner:
+        run = owner.start(LONG)
+        with pytest.raises(TimeoutError, match=r"has not ended after 0\.01 s"):
+            run.wait(0.01)
+        assert not run.join(0.01)
+
+
+def test_a_stop_before_the_solver_listens_is_a_result() -> None:
+    def solve(run: Run) -> None:
+        run.incumbent(4, 7)
+        raise StopRequested(Status.TIME_LIMIT)
+
+    result = run_of(solve).wait()
+    assert (result.status, result.objective, result.bound) == (Status.TIME_LIMIT, 4, 7)
+
+
+def test_an_observer_that_raises_is_dropped_and_reported() -> None:
+    watch = Watch()
+    calls = []
+
+    def clumsy(event: events.Event) -> None:
+        calls.append(event)
+        if isinstance(event, events.Progress):
+            raise ValueError("I spilled it")
+
+    result = engine.solve(Counting(500), on_event=[clumsy, watch])
+    assert result.status == "optimal"
+    assert len([event for event in calls if isinstance(event, events.Progress)]) == 1
+    (notice,) = watch.of(events.Notice)
+    assert notice.level == "warning"
+    assert "ValueError: I spilled it (" in notice.message
+    assert "test_run_controls.py, line" in notice.message
+    assert len(watch.of(events.Progress)) > 1
+
+
+def test_an_observer_that_raises_at_the_end_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def clumsy(event: events.Event) -> None:
+        if isinstance(event, events.Finished):
+            raise OSError("no room")
+
+    with caplog.at_level(logging.WARNING, "engine"):
+        engine.solve(Counting(10), on_event=clumsy)
+    assert "OSError: no room" in caplog.text
+
+
+def test_an_observer_may_stop_its_run() -> None:
+    box: list[Run] = []
+    ready = threading.Event()
+
+    def observer(event: events.Event) -> None:
+        if isinstance(event, events.Progress):
+            ready.wait(5)
+            box[0].stop()
+
+    with engine.Engine() as owner:
+        box.append(owner.start(LONG, on_event=observer))
+        ready.set()
+        assert box[0].wait(5).status == Status.INTERRUPTED
+
+
+@pytest.mark.parametrize(
+    ("trouble", "error", "code"), [("device", "DeviceError", 3), ("audit", "AuditError", 4), ("bug", "KeyError", 1)]
+)
+def test_a_failure_is_the_last_event_and_is_raised(trouble: str, error: str, code: int) -> None:
+    watch = Watch()
+    with pytest.raises(Exception, match=r"abacus|miscounted|bead") as caught:
+        engine.solve(Counting(100), on_event=watch, trouble=trouble)
+    assert type(caught.value).__name__ == error
+    assert "counting.py" in str(caught.traceback[-1].path)
+    assert isinstance(watch[-1], events.Failed)
+    assert (watch[-1].error, watch[-1].exit_code) == (error, code)
+
+
+def test_after_a_device_failed_the_next_run_has_new_devices() -> None:
+    with engine.Engine() as owner:
+        broken = owner.start(Counting(100), trouble="device")
+        queued = owner.start(Counting(100))
+        with pytest.raises(DeviceError):
+            broken.wait()
+        assert queued.wait().status == "optimal"
+        assert queued.pool is not broken.pool
+        assert len(queued.pool) == 1
+
+
+def test_ctrl_c_in_solve_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    wait = Run.wait
+    pressed = []
+
+    def interrupted(run: Run, timeout: float | None = None) -> Result:
+        if not pressed:
+            pressed.append(True)
+            wait_until(lambda: run.elapsed > 0.03)
+            raise KeyboardInterrupt
+        return wait(run, timeout)
+
+    monkeypatch.setattr(Run, "wait", interrupted)
+    assert engine.solve(LONG).status == Status.INTERRUPTED
+
+
+def test_an_unknown_option_is_told_before_a_device_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.api.select", lambda *_: pytest.fail("looked for a device"))
+    with pytest.raises(engine.errors.OptionError, match="unknown option 'stile' of counting; did you mean 'style'"):
+        engine.solve(LONG, stile="plain")
+    with pytest.raises(engine.errors.InputError, match="no solver takes a int"):
+        engine.solve(3)  # type: ignore[arg-type]
+
+
+def test_devices_are_named_and_may_be_named_twice() -> None:
+    with engine.Engine("opencl", ["abacus", "opencl:0"]) as owner:
+        assert owner.solve(Counting(10)).devices == ("opencl:0", "opencl:0#2")
+    with pytest.raises(engine.errors.DeviceNotFound, match="no OpenCL device 3; this machine has opencl:0"):
+        engine.solve(Counting(10), devices=["opencl:3"])

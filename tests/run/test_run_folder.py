@@ -1,0 +1,262 @@
+"""Run folders: whole at any moment, and enough to go on from."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import counting
+import numpy as np
+import pytest
+from counting import Counting
+
+import engine
+from engine import events
+from engine.errors import InputError, RunFolderError
+from engine.folder import Checkpoint, RunFolder, write_whole
+from engine.results import Result, Status
+
+HERE = Path(__file__).parent
+DESCRIPTION: dict[str, Any] = {"solver": "counting", "options": {"extra": None, "step": 3}, "settings": {"seed": 1}}
+
+
+def test_a_folder_gives_back_what_it_was_given(tmp_path: Path) -> None:
+    made = RunFolder.create(tmp_path / "a" / "b", Counting(7, "sept"), DESCRIPTION)
+    again = RunFolder.open(made.path)
+    assert again.description["options"] == {"step": 3}
+    assert again.description["versions"]["numpy"] == np.__version__
+    problem = again.problem()
+    assert isinstance(problem, Counting)
+    assert (problem.target, problem.name) == (7, "sept")
+    assert again.checkpoint() is None
+    assert again.result() is None
+    assert list(again.events()) == []
+
+
+def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    rename = os.rename
+
+    def watched(source: Any, target: Any) -> None:
+        seen.append(sorted(path.name for path in Path(source).iterdir()))
+        assert not Path(target).exists()
+        rename(source, target)
+
+    monkeypatch.setattr("engine.folder.os.rename", watched)
+    (tmp_path / "empty").mkdir()
+    RunFolder.create(tmp_path / "empty", Counting(7), DESCRIPTION)
+    assert seen == [["problem.npz", "run.toml"]]
+
+    def broken(*_: Any) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr("engine.folder.os.rename", broken)
+    with pytest.raises(RunFolderError, match=r"cannot make the run folder .*new: no room"):
+        RunFolder.create(tmp_path / "new", Counting(7), DESCRIPTION)
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
+
+
+def test_a_folder_in_use_is_refused_before_a_device_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("mine")
+    monkeypatch.setattr("engine.api.DevicePool", lambda *_: pytest.fail("opened a device"))
+    for path in (tmp_path / "full", tmp_path / "full" / "thesis.txt"):
+        with pytest.raises(RunFolderError, match="exists and is not empty"):
+            engine.solve(Counting(7), run_folder=path)
+    assert (tmp_path / "full" / "thesis.txt").read_text() == "mine"
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.json"
+    write_whole(path, b"old")
+
+    def broken(*_: Any) -> None:
+        raise OSError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("engine.folder.os.fsync", broken)
+        with pytest.raises(OSError, match="no room"):
+            write_whole(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.json"]
+
+
+def test_the_newest_checkpoint_counts_and_is_alone(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "r", Counting(7), DESCRIPTION)
+    for at in range(3):
+        folder.save_checkpoint(Checkpoint({"at": np.array([at])}, {"total": np.int64(at), "name": "é"}, at / 2))
+    (folder.path / ".checkpoint-000003.npz-part").write_bytes(b"cut sh")
+    RunFolder.open(folder.path).save_checkpoint(Checkpoint({"at": np.array([9])}, {"total": 9}, 4.5))
+    kept = RunFolder.open(folder.path).checkpoint()
+    assert kept is not None
+    assert (kept.arrays["at"].tolist(), kept.state, kept.elapsed) == ([9], {"total": 9}, 4.5)
+    names = sorted(path.name for path in folder.path.iterdir())
+    assert names == ["checkpoint-000004.npz", "checkpoint.json", "problem.npz", "run.toml"]
+
+
+def test_a_checkpoint_survives_a_kill_between_its_two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = RunFolder.create(tmp_path / "r", Counting(7), DESCRIPTION)
+    folder.save_checkpoint(Checkpoint({"at": np.array(1)}, {}, 1.0))
+
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("engine.folder.write_whole", killed)
+    with pytest.raises(KeyboardInterrupt):
+        folder.save_checkpoint(Checkpoint({"at": np.array(2)}, {}, 2.0))
+    kept = RunFolder.open(folder.path).checkpoint()
+    assert kept is not None
+    assert (int(kept.arrays["at"]), kept.elapsed) == (1, 1.0)
+
+
+def test_a_result_comes_back_as_it_was(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "r", Counting(7), DESCRIPTION)
+    result = Result(
+        Status.FEASIBLE,
+        2**60,
+        float("inf"),
+        np.arange(3),
+        1.5,
+        4,
+        "opencl",
+        ("opencl:0",),
+        {"nodes": np.int64(3)},  # type: ignore[dict-item]
+        {"draws": np.ones((2, 2))},
+    )
+    folder.save_result(result)
+    again = RunFolder.open(folder.path).result()
+    assert again is not None
+    assert again.to_dict() == result.to_dict()
+    assert again.solution is not None
+    assert again.solution.tolist() == [0, 1, 2]
+    assert again.arrays["draws"].tolist() == [[1, 1], [1, 1]]
+
+
+def test_events_are_readable_after_a_line_was_cut_short(tmp_path: Path) -> None:
+    engine.solve(Counting(100), run_folder=tmp_path / "r")
+    folder = RunFolder.open(tmp_path / "r")
+    whole = list(folder.events())
+    with folder.events_path.open("r+b") as stream:
+        stream.truncate(folder.events_path.stat().st_size - 5)
+    assert list(folder.events()) == whole[:-1]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda path: (path / "run.toml").unlink(), "is not a run folder: it has no run.toml"),
+        (lambda path: (path / "run.toml").write_text("solver ="), "run.toml cannot be read: "),
+        (lambda path: (path / "run.toml").write_text('solver = "abacus"'), "names the solver 'abacus'; there is none"),
+        (lambda path: (path / "problem.npz").write_bytes(b"PK"), "problem.npz cannot be read: "),
+        (lambda path: (path / "problem.npz").unlink(), "problem.npz cannot be read: "),
+        (lambda path: (path / "checkpoint.json").write_text("{"), "the checkpoint in .* cannot be read: "),
+        (lambda path: (path / "result.json").write_text("{}"), "the result in .* cannot be read: "),
+    ],
+)
+def test_a_garbled_folder_is_one_sentence(spoil: Any, message: str, tmp_path: Path) -> None:
+    engine.solve(Counting(10**6), run_folder=tmp_path / "r", time_limit=0.05)
+    spoil(tmp_path / "r")
+    with pytest.raises(RunFolderError, match=message):
+        engine.resume(tmp_path / "r")
+
+
+def test_a_run_that_has_ended_cannot_be_resumed(tmp_path: Path) -> None:
+    engine.solve(Counting(10), run_folder=tmp_path / "r")
+    with pytest.raises(InputError, match=r"has ended \(optimal\); there is nothing to resume"):
+        engine.resume(tmp_path / "r")
+
+
+def test_a_resumed_run_gives_the_answer_of_an_uninterrupted_one(tmp_path: Path) -> None:
+    target = 600
+    first = engine.solve(
+        Counting(target), seed=5, run_folder=tmp_path / "r", time_limit=0.1, devices=["opencl:0", "opencl:0"]
+    )
+    assert first.status == Status.TIME_LIMIT
+    seen: list[events.Event] = []
+    second = engine.resume(tmp_path / "r", time_limit=0.2, on_event=seen.append)
+    assert second.status == Status.TIME_LIMIT
+    assert second.devices == ("opencl:0", "opencl:0#2")
+    assert 0.2 <= second.seconds < 0.4
+    assert isinstance(seen[0], events.Started)
+    assert seen[0].resumed
+    assert 0.1 <= seen[0].time < 0.2
+    last = engine.resume(tmp_path / "r", checkpoint_interval=0.01)
+    assert last.status == Status.OPTIMAL
+    assert last.seed == 5
+    assert last.objective == counting.expected(target, seed=5)
+    recorded = list(RunFolder.open(tmp_path / "r").events())
+    assert [type(event) for event in recorded].count(events.Started) == 3
+    assert recorded[-1].type == "finished"
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_anew(tmp_path: Path) -> None:
+    RunFolder.create(tmp_path / "r", Counting(50), DESCRIPTION)
+    result = engine.resume(tmp_path / "r")
+    assert result.objective == counting.expected(50, seed=1)
+
+
+def test_a_full_disk_does_not_end_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(RunFolder, "save_checkpoint", full)
+    monkeypatch.setattr(RunFolder, "save_result", full)
+    seen: list[events.Event] = []
+    result = engine.solve(Counting(100), run_folder=tmp_path / "r", checkpoint_interval=0.02, on_event=seen.append)
+    assert result.status == Status.OPTIMAL
+    notices = [event.message for event in seen if isinstance(event, events.Notice)]
+    assert any(message.startswith("the checkpoint could not be written") for message in notices)
+    assert any(message.startswith("the result could not be written") for message in notices)
+
+
+def spawn(*arguments: str) -> subprocess.Popen[bytes]:
+    """``quintet ARGUMENTS`` with the counting solver, in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent.parent), str(HERE)])}
+    return subprocess.Popen(
+        [sys.executable, str(HERE / "quintet_counting.py"), *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX")
+def test_a_run_killed_at_any_moment_resumes_to_the_same_answer(tmp_path: Path) -> None:
+    seed = int(os.environ.get("QUINTET_TEST_SEED", time.time_ns() % 10**6))
+    print(f"QUINTET_TEST_SEED={seed}")
+    moments = random.Random(seed)
+    target, path, kills = 10_000, tmp_path / "r", 0
+    (tmp_path / "c.txt").write_text(f"count {target}\n")
+    begin = ["solve", "c.txt", "--run-folder", str(path), "--seed", "9", "--slice-seconds", "0.003"]
+    begin += ["--checkpoint-interval", "0.01"]
+    for _ in range(30):
+        child = spawn(*(["resume", str(path)] if path.exists() else begin))
+        try:
+            child.communicate(timeout=moments.uniform(0.0, 0.9) if kills < 8 else 30)
+        except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGKILL)
+            child.communicate()
+            kills += 1
+            if path.exists():
+                folder = RunFolder.open(path)
+                assert folder.problem().to_arrays()["target"] == target
+                folder.checkpoint()
+                folder.result()
+                times = [event.time for event in folder.events()]
+                assert all(at >= 0 for at in times)
+        else:
+            assert child.returncode == 0
+            break
+    result = RunFolder.open(path).result()
+    assert result is not None
+    assert result.status == Status.OPTIMAL
+    assert result.objective == counting.expected(target, seed=9)
+    assert kills >= 3
+    assert json.loads((path / "events.jsonl").read_bytes().splitlines()[-1])["type"] == "finished"
