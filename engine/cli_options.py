@@ -1,0 +1,104 @@
+"""Options on the command line that no command lists: those of the solvers and generators, taken from their models."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+from pydantic import BaseModel
+
+from engine.errors import OptionError, nearest
+from engine.models import is_flag
+
+__all__ = ["own_options", "split_options"]
+
+
+def own_options(command: click.Command) -> dict[str, bool]:
+    """The options a command lists itself, and for each whether a value follows."""
+    return {
+        name: not (parameter.is_flag or parameter.count)
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        for name in (*parameter.opts, *parameter.secondary_opts)
+    } | {"--help": False, "-h": False}
+
+
+def split_options(
+    arguments: Sequence[str], own: Mapping[str, bool], models: Iterable[type[BaseModel]]
+) -> tuple[list[str], dict[str, Any]]:
+    """Part the fields of models from a command's own arguments.
+
+    A field is written ``--name value`` or ``--name=value``, a true-or-false field ``--name`` or ``--no-name``;
+    dashes and underscores are the same.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        The command line after the command's name.
+    own : mapping of str to bool
+        From :func:`own_options`.
+    models : iterable of type
+        Models whose fields may be given.
+
+    Returns
+    -------
+    rest : list of str
+        What belongs to the command.
+    given : dict
+        Values by field name: text, or a bool.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If an option is neither, with the nearest right one, or lacks its value.
+    """
+    flags: dict[str, bool] = {}
+    for model in models:
+        for name in model.model_fields:
+            flags[name] = flags.get(name, True) and is_flag(model, name)
+    rest: list[str] = []
+    given: dict[str, Any] = {}
+    tokens = deque(arguments)
+    while tokens:
+        token = tokens.popleft()
+        if token == "--":
+            rest += [token, *tokens]
+            break
+        option, has_value, value = token.partition("=")
+        if not token.startswith("--") or option in own:
+            rest.append(token)
+            if own.get(option) and not has_value and tokens:
+                rest.append(tokens.popleft())
+            continue
+        name = option[2:].replace("-", "_")
+        if name in flags:
+            if has_value or not flags[name]:
+                given[name] = value if has_value else _value_of(option, tokens)
+            else:
+                given[name] = True
+        elif name.startswith("no_") and flags.get(name[3:]) and not has_value:
+            given[name[3:]] = False
+        else:
+            known = [
+                *own,
+                *(_written(name) for name in flags),
+                *(f"--no-{_dashed(n)}" for n, flag in flags.items() if flag),
+            ]
+            raise OptionError(f"unknown option '{option}'{nearest(option, known)}")
+    return rest, given
+
+
+def _value_of(option: str, tokens: deque[str]) -> str:
+    if not tokens or tokens[0].startswith("--"):
+        raise OptionError(f"the option '{option}' needs a value")
+    return tokens.popleft()
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _written(name: str) -> str:
+    return f"--{_dashed(name)}"

@@ -1,0 +1,180 @@
+"""What the command line prints: tables on a terminal, plain aligned columns where the output goes elsewhere."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from engine.config import Resolved, Settings
+from engine.devices import DeviceInfo
+from engine.devices.base import bytes_text
+from engine.models import field_type, value_text
+from engine.problem import Problem
+from engine.results import Result
+from engine.solvers import Solver
+
+__all__ = [
+    "describe_devices",
+    "describe_model",
+    "describe_result",
+    "describe_settings",
+    "describe_solver",
+    "number_text",
+    "print_pairs",
+    "print_table",
+]
+
+
+def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> None:
+    """Print columns under their titles on standard output."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=box.SIMPLE_HEAD, title=Text(caption) if caption else None, title_justify="left")
+        for title in titles:
+            table.add_column(title, overflow="fold")
+        for row in cells:
+            table.add_row(*(Text(cell) for cell in row))
+        Console().print(table)
+        return
+    if caption:
+        print(caption)
+    widths = [max(len(row[column]) for row in [list(titles), *cells]) for column in range(len(titles))]
+    for row in [list(titles), *cells]:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
+    """Print names and values, one pair a line, on standard output."""
+    rows = list(pairs)
+    width = max((len(name) for name, _ in rows), default=0)
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        table.add_column(style="bold", no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, value in rows:
+            table.add_row(Text(name), Text(value))
+        Console().print(table)
+        return
+    for name, value in rows:
+        print(f"{name.ljust(width)}  {value}")
+
+
+def number_text(value: float | int | None) -> str:
+    """A number in full where it is whole, else to 12 digits; a dash where there is none."""
+    if value is None:
+        return "-"
+    return str(value) if isinstance(value, int) else f"{value:.12g}"
+
+
+def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> None:
+    """Print what a run ended with."""
+    optimum = getattr(problem, "optimum", None)
+    pairs = [
+        ("problem", problem.describe()),
+        ("status", str(result.status).replace("_", " ")),
+        ("objective", number_text(result.objective)),
+        ("bound", number_text(result.bound)),
+        ("gap", "-" if math.isinf(result.gap) else f"{result.gap:.4%}"),
+    ]
+    if optimum is not None:
+        pairs.append(("stated optimum", number_text(optimum)))
+    pairs += [
+        ("seconds", f"{result.seconds:.3f}"),
+        ("device", f"{', '.join(result.devices)} ({result.backend})"),
+    ]
+    pairs += [(name.replace("_", " "), number_text(value)) for name, value in result.counters.items()]
+    if saved:
+        pairs.append(("saved", ", ".join(str(path) for path in saved)))
+    print_pairs(pairs)
+
+
+def describe_devices(devices: Sequence[DeviceInfo], missing: dict[str, str]) -> None:
+    """Print what this machine has, and why a backend has nothing."""
+    if devices:
+        print_table(
+            ("id", "name", "driver", "memory", "units", "local", "capabilities"),
+            [
+                (
+                    info.id,
+                    info.name,
+                    f"{info.platform.partition(' (')[0]} {info.driver}",
+                    bytes_text(info.memory),
+                    str(info.capabilities.compute_units),
+                    f"{info.capabilities.local_memory / 1024:.0f} KiB",
+                    _capabilities(info),
+                )
+                for info in devices
+            ],
+        )
+    for reason in missing.values():
+        print(reason)
+
+
+def _capabilities(info: DeviceInfo) -> str:
+    has = info.capabilities
+    named = {"fp64": has.fp64, "int64 atomics": has.int64_atomics, "host memory": has.unified_host_memory}
+    named["peer access"] = has.peer_access
+    words: list[str] = [has.kind, *(name for name, there in named.items() if there), has.linear_algebra]
+    if has.compute_capability is not None:
+        words.append("sm_{}{}".format(*has.compute_capability))
+    return ", ".join(words)
+
+
+def describe_settings(resolved: Resolved) -> None:
+    """Print every setting, its value, and where that came from; then the solver options that are set."""
+    rows = [
+        (name, _written(getattr(resolved.settings, name)), resolved.origins[name]) for name in Settings.model_fields
+    ]
+    for solver, options in resolved.given_options.items():
+        rows += [(f"{solver}.{name}", value_text(given.value), given.origin) for name, given in options.items()]
+    print_table(("setting", "value", "from"), rows)
+
+
+def describe_solver(solver: Solver) -> None:
+    """Print what a solver takes, its options and its live series."""
+    print(f"{solver.name}: {solver.title}")
+    print(f"problems: {', '.join(problem.__name__ for problem in solver.problems)}")
+    if solver.generators:
+        print(f"generators: {', '.join(solver.generators)} (quintet generate KIND)")
+    print()
+    describe_model(solver.options)
+    if solver.metrics:
+        print()
+        print_table(
+            ("metric", "title", "unit", "per device"),
+            [(spec.name, spec.title, spec.unit, "yes" if spec.per_device else "") for spec in solver.metrics],
+        )
+
+
+def describe_model(model: type[BaseModel]) -> None:
+    """Print the fields of a model: name, what is allowed, default, description."""
+    print_table(
+        ("option", "value", "default", "description"),
+        [
+            (
+                name,
+                field_type(model, name),
+                _written(field.get_default(call_default_factory=True)),
+                field.description or "",
+            )
+            for name, field in model.model_fields.items()
+        ],
+    )
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else value_text(value)
