@@ -1,7 +1,8 @@
 """Kernel templates: found under ``kernels/``, rendered strictly, and named for the compiler's messages.
 
 A template is C in the common dialect plus Mako for constants, types and unrolled loops. Rendering puts the language's
-prelude in front and ``#line`` directives throughout, so that a compiler's complaint names the template and its own line.
+prelude in front and ``#line`` directives throughout, so that a compiler's complaint names the template and its own
+line. A def that is called among the arguments of a macro is written on one line, for directives cannot stand there.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mako.exceptions import RichTraceback
+from mako.exceptions import MakoException, RichTraceback, TemplateLookupException, TopLevelLookupException
 from mako.lookup import TemplateCollection
 from mako.template import Template
 
@@ -26,7 +27,6 @@ from engine.errors import KernelError
 
 __all__ = ["Source", "compiler_location", "dump", "render", "template_names"]
 
-_KERNELS = Path(str(importlib.resources.files("kernels")))
 _PRELUDE = "common/prelude"
 
 
@@ -45,10 +45,11 @@ class Source:
 
 
 class _Kernels(TemplateCollection):  # type: ignore[misc]
-    """Templates by name, each read once, with ``#line`` directives put in."""
+    """The templates under one folder, each read once, with ``#line`` directives put in."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Path) -> None:
         super().__init__()
+        self.root = root
         self._templates: dict[str, Template] = {}
         self._lock = threading.Lock()
 
@@ -62,50 +63,61 @@ class _Kernels(TemplateCollection):  # type: ignore[misc]
         with self._lock:
             found = self._templates.get(uri)
         if found is None:
-            path = _KERNELS / uri
+            try:
+                text = (self.root / uri).read_text(encoding="utf-8")
+            except OSError as error:
+                raise TopLevelLookupException(f"there is no template {uri}") from error
             found = Template(
-                text=_with_line_directives(path.read_text(encoding="utf-8"), uri),
-                lookup=self,
-                uri=uri,
-                strict_undefined=True,
+                text=_with_line_directives(text, uri), filename=uri, uri=uri, lookup=self, strict_undefined=True
             )
             with self._lock:
                 self._templates[uri] = found
         return found
 
 
-_TEMPLATES = _Kernels()
+_TEMPLATES = _Kernels(Path(str(importlib.resources.files("kernels"))))
 _CONTROL_LINE = re.compile(r"\s*(%(?!%)|##)")
-_BLOCK_OPEN = re.compile(r"<%(?!def|include|namespace|inherit|block|call|page|doc|text)[!\s]|<%doc>")
-_BLOCK_CLOSE = re.compile(r"%>\s*$|</%doc>\s*$")
-_TAG_LINE = re.compile(r"\s*</?%[^>]*>\s*$")
+_NOT_CONTINUED = r"(?<!\\)$"
+_SILENT_LINE = re.compile(r"\s*</?%[^>]*>\s*$")
+_SEVERAL_LINES = re.compile(r"\$\{[^}]*\(|</?%")  # what may become more or fewer lines than it takes in the template
+_BRACKETS = (("<%doc>", "</%doc>"), (r"<%!?(?=\s|$)", "%>"), (r"<%[\w.:]", ">"), (r"\$\{", "}"))
 
 
 def _with_line_directives(text: str, name: str) -> str:
-    """Put ``#line`` wherever the rendered line number stops following the template's."""
+    """Put ``#line`` wherever the rendered line number stops following the template's.
+
+    That is after everything Mako takes out or puts in: control lines, blocks of Python, tags, calls of defs, and the
+    ends of lines after a backslash. Never inside one of these, where a directive would not be one.
+    """
     out: list[str] = []
-    pending = True
-    in_block = continued = False
+    until: str | None = None  # the pattern that ends what began on an earlier line
+    stale = True  # the compiler's line number does not follow the template's
+    joined = False  # the line before ended with a backslash
     for number, line in enumerate(text.split("\n"), start=1):
-        if in_block:
+        if until is not None or _CONTROL_LINE.match(line):
             out.append(line)
-            if _BLOCK_CLOSE.search(line):
-                in_block, pending = False, True
+            ending = until or _NOT_CONTINUED
+            until = None if re.search(ending, line) else ending
+            stale = True
             continue
-        if _BLOCK_OPEN.search(line) and not _BLOCK_CLOSE.search(line):
-            out.append(line)
-            in_block = True
-            continue
-        if _CONTROL_LINE.match(line) or _TAG_LINE.match(line) or _BLOCK_CLOSE.search(line):
-            out.append(line)
-            pending = True
-            continue
-        if pending and line.strip() and not continued:
+        until = _left_open(line)
+        silent = bool(_SILENT_LINE.match(line)) or until not in (None, "}")
+        if stale and line.strip() and not silent and not joined:
             out.append(f'#line {number} "{name}"')
-            pending = False
+            stale = False
         out.append(line)
-        continued = line.endswith("\\")
+        stale = stale or silent or joined or until is not None or bool(_SEVERAL_LINES.search(line))
+        joined = line.endswith("\\")
     return "\n".join(out)
+
+
+def _left_open(line: str) -> str | None:
+    """The pattern that will end what this line begins and does not end: a comment, block, tag or expression."""
+    for begin, end in _BRACKETS:
+        last = max((match.end() for match in re.finditer(begin, line)), default=None)
+        if last is not None and not re.search(end, line[last:]):
+            return end
+    return None
 
 
 def render(template: str, language: str, **constants: Any) -> Source:
@@ -129,25 +141,45 @@ def render(template: str, language: str, **constants: Any) -> Source:
     for name in (f"{_PRELUDE}.{language}.mako", f"{template}.mako"):
         try:
             parts.append(_TEMPLATES.get_template(name).render_unicode(language=language, **constants))
-        except OSError as error:
-            raise KernelError(template, language, "rendering", f"there is no template {name}") from error
+        except TemplateLookupException as error:
+            raise KernelError(template, language, "rendering", str(error)) from error
         except Exception as error:
             raise KernelError(template, language, "rendering", _mako_message(error, name)) from error
     return Source(template, language, "\n".join(parts))
 
 
 def _mako_message(error: Exception, name: str) -> str:
-    """One sentence with the line Mako was at; inserted ``#line`` rows are discounted."""
+    """One sentence with the template and line Mako was at; ``name`` if Mako cannot tell the template."""
+    about = str(error)
+    if isinstance(error, MakoException):  # ends with a place that counts the directives put in
+        about = re.sub(r" (in file '[^']*' )?at line: \d+ char: \d+$", "", about)
     traceback = RichTraceback(error=error, traceback=error.__traceback__)
-    inserted = traceback.source.split("\n")[: traceback.lineno] if traceback.source and traceback.lineno else []
-    line = len(inserted) - sum(row.startswith("#line ") for row in inserted)
-    return f"{type(error).__name__}: {error} ({name}, line {line})"
+    inner = next((record[4] for record in traceback.reverse_records if record[5]), None)
+    rows = traceback.source.split("\n") if traceback.source else []
+    line = traceback.lineno or 0
+    if isinstance(error, NameError):  # Mako looks names up before the first line
+        line = _first_use(re.findall(r"'(\w+)'", about), rows) or line
+    line -= sum(row.startswith("#line ") for row in rows[:line])
+    return f"{type(error).__name__}: {about} ({getattr(error, 'filename', None) or inner or name}, line {line})"
+
+
+def _first_use(names: list[str], rows: list[str]) -> int | None:
+    """The first row, from 1 on, where Mako evaluates one of these names."""
+    in_code = False
+    for number, row in enumerate(rows, start=1):
+        in_code = in_code or bool(re.search(r"<%!?(?=\s|$)", row))
+        evaluated = row if in_code or _CONTROL_LINE.match(row) else " ".join(re.findall(r"\$\{[^}]*", row))
+        if any(re.search(rf"\b{name}\b", evaluated) for name in names):
+            return number
+        in_code = in_code and "%>" not in row
+    return None
 
 
 def template_names() -> Iterator[str]:
     """Names of all templates under ``kernels/``, without suffix, preludes included."""
-    for path in sorted(_KERNELS.rglob("*.mako")):
-        yield path.relative_to(_KERNELS).with_suffix("").as_posix()
+    root = _TEMPLATES.root
+    for path in sorted(root.rglob("*.mako")):
+        yield path.relative_to(root).with_suffix("").as_posix()
 
 
 def compiler_location(log: str) -> str | None:
@@ -164,7 +196,8 @@ def dump(source: Source, directory: str | Path | None = None) -> str:
 
     ``directory`` defaults to ``QUINTET_DUMP_KERNELS``, else a folder of the system's temporary directory.
     """
-    folder = Path(directory or os.environ.get("QUINTET_DUMP_KERNELS") or Path(tempfile.gettempdir()) / "quintet-kernels")
+    default = Path(tempfile.gettempdir()) / "quintet-kernels"
+    folder = Path(directory or os.environ.get("QUINTET_DUMP_KERNELS") or default)
     folder.mkdir(parents=True, exist_ok=True)
     suffix = "cu" if source.language == "cuda" else "cl"
     path = folder / f"{source.template.replace('/', '-')}-{source.digest[:12]}.{suffix}"
