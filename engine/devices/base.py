@@ -46,7 +46,7 @@ class Capabilities:
     preferred_block, max_block : int
         A good default, and the largest, number of work-items a group.
     vector_width : int
-        32-bit lanes that one work-item should handle by explicit vectors; 1 where the hardware runs work-items in lanes.
+        32-bit lanes that one work-item should handle by explicit vectors; 1 where work-items run in lanes themselves.
     peer_access : bool
         Whether buffers of another device of the same backend can be read directly.
     compute_capability : (int, int) or None
@@ -72,8 +72,8 @@ class Capabilities:
 class DeviceInfo:
     """One device of this machine, described without opening it.
 
-    ``id`` (``"cuda:0"``) is what users write; ``uuid`` tells identical cards apart; ``memory`` is the total in bytes and
-    ``max_allocation`` the largest single buffer in bytes.
+    ``id`` (``"cuda:0"``) is what users write; ``uuid`` tells identical cards apart; ``memory`` is the total in bytes
+    and ``max_allocation`` the largest single buffer in bytes.
     """
 
     language: Language
@@ -192,7 +192,7 @@ class Device(ABC):
         engine.errors.KernelError
             If the template does not render or compile.
         """
-        key = (template, entry, tuple(sorted(constants.items())), local_bytes)
+        key = (template, entry, tuple(argument_types), tuple(sorted(constants.items())), local_bytes)
         found = self._owned.kernels.get(key)
         if found is None:
             source = render(template, self.language, **constants)
@@ -228,25 +228,89 @@ class Device(ABC):
     def _free(self, buffer: Buffer) -> None:
         """Give device memory back."""
 
-    @abstractmethod
     def put(self, array: NDArray[Any], into: Buffer | None = None, start: int = 0) -> Buffer:
-        """Copy a host array to the device, into a new buffer or into one from element ``start`` on. Blocks."""
+        """Copy a host array to the device, into a new buffer or into one from element ``start`` on. Blocks.
+
+        Raises
+        ------
+        ValueError
+            If the array does not fit there.
+        TypeError
+            If ``into`` is of another type.
+        """
+        host = np.ascontiguousarray(array)
+        target = into if into is not None else self.empty(host.shape, host.dtype)
+        _require_range("put", target, start, host.size)
+        _require_type("put", target, host.dtype)
+        if host.nbytes:
+            self._write(target, host, start * target.dtype.itemsize)
+        return target
 
     @abstractmethod
+    def _write(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
+        """Copy a whole contiguous host array to the buffer from byte ``offset`` on, and wait."""
+
     def get(
         self, buffer: Buffer, start: int = 0, count: int | None = None, out: NDArray[Any] | None = None
     ) -> NDArray[Any]:
-        """Copy ``count`` elements from ``start`` on back to the host (all, in the buffer's shape, by default). Blocks."""
+        """Copy ``count`` elements from ``start`` on back to the host. Blocks.
+
+        By default that is as many as ``out`` holds; without ``out``, all to the end, in the buffer's shape if that is
+        the whole buffer.
+
+        Raises
+        ------
+        ValueError
+            If the buffer does not hold these elements, or ``out`` is not contiguous or not of ``count`` elements.
+        TypeError
+            If ``out`` is of another type.
+        """
+        if out is None:
+            rest = buffer.shape if start == 0 else buffer.size - start
+            out = np.empty(rest if count is None else count, buffer.dtype)
+        elif not out.flags.c_contiguous or (count is not None and count != out.size):
+            raise ValueError(f"get: out must be contiguous and hold {count if count is not None else 'the'} elements")
+        _require_range("get", buffer, start, out.size)
+        _require_type("get", buffer, out.dtype)
+        if out.nbytes:
+            self._read(buffer, out, start * buffer.dtype.itemsize)
+        return out
+
+    @abstractmethod
+    def _read(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
+        """Fill a contiguous host array from byte ``offset`` of the buffer on, and wait."""
 
     @abstractmethod
     def zero(self, buffer: Buffer) -> None:
         """Set every byte to zero, in order with the other work."""
 
-    @abstractmethod
     def copy(
         self, target: Buffer, source: Buffer, target_start: int = 0, source_start: int = 0, count: int | None = None
     ) -> None:
-        """Copy elements between two buffers of this device, in order with the other work."""
+        """Copy elements between two buffers of this device, in order with the other work.
+
+        ``count`` is by default all from ``source_start`` on.
+
+        Raises
+        ------
+        ValueError
+            If one of the two does not hold these elements, or they overlap in one buffer.
+        TypeError
+            If the two are of different types.
+        """
+        elements = source.size - source_start if count is None else count
+        _require_range("copy from", source, source_start, elements)
+        _require_range("copy to", target, target_start, elements)
+        _require_type("copy to", target, source.dtype)
+        if target is source and abs(target_start - source_start) < elements:
+            raise ValueError(f"copy: {elements} elements at {source_start} and at {target_start} of a buffer overlap")
+        if elements:
+            item = source.dtype.itemsize
+            self._copy(target, source, target_start * item, source_start * item, elements * item)
+
+    @abstractmethod
+    def _copy(self, target: Buffer, source: Buffer, target_offset: int, source_offset: int, nbytes: int) -> None:
+        """Copy bytes between two buffers, in order with the other work."""
 
     def copy_from_peer(self, target: Buffer, source: Buffer, target_start: int, source_start: int, count: int) -> None:
         """Copy from a buffer of another device of the same backend, where ``peer_access`` says so.
@@ -275,6 +339,16 @@ class Device(ABC):
         self._owned.buffers.clear()
         self._owned.kernels.clear()
         self._owned.stack.close()
+
+
+def _require_range(action: str, buffer: Buffer, start: int, count: int) -> None:
+    if start < 0 or count < 0 or start + count > buffer.size:
+        raise ValueError(f"{action}: {count} elements from {start} on are not within a buffer of {buffer.size}")
+
+
+def _require_type(action: str, buffer: Buffer, dtype: np.dtype[Any]) -> None:
+    if dtype != buffer.dtype:
+        raise TypeError(f"{action}: a buffer of {buffer.dtype} does not take {dtype}")
 
 
 def bytes_text(count: float) -> str:

@@ -6,7 +6,9 @@ primary context on the thread that opens it and pops it when closed, so other li
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -154,47 +156,34 @@ class CudaDevice(Device):
         self._stream.synchronize()
         buffer.handle.free()
 
-    def put(self, array: NDArray[Any], into: Buffer | None = None, start: int = 0) -> Buffer:
-        """See :meth:`Device.put`."""
-        host = np.ascontiguousarray(array)
-        target = into if into is not None else self.empty(host.shape, host.dtype)
-        if host.nbytes:
-            self._driver.memcpy_htod_async(
-                int(target.handle) + start * target.dtype.itemsize, host, stream=self._stream
-            )
-            self._stream.synchronize()
-        return target
+    @contextlib.contextmanager
+    def _reporting(self) -> Iterator[None]:
+        """Turn the driver's error into ours: a wait also reports what went wrong in earlier launches."""
+        try:
+            yield
+        except self._driver.Error as error:
+            raise DeviceError(f"{self.info.id} failed while computing: {error}") from error
 
-    def get(
-        self, buffer: Buffer, start: int = 0, count: int | None = None, out: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
-        """See :meth:`Device.get`."""
-        if out is None:
-            out = np.empty(buffer.shape if count is None else count, buffer.dtype)
-        if out.nbytes:
-            self._driver.memcpy_dtoh_async(
-                out, int(buffer.handle) + start * buffer.dtype.itemsize, stream=self._stream
-            )
+    def _write(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
+        with self._reporting():
+            self._driver.memcpy_htod_async(int(target.handle) + offset, host, stream=self._stream)
             self._stream.synchronize()
-        return out
+
+    def _read(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
+        with self._reporting():
+            self._driver.memcpy_dtoh_async(out, int(source.handle) + offset, stream=self._stream)
+            self._stream.synchronize()
 
     def zero(self, buffer: Buffer) -> None:
         """See :meth:`Device.zero`."""
         if buffer.nbytes:
-            self._driver.memset_d8_async(int(buffer.handle), 0, buffer.nbytes, self._stream)
+            with self._reporting():
+                self._driver.memset_d8_async(int(buffer.handle), 0, buffer.nbytes, self._stream)
 
-    def copy(
-        self, target: Buffer, source: Buffer, target_start: int = 0, source_start: int = 0, count: int | None = None
-    ) -> None:
-        """See :meth:`Device.copy`."""
-        item = source.dtype.itemsize
-        elements = source.size - source_start if count is None else count
-        if elements:
+    def _copy(self, target: Buffer, source: Buffer, target_offset: int, source_offset: int, nbytes: int) -> None:
+        with self._reporting():
             self._driver.memcpy_dtod_async(
-                int(target.handle) + target_start * item,
-                int(source.handle) + source_start * item,
-                elements * item,
-                self._stream,
+                int(target.handle) + target_offset, int(source.handle) + source_offset, nbytes, self._stream
             )
 
     def enable_peer(self, index: int) -> None:
@@ -236,7 +225,5 @@ class CudaDevice(Device):
     def sync(self) -> None:
         """See :meth:`Device.sync`."""
         self._in_flight = 0
-        try:
+        with self._reporting():
             self._stream.synchronize()
-        except self._driver.Error as error:
-            raise DeviceError(f"{self.info.id} failed while computing: {error}") from error

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,12 +117,10 @@ def _nvidia_local_memory_per_unit(device: cl.Device) -> int:
 
 
 def _uuid(device: cl.Device, index: int) -> str:
-    """The driver's UUID where it has one (``cl_khr_device_uuid``), else a name that is stable on this machine."""
-    if "cl_khr_device_uuid" in device.extensions.split():
-        try:
-            return "GPU-" + _hyphenated(bytes(device.uuid_khr).hex())
-        except Exception:
-            pass
+    """The driver's UUID where it and PyOpenCL tell it, else a name that is stable on this machine."""
+    raw = getattr(device, "uuid_khr", None) if "cl_khr_device_uuid" in device.extensions.split() else None
+    if raw is not None:
+        return "GPU-" + _hyphenated(bytes(raw).hex())
     return f"{device.platform.name.strip()}/{device.name.strip()}/{index}"
 
 
@@ -148,7 +148,8 @@ class OpenCLDevice(Device):
         """The device's total, and that less what this process has taken here (OpenCL tells no more)."""
         return MemoryInfo(self.info.memory, self.info.memory - self._taken)
 
-    def _build(self, source: Source, entry: str, argument_types: tuple[str, ...], local_bytes: int) -> Any:
+    def _program(self, source: Source) -> cl.Program:
+        """Rendered source compiled for this device, once."""
         program = self._programs.get(source.digest)
         if program is None:
             try:
@@ -163,8 +164,11 @@ class OpenCLDevice(Device):
             self._programs[source.digest] = program
             if os.environ.get("QUINTET_DUMP_KERNELS"):
                 dump(source)
+        return program
+
+    def _build(self, source: Source, entry: str, argument_types: tuple[str, ...], local_bytes: int) -> Any:
         try:
-            kernel = self._cl.Kernel(program, entry)
+            kernel = self._cl.Kernel(self._program(source), entry)
         except self._cl.Error as error:
             raise KernelError(source.template, "opencl", self.info.id, f"has no entry {entry}") from error
         kernel.set_scalar_arg_dtypes([None if kind == "buffer" else np.dtype(kind) for kind in argument_types])
@@ -183,47 +187,37 @@ class OpenCLDevice(Device):
         self._taken -= buffer.handle.size
         buffer.handle.release()
 
-    def put(self, array: NDArray[Any], into: Buffer | None = None, start: int = 0) -> Buffer:
-        """See :meth:`Device.put`."""
-        host = np.ascontiguousarray(array)
-        target = into if into is not None else self.empty(host.shape, host.dtype)
-        if host.nbytes:
-            self._cl.enqueue_copy(
-                self._queue, target.handle, host, dst_offset=start * target.dtype.itemsize, is_blocking=True
-            )
-        return target
+    @contextlib.contextmanager
+    def _reporting(self) -> Iterator[None]:
+        """Turn the driver's error into ours: a wait also reports what went wrong in earlier launches."""
+        try:
+            yield
+        except self._cl.Error as error:
+            raise DeviceError(f"{self.info.id} failed while computing: {error}") from error
 
-    def get(
-        self, buffer: Buffer, start: int = 0, count: int | None = None, out: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
-        """See :meth:`Device.get`."""
-        if out is None:
-            out = np.empty(buffer.shape if count is None else count, buffer.dtype)
-        if out.nbytes:
-            self._cl.enqueue_copy(
-                self._queue, out, buffer.handle, src_offset=start * buffer.dtype.itemsize, is_blocking=True
-            )
-        return out
+    def _write(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
+        with self._reporting():
+            self._cl.enqueue_copy(self._queue, target.handle, host, dst_offset=offset, is_blocking=True)
+
+    def _read(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
+        with self._reporting():
+            self._cl.enqueue_copy(self._queue, out, source.handle, src_offset=offset, is_blocking=True)
 
     def zero(self, buffer: Buffer) -> None:
         """See :meth:`Device.zero`."""
         if buffer.nbytes:
-            self._cl.enqueue_fill_buffer(self._queue, buffer.handle, np.uint8(0), 0, buffer.nbytes)
+            with self._reporting():
+                self._cl.enqueue_fill_buffer(self._queue, buffer.handle, np.uint8(0), 0, buffer.nbytes)
 
-    def copy(
-        self, target: Buffer, source: Buffer, target_start: int = 0, source_start: int = 0, count: int | None = None
-    ) -> None:
-        """See :meth:`Device.copy`."""
-        item = source.dtype.itemsize
-        elements = source.size - source_start if count is None else count
-        if elements:
+    def _copy(self, target: Buffer, source: Buffer, target_offset: int, source_offset: int, nbytes: int) -> None:
+        with self._reporting():
             self._cl.enqueue_copy(
                 self._queue,
                 target.handle,
                 source.handle,
-                byte_count=elements * item,
-                src_offset=source_start * item,
-                dst_offset=target_start * item,
+                byte_count=nbytes,
+                src_offset=source_offset,
+                dst_offset=target_offset,
             )
 
     def staging(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
@@ -242,7 +236,8 @@ class OpenCLDevice(Device):
 
     def sync(self) -> None:
         """See :meth:`Device.sync`."""
-        self._queue.finish()
+        with self._reporting():
+            self._queue.finish()
 
     def flush(self) -> None:
         """Make the driver start what it was given."""

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from engine.devices.base import Device, DeviceInfo, MemoryInfo, bytes_text
 from engine.errors import OutOfDeviceMemory
@@ -65,10 +65,12 @@ class Member:
                 device, self._device = self._device, None
                 device.close()
 
-        with contextlib.suppress(RuntimeError):  # closed before
+        try:
             future = self._thread.submit(stop)
-            self._thread.shutdown(wait=True)
-            future.result()
+        except RuntimeError:  # closed before
+            return
+        self._thread.shutdown(wait=True)
+        future.result()
 
 
 class DevicePool:
@@ -103,7 +105,8 @@ class DevicePool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.close()
+        with contextlib.nullcontext() if error is None else contextlib.suppress(Exception):
+            self.close()  # the error on its way out matters more than what it did to a device
 
     def __len__(self) -> int:
         return len(self.members)
