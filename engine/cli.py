@@ -323,10 +323,10 @@ def _is_answer(result: Result) -> bool:
 
 def _require_folder(path: Path | None) -> None:
     """Find out before the run, not after it."""
-    if path is not None and (not path.parent.is_dir() or path.is_dir()):
-        raise OptionError(
-            f"cannot write the solution to {path}: " + ("it is" if path.is_dir() else "there is no such") + " folder"
-        )
+    if path is not None and path.is_dir():
+        raise OptionError(f"cannot write the solution to {path}: it is a folder")
+    if path is not None and not path.parent.is_dir():
+        raise OptionError(f"cannot write the solution to {path}: there is no such folder")
 
 
 def _write_solution(path: Path, problem: Problem, result: Result) -> bool:

@@ -1,0 +1,401 @@
+"""What each command prints, takes and returns; in this process."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import counting
+import pytest
+
+from engine import events
+from engine.folder import RunFolder
+
+pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
+
+
+def values(output: str) -> dict[str, str]:
+    """The names and values of a result, printed plain."""
+    return dict(line.split("  ", 1)[0:2] for line in output.splitlines() if "  " in line)
+
+
+def value(output: str, name: str) -> str:
+    return values(output)[name].strip()
+
+
+# --- solve -----------------------------------------------------------------------------------------------------------
+
+
+def test_solve_prints_a_plain_result_where_there_is_no_terminal(quintet: Any) -> None:
+    code, output, errors = quintet("solve", "small.txt", "--run-folder", "r")
+    assert (code, errors) == (0, "")
+    assert value(output, "status") == "optimal"
+    assert value(output, "objective") == value(output, "stated optimum") == str(counting.expected(100))
+    assert value(output, "device") == "opencl:0 (opencl)"
+    assert value(output, "counted") == "100"
+    assert value(output, "saved") == "r"
+    assert RunFolder.open("r").result() is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["--style", "fancy"], {"style": "fancy"}),
+        (["--style=fancy"], {"style": "fancy"}),
+        (["--slice-seconds", "0"], {"slice_seconds": 0.0}),
+        (["--slice_seconds=0.001"], {"slice_seconds": 0.001}),
+        (["--no-aloud"], {"aloud": False}),
+        (["--aloud"], {"aloud": True}),
+        (["--aloud=false"], {"aloud": False}),
+        (["--no-aloud", "--aloud"], {"aloud": True}),
+        (["--extra", "-3"], {"extra": -3}),
+        (["--extra", "none", "--step", "7"], {"extra": None, "step": 7}),
+    ],
+)
+@pytest.mark.parametrize("after", [True, False])
+def test_solver_options_stand_anywhere(words: list[str], wanted: dict[str, Any], after: bool, quintet: Any) -> None:
+    code, output, _ = quintet("solve", *(["small.txt", *words] if after else [*words, "small.txt"]), "--events", "-")
+    assert code == 0
+    options = json.loads(output.splitlines()[0])["options"]
+    assert {name: options[name] for name in wanted} == wanted
+
+
+def test_settings_of_every_layer_meet_in_solve(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("deep").mkdir()
+    Path("deep/count.txt").write_text("count 40\n")
+    Path("deep/c.toml").write_text(
+        'problem = "count.txt"\nseed = 3\n[counting]\nstep = 2\nextra = 1\nstyle = "fancy"\n'
+    )
+    monkeypatch.setenv("QUINTET_COUNTING_EXTRA", "2")
+    for words in (["deep/c.toml"], ["--config", "deep/c.toml"], ["deep/count.txt", "--config=deep/c.toml"]):
+        code, output, _ = quintet("solve", *words, "--step", "5", "--devices", "0,abacus", "--events=-")
+        assert code == 0
+        started = events.from_json(output.splitlines()[0])
+        assert isinstance(started, events.Started)
+        assert started.seed == 3
+        assert started.devices == ["opencl:0", "opencl:0#2"]
+        assert {name: started.options[name] for name in ("step", "extra", "style")} == {
+            "step": 5,
+            "extra": 2,
+            "style": "fancy",
+        }
+
+
+def test_events_on_standard_output_are_alone_there(quintet: Any) -> None:
+    code, output, errors = quintet("solve", "small.txt", "--events", "-")
+    assert (code, errors) == (0, "")
+    told = [events.from_json(line) for line in output.splitlines()]
+    assert told[0].type == "started"
+    assert told[-1].type == "finished"
+    assert output.endswith("\n")
+
+
+def test_events_can_go_to_a_file_beside_the_table(quintet: Any) -> None:
+    code, output, _ = quintet("solve", "small.txt", "--events", "e.jsonl")
+    assert code == 0
+    assert value(output, "status") == "optimal"
+    told = [events.from_json(line) for line in Path("e.jsonl").read_text().splitlines()]
+    assert told[-1].type == "finished"
+
+
+def test_the_solution_is_written_as_text_and_as_json(quintet: Any) -> None:
+    assert quintet("solve", "small.txt", "--solution", "s.txt")[0] == 0
+    assert Path("s.txt").read_text() == "0\n1\n2\n3\n4\n"
+    code, output, _ = quintet("solve", "small.txt", "--solution", "s.json")
+    assert code == 0
+    assert value(output, "saved") == "s.json"
+    written = json.loads(Path("s.json").read_text())
+    assert written["solution"] == [0, 1, 2, 3, 4]
+    assert written["objective"] == counting.expected(100)
+
+
+def test_a_time_limit_with_an_answer_is_no_failure(quintet: Any) -> None:
+    code, output, _ = quintet("solve", "endless.txt", "--time-limit", "0.1")
+    assert code == 0
+    assert value(output, "status") == "time limit"
+
+
+def test_a_time_limit_without_an_answer_is_4(quintet: Any) -> None:
+    code, output, errors = quintet("solve", "endless.txt", "--time-limit", "1e-9", "--solution", "s.txt")
+    assert code == 4
+    assert value(output, "objective") == "-"
+    assert errors == "warning: there is no solution to write to s.txt\n"
+
+
+def test_infeasible_is_an_answer(quintet: Any) -> None:
+    code, output, _ = quintet("solve", "none.txt")
+    assert code == 0
+    assert value(output, "status") == "infeasible"
+
+
+@pytest.mark.parametrize(("trouble", "code"), [("device", 3), ("audit", 4), ("bug", 1)])
+def test_trouble_has_its_exit_code_and_one_line(trouble: str, code: int, quintet: Any) -> None:
+    got, output, errors = quintet("solve", "small.txt", "--trouble", trouble)
+    assert (got, output) == (code, "")
+    assert len(errors.splitlines()) == 1
+    assert errors.startswith("error: ")
+    assert "Traceback" in quintet("solve", "small.txt", "--trouble", trouble, "--debug")[2]
+
+
+MISTAKES = [
+    (["solve"], 'no problem: name a FILE, or a configuration with a line problem = "FILE"'),
+    (["solve", "nowhere.txt"], "cannot read nowhere.txt: No such file or directory"),
+    (["solve", "nobody"], "cannot read nobody: Is a directory"),
+    (["solve", "bad.txt"], "a count must be a whole number (bad.txt, line 1)"),
+    (["solve", "unknown.bin"], "cannot tell what kind of problem unknown.bin holds"),
+    (["solve", "small.txt", "--stile", "x"], "unknown option '--stile'; did you mean '--style'?"),
+    (["solve", "small.txt", "--no-style"], "unknown option '--no-style'; did you mean '--style'?"),
+    (["solve", "small.txt", "--tim-limit", "3"], "unknown option '--tim-limit'; did you mean '--time-limit'?"),
+    (["solve", "small.txt", "--style"], "the option '--style' needs a value"),
+    (["solve", "small.txt", "--style", "--aloud"], "the option '--style' needs a value"),
+    (["solve", "small.txt", "--step", "0"], "step must be at least 1; got '0'"),
+    (["solve", "small.txt", "--aloud=maybe"], "aloud must be true or false; got 'maybe'"),
+    (["solve", "small.txt", "--time-limit", "-1"], "time_limit must be greater than 0; got '-1'"),
+    (["solve", "small.txt", "--seed", "x"], "seed must be a whole number; got 'x'"),
+    (["solve", "small.txt", "--backend", "cudda"], "backend must be 'auto', 'cuda' or 'opencl'; got 'cudda'"),
+    (["solve", "small.txt", "--devices", "gpu"], "no device 'gpu'; this machine has opencl:0 (Abacus 3000)"),
+    (["solve", "small.txt", "--run-folder", "full"], "the run folder full exists and is not empty"),
+    (
+        ["solve", "small.txt", "--solution", "no/s.txt"],
+        "cannot write the solution to no/s.txt: there is no such folder",
+    ),
+    (["solve", "small.txt", "--events", "no/e.txt"], "cannot write the events to no/e.txt: No such file"),
+    (["solve", "small.txt", "--config", "no.toml"], "cannot read the configuration file no.toml: No such file"),
+    (["solve", "a.toml", "--config", "b.toml"], "a.toml and --config b.toml are both configurations"),
+    (["solve", "c.toml"], "unknown setting 'sed'; did you mean 'seed'? (file c.toml, line 1)"),
+    (["solve", "small.txt", "small.txt"], "Got unexpected extra argument (small.txt)"),
+    (["resume", "full"], "full is not a run folder: it has no run.toml"),
+    (["replay", "nowhere"], "nowhere is not a run folder: it has no run.toml"),
+    (["replay", "full", "--speed", "-1"], "Invalid value for '--speed'"),
+    (["solvers", "countin"], "unknown solver 'countin'; did you mean 'counting'?"),
+    (["generate", "cuonting"], "unknown kind 'cuonting'; did you mean 'counting'?"),
+    (["generate", "counting", "--traget", "3"], "unknown option '--traget'; did you mean '--target'?"),
+    (["generate", "counting", "--target", "0"], "target must be at least 1; got '0'"),
+    (["generate"], "Missing argument 'KIND'"),
+    (["bench", "countin"], "unknown solver 'countin'; did you mean 'counting'?"),
+    (["slove", "small.txt"], "No such command 'slove'"),
+    (["--verson"], "No such option"),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"), MISTAKES, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(words: list[str], message: str, quintet: Any) -> None:
+    Path("nobody").mkdir()
+    Path("full").mkdir()
+    Path("full/thesis.txt").write_text("mine")
+    Path("bad.txt").write_text("count me")
+    Path("unknown.bin").write_bytes(bytes(range(256)))
+    Path("c.toml").write_text("sed = 1")
+    code, output, errors = quintet(*words)
+    assert (code, output) == (2, "")
+    assert errors.startswith(f"error: {message}")
+    assert len(errors.splitlines()) == 1
+    if words[0] in ("solve", "resume", "replay"):
+        code, output, errors = quintet(*words, "--events", "-") if "--events" not in words else (2, "", errors)
+        assert code == 2
+        for line in output.splitlines():  # the desktop app shows this one
+            failed = events.from_json(line)
+            assert isinstance(failed, events.Failed)
+            assert failed.exit_code == 2
+            assert errors == f"error: {failed.message}\n"
+        assert output or "--events" in words
+
+
+def test_debug_shows_where_a_mistake_was_found(quintet: Any) -> None:
+    code, _, errors = quintet("solve", "nowhere.txt", "--debug")
+    assert code == 2
+    assert "Traceback" in errors
+    assert errors.splitlines()[-1] == "error: cannot read nowhere.txt: No such file or directory"
+
+
+# --- resume and replay -----------------------------------------------------------------------------------------------
+
+
+def test_resume_goes_on_to_the_answer(quintet: Any) -> None:
+    Path("long.txt").write_text("count 500\n")
+    assert quintet("solve", "long.txt", "--run-folder", "r", "--time-limit", "0.1", "--step", "11")[0] == 0
+    code, output, _ = quintet("resume", "r", "--events", "e.jsonl", "--solution", "s.txt")
+    assert code == 0
+    assert value(output, "status") == "optimal"
+    assert value(output, "objective") == str(counting.expected(500))
+    assert value(output, "saved") == "r, s.txt"
+    started = events.from_json(Path("e.jsonl").read_text().splitlines()[0])
+    assert isinstance(started, events.Started)
+    assert started.resumed
+    assert started.options["step"] == 11
+    code, _, errors = quintet("resume", "r")
+    assert code == 2
+    assert errors == "error: the run in r has ended (optimal); there is nothing to resume\n"
+
+
+def test_replay_shows_what_the_run_showed(quintet: Any) -> None:
+    live = quintet("solve", "small.txt", "--run-folder", "r", "--events", "-")[1]
+    for speed in ("0", "inf", "20"):
+        assert quintet("replay", "r", "--speed", speed, "--events", "-") == (0, live, "")
+    code, output, _ = quintet("replay", "r", "--speed", "0")
+    assert code == 0
+    assert value(output, "objective") == str(counting.expected(100))
+
+
+def test_a_run_without_events_cannot_be_replayed(quintet: Any) -> None:
+    quintet("solve", "small.txt", "--run-folder", "r")
+    Path("r/events.jsonl").unlink()
+    assert quintet("replay", "r") == (2, "", "error: the run in r has no events yet\n")
+
+
+# --- looking ---------------------------------------------------------------------------------------------------------
+
+
+def test_devices_lists_what_there_is(quintet: Any) -> None:
+    code, output, _ = quintet("devices")
+    assert code == 0
+    for word in ("opencl:0", "Abacus 3000", "Wood 1.0", "1.0 GB", "32 KiB", "fp64", "lapack"):
+        assert word in output
+    code, output, _ = quintet("devices", "--json")
+    assert code == 0
+    (device,) = json.loads(output)["devices"]
+    assert (device["id"], device["capabilities"]["compute_units"]) == ("opencl:0", 2)
+
+
+def test_devices_says_why_there_is_none(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> Any:
+        from engine.errors import BackendUnavailable
+
+        raise BackendUnavailable("CUDA is unavailable: the driver is on holiday")
+
+    monkeypatch.setattr(sys.modules["engine.devices"], "_listers", lambda: {"cuda": missing})
+    code, output, _ = quintet("devices")
+    assert code == 3
+    assert output == "CUDA is unavailable: the driver is on holiday\n"
+    assert json.loads(quintet("devices", "--json")[1])["devices"] == []
+    code, _, errors = quintet("solve", "small.txt")
+    assert (code, errors) == (3, "error: CUDA is unavailable: the driver is on holiday\n")
+
+
+def test_explain_says_where_each_value_came_from(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("quintet.toml").write_text("seed = 5\n[counting]\nstep = 3\n")
+    monkeypatch.setenv("QUINTET_TIME_LIMIT", "8")
+    code, output, _ = quintet("devices", "--explain", "--backend", "opencl")
+    assert code == 0
+    rows = {line.split()[0]: line.split()[1:] for line in output.splitlines() if line}
+    assert rows["seed"] == ["5", "file", "quintet.toml"]
+    assert rows["time_limit"] == ["8.0", "environment", "QUINTET_TIME_LIMIT"]
+    assert rows["backend"] == ["opencl", "argument"]
+    assert rows["checkpoint_interval"] == ["30.0", "default"]
+    assert rows["counting.step"] == ["3", "file", "quintet.toml"]
+    assert "a run uses opencl:0" in output
+
+
+def test_solvers_lists_and_describes(quintet: Any) -> None:
+    code, output, _ = quintet("solvers")
+    assert code == 0
+    assert "counting  Counting" in output
+    code, output, _ = quintet("solvers", "counting")
+    assert code == 0
+    for name, field in counting.Options.model_fields.items():
+        line = next(line for line in output.splitlines() if line.startswith(name))
+        assert str(field.description) in line
+    assert "plain or fancy" in output
+    assert "integer, >= 1" in output
+    assert "Number reached" in output
+
+
+def test_tables_on_a_terminal_hold_the_same_words(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert "Abacus" in quintet("devices", "--explain")[1]
+    assert "How to count." in quintet("solvers", "counting")[1]
+    assert str(counting.expected(100)) in quintet("solve", "small.txt")[1]
+
+
+def test_help_and_version(quintet: Any) -> None:
+    code, output, _ = quintet()
+    assert code == 0
+    for command in ("solve", "resume", "replay", "devices", "solvers", "demo", "generate", "bench"):
+        assert f"  {command} " in output
+        code, text, _ = quintet(command, "--help") if command != "bench" else (0, "Usage", "")
+        assert code == 0
+        assert text.startswith("Usage")
+    assert quintet("--version")[1].startswith("quintet, version ")
+
+
+# --- demo, generate, bench -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def sample_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "engine" / "_samples"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr("engine.demo.__file__", str(tmp_path / "engine" / "demo.py"))
+    return folder
+
+
+def add_sample(folder: Path, name: str, content: str, settings: str = "") -> None:
+    (folder / f"{name}.txt").write_text(content)
+    (folder / f"{name}.toml").write_text(f'problem = "{name}.txt"\n{settings}')
+
+
+def test_demo_solves_every_sample_and_checks_the_answers(quintet: Any, sample_folder: Path) -> None:
+    add_sample(sample_folder, "one", f"count 50 {counting.expected(50, seed=2)}", "seed = 2")
+    add_sample(sample_folder, "two", "count 30", "[counting]\nstep = 1\n")
+    code, output, errors = quintet("demo", "--backend", "opencl")
+    assert code == 0
+    optimum = str(counting.expected(50, seed=2))
+    one, two = (line.split() for line in output.splitlines()[1:])
+    assert (one[:5], one[-1]) == (["one", "one", "optimal", optimum, optimum], "right")
+    assert (two[:5], two[-1]) == (["two", "two", "optimal", str(counting.expected(30)), "-"], "answered")
+    assert "one: counting to 50" in errors
+
+
+@pytest.mark.parametrize(
+    ("content", "settings", "words"),
+    [
+        ("count 50 51", "", "optimal"),
+        ("count 5000", "time_limit = 0.05", "time limit"),
+        ("count five", "", "a count must be a whole number"),
+        ("count 50", '[counting]\ntrouble = "device"', "the abacus broke"),
+        ("count 50", '[counting]\ntrouble = "bug"', "KeyError: 'bead'"),
+        ("count 50", "[counting]\nstile = 1", "unknown option 'stile' of counting"),
+    ],
+)
+def test_demo_fails_for_an_answer_that_is_wrong_or_missing(
+    content: str, settings: str, words: str, quintet: Any, sample_folder: Path
+) -> None:
+    add_sample(sample_folder, "bad", content, settings)
+    add_sample(sample_folder, "good", "count 10")
+    code, output, _ = quintet("demo")
+    assert code == 1
+    bad, good = output.splitlines()[1:]
+    assert words in bad
+    assert not bad.endswith("right")
+    assert good.endswith("answered")
+
+
+def test_demo_without_samples_or_devices_says_so(
+    quintet: Any, sample_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert quintet("demo") == (2, "", "error: the samples are missing from this installation\n")
+    add_sample(sample_folder, "one", "count 5")
+    code, output, errors = quintet("demo", "--devices", "cuda:0")
+    assert (code, output) == (2, "")
+    assert errors.startswith("error: no CUDA device 0")
+
+
+def test_generate_writes_an_instance_that_solve_takes(quintet: Any) -> None:
+    assert quintet("generate", "counting", "--target", "30") == (0, "count 30\n", "")
+    assert quintet("generate", "--target=30", "--no-loud", "counting", "--output", "-")[1] == "count 30\n"
+    code, output, errors = quintet("generate", "counting", "--output", "made.txt")
+    assert (code, output, errors) == (0, "", "counting to 20 -> made.txt\n")
+    assert quintet("solve", "made.txt")[0] == 0
+    assert quintet("generate", "counting", "--output", "no/made.txt")[0] == 2
+    code, output, _ = quintet("generate", "counting", "--help")
+    assert code == 0
+    assert "How far to count." in output
+
+
+def test_bench_hands_its_arguments_on(quintet: Any) -> None:
+    assert quintet("bench", "counting")[0] == 0
+    assert quintet("bench", "counting", "--quick", "a", "--help")[0] == 3

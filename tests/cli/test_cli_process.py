@@ -1,0 +1,219 @@
+"""``quintet`` as a process: standard input, signals, broken pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import counting
+import pytest
+
+from engine import events
+
+SCRIPT = Path(counting.__file__).parent / "quintet_counting.py"
+ROOT = Path(__file__).parent.parent.parent
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+
+Spawn = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def spawn() -> Iterator[Spawn]:
+    """Start ``quintet WORDS``; what still runs at the end is killed."""
+    children: list[subprocess.Popen[str]] = []
+
+    def start(*words: str, **arguments: Any) -> subprocess.Popen[str]:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(SCRIPT.parent)])}
+        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        command = [sys.executable, "-W", "error", str(SCRIPT), *words]
+        children.append(subprocess.Popen(command, env=environment, text=True, **(pipes | arguments)))
+        return children[-1]
+
+    yield start
+    for child in children:
+        child.kill()
+        child.communicate()
+
+
+class Told:
+    """The events of a child, as they come."""
+
+    def __init__(self, child: subprocess.Popen[str]) -> None:
+        self.child = child
+        self.all: list[events.Event] = []
+
+    def until(self, wanted: Callable[[events.Event], bool]) -> events.Event:
+        assert self.child.stdout is not None
+        for line in self.child.stdout:
+            self.all.append(events.from_json(line))
+            if wanted(self.all[-1]):
+                return self.all[-1]
+        raise AssertionError(f"it was never told; last: {self.all[-1:]}")
+
+    def until_type(self, kind: str, **fields: Any) -> events.Event:
+        return self.until(
+            lambda event: event.type == kind and all(getattr(event, name) == value for name, value in fields.items())
+        )
+
+
+def say(child: subprocess.Popen[str], text: str) -> None:
+    assert child.stdin is not None
+    child.stdin.write(text)
+    child.stdin.flush()
+
+
+def test_lines_on_standard_input_pause_resume_and_stop(spawn: Spawn) -> None:
+    child = spawn("solve", "endless.txt", "--events", "-")
+    told = Told(child)
+    told.until_type("metric")
+    say(child, "pause\n")
+    paused = told.until_type("state", state="paused")
+    say(child, "hurry up\n")
+    notice = told.until_type("notice")
+    assert isinstance(notice, events.Notice)
+    assert notice.level == "warning"
+    assert notice.message == "unknown line on standard input: 'hurry up'; say pause, resume or stop"
+    time.sleep(0.3)
+    say(child, "resume\r\n")
+    resumed = told.until_type("state", state="running")
+    assert resumed.time - paused.time < 0.1
+    told.until_type("metric")
+    say(child, "st")
+    time.sleep(0.05)
+    say(child, "op\n")
+    finished = told.until_type("finished")
+    assert isinstance(finished, events.Finished)
+    assert finished.status == "interrupted"
+    assert finished.objective is not None
+    output, errors = child.communicate(timeout=10)
+    assert (child.returncode, output, errors) == (0, "", "")
+
+
+def test_the_end_of_standard_input_is_not_a_stop(spawn: Spawn) -> None:
+    child = spawn("solve", "small.txt", "--events", "-", stdin=subprocess.DEVNULL)
+    output, errors = child.communicate(timeout=10)
+    assert (child.returncode, errors) == (0, "")
+    assert json.loads(output.splitlines()[-1])["status"] == "optimal"
+
+
+def test_a_last_line_without_its_end_counts(spawn: Spawn) -> None:
+    child = spawn("solve", "endless.txt", "--events", "-")
+    told = Told(child)
+    told.until_type("metric")
+    say(child, "pause\nresume\nstop")
+    assert child.stdin is not None
+    child.stdin.close()
+    child.stdin = None
+    told.until_type("state", state="stopping")
+    told.until_type("finished", status="interrupted")
+    assert child.wait(timeout=10) == 0
+
+
+@POSIX
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_stops_and_reports_the_best_so_far(number: int, spawn: Spawn) -> None:
+    child = spawn("solve", "endless.txt", "--run-folder", "r")
+    wait_for_progress()
+    child.send_signal(number)
+    output, errors = child.communicate(timeout=10)
+    assert child.returncode == 0
+    assert "interrupted" in output
+    assert "Traceback" not in errors
+    stopping = [line for line in Path("r/events.jsonl").read_text().splitlines() if "stopping at the end" in line]
+    assert len(stopping) == 1
+
+
+@POSIX
+def test_a_second_ctrl_c_aborts(spawn: Spawn) -> None:
+    child = spawn("solve", "endless.txt", "--run-folder", "r", "--slice-seconds", "3")
+    wait_for_progress("started")
+    child.send_signal(signal.SIGINT)
+    wait_for_progress("stopping")
+    began = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    output, errors = child.communicate(timeout=10)
+    assert time.monotonic() - began < 1.5
+    assert (child.returncode, output, errors.strip()) == (130, "", "error: aborted")
+
+
+@POSIX
+def test_ctrl_c_ends_a_replay(spawn: Spawn) -> None:
+    spawn("solve", "endless.txt", "--run-folder", "r", "--time-limit", "0.2").communicate(timeout=10)
+    child = spawn("replay", "r", "--speed", "0.01", "--events", "-")
+    Told(child).until_type("started")
+    say(child, "pause\n")
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=10)
+    assert (child.returncode, errors) == (0, "")
+
+
+@POSIX
+def test_a_reader_that_goes_away_ends_the_run_quietly(spawn: Spawn) -> None:
+    child = spawn("solve", "endless.txt", "--events", "-")
+    Told(child).until_type("metric")
+    assert child.stdout is not None
+    child.stdout.close()
+    child.stdout = None
+    assert child.wait(timeout=10) == 0
+    assert child.stderr is not None
+    assert child.stderr.read() == ""
+
+
+@POSIX
+@pytest.mark.parametrize(
+    "words", [["solvers"], ["generate", "counting"], ["solve", "small.txt"], ["devices", "--json"]]
+)
+def test_a_broken_pipe_is_no_error(words: list[str], spawn: Spawn) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    child = spawn(*words, stdout=writer)
+    os.close(writer)
+    _, errors = child.communicate(timeout=10)
+    assert (child.returncode, errors) == (0, "")
+
+
+def test_what_a_driver_prints_does_not_reach_the_events(spawn: Spawn, tmp_path: Path) -> None:
+    noisy = tmp_path / "noisy.py"
+    noisy.write_text(
+        "import os, runpy, sys, counting\n"
+        "def solve(*arguments, told=counting.SOLVER.solve):\n"
+        "    os.write(1, b'driver says hello\\n'); print('so does python')\n"
+        "    return told(*arguments)\n"
+        "object.__setattr__(counting.SOLVER, 'solve', solve)\n"
+        f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(SCRIPT.parent)])}
+    done = subprocess.run(
+        [sys.executable, str(noisy), "solve", "small.txt", "--events", "-"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert [events.from_json(line).type for line in done.stdout.splitlines()][-1] == "finished"
+    assert sorted(done.stderr.splitlines()) == ["driver says hello", "so does python"]
+
+
+def test_python_m_engine_is_quintet() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "engine", "--version"], cwd=ROOT, capture_output=True, text=True, timeout=20, check=True
+    )
+    assert done.stdout.startswith("quintet, version ")
+
+
+def wait_for_progress(word: str = "metric") -> None:
+    """Until the run in the folder ``r`` has recorded such a thing."""
+    end = time.monotonic() + 10
+    path = Path("r/events.jsonl")
+    while not (path.exists() and word in path.read_text()):
+        assert time.monotonic() < end, f"no {word} was recorded"
+        time.sleep(0.01)
