@@ -20,12 +20,12 @@ import importlib.metadata
 import json
 import os
 import platform
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import tomlkit
@@ -51,32 +51,35 @@ class Checkpoint:
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that it is never seen in part: to a temporary name in the same folder, then renamed."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    with _whole(path) as stream:
+        stream.write(content)
 
 
 def _write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write an ``.npz`` whole; arrays may be large, so they go straight to the temporary file."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    with _whole(path) as stream:
+        np.savez(stream, **arrays)  # type: ignore[arg-type]
+
+
+@contextlib.contextmanager
+def _whole(path: Path) -> Iterator[IO[bytes]]:
+    """A file that gets its name when all of it is on disk, or is gone."""
+    temporary = _beside(path)
     try:
-        with os.fdopen(handle, "wb") as stream:
-            np.savez(stream, **arrays)  # type: ignore[arg-type]
+        with temporary.open("xb") as stream:
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            temporary.unlink()
         raise
+
+
+def _beside(path: Path) -> Path:
+    """A name of its own in the same folder."""
+    return path.with_name(f".{path.name}-{secrets.token_hex(4)}")
 
 
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -115,8 +118,8 @@ class RunFolder:
         }
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
-            temporary.chmod(0o755)
+            temporary = _beside(path)
+            temporary.mkdir()
             try:
                 _write_arrays(temporary / "problem.npz", problem.to_arrays())
                 write_whole(temporary / "run.toml", tomlkit.dumps(_without_none(full)).encode(errors="replace"))

@@ -24,6 +24,7 @@ from engine.folder import Checkpoint, RunFolder, write_whole
 from engine.results import Result, Status
 
 HERE = Path(__file__).parent
+SEED = int(os.environ.get("QUINTET_TEST_SEED") or time.time_ns() % 10**6)
 DESCRIPTION: dict[str, Any] = {"solver": "counting", "options": {"extra": None, "step": 3}, "settings": {"seed": 1}}
 
 
@@ -88,6 +89,12 @@ def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.json"]
 
 
+def umask() -> int:
+    present = os.umask(0o22)
+    os.umask(present)
+    return present
+
+
 def test_the_newest_checkpoint_counts_and_is_alone(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "r", Counting(7), DESCRIPTION)
     for at in range(3):
@@ -97,6 +104,7 @@ def test_the_newest_checkpoint_counts_and_is_alone(tmp_path: Path) -> None:
     kept = RunFolder.open(folder.path).checkpoint()
     assert kept is not None
     assert (kept.arrays["at"].tolist(), kept.state, kept.elapsed) == ([9], {"total": 9}, 4.5)
+    assert (folder.path / "run.toml").stat().st_mode & 0o777 == 0o666 & ~umask()
     names = sorted(path.name for path in folder.path.iterdir())
     assert names == ["checkpoint-000004.npz", "checkpoint.json", "problem.npz", "run.toml"]
 
@@ -229,9 +237,8 @@ def spawn(*arguments: str) -> subprocess.Popen[bytes]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX")
 def test_a_run_killed_at_any_moment_resumes_to_the_same_answer(tmp_path: Path) -> None:
-    seed = int(os.environ.get("QUINTET_TEST_SEED", time.time_ns() % 10**6))
-    print(f"QUINTET_TEST_SEED={seed}")
-    moments = random.Random(seed)
+    print(f"QUINTET_TEST_SEED={SEED}")
+    moments = random.Random(SEED)
     target, path, kills = 10_000, tmp_path / "r", 0
     (tmp_path / "c.txt").write_text(f"count {target}\n")
     begin = ["solve", "c.txt", "--run-folder", str(path), "--seed", "9", "--slice-seconds", "0.003"]
