@@ -29,6 +29,9 @@ __all__ = [
 ]
 
 
+Number = int | float  # in this order: early pydantic 2 takes the first that fits
+
+
 class _Event(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="constants")
 
@@ -86,8 +89,8 @@ class Incumbent(_Event):
     """A better solution or a better bound."""
 
     type: Literal["incumbent"] = "incumbent"
-    objective: float | int | None
-    bound: float | int | None = None
+    objective: Number | None
+    bound: Number | None = None
     gap: float | None = None
 
 
@@ -126,11 +129,11 @@ class Finished(_Event):
 
     type: Literal["finished"] = "finished"
     status: str
-    objective: float | int | None = None
-    bound: float | int | None = None
+    objective: Number | None = None
+    bound: Number | None = None
     gap: float | None = None
     seconds: float = 0.0
-    counters: dict[str, int | float] = {}
+    counters: dict[str, Number] = {}
     solution: list[Any] | None = None
 
 

@@ -11,7 +11,11 @@ import counting
 import pytest
 
 from engine import events
+from engine.cli import cli
+from engine.cli_options import own_options
+from engine.config import Settings
 from engine.folder import RunFolder
+from engine.solvers import discover
 
 pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
 
@@ -302,6 +306,19 @@ def test_solvers_lists_and_describes(quintet: Any) -> None:
     assert "plain or fancy" in output
     assert "integer, >= 1" in output
     assert "Number reached" in output
+
+
+def test_what_a_solver_declares_can_be_said_on_the_command_line() -> None:
+    for solver in discover().values():
+        taken = {name.lstrip("-").replace("-", "_") for name in own_options(cli.commands["solve"])}
+        taken |= {"problem", "on_event", *Settings.model_fields}
+        assert not taken & set(solver.options.model_fields)
+        assert solver.name not in {"problem", *Settings.model_fields}
+        assert all(field.description for field in solver.options.model_fields.values())
+        for generator in solver.generators.values():
+            taken = {name.lstrip("-").replace("-", "_") for name in own_options(cli.commands["generate"])}
+            assert not taken & set(generator.options.model_fields)
+            assert all(field.description for field in generator.options.model_fields.values())
 
 
 def test_tables_on_a_terminal_hold_the_same_words(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
