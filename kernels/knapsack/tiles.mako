@@ -4,8 +4,14 @@
 // A group makes the `span` cells from out_lo + g * span on. It loads them and the `halo` = sum of the fused weights cells
 // before them; after each item the cells that are still right begin one weight later, and after the last they are the
 // span. Position q of the tile is capacity start - halo + q.
-// Launch: `block` work-items a group, each with ${cells} cells of the tile in registers, at q = j * block + LOCAL_ID.
+// Launch: `block` work-items a group, each with ${cells} cells of the tile in registers, at q = j * block + LOCAL_ID. They
+// are worked on in strips of ${strip} * block positions: a strip is passed over when it has nothing right left to make, and only
+// a strip that begins below the weight needs its index clamped (what it then reads makes nothing that is right).
 ${row.declarations()}
+<%
+    width = strip * block
+    strips = range(cells // strip)
+%>
 
 KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) advance_tile(${row.arguments()}, i64 span,
     const GLOBAL i32* RESTRICT weights, const GLOBAL value_t* RESTRICT profits, i32 first, i32 count, i32 halo)
@@ -15,12 +21,28 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) advance_tile(${row.arguments(
     const i64 origin = start - halo;
     const i32 used = (i32)(MIN(start + span - 1, out_hi) - origin) + 1;
     const i32 me = LOCAL_ID;
+    LOCAL value_t* mine = tile + me;
     value_t f[${cells}];
-% for j in range(cells):
-    if (${j * block} < used) {
-        const i64 c = origin + ${j * block} + me;
-        f[${j}] = READ(c);
-        tile[${j * block} + me] = f[${j}];
+% for s in strips:
+    if (${s * width} < used) {
+        if (origin + ${s * width} >= in_lo && origin + ${(s + 1) * width - 1} <= in_hi) {
+            const GLOBAL value_t* source = in + (origin + me - in_base);
+% for j in range(s * strip, (s + 1) * strip):
+            f[${j}] = source[${j * block}];
+% endfor
+        } else {
+            const i64 c = origin + me;
+% for j in range(s * strip, (s + 1) * strip):
+            f[${j}] = READ(c + ${j * block});
+% endfor
+        }
+    }
+% endfor
+% for s in strips:
+    if (${s * width} < used) {
+% for j in range(s * strip, (s + 1) * strip):
+        mine[${j * block}] = f[${j}];
+% endfor
     }
 % endfor
     i32 valid = 0;
@@ -29,19 +51,40 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) advance_tile(${row.arguments(
         const value_t profit = profits[item];
         valid += weight;
         BARRIER();
-        const i32 from = me - weight;
-% for j in range(cells):
-        if (${(j + 1) * block} > valid && ${j * block} < used)
-            f[${j}] = MAX(tile[MAX(from + ${j * block}, 0)] + profit, f[${j}]);
+        LOCAL const value_t* below = tile + (me - weight);
+% for s in strips:
+        if (${(s + 1) * width} > valid && ${s * width} < used) {
+            if (weight <= ${s * width}) {
+% for j in range(s * strip, (s + 1) * strip):
+                f[${j}] = MAX(below[${j * block}] + profit, f[${j}]);
+% endfor
+            } else {
+% for j in range(s * strip, (s + 1) * strip):
+                f[${j}] = MAX(tile[MAX(me + ${j * block} - weight, 0)] + profit, f[${j}]);
+% endfor
+            }
+        }
 % endfor
         BARRIER();
-% for j in range(cells):
-        if (${(j + 1) * block} > valid && ${j * block} < used)
-            tile[${j * block} + me] = f[${j}];
+% for s in strips:
+        if (${(s + 1) * width} > valid && ${s * width} < used) {
+% for j in range(s * strip, (s + 1) * strip):
+            mine[${j * block}] = f[${j}];
+% endfor
+        }
 % endfor
     }
-% for j in range(cells):
-    if (${j * block} + me >= halo && ${j * block} + me < used)
-        out[origin + ${j * block} + me - out_base] = f[${j}];
+    GLOBAL value_t* target = out + (origin + me - out_base);
+% for s in strips:
+    if (${s * width} >= halo && ${(s + 1) * width} <= used) {
+% for j in range(s * strip, (s + 1) * strip):
+        target[${j * block}] = f[${j}];
+% endfor
+    } else if (${(s + 1) * width} > halo && ${s * width} < used) {
+% for j in range(s * strip, (s + 1) * strip):
+        if (me + ${j * block} >= halo && me + ${j * block} < used)
+            target[${j * block}] = f[${j}];
+% endfor
+    }
 % endfor
 }

@@ -53,7 +53,7 @@ class Shapes:
     @property
     def halo(self) -> int:
         """The most that weights fused in a tile should add up to: more halo is more work done twice."""
-        return self.tile_cells * 3 // 10 if self.serial else self.tile_cells // 4
+        return self.tile_cells * 3 // 10
 
     @property
     def item_bytes(self) -> int:
@@ -84,6 +84,7 @@ class Shapes:
                 "block": self.tile_block,
                 "cells": self.tile_cells_each,
                 "groups_per_unit": self.tile_groups_per_unit,
+                "strip": 8 if self.tile_cells_each % 8 == 0 else 2,
             }
         if template == "knapsack/tiles_serial":
             return {**common, "cells": self.tile_cells}
@@ -95,30 +96,33 @@ class Shapes:
 def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
     """The shapes that suit a device.
 
-    On CPUs a tile fills half of a core's second-level cache, taken as 512 kB. On GPUs four groups of 256 work-items
-    share a multiprocessor's local memory, each work-item holding as many cells in registers as fit, 48 at most.
+    On CPUs a tile fills half of a core's second-level cache, taken as 512 kB. On GPUs as many groups as the registers and
+    the local memory of a multiprocessor hold run beside each other: two of 512 work-items where a group may take 96 kB,
+    else of 256. Measured on an H200: see BENCHMARKS.md.
     """
     size = 4 if value == "i32" else 8
     if capabilities.kind == "cpu":
-        lanes = max(1, min(_VECTOR_BYTES // 4, capabilities.vector_width) * 4 // size)
+        lanes = _VECTOR_BYTES // size
         cells = min(256 * 1024, capabilities.local_memory // 2) // size // lanes * lanes
-        return Shapes(value, lanes > 1, lanes, 1, 1, cells, 1, capabilities.compute_units)
-    block = 256
-    per_group = min(capabilities.local_memory, capabilities.local_memory_per_unit // 4 - 1024)
-    each = max(4, min(48 * 4 // size, per_group // (block * size)) // 2 * 2)
-    groups = max(1, capabilities.local_memory_per_unit // (block * each * size + 1024))
-    groups = min(groups, max(1, 65536 // (block * (each * size // 4 + 16))))
+        return Shapes(value, True, lanes, 1, 1, cells, 1, capabilities.compute_units, class_unroll=1)
+    wide = capabilities.local_memory >= 512 * 48 * 4 and capabilities.local_memory_per_unit >= 2 * (512 * 48 * 4 + 1024)
+    tile_block = 512 if wide else 256
+    each = min(48 * 4 // size, capabilities.local_memory // (tile_block * size))
+    each = each // 8 * 8 or max(2, each // 2 * 2)
+    groups = capabilities.local_memory_per_unit // (tile_block * each * size + 1024)
+    groups = max(1, min(groups, 65536 // (tile_block * (each * size // 4 + 16))))
     return Shapes(
         value,
-        False,
-        1,
-        block,
-        block,
-        each,
-        groups,
-        capabilities.compute_units,
-        class_unroll=2,
-        class_items_per_unit=2048,
+        serial=False,
+        lanes=1,
+        block=128,
+        tile_block=tile_block,
+        tile_cells_each=each,
+        tile_groups_per_unit=groups,
+        units=capabilities.compute_units,
+        cells_per_item=16,
+        class_unroll=8,
+        class_items_per_unit=1024,
     )
 
 
@@ -265,11 +269,10 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
     gpu = Capabilities("gpu", True, True, False, "kernels", 132, 49152, 228 * 1024, 256, 1024)
     large = Capabilities("gpu", True, True, False, "cusolver", 132, 227 * 1024, 228 * 1024, 256, 1024)
     small = Capabilities("gpu", True, True, False, "kernels", 8, 32768, 32768, 256, 256)
-    narrow = Capabilities("cpu", True, True, True, "lapack", 2, 65536, 65536, 64, 4096, vector_width=1)
-    wide = Capabilities("cpu", True, True, True, "lapack", 2, 1 << 20, 1 << 20, 64, 4096, vector_width=16)
+    cpu = Capabilities("cpu", True, True, True, "lapack", 2, 1 << 20, 1 << 20, 64, 4096, vector_width=16)
     seen: list[tuple[str, dict[str, Any]]] = []
     values: tuple[ValueType, ...] = ("i32", "i64")
-    for capabilities in (gpu, large, small, narrow, wide):
+    for capabilities in (gpu, large, small, cpu):
         for value in values:
             shapes = shapes_for(capabilities, value)
             tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"

@@ -99,8 +99,9 @@ class WalkBack:
 
     def forward(self, start: Start, end: int, capacity: int, until: int, keep: dict[int, int], phase: str) -> Kept:
         """Sweep from ``start`` to the row before group ``until``, keeping rows on the way."""
+        checkpoint = self._checkpoint if phase == "items" else None
         row, kept = self._sweep.advance(
-            start.row(), until, end, capacity, keep=keep, phase=phase, checkpoint=self._checkpoint
+            start.row(), until, end, capacity, keep=keep, phase=phase, checkpoint=checkpoint
         )
         return Kept(row, {stage: Start(stage, functools.partial(_same, kept[stage])) for stage in kept}, keep)
 
