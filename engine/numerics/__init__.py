@@ -1,1 +1,15 @@
 """Building blocks the solvers share: each has a device half (a kernel template) and a NumPy twin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+__all__ = ["kernel_variants"]
+
+
+def kernel_variants() -> Iterator[tuple[str, dict[str, object]]]:
+    """Every template with every set of constants that this package uses, so that a test can compile them all."""
+    from engine.numerics import philox, reduce, scan
+
+    for module in (philox, reduce, scan):
+        yield from module.kernel_variants()

@@ -1,0 +1,14 @@
+"""How many work-items a group of a reduction or a scan has; their results do not depend on it."""
+
+from __future__ import annotations
+
+from engine.devices.base import Capabilities
+
+__all__ = ["GROUP_SIZES", "group_size"]
+
+GROUP_SIZES = (1, 256)
+
+
+def group_size(capabilities: Capabilities) -> int:
+    """One on a CPU, where barriers cost and one work-item makes vectors of its loop; else 256, where that many may be."""
+    return 1 if capabilities.kind == "cpu" or capabilities.max_block < 256 else 256

@@ -1,0 +1,210 @@
+"""Philox4x32-10: random numbers as a function of what they are for; the twin of ``kernels/common/philox.mako``.
+
+A draw is named by (seed, stream, chain, step, index, attempt), so it is the same on every device, for every launch
+shape and after every restart. The layout of the counter is described in the template.
+
+Source: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC'11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.devices.base import Buffer, Device
+
+__all__ = [
+    "Output",
+    "fill",
+    "kernel_variants",
+    "philox4x32",
+    "stream_word",
+    "uniform_float32",
+    "uniform_float64",
+    "uniform_float64_wide",
+    "uniform_words",
+]
+
+Output = Literal["u32", "f32", "f64", "f64_wide"]
+
+_OUTPUTS: dict[Output, tuple[str, int]] = {
+    "u32": ("uint32", 4),
+    "f32": ("float32", 4),
+    "f64": ("float64", 4),
+    "f64_wide": ("float64", 2),
+}
+"""Element type, and values an index, of each kind of output."""
+
+_BLOCKS = (64, 256)
+_MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
+_WEYL = (np.uint32(0x9E3779B9), np.uint32(0xBB67AE85))
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+def philox4x32(counters: ArrayLike, keys: ArrayLike, rounds: int = 10) -> NDArray[np.uint32]:
+    """The block function for any number of counters at once.
+
+    Parameters
+    ----------
+    counters : array_like of uint32, shape (..., 4)
+    keys : array_like of uint32, shape (..., 2)
+        Broadcast against the counters.
+    rounds : int
+        10 is what the kernels do; 7 is the fewest the source found to pass all its statistical tests.
+
+    Returns
+    -------
+    ndarray of uint32, shape (..., 4)
+    """
+    counter = np.asarray(counters, dtype=np.uint32)
+    key = np.asarray(keys, dtype=np.uint32)
+    c0, c1, c2, c3, k0, k1 = np.broadcast_arrays(
+        *(counter[..., word] for word in range(4)), *(key[..., word] for word in range(2))
+    )
+    for _ in range(rounds):
+        first = c0.astype(np.uint64) * _MULTIPLIERS[0]
+        second = c2.astype(np.uint64) * _MULTIPLIERS[1]
+        c0 = (second >> _HALF).astype(np.uint32) ^ c1 ^ k0
+        c2 = (first >> _HALF).astype(np.uint32) ^ c3 ^ k1
+        c1 = (second & _LOW).astype(np.uint32)
+        c3 = (first & _LOW).astype(np.uint32)
+        with np.errstate(over="ignore"):
+            k0 = k0 + _WEYL[0]
+            k1 = k1 + _WEYL[1]
+    return np.stack([c0, c1, c2, c3], axis=-1)
+
+
+def stream_word(stream: int, chain: int = 0) -> int:
+    """The counter's last word: which of an algorithm's draws, and which of its independent chains.
+
+    Raises
+    ------
+    ValueError
+        Unless ``0 <= stream < 2**8`` and ``0 <= chain < 2**24``.
+    """
+    _require("stream", stream, 8)
+    _require("chain", chain, 24)
+    return stream | chain << 8
+
+
+def uniform_words(
+    seed: int, stream: int, step: int, start: int, count: int, *, chain: int = 0, attempt: int = 0
+) -> NDArray[np.uint32]:
+    """Random words of the indices ``start``, ``start + 1``, ..., as the kernels make them.
+
+    Parameters
+    ----------
+    seed : int
+        Below 2**64.
+    stream, chain : int
+        Which draw of the algorithm, below 2**8, and which independent chain, below 2**24.
+    step : int
+        Iteration, below 2**32.
+    start, count : int
+        The indices; the last is below 2**48.
+    attempt : int
+        Retry of a rejection method, below 2**16.
+
+    Returns
+    -------
+    ndarray of uint32, shape (count, 4)
+
+    Raises
+    ------
+    ValueError
+        If a number is negative or too large for its place in the counter.
+    """
+    _require_counter(seed, step, start, count, attempt)
+    index = np.arange(start, start + count, dtype=np.uint64)
+    counters = np.empty((count, 4), np.uint32)
+    counters[:, 0] = (index & _LOW).astype(np.uint32)
+    counters[:, 1] = (index >> _HALF).astype(np.uint32) | np.uint32(attempt << 16)
+    counters[:, 2] = step
+    counters[:, 3] = stream_word(stream, chain)
+    return philox4x32(counters, (seed & 0xFFFFFFFF, seed >> 32))
+
+
+def uniform_float32(words: NDArray[np.uint32]) -> NDArray[np.float32]:
+    """``(word // 2**9 + 1/2) / 2**23``: in the open interval (0, 1), from 2**-24 to 1 - 2**-24; every step is exact."""
+    return ((words >> np.uint32(9)).astype(np.float32) + np.float32(0.5)) * np.float32(2**-23)
+
+
+def uniform_float64(words: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """``(word + 1/2) / 2**32``: in the open interval (0, 1), from 2**-33 to 1 - 2**-33; every step is exact."""
+    return (words.astype(np.float64) + 0.5) * 2.0**-32
+
+
+def uniform_float64_wide(high: NDArray[np.uint32], low: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """``((high * 2**32 + low) // 2**12 + 1/2) / 2**52``: in (0, 1), from 2**-53 to 1 - 2**-53; every step is exact."""
+    bits = (high.astype(np.uint64) << np.uint64(20)) | (low >> np.uint32(12)).astype(np.uint64)
+    return (bits.astype(np.float64) + 0.5) * 2.0**-52
+
+
+def fill(
+    device: Device,
+    buffer: Buffer,
+    seed: int,
+    stream: int,
+    step: int,
+    start: int = 0,
+    *,
+    chain: int = 0,
+    attempt: int = 0,
+    output: Output = "u32",
+) -> None:
+    """Fill a whole buffer with the words or numbers of the indices from ``start`` on; returns at once.
+
+    Parameters
+    ----------
+    buffer : Buffer
+        uint32, float32 or float64 as ``output`` asks. Each index fills four elements (two for ``"f64_wide"``), so its
+        size must be a multiple of that.
+    seed, stream, step, start, chain, attempt : int
+        As for :func:`uniform_words`.
+    output : {"u32", "f32", "f64", "f64_wide"}
+        The words of :func:`uniform_words`, or what :func:`uniform_float32`, :func:`uniform_float64` or
+        :func:`uniform_float64_wide` (of words 0 and 1, then 2 and 3) makes of them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the buffer is of another type or size, or a number does not fit the counter.
+    """
+    element, each = _OUTPUTS[output]
+    if buffer.dtype != np.dtype(element):
+        raise TypeError(f'output "{output}" fills a buffer of {element}; got {buffer.dtype}')
+    if buffer.size % each:
+        raise ValueError(f'the size of a buffer for output "{output}" must be a multiple of {each}; got {buffer.size}')
+    count = buffer.size // each
+    _require_counter(seed, step, start, count, attempt)
+    block = max(block for block in _BLOCKS if block <= device.capabilities.preferred_block)
+    types = ("buffer", "int64", "uint64", "uint32", "uint32", "int64", "uint32")
+    kernel = device.kernel("common/philox_fill", "fill_random", types, block=block, output=output)
+    groups = min(-(-count // block), 32 * device.capabilities.compute_units)
+    device.launch(kernel, groups, block, buffer, count, seed, stream_word(stream, chain), step, start, attempt)
+
+
+def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every template and set of constants used here."""
+    for block in _BLOCKS:
+        for output in _OUTPUTS:
+            yield "common/philox_fill", {"block": block, "output": output}
+
+
+def _require_counter(seed: int, step: int, start: int, count: int, attempt: int) -> None:
+    if count < 0:
+        raise ValueError(f"count must be at least 0; got {count}")
+    _require("seed", seed, 64)
+    _require("step", step, 32)
+    _require("start", start, 48)
+    _require("the last index", start + max(0, count - 1), 48)
+    _require("attempt", attempt, 16)
+
+
+def _require(name: str, value: int, bits: int) -> None:
+    if not 0 <= value < 1 << bits:
+        raise ValueError(f"{name} must be at least 0 and below 2**{bits}; got {value}")

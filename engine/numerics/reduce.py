@@ -1,0 +1,258 @@
+"""Sum, minimum, maximum and argmin of a buffer, in an order that no device and no launch shape can change.
+
+The values are cut into at most 1024 equal spans, a span into 256 strands, and both are put together by fixed trees (see
+``kernels/common/reduce.mako``). Spans depend on the number of values alone, so floating-point sums agree bit for bit
+between devices that keep subnormal numbers, and with the NumPy twin :func:`ordered_sum`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from engine.devices.base import Buffer, Device, Kernel
+from engine.numerics.groups import GROUP_SIZES, group_size
+
+__all__ = [
+    "Reducer",
+    "argmin",
+    "kernel_variants",
+    "ordered_sum",
+    "reduce_max",
+    "reduce_min",
+    "reduce_sum",
+]
+
+Operation = Literal["sum", "min", "max", "argmin", "argmin_pairs"]
+
+_STRANDS = 256
+_SPANS = 1024
+_LEAST_SPAN = 16 * _STRANDS
+_TYPES = {"int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64"}
+_ARGUMENTS: dict[Operation, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "sum": (("buffer",), ("buffer",)),
+    "min": (("buffer",), ("buffer",)),
+    "max": (("buffer",), ("buffer",)),
+    "argmin": (("buffer",), ("buffer", "buffer")),
+    "argmin_pairs": (("buffer", "buffer"), ("buffer", "buffer")),
+}
+"""Buffers before and after the three numbers start, count and span."""
+
+
+def _span(count: int) -> int:
+    """Values a span: a multiple of the strands, so that each strand has its place in every row."""
+    rows = -(-max(count, 1) // (_SPANS * _STRANDS))
+    return max(_LEAST_SPAN, rows * _STRANDS)
+
+
+class Reducer:
+    """Reductions of one element type on one device, with the scratch memory they need.
+
+    Use it on the device's thread. It is a context manager; the device gives its memory back too, when it is closed.
+
+    Parameters
+    ----------
+    device : Device
+    dtype : dtype-like
+        int32, int64, float32 or float64.
+    block : {1, 256}, optional
+        Work-items a group; the device's own choice by default. The results do not depend on it.
+
+    Raises
+    ------
+    TypeError
+        If the type is none of the four.
+    """
+
+    def __init__(self, device: Device, dtype: DTypeLike, *, block: int | None = None) -> None:
+        self.dtype = np.dtype(dtype)
+        if self.dtype.name not in _TYPES:
+            raise TypeError(f"reductions are of {', '.join(_TYPES)}; got {self.dtype}")
+        self._device = device
+        self._block = block or group_size(device.capabilities)
+        self._scratch: dict[np.dtype[Any] | Literal["place"], tuple[Buffer, Buffer]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the scratch memory back."""
+        for buffers in self._scratch.values():
+            for buffer in buffers:
+                self._device.release(buffer)
+        self._scratch.clear()
+
+    def sum(self, buffer: Buffer, start: int = 0, count: int | None = None) -> int | float:
+        """Sum of ``count`` elements from ``start`` on (all by default); 0 of none.
+
+        Integers are added in int64 and wrap beyond it, as in NumPy; floats in their own type.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the buffer is of another type, or does not hold these elements.
+        """
+        count = self._counted("sum", buffer, start, count)
+        if count == 0:
+            return 0 if self.dtype.kind == "i" else 0.0
+        return self._reduced("sum", buffer, start, count)
+
+    def min(self, buffer: Buffer, start: int = 0, count: int | None = None) -> int | float:
+        """Least of ``count`` elements from ``start`` on (all by default); NaN if one of them is.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the buffer is of another type, does not hold these elements, or there are none.
+        """
+        return self._reduced("min", buffer, start, self._counted("min", buffer, start, count))
+
+    def max(self, buffer: Buffer, start: int = 0, count: int | None = None) -> int | float:
+        """Greatest of ``count`` elements from ``start`` on (all by default); NaN if one of them is.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for :meth:`min`.
+        """
+        return self._reduced("max", buffer, start, self._counted("max", buffer, start, count))
+
+    def argmin(self, buffer: Buffer, start: int = 0, count: int | None = None) -> tuple[int | float, int]:
+        """The least of ``count`` elements from ``start`` on, and the first index, counted from ``start``, that has it.
+
+        A NaN is less than everything, as in :func:`numpy.argmin`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for :meth:`min`.
+        """
+        count = self._counted("argmin", buffer, start, count)
+        span = _span(count)
+        spans = -(-count // span)
+        values, value = self._buffers(self.dtype)
+        places, place = self._buffers("place")
+        kernel = self._kernel("argmin")
+        if spans == 1:
+            self._device.launch(kernel, 1, self._block, buffer, start, count, span, value, place)
+        else:
+            self._device.launch(kernel, spans, self._block, buffer, start, count, span, values, places)
+            kernel = self._kernel("argmin_pairs")
+            self._device.launch(kernel, 1, self._block, values, places, 0, spans, _SPANS, value, place)
+        return self._device.get(value)[0].item(), int(self._device.get(place)[0])
+
+    def _reduced(self, operation: Operation, buffer: Buffer, start: int, count: int) -> int | float:
+        span = _span(count)
+        spans = -(-count // span)
+        total = np.dtype(np.int64) if operation == "sum" and self.dtype.kind == "i" else self.dtype
+        results, result = self._buffers(total)
+        kernel = self._kernel(operation)
+        if spans == 1:
+            self._device.launch(kernel, 1, self._block, buffer, start, count, span, result)
+        else:
+            self._device.launch(kernel, spans, self._block, buffer, start, count, span, results)
+            kernel = self._kernel(operation, total)
+            self._device.launch(kernel, 1, self._block, results, 0, spans, _SPANS, result)
+        value: int | float = self._device.get(result)[0].item()
+        return value
+
+    def _counted(self, operation: Operation, buffer: Buffer, start: int, count: int | None) -> int:
+        """The number of elements, once the request has been found to make sense."""
+        if buffer.dtype != self.dtype:
+            raise TypeError(f"{operation}: this reduces {self.dtype}; got a buffer of {buffer.dtype}")
+        elements = buffer.size - start if count is None else count
+        if start < 0 or elements < 0 or start + elements > buffer.size:
+            raise ValueError(
+                f"{operation}: {elements} elements from {start} on are not within a buffer of {buffer.size}"
+            )
+        if elements == 0 and operation != "sum":
+            raise ValueError(f"{operation}: there must be at least 1 element; got 0")
+        return elements
+
+    def _buffers(self, kind: np.dtype[Any] | Literal["place"]) -> tuple[Buffer, Buffer]:
+        """Scratch for one value a span, and for the last one."""
+        if kind not in self._scratch:
+            dtype = np.dtype(np.int64) if kind == "place" else kind
+            self._scratch[kind] = self._device.empty(_SPANS, dtype), self._device.empty(1, dtype)
+        return self._scratch[kind]
+
+    def _kernel(self, operation: Operation, dtype: np.dtype[Any] | None = None) -> Kernel:
+        before, after = _ARGUMENTS[operation]
+        value = _TYPES[(dtype or self.dtype).name]
+        constants: dict[str, Any] = {"value": value, "block": self._block, "strands": _STRANDS}
+        types = (*before, "int64", "int64", "int64", *after)
+        return self._device.kernel("common/reduce", f"reduce_{operation}", types, **constants)
+
+
+def reduce_sum(device: Device, buffer: Buffer) -> int | float:
+    """:meth:`Reducer.sum` of a whole buffer, once."""
+    with Reducer(device, buffer.dtype) as reducer:
+        return reducer.sum(buffer)
+
+
+def reduce_min(device: Device, buffer: Buffer) -> int | float:
+    """:meth:`Reducer.min` of a whole buffer, once."""
+    with Reducer(device, buffer.dtype) as reducer:
+        return reducer.min(buffer)
+
+
+def reduce_max(device: Device, buffer: Buffer) -> int | float:
+    """:meth:`Reducer.max` of a whole buffer, once."""
+    with Reducer(device, buffer.dtype) as reducer:
+        return reducer.max(buffer)
+
+
+def argmin(device: Device, buffer: Buffer) -> tuple[int | float, int]:
+    """:meth:`Reducer.argmin` of a whole buffer, once."""
+    with Reducer(device, buffer.dtype) as reducer:
+        return reducer.argmin(buffer)
+
+
+def ordered_sum(values: NDArray[Any]) -> int | float:
+    """What :meth:`Reducer.sum` returns for these values, bit for bit, added by NumPy in the same order.
+
+    Parameters
+    ----------
+    values : ndarray of int32, int64, float32 or float64, shape (n,)
+    """
+    totals = values.astype(np.int64) if values.dtype.kind == "i" else values
+    span = _span(totals.size)
+    spans = -(-totals.size // span)
+    if spans == 0:
+        return 0 if values.dtype.kind == "i" else 0.0
+    results = _span_sums(totals, spans, span)
+    if spans > 1:
+        results = _span_sums(results, 1, _SPANS)
+    value: int | float = results[0].item()
+    return value
+
+
+def _span_sums(values: NDArray[Any], spans: int, span: int) -> NDArray[Any]:
+    padded = np.zeros(spans * span, values.dtype)
+    padded[: values.size] = values
+    rows = padded.reshape(spans, span // _STRANDS, _STRANDS)
+    strands = np.zeros((spans, _STRANDS), values.dtype)
+    for row in range(rows.shape[1]):
+        strands += rows[:, row]
+    width = _STRANDS
+    while width > 1:
+        half = (width + 1) // 2
+        strands[:, : width - half] += strands[:, half:width]
+        width = half
+    return strands[:, 0]
+
+
+def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every template and set of constants used here."""
+    for value in _TYPES.values():
+        for block in GROUP_SIZES:
+            yield "common/reduce", {"value": value, "block": block, "strands": _STRANDS}

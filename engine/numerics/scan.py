@@ -1,0 +1,148 @@
+"""Exclusive prefix sums of integers, of any length: where each of many variable-sized things begins.
+
+Tiles of 2048 values are scanned on their own, then their totals in the same way, and the scanned totals are added back
+(see ``kernels/common/scan.mako``). The NumPy twin is :func:`host_exclusive_scan`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from engine.devices.base import Buffer, Device, Kernel
+from engine.numerics.groups import GROUP_SIZES, group_size
+
+__all__ = ["Scanner", "exclusive_scan", "host_exclusive_scan", "kernel_variants"]
+
+_TILE = 2048
+_TYPES = {"int32": "i32", "int64": "i64"}
+_PAIRS = (("int32", "int32"), ("int32", "int64"), ("int64", "int64"))
+
+
+class Scanner:
+    """Prefix sums on one device, with the scratch memory they need: a total for every tile of the longest input so far.
+
+    Use it on the device's thread. It is a context manager; the device gives its memory back too, when it is closed.
+
+    Parameters
+    ----------
+    device : Device
+    block : {1, 256}, optional
+        Work-items a group; the device's own choice by default. The results do not depend on it.
+    """
+
+    def __init__(self, device: Device, *, block: int | None = None) -> None:
+        self._device = device
+        self._block = block or group_size(device.capabilities)
+        self._totals: list[Buffer] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the scratch memory back."""
+        for buffer in self._totals:
+            self._device.release(buffer)
+        self._totals.clear()
+
+    def exclusive(self, values: Buffer, prefixes: Buffer, count: int | None = None) -> int:
+        """Write the sum of the first ``i`` values to ``prefixes[i]``, and return the sum of all.
+
+        Parameters
+        ----------
+        values : Buffer of int32 or int64
+        prefixes : Buffer
+            int32 or int64 for values of int32, else int64; it may be ``values`` itself. A prefix that int32 cannot hold
+            wraps, as in NumPy, while the total returned is exact up to int64: for values that are not negative, it
+            tells whether all fitted.
+        count : int, optional
+            How many values, from the first on; all by default.
+
+        Raises
+        ------
+        TypeError
+            If the types are not one of these pairs.
+        ValueError
+            If a buffer holds fewer elements.
+        """
+        if (values.dtype.name, prefixes.dtype.name) not in _PAIRS:
+            pairs = ", ".join(f"{value} to {prefix}" for value, prefix in _PAIRS)
+            raise TypeError(f"scans are of {pairs}; got {values.dtype} to {prefixes.dtype}")
+        elements = values.size if count is None else count
+        for name, buffer in (("values", values), ("prefixes", prefixes)):
+            if not 0 <= elements <= buffer.size:
+                raise ValueError(f"{name} must hold the {elements} elements to scan; it holds {buffer.size}")
+        if elements == 0:
+            return 0
+        return int(self._device.get(self._scan(values, prefixes, elements, 0))[0])
+
+    def _scan(self, values: Buffer, prefixes: Buffer, count: int, level: int) -> Buffer:
+        """Scan into ``prefixes``; returns the buffer that will begin with the total."""
+        tiles = -(-count // _TILE)
+        totals = self._scratch(level, tiles)
+        scan = self._kernel("scan_tiles", ("buffer", "int64", "buffer", "buffer"), values, prefixes)
+        self._device.launch(scan, tiles, self._block, values, count, prefixes, totals)
+        if tiles == 1:
+            return totals
+        total = self._scan(totals, totals, tiles, level + 1)
+        add = self._kernel("add_offsets", ("buffer", "int64", "buffer"), values, prefixes)
+        self._device.launch(add, tiles, self._block, prefixes, count, totals)
+        return total
+
+    def _scratch(self, level: int, tiles: int) -> Buffer:
+        if level == len(self._totals):
+            self._totals.append(self._device.empty(tiles, np.int64))
+        elif self._totals[level].size < tiles:
+            self._device.release(self._totals[level])
+            self._totals[level] = self._device.empty(tiles, np.int64)
+        return self._totals[level]
+
+    def _kernel(self, entry: str, types: tuple[str, ...], values: Buffer, prefixes: Buffer) -> Kernel:
+        constants = _constants(values.dtype.name, prefixes.dtype.name, self._block)
+        return self._device.kernel("common/scan", entry, types, **constants)
+
+
+def exclusive_scan(device: Device, values: Buffer, dtype: DTypeLike | None = None) -> tuple[Buffer, int]:
+    """The sums of the first 0, 1, ..., n - 1 values in a new buffer, and the sum of all.
+
+    Parameters
+    ----------
+    values : Buffer of int32 or int64, n elements
+    dtype : dtype-like, optional
+        Type of the prefixes: that of the values by default; see :meth:`Scanner.exclusive`.
+
+    Raises
+    ------
+    TypeError
+        If these types are not scanned.
+    """
+    prefixes = device.empty(values.shape, values.dtype if dtype is None else dtype)
+    with Scanner(device) as scanner:
+        return prefixes, scanner.exclusive(values, prefixes)
+
+
+def host_exclusive_scan(values: NDArray[Any], dtype: DTypeLike | None = None) -> tuple[NDArray[Any], int]:
+    """:func:`exclusive_scan` in NumPy: prefixes of shape (n,), and the total."""
+    sums = np.zeros(values.size + 1, np.int64)
+    np.cumsum(values, dtype=np.int64, out=sums[1:])
+    return sums[:-1].astype(values.dtype if dtype is None else dtype), int(sums[-1])
+
+
+def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every template and set of constants used here."""
+    for value, prefix in _PAIRS:
+        for block in GROUP_SIZES:
+            yield "common/scan", _constants(value, prefix, block)
+
+
+def _constants(value: str, prefix: str, block: int) -> dict[str, Any]:
+    return {"value": _TYPES[value], "prefix": _TYPES[prefix], "block": block, "items": _TILE // block}
