@@ -19,7 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mako.exceptions import MakoException, RichTraceback, TemplateLookupException, TopLevelLookupException
+from mako.exceptions import (
+    CompileException,
+    RichTraceback,
+    SyntaxException,
+    TemplateLookupException,
+    TopLevelLookupException,
+)
 from mako.lookup import TemplateCollection
 from mako.template import Template
 
@@ -150,17 +156,18 @@ def render(template: str, language: str, **constants: Any) -> Source:
 
 def _mako_message(error: Exception, name: str) -> str:
     """One sentence with the template and line Mako was at; ``name`` if Mako cannot tell the template."""
-    about = str(error)
-    if isinstance(error, MakoException):  # ends with a place that counts the directives put in
-        about = re.sub(r" (in file '[^']*' )?at line: \d+ char: \d+$", "", about)
-    traceback = RichTraceback(error=error, traceback=error.__traceback__)
-    inner = next((record[4] for record in traceback.reverse_records if record[5]), None)
-    rows = traceback.source.split("\n") if traceback.source else []
-    line = traceback.lineno or 0
+    if isinstance(error, CompileException | SyntaxException):
+        about = re.sub(r" in file '[^']*' at line: \d+ char: \d+$", "", str(error))  # counts the directives put in
+        where, line, text = error.filename or name, error.lineno, error.source
+    else:
+        about = str(error)
+        records = RichTraceback(error=error, traceback=error.__traceback__).records
+        where, line, _, text = next((record[4:] for record in reversed(records) if record[7]), (name, 0, "", ""))
+    rows = text.split("\n")
     if isinstance(error, NameError):  # Mako looks names up before the first line
         line = _first_use(re.findall(r"'(\w+)'", about), rows) or line
     line -= sum(row.startswith("#line ") for row in rows[:line])
-    return f"{type(error).__name__}: {about} ({getattr(error, 'filename', None) or inner or name}, line {line})"
+    return f"{type(error).__name__}: {about} ({where}, line {line})"
 
 
 def _first_use(names: list[str], rows: list[str]) -> int | None:
@@ -184,11 +191,19 @@ def template_names() -> Iterator[str]:
 
 def compiler_location(log: str) -> str | None:
     """``knapsack/rows.mako, line 7``: the first place an NVRTC or Clang log names with the word error, if any."""
-    for pattern in (r"([\w./-]+\.mako)\((\d+)\): error", r"([\w./-]+\.mako):(\d+):\d+: (?:fatal )?error"):
-        match = re.search(pattern, log)
-        if match:
-            return f"{match[1]}, line {match[2]}"
-    return None
+    return min(_places(log), default=(0, None))[1]
+
+
+def _places(log: str) -> Iterator[tuple[int, str]]:
+    """Where in the log each compiler's way of naming a place first occurs, and the place."""
+    file = r"([\w./-]+\.mako)"
+    for pattern in (
+        rf"{file}\((\d+)\): error",  # NVRTC
+        rf"{file}:(\d+):\d+: (?:fatal )?error",  # Clang
+        rf"error: {file}:(\d+):",  # Clang as PoCL prints it
+    ):
+        if match := re.search(pattern, log):
+            yield match.start(), f"{match[1]}, line {match[2]}"
 
 
 def dump(source: Source, directory: str | Path | None = None) -> str:

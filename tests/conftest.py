@@ -1,0 +1,61 @@
+"""Fixtures of the whole suite: every device of this machine, the large shared instances, a clean environment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.devices import DevicePool, Member, available, templates
+
+
+def _devices() -> list[Any]:
+    """One parameter a device, and one that is skipped, with the reason, a backend without devices."""
+    found, missing = available()
+    present = [pytest.param(info, id=info.id) for info in found]
+    absent = [pytest.param(None, id=name, marks=pytest.mark.skip(reason=why)) for name, why in missing.items()]
+    return present + absent
+
+
+@pytest.fixture(scope="session", params=_devices())
+def device(request: pytest.FixtureRequest) -> Iterator[Member]:
+    """A running device: ``device.submit(function, ...).result()`` calls ``function(device, ...)`` on its thread."""
+    with DevicePool([request.param]) as pool:
+        yield pool.members[0]
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of instances too large for the repository, beside it."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the folder of large instances, ../shared/data, is not here")
+    return folder
+
+
+@pytest.fixture
+def trial_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], str]:
+    """``trial_template(name, text)`` puts a template beside those of ``kernels/common`` and returns its full name.
+
+    A device keeps the kernels of a name, so a test takes names of its own.
+    """
+    root = tmp_path / "kernels"
+    shutil.copytree(templates._TEMPLATES.root / "common", root / "common")
+    (root / "trial").mkdir()
+    monkeypatch.setattr(templates, "_TEMPLATES", templates._Kernels(root))
+
+    def add(name: str, text: str) -> str:
+        (root / "trial" / f"{name}.mako").write_text(text, encoding="utf-8")
+        return f"trial/{name}"
+
+    return add
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("QUINTET_")]:
+        monkeypatch.delenv(name)

@@ -1,0 +1,342 @@
+"""What every device promises: copies, kernels, and refusals, on each backend that this machine has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from engine.devices import Device, DevicePool, Member
+from engine.errors import DeviceError, KernelError
+
+Trial = Callable[[str, str], str]
+
+ADD = """
+KERNEL add(GLOBAL i32* out, i32 amount)
+{
+    out[GLOBAL_ID] += amount + ${extra};
+}
+"""
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "uint64", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 5), (0,), (4, 0)])
+def test_what_is_put_comes_back(device: Member, dtype: str, shape: tuple[int, ...]) -> None:
+    array = (np.arange(np.prod(shape, dtype=int)) * 3).astype(dtype).reshape(shape)
+
+    def round_trip(running: Device) -> NDArray[Any]:
+        buffer = running.put(array)
+        assert (buffer.size, buffer.nbytes, buffer.dtype) == (array.size, array.nbytes, array.dtype)
+        return running.get(buffer)
+
+    result = device.submit(round_trip).result()
+    assert result.dtype == array.dtype
+    assert np.array_equal(result.reshape(shape), array)
+
+
+def test_strided_arrays_are_put_in_their_own_order(device: Member) -> None:
+    array = np.arange(24, dtype=np.int32).reshape(4, 6)
+    for view in (array.T, array[::2, 1::2], array[::-1]):
+        assert np.array_equal(device.submit(lambda running, view=view: running.get(running.put(view))).result(), view)
+
+
+def test_put_and_get_take_offsets(device: Member) -> None:
+    def work(running: Device) -> tuple[NDArray[Any], ...]:
+        buffer = running.put(np.arange(10, dtype=np.int32))
+        same = running.put(np.array([70, 80], np.int32), into=buffer, start=7)
+        assert same is buffer
+        out = np.zeros(3, np.int32)
+        returned = running.get(buffer, 6, out=out)
+        assert returned is out
+        return running.get(buffer), running.get(buffer, 5), running.get(buffer, 2, 4), out, running.get(buffer, 10)
+
+    whole, rest, part, out, none = device.submit(work).result()
+    assert whole.tolist() == [0, 1, 2, 3, 4, 5, 6, 70, 80, 9]
+    assert rest.tolist() == [5, 6, 70, 80, 9]
+    assert part.tolist() == [2, 3, 4, 5]
+    assert out.tolist() == [6, 70, 80]
+    assert none.size == 0
+
+
+def test_a_matrix_keeps_its_shape_only_when_it_is_whole(device: Member) -> None:
+    def work(running: Device) -> tuple[NDArray[Any], ...]:
+        buffer = running.put(np.arange(6.0).reshape(2, 3))
+        return running.get(buffer), running.get(buffer, 1), running.get(buffer, out=np.empty((3, 2)))
+
+    whole, rest, out = device.submit(work).result()
+    assert whole.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert rest.tolist() == [1, 2, 3, 4, 5]
+    assert out.tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_zero_and_copy_are_done_in_order_with_the_kernels(device: Member, trial_template: Trial) -> None:
+    template = trial_template("add_in_order", ADD)
+
+    def work(running: Device) -> tuple[NDArray[Any], NDArray[Any]]:
+        add = running.kernel(template, "add", ("buffer", "int32"), extra=1)
+        first, second = running.put(np.full(8, 9, np.int32)), running.put(np.full(8, 9, np.int32))
+        running.zero(first)
+        running.launch(add, 2, 4, first, 4)
+        running.copy(second, first, target_start=2, source_start=1, count=3)
+        running.launch(add, 1, 4, first, 0)
+        running.copy(second, second, target_start=0, source_start=6)
+        running.launch(add, 0, 4, first, 100)
+        running.sync()
+        return running.get(first), running.get(second)
+
+    first, second = device.submit(work).result()
+    assert first.tolist() == [6, 6, 6, 6, 5, 5, 5, 5]
+    assert second.tolist() == [9, 9, 5, 5, 5, 9, 9, 9]
+
+
+def test_nothing_can_be_zeroed_and_copied(device: Member) -> None:
+    def work(running: Device) -> NDArray[Any]:
+        nothing, some = running.empty(0, np.float32), running.put(np.ones(3, np.float32))
+        running.zero(nothing)
+        running.copy(some, nothing)
+        running.copy(nothing, some, source_start=3)
+        running.put(np.empty(0, np.float32), into=some, start=3)
+        return running.get(some)
+
+    assert device.submit(work).result().tolist() == [1, 1, 1]
+
+
+Refusal = tuple[Callable[[Device, Any], Any], type[Exception], str]
+REFUSALS: dict[str, Refusal] = {
+    "put past the end": (
+        lambda d, b: d.put(np.zeros(4, np.int32), into=b, start=7),
+        ValueError,
+        "put: 4 elements from 7 on are not within a buffer of 10",
+    ),
+    "put before the beginning": (
+        lambda d, b: d.put(np.zeros(1, np.int32), into=b, start=-1),
+        ValueError,
+        "put: 1 elements from -1 on",
+    ),
+    "put of another type": (
+        lambda d, b: d.put(np.zeros(2, np.float32), into=b),
+        TypeError,
+        "put: a buffer of int32 does not take float32",
+    ),
+    "get past the end": (lambda d, b: d.get(b, 8, 3), ValueError, "get: 3 elements from 8 on"),
+    "get into too much": (lambda d, b: d.get(b, out=np.empty(11, np.int32)), ValueError, "get: 11 elements"),
+    "get into another type": (lambda d, b: d.get(b, out=np.empty(10)), TypeError, "get: a buffer of int32"),
+    "get into gaps": (lambda d, b: d.get(b, out=np.empty(20, np.int32)[::2]), ValueError, "out must be contiguous"),
+    "get into another size": (
+        lambda d, b: d.get(b, count=4, out=np.empty(5, np.int32)),
+        ValueError,
+        "out must be contiguous and hold 4 elements",
+    ),
+    "copy from past the end": (lambda d, b: d.copy(b, b, 0, 6, 5), ValueError, "copy from: 5 elements from 6 on"),
+    "copy to past the end": (lambda d, b: d.copy(b, b, 6, 0, 5), ValueError, "copy to: 5 elements from 6 on"),
+    "copy onto itself": (
+        lambda d, b: d.copy(b, b, 2, 0, 5),
+        ValueError,
+        "5 elements at 0 and at 2 of a buffer overlap",
+    ),
+    "copy to another type": (
+        lambda d, b: d.copy(d.empty(10, np.uint32), b),
+        TypeError,
+        "copy to: a buffer of uint32 does not take int32",
+    ),
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
+def test_a_copy_that_does_not_fit_is_refused_and_changes_nothing(device: Member, refusal: Refusal) -> None:
+    action, kind, message = refusal
+    array = np.arange(10, dtype=np.int32)
+
+    def work(running: Device) -> NDArray[Any]:
+        buffer = running.put(array)
+        with pytest.raises(kind, match=message):
+            action(running, buffer)
+        return running.get(buffer)
+
+    assert np.array_equal(device.submit(work).result(), array)
+
+
+def test_more_memory_than_there_is_raises_a_device_error(device: Member) -> None:
+    with pytest.raises(DeviceError, match=rf"{device.info.id} refused 4611686018427387904 bytes"):
+        device.submit(lambda running: running.empty(1 << 62, np.uint8)).result()
+
+
+def test_released_memory_is_free_again(device: Member) -> None:
+    size = 64 << 20
+
+    def work(running: Device) -> list[int]:
+        before = running.memory().free
+        buffer = running.empty(size, np.uint8)
+        during = running.memory().free
+        running.release(buffer)
+        running.release(buffer)
+        return [before, during, running.memory().free]
+
+    before, during, after = device.submit(work).result()
+    assert during <= before - size
+    assert after >= during + size
+
+
+def test_a_kernel_is_compiled_once_for_its_constants(device: Member, trial_template: Trial) -> None:
+    template = trial_template("add_once", ADD)
+
+    def work(running: Device) -> list[Any]:
+        types = ("buffer", "int32")
+        return [running.kernel(template, "add", types, extra=extra) for extra in (1, 1, 2)]
+
+    first, again, other = device.submit(work).result()
+    assert first is again
+    assert first is not other
+    assert "amount + 2" in other.source.text
+
+
+def test_a_kernel_that_does_not_compile_says_where(
+    device: Member, trial_template: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUINTET_DUMP_KERNELS", str(tmp_path / "dump"))
+    template = trial_template("add_wrongly", ADD.replace("amount +", "amont +"))
+    with pytest.raises(KernelError, match=r"does not compile.* \(trial/add_wrongly.mako, line 4\)") as caught:
+        device.submit(lambda running: running.kernel(template, "add", ("buffer", "int32"), extra=1)).result()
+    assert (caught.value.template, caught.value.device) == (template, device.info.id)
+    assert "amont" in caught.value.log
+    assert caught.value.source_path is not None
+    assert Path(caught.value.source_path).parent == tmp_path / "dump"
+
+
+def test_an_entry_that_is_not_there_is_a_kernel_error(device: Member, trial_template: Trial) -> None:
+    template = trial_template("add_only", ADD)
+    with pytest.raises(KernelError, match=r"kernel trial/add_only .*subtract"):
+        device.submit(lambda running: running.kernel(template, "subtract", ("buffer", "int32"), extra=1)).result()
+
+
+def test_dynamic_local_memory_has_the_size_that_was_asked_for(device: Member, trial_template: Trial) -> None:
+    template = trial_template(
+        "reverse",
+        """
+KERNEL reverse(GLOBAL i32* values)
+{
+    DYNAMIC_LOCAL_ARRAY(i32, shared, ${count});
+    shared[LOCAL_ID] = values[GLOBAL_ID];
+    BARRIER();
+    values[GLOBAL_ID] = shared[GROUP_SIZE - 1 - LOCAL_ID];
+}
+""",
+    )
+
+    def work(running: Device) -> NDArray[Any]:
+        reverse = running.kernel(template, "reverse", ("buffer",), local_bytes=4 * 32, count=32)
+        buffer = running.put(np.arange(96, dtype=np.int32))
+        running.launch(reverse, 3, 32, buffer)
+        return running.get(buffer)
+
+    assert np.array_equal(device.submit(work).result().reshape(3, 32), np.arange(96).reshape(3, 32)[:, ::-1])
+
+
+def test_the_atomics_of_the_dialect_count_right(device: Member, trial_template: Trial) -> None:
+    if not device.info.capabilities.int64_atomics:
+        pytest.skip(f"{device.info.id} has no atomics on 64-bit integers")
+    template = trial_template(
+        "atomics",
+        """
+KERNEL count(GLOBAL u64* wide, GLOBAL i32* signed_out, GLOBAL u32* bits)
+{
+    ATOMIC_ADD_U64(wide, 3000000000u);
+    ATOMIC_ADD_I32(signed_out, -2);
+    ATOMIC_MIN_I32(signed_out + 1, -(i32)GLOBAL_ID);
+    ATOMIC_MAX_I32(signed_out + 2, (i32)GLOBAL_ID);
+    ATOMIC_ADD_U32(bits, 1u);
+    ATOMIC_OR_U32(bits + 1, 1u << LOCAL_ID);
+    ATOMIC_SWAP_U32(bits + 2, 7u);
+}
+""",
+    )
+
+    def work(running: Device) -> list[list[int]]:
+        count = running.kernel(template, "count", ("buffer",) * 3)
+        buffers = [running.put(np.zeros(3, dtype)) for dtype in (np.uint64, np.int32, np.uint32)]
+        running.launch(count, 5, 16, *buffers)
+        return [running.get(buffer).tolist() for buffer in buffers]
+
+    assert device.submit(work).result() == [[80 * 3_000_000_000, 0, 0], [-160, -79, 79], [80, 0xFFFF, 7]]
+
+
+def test_the_integer_functions_of_the_dialect_agree_with_python(device: Member, trial_template: Trial) -> None:
+    template = trial_template(
+        "integers",
+        """
+KERNEL integers(const GLOBAL u32* in, GLOBAL i64* out)
+{
+    const i64 i = GLOBAL_ID;
+    const u32 a = in[2 * i];
+    const u32 b = in[2 * i + 1];
+    out[6 * i] = MULTIPLY_HIGH_U32(a, b);
+    out[6 * i + 1] = COUNT_BITS_U32(a);
+    out[6 * i + 2] = COUNT_BITS_U64(((u64)a << 32) | b);
+    out[6 * i + 3] = MIN((i64)a, (i64)b);
+    out[6 * i + 4] = MAX((i32)a, (i32)b);
+    out[6 * i + 5] = BITS_OF_F32(F32_OF_BITS(a & 0x7f7fffffu));
+}
+""",
+    )
+    pairs = np.random.default_rng(5).integers(0, 2**32, (64, 2), dtype=np.uint32)
+
+    def work(running: Device) -> NDArray[Any]:
+        kernel = running.kernel(template, "integers", ("buffer", "buffer"))
+        out = running.empty((64, 6), np.int64)
+        running.launch(kernel, 4, 16, running.put(pairs), out)
+        return running.get(out)
+
+    expected = [
+        [
+            a * b >> 32,
+            a.bit_count(),
+            (a << 32 | b).bit_count(),
+            min(a, b),
+            max(np.array([a, b], np.uint32).view(np.int32).tolist()),
+            a & 0x7F7FFFFF,
+        ]
+        for a, b in pairs.tolist()
+    ]
+    assert device.submit(work).result().tolist() == expected
+
+
+def test_staging_memory_copies_like_any_other(device: Member) -> None:
+    def work(running: Device) -> list[int]:
+        staging = running.staging(5, np.int64)
+        staging[:] = range(5)
+        buffer = running.put(staging)
+        staging[:] = 0
+        running.get(buffer, out=staging)
+        return [int(value) for value in staging]
+
+    assert device.submit(work).result() == list(range(5))
+
+
+def test_a_device_can_be_closed_twice(device: Member) -> None:
+    with DevicePool([device.info]) as pool:
+        member = pool.members[0]
+
+        def close_twice(running: Device) -> None:
+            running.put(np.zeros(10))
+            running.close()
+            running.close()
+
+        member.submit(close_twice).result()
+
+
+def test_description_and_capabilities_make_sense(device: Member) -> None:
+    info = device.info
+    assert info.id == f"{info.language}:{info.index}"
+    assert all((info.name, info.platform, info.driver, info.uuid))
+    assert 0 < info.max_allocation <= info.memory
+    capabilities = info.capabilities
+    assert 1 <= capabilities.preferred_block <= capabilities.max_block
+    assert 16 * 1024 <= capabilities.local_memory <= capabilities.local_memory_per_unit
+    assert capabilities.compute_units >= 1
+    assert capabilities.vector_width >= 1
+    memory = device.memory()
+    assert 0 < memory.free <= memory.total

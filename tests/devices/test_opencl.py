@@ -1,0 +1,101 @@
+"""What is special about OpenCL: its names, its order of devices, and how it can be missing."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.devices import Device, Member, available, select
+from engine.devices import opencl as backend
+from engine.errors import BackendUnavailable, DeviceError, KernelError
+
+
+class FakePyOpenCL:
+    """As much of PyOpenCL as listing devices uses."""
+
+    Error = RuntimeError
+    device_type = SimpleNamespace(CPU=2, GPU=4)
+
+    def __init__(self, kinds: list[list[int]] | None) -> None:
+        self._kinds = kinds
+
+    def get_platforms(self) -> list[Any]:
+        if self._kinds is None:
+            raise self.Error("PLATFORM_NOT_FOUND_KHR")
+        return [
+            SimpleNamespace(
+                name=f"driver{rank}",
+                get_devices=lambda kinds=kinds, rank=rank: [
+                    SimpleNamespace(type=kind, label=(rank, place)) for place, kind in enumerate(kinds)
+                ],
+            )
+            for rank, kinds in enumerate(self._kinds)
+        ]
+
+
+def test_gpus_come_first_then_accelerators_then_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "_pyopencl", lambda: FakePyOpenCL([[2, 4], [8, 4], [2]]))
+    labels = [device.label for device in backend._native_devices()]
+    assert labels == [(0, 1), (1, 1), (1, 0), (0, 0), (2, 0)]
+
+
+def test_a_missing_package_a_missing_driver_and_a_missing_device_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "pyopencl", None)
+        with pytest.raises(BackendUnavailable, match="the package pyopencl is not installed"):
+            select("opencl")
+    monkeypatch.setattr(backend, "_pyopencl", lambda: FakePyOpenCL(None))
+    with pytest.raises(BackendUnavailable, match="no OpenCL driver is registered"):
+        select("opencl")
+    monkeypatch.setattr(backend, "_pyopencl", lambda: FakePyOpenCL([[], []]))
+    with pytest.raises(BackendUnavailable, match=r"the installed drivers \(driver0, driver1\) see no device"):
+        select("opencl")
+    assert available("opencl")[0] == []
+
+
+@pytest.mark.parametrize(
+    ("native", "shown"),
+    [
+        ("pthread-AMD EPYC", "AMD EPYC"),
+        ("cpu-haswell-Intel(R) Core(TM)", "haswell-Intel(R) Core(TM)"),
+        (" NVIDIA H200 ", "NVIDIA H200"),
+    ],
+)
+def test_the_name_of_a_cpu_is_shown_without_pocls_prefix(native: str, shown: str) -> None:
+    assert backend._short_name(native) == shown
+
+
+def test_a_device_that_has_gone_is_a_device_error(opencl: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "_native_devices", list)
+    with pytest.raises(DeviceError, match=rf"cannot open {opencl.info.id} \("):
+        backend.OpenCLDevice(opencl.info)
+
+
+def test_free_memory_is_the_total_less_what_was_taken_here(opencl: Member) -> None:
+    def work(running: Device) -> list[int]:
+        buffers = [running.empty(1000, np.float64), running.empty(0, np.int32)]
+        during = running.memory()
+        for buffer in buffers:
+            running.release(buffer)
+        return [during.total - during.free, running.memory().total - running.memory().free]
+
+    taken, left = opencl.submit(work).result()
+    assert taken - left == 8000 + 4
+
+
+def test_a_launch_the_driver_refuses_is_a_kernel_error(opencl: Member) -> None:
+    def work(running: Device) -> None:
+        constants = {"value": "i32", "prefix": "i32", "block": 64, "items": 2}
+        types = ("buffer", "int64", "buffer", "buffer")
+        kernel = running.kernel("common/scan", "scan_tiles", types, **constants)
+        buffer = running.put(np.zeros(128, np.int32))
+        running.launch(kernel, 1, 32, buffer, 128, buffer, running.empty(1, np.int64))
+
+    with pytest.raises(KernelError, match=r"kernel common/scan .*scan_tiles"):
+        opencl.submit(work).result()

@@ -1,0 +1,227 @@
+"""The pool: a thread a device, errors that arrive whole, and an orderly end."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.devices import Capabilities, Device, DeviceInfo, DevicePool, Member, MemoryInfo, gather
+from engine.errors import DeviceError, OutOfDeviceMemory
+
+INFO = DeviceInfo(
+    language="opencl",
+    index=0,
+    name="Fake",
+    platform="none",
+    driver="0",
+    uuid="fake",
+    memory=2_000_000_000,
+    max_allocation=2_000_000_000,
+    capabilities=Capabilities("cpu", True, True, True, "kernels", 1, 32768, 32768, 64, 64),
+)
+
+
+class FakeDevice:
+    """Writes down on which thread it is opened and closed; fails where it is told to."""
+
+    def __init__(self, info: DeviceInfo, diary: list[tuple[str, str, str]], fails: set[str]) -> None:
+        self.info = info
+        self._diary = diary
+        self._fails = fails
+        self._do("open")
+
+    def _do(self, what: str) -> None:
+        self._diary.append((what, self.info.id, threading.current_thread().name))
+        if f"{what} {self.info.id}" in self._fails:
+            raise RuntimeError(f"cannot {what} {self.info.id}")
+
+    def memory(self) -> MemoryInfo:
+        return MemoryInfo(self.info.memory, self.info.memory)
+
+    def close(self) -> None:
+        self._do("close")
+
+
+Diary = list[tuple[str, str, str]]
+
+
+@pytest.fixture
+def fakes(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Diary, set[str]]]:
+    """The diary of the fake devices a pool opens, and where they fail."""
+    diary: Diary = []
+    fails: set[str] = set()
+    pool_module = importlib.import_module("engine.devices.pool")
+    monkeypatch.setattr(pool_module, "_open", lambda info: FakeDevice(info, diary, fails))
+    yield diary, fails
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("quintet-opencl:9")]
+
+
+def infos(count: int) -> list[DeviceInfo]:
+    return [replace(INFO, index=90 + rank) for rank in range(count)]
+
+
+def closed(diary: Diary) -> list[str]:
+    return [name for what, name, _ in diary if what == "close"]
+
+
+def test_a_pool_closes_in_reverse_order_on_the_threads_that_opened(fakes: tuple[Diary, set[str]]) -> None:
+    diary, _ = fakes
+    with DevicePool(infos(3)) as pool:
+        assert len(pool) == 3
+    assert closed(diary) == ["opencl:92", "opencl:91", "opencl:90"]
+    threads = {name: {thread for _, other, thread in diary if other == name} for _, name, _ in diary}
+    assert all(len(names) == 1 for names in threads.values())
+    assert len(set.union(*threads.values())) == 3
+
+
+def test_a_pool_closes_in_reverse_order_after_an_error(fakes: tuple[Diary, set[str]]) -> None:
+    diary, _ = fakes
+    with pytest.raises(KeyError, match="body"), DevicePool(infos(3)):
+        raise KeyError("body")
+    assert closed(diary) == ["opencl:92", "opencl:91", "opencl:90"]
+
+
+def test_a_device_that_does_not_open_closes_the_others(fakes: tuple[Diary, set[str]]) -> None:
+    diary, fails = fakes
+    fails.add("open opencl:91")
+    with pytest.raises(RuntimeError, match="cannot open opencl:91"):
+        DevicePool(infos(3))
+    assert closed(diary) == ["opencl:92", "opencl:90"]
+
+
+def test_a_device_that_does_not_close_neither_stays_silent_nor_stops_the_others(
+    fakes: tuple[Diary, set[str]],
+) -> None:
+    diary, fails = fakes
+    fails.update(("close opencl:91", "close opencl:90"))
+    with pytest.raises(RuntimeError, match="cannot close opencl:91"), DevicePool(infos(3)):
+        pass
+    assert closed(diary) == ["opencl:92", "opencl:91", "opencl:90"]
+
+
+def test_an_error_on_its_way_out_is_not_replaced_by_one_while_closing(fakes: tuple[Diary, set[str]]) -> None:
+    diary, fails = fakes
+    fails.add("close opencl:90")
+    with pytest.raises(KeyError, match="body"), DevicePool(infos(2)):
+        raise KeyError("body")
+    assert closed(diary) == ["opencl:91", "opencl:90"]
+
+
+def test_a_pool_can_be_closed_twice(fakes: tuple[Diary, set[str]]) -> None:
+    diary, _ = fakes
+    pool = DevicePool(infos(2))
+    members = list(pool.members)
+    pool.close()
+    pool.close()
+    for member in members:
+        member.close()
+    assert closed(diary) == ["opencl:91", "opencl:90"]
+
+
+def test_gather_waits_for_all_and_raises_the_first_error_in_order(fakes: tuple[Diary, set[str]]) -> None:
+    released = threading.Event()
+    finished: list[int] = []
+
+    def late(_: Any, rank: int) -> int:
+        released.wait(5)
+        finished.append(rank)
+        if rank == 0:
+            raise LookupError("first in order")
+        return rank
+
+    def early(_: Any) -> int:
+        released.set()
+        raise ArithmeticError("first in time")
+
+    with DevicePool(infos(3)) as pool:
+        futures = [
+            pool.members[0].submit(late, 0),
+            pool.members[1].submit(early),
+            pool.members[2].submit(late, 2),
+        ]
+        with pytest.raises(LookupError, match="first in order"):
+            gather(futures)
+        assert sorted(finished) == [0, 2]
+        assert gather(member.submit(lambda _, x: 2 * x, rank) for rank, member in enumerate(pool.members)) == [0, 2, 4]
+
+
+@pytest.mark.parametrize("kind", [ZeroDivisionError, DeviceError, KeyboardInterrupt])
+def test_an_error_on_a_device_thread_reaches_the_caller_with_type_and_traceback(
+    device: Member, kind: type[BaseException]
+) -> None:
+    def deep_inside(running: Device) -> None:
+        raise kind("what happened")
+
+    def task(running: Device) -> None:
+        deep_inside(running)
+
+    with pytest.raises(kind, match="what happened") as caught:
+        device.submit(task).result()
+    frames = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert frames[-2:] == ["task", "deep_inside"]
+    assert device.submit(lambda running: running.get(running.put(np.arange(3))).tolist()).result() == [0, 1, 2]
+
+
+def test_tasks_of_a_member_run_in_order_on_one_thread(device: Member) -> None:
+    order: list[tuple[int, str]] = []
+    gather([device.submit(lambda _, n=n: order.append((n, threading.current_thread().name))) for n in range(50)])
+    assert [n for n, _ in order] == list(range(50))
+    assert {name for _, name in order} == {f"quintet-{device.label}_0"}
+
+
+def test_one_device_listed_twice_is_two_members_that_share_nothing(device: Member) -> None:
+    def work(running: Device, value: int) -> int:
+        buffer = running.put(np.full(1000, value, np.int32))
+        for _ in range(20):
+            other = running.empty(1000, np.int32)
+            running.copy(other, buffer)
+            running.release(buffer)
+            buffer = other
+        return int(running.get(buffer).sum())
+
+    with DevicePool([device.info, device.info]) as pool:
+        first, second = pool.members
+        assert (first.label, second.label) == (device.info.id, f"{device.info.id}#2")
+        assert first.submit(lambda running: running).result() is not second.submit(lambda running: running).result()
+        assert gather([first.submit(work, 3), second.submit(work, 4)]) == [3000, 4000]
+
+
+Needs = Callable[[DevicePool], None]
+
+
+@pytest.mark.parametrize(
+    ("needed", "message"),
+    [
+        ({"opencl:90": 2_000_000_000, "opencl:91": 1}, None),
+        (
+            {"opencl:90": 5_100_000_000},
+            "the population (4 800 x 40 000 genes) needs 5.1 GB on opencl:90, which has 2.0 GB free; "
+            "lower `population` or add devices",
+        ),
+        (
+            {"opencl:91": 1_200_000_000, "opencl:91#2": 1_300_000_000},
+            "the population (4 800 x 40 000 genes) needs 2.5 GB on opencl:91, which has 2.0 GB free; "
+            "lower `population` or add devices",
+        ),
+    ],
+    ids=["fits", "too much", "too much for two members on one device"],
+)
+def test_a_plan_that_does_not_fit_is_refused_in_one_sentence(
+    fakes: tuple[Diary, set[str]], needed: dict[str, int], message: str | None
+) -> None:
+    first, second = infos(2)
+    what, advice = "the population (4 800 x 40 000 genes)", "lower `population` or add devices"
+    with DevicePool([first, second, second]) as pool:
+        if message is None:
+            pool.require_memory(needed, what, advice)
+            return
+        with pytest.raises(OutOfDeviceMemory) as caught:
+            pool.require_memory(needed, what, advice)
+        assert str(caught.value) == message

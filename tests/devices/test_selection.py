@@ -1,0 +1,185 @@
+"""Choosing devices by the names users write, and the ways a backend can be missing."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from engine.devices import Capabilities, DeviceInfo, available, cuda, select
+from engine.errors import BackendUnavailable, DeviceNotFound
+
+GPU = Capabilities("gpu", True, True, False, "cusolver", 132, 49152, 233472, 256, 1024)
+CPU = Capabilities("cpu", True, True, True, "lapack", 2, 65536, 65536, 64, 4096)
+H200 = DeviceInfo("cuda", 0, "NVIDIA H200", "NVIDIA CUDA", "CUDA 13.0", "GPU-aaaa", 1 << 37, 1 << 37, GPU)
+CUDA = [H200, replace(H200, index=1, uuid="GPU-bbbb"), replace(H200, index=2, name="NVIDIA T4", uuid="GPU-cccc")]
+EPYC = DeviceInfo("opencl", 1, "AMD EPYC", "PoCL", "3.0", "pocl/epyc/1", 1 << 32, 1 << 30, CPU)
+OPENCL = [replace(EPYC, index=0, name="NVIDIA H200", capabilities=GPU, uuid="nvidia/h200/0"), EPYC]
+MISSING = 'CUDA is unavailable: the package pycuda is not installed (pip install "quintet[cuda]")'
+
+
+def ids(found: list[DeviceInfo]) -> list[str]:
+    return [info.id for info in found]
+
+
+def install(patch: pytest.MonkeyPatch, cuda_devices: list[DeviceInfo] | None, opencl: list[DeviceInfo]) -> None:
+    def list_cuda() -> list[DeviceInfo]:
+        if cuda_devices is None:
+            raise BackendUnavailable(MISSING)
+        return cuda_devices
+
+    listers = {"cuda": list_cuda, "opencl": lambda: opencl}
+    patch.setattr(importlib.import_module("engine.devices"), "_listers", lambda: listers)
+
+
+@pytest.fixture
+def both(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, CUDA, OPENCL)
+
+
+@pytest.fixture
+def only_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, None, [replace(EPYC, index=0)])
+
+
+@pytest.mark.usefixtures("both")
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["cuda:1"], ["cuda:1"]),
+        (["opencl:1", "cuda:0"], ["opencl:1", "cuda:0"]),
+        ([" CUDA:2 "], ["cuda:2"]),
+        (["1"], ["cuda:1"]),
+        (["H200"], ["cuda:0", "cuda:1", "opencl:0"]),
+        (["epyc"], ["opencl:1"]),
+        (["gpu-BBBB"], ["cuda:1"]),
+        (["opencl:1", "opencl:1"], ["opencl:1", "opencl:1"]),
+    ],
+    ids=["id", "two ids", "spelling", "index", "name part", "name in lower case", "uuid", "twice"],
+)
+def test_a_device_answers_to_its_id_index_name_and_uuid(names: list[str], expected: list[str]) -> None:
+    assert ids(select("auto", names)) == expected
+
+
+@pytest.mark.usefixtures("both")
+def test_an_index_and_a_name_are_looked_up_within_the_chosen_backend() -> None:
+    assert ids(select("opencl", ["1"])) == ["opencl:1"]
+    assert ids(select("opencl", ["H200"])) == ["opencl:0"]
+
+
+@pytest.mark.usefixtures("both")
+def test_by_default_all_gpus_of_one_backend_are_used() -> None:
+    assert ids(select()) == ["cuda:0", "cuda:1", "cuda:2"]
+    assert ids(select("opencl")) == ["opencl:0"]
+
+
+@pytest.mark.usefixtures("only_cpu")
+def test_without_a_gpu_the_first_device_is_used() -> None:
+    assert ids(select()) == ["opencl:0"]
+    assert available()[1] == {"cuda": MISSING}
+
+
+@pytest.mark.usefixtures("both")
+@pytest.mark.parametrize(
+    ("backend", "name", "message"),
+    [
+        (
+            "auto",
+            "cuda:5",
+            "no CUDA device 5; this machine has cuda:0 (NVIDIA H200); cuda:1 (NVIDIA H200); cuda:2 (NVIDIA T4)",
+        ),
+        ("auto", "opencl:2", "no OpenCL device 2; this machine has opencl:0 (NVIDIA H200); opencl:1 (AMD EPYC)"),
+        ("opencl", "Tesla", "no device 'Tesla'; this machine has opencl:0 (NVIDIA H200); opencl:1 (AMD EPYC)"),
+        ("opencl", "cuda:0", 'cuda:0 is not of the backend "opencl"; set backend = "cuda" or "auto"'),
+    ],
+)
+def test_a_name_that_matches_nothing_is_answered_with_what_there_is(backend: str, name: str, message: str) -> None:
+    with pytest.raises(DeviceNotFound) as caught:
+        select(backend, [name])  # type: ignore[arg-type]
+    assert str(caught.value) == message
+
+
+@pytest.mark.usefixtures("only_cpu")
+def test_a_device_of_a_missing_backend_is_answered_with_why_it_is_missing() -> None:
+    with pytest.raises(BackendUnavailable, match="the package pycuda is not installed"):
+        select("auto", ["cuda:0"])
+    with pytest.raises(BackendUnavailable, match="the package pycuda is not installed"):
+        select("cuda")
+
+
+@pytest.fixture
+def fresh_driver() -> Iterator[None]:
+    """PyCUDA's driver is looked for once a process; look again within and after the test."""
+    cuda._driver.cache_clear()
+    yield
+    cuda._driver.cache_clear()
+
+
+def fake_driver(monkeypatch: pytest.MonkeyPatch, count: int | None) -> None:
+    """A PyCUDA whose driver finds ``count`` devices, or does not start."""
+    package, driver = ModuleType("pycuda"), ModuleType("pycuda.driver")
+
+    class Error(Exception):
+        pass
+
+    class Device:
+        @staticmethod
+        def count() -> int:
+            return count or 0
+
+    def init() -> None:
+        if count is None:
+            raise Error("cuInit failed: no CUDA-capable device is detected")
+
+    driver.__dict__.update(Error=Error, Device=Device, init=init)
+    package.__dict__.update(driver=driver)
+    monkeypatch.setitem(sys.modules, "pycuda", package)
+    monkeypatch.setitem(sys.modules, "pycuda.driver", driver)
+
+
+@pytest.mark.usefixtures("fresh_driver")
+def test_cuda_without_its_package_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pycuda", None)
+    monkeypatch.delitem(sys.modules, "pycuda.driver", raising=False)
+    with pytest.raises(BackendUnavailable) as caught:
+        cuda.list_devices()
+    assert str(caught.value) == MISSING
+
+
+@pytest.mark.usefixtures("fresh_driver")
+def test_cuda_without_a_driver_library_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = 'raise ImportError("libcuda.so.1: cannot open shared object file: No such file or directory")\n'
+    (tmp_path / "driver.py").write_text(text, encoding="utf-8")
+    package = ModuleType("pycuda")
+    package.__path__ = [str(tmp_path)]
+    monkeypatch.setitem(sys.modules, "pycuda", package)
+    monkeypatch.delitem(sys.modules, "pycuda.driver", raising=False)
+    with pytest.raises(BackendUnavailable) as caught:
+        cuda.list_devices()
+    assert str(caught.value) == (
+        "CUDA is unavailable: pycuda is installed, but NVIDIA's driver library (libcuda) is not on this machine"
+    )
+
+
+@pytest.mark.usefixtures("fresh_driver")
+@pytest.mark.parametrize(
+    ("count", "message"),
+    [
+        (
+            None,
+            "CUDA is unavailable: NVIDIA's driver is installed, but sees no device "
+            "(cuInit failed: no CUDA-capable device is detected)",
+        ),
+        (0, "CUDA is unavailable: NVIDIA's driver is installed, but sees no device"),
+    ],
+)
+def test_cuda_without_a_device_says_so(monkeypatch: pytest.MonkeyPatch, count: int | None, message: str) -> None:
+    fake_driver(monkeypatch, count)
+    with pytest.raises(BackendUnavailable) as caught:
+        cuda.list_devices()
+    assert str(caught.value) == message

@@ -1,0 +1,271 @@
+"""Templates: what they render to, and whose line an error names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.devices import Device, Member, templates
+from engine.devices.nvrtc import compile_cubin
+from engine.devices.templates import compiler_location, dump, render, template_names
+from engine.errors import BackendUnavailable, KernelError
+
+Trial = Callable[[str, str], str]
+Compile = Callable[..., None]
+
+CONTROL_LINES = """\
+// A comment, and then everything that Mako takes out.
+## one of Mako's own
+<%doc>
+a longer one
+</%doc>
+<%
+    count = 3
+%>
+<% single = 1 %>
+% for i in range(count):
+FUNCTION i32 value${i}(void) { return ${i}; }
+% endfor
+% if count > 2 and \\
+     single:
+
+KERNEL broken(GLOBAL i32* out)
+% endif
+{
+    out[0] = missing;
+}
+"""
+
+DEFS = """\
+<%def name="added(a)">
+    out[0] += ${a};
+    out[0] += ${a};
+</%def>
+<%def name="doubled(a)">(2 * ${a})</%def>
+KERNEL broken(GLOBAL i32* out)
+{
+${added("1")}
+    out[0] += ${doubled(
+        "out[0]"
+    )};
+    out[0] = missing;
+}
+"""
+
+NAMESPACE = """\
+<%namespace
+    name="philox"
+    file="/common/philox.mako"/>
+${philox.functions()}
+KERNEL broken(GLOBAL i32* out)
+{
+    out[0] = missing;
+}
+"""
+
+MACROS = """\
+#define PAIR(a, b) \\
+    ((a) + \\
+     (b))
+% for name in ("X", "Y"):
+#define SUM_${name} \\
+% for i in range(3):
+    ${i} + \\
+% endfor
+    0
+% endfor
+
+KERNEL broken(GLOBAL i32* out)
+{
+    out[0] = PAIR(SUM_X, SUM_Y);
+    out[1] = missing;
+}
+"""
+
+
+@pytest.fixture(params=["opencl", "nvrtc"])
+def compile_trial(request: pytest.FixtureRequest) -> Compile:
+    """``compile_trial(template, **constants)`` with each compiler that this machine has."""
+    if request.param == "nvrtc":
+
+        def with_nvrtc(template: str, **constants: Any) -> None:
+            try:
+                compile_cubin(render(template, "cuda", **constants), "sm_80", "no device")
+            except BackendUnavailable as error:
+                pytest.skip(str(error))
+
+        return with_nvrtc
+    member: Member = request.getfixturevalue("opencl")
+
+    def build(device: Device, template: str, **constants: Any) -> None:
+        device._build(render(template, "opencl", **constants), "broken", ("buffer",), 0)
+
+    return lambda template, **constants: member.submit(build, template, **constants).result()
+
+
+def prelude_names(language: str) -> set[str]:
+    text = (templates._TEMPLATES.root / f"common/prelude.{language}.mako").read_text(encoding="utf-8")
+    return set(re.findall(r"^#define (\w+)", text, re.M)) | set(re.findall(r"^typedef [\w ]+?(\w+);", text, re.M))
+
+
+def line_of(text: str, what: str) -> int:
+    return next(number for number, line in enumerate(text.split("\n"), start=1) if what in line)
+
+
+def test_both_preludes_define_the_same_names() -> None:
+    names = prelude_names("cuda")
+    assert names == prelude_names("opencl")
+    assert {"KERNEL", "BARRIER", "u64", "f32", "MULTIPLY_HIGH_U32"} <= names
+
+
+def test_the_prelude_comes_first_and_knows_its_lines() -> None:
+    text = render("common/scan", "cuda", value="i32", prefix="i32", block=64, items=4).text
+    assert text.index('#line 1 "common/prelude.cuda.mako"') < text.index("typedef") < text.index("scan_tiles")
+
+
+def test_the_digest_is_of_the_language_and_the_text() -> None:
+    constants = {"value": "i32", "prefix": "i32", "block": 64, "items": 4}
+    digests = {
+        render("common/scan", language, **constants | {"items": items}).digest
+        for language in ("cuda", "opencl")
+        for items in (4, 4, 8)
+    }
+    assert len(digests) == 4
+
+
+@pytest.mark.parametrize(
+    "text", [CONTROL_LINES, DEFS, NAMESPACE, MACROS], ids=["control", "defs", "namespace", "macro"]
+)
+def test_a_compile_error_names_the_template_and_its_own_line(
+    text: str, trial_template: Trial, compile_trial: Compile
+) -> None:
+    template = trial_template("broken", text)
+    with pytest.raises(KernelError) as caught:
+        compile_trial(template)
+    assert f"(trial/broken.mako, line {line_of(text, 'missing')})" in str(caught.value)
+    assert "missing" in caught.value.log
+    assert caught.value.source_path is not None
+    assert "missing" in Path(caught.value.source_path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "text", [CONTROL_LINES, DEFS, NAMESPACE, MACROS], ids=["control", "defs", "namespace", "macro"]
+)
+def test_directives_break_nothing(text: str, trial_template: Trial, compile_trial: Compile) -> None:
+    compile_trial(trial_template("whole", text.replace("missing", "1")))
+
+
+def test_an_error_in_a_def_names_the_file_of_the_def(trial_template: Trial, compile_trial: Compile) -> None:
+    trial_template("library", '<%def name="broken_line()">\n    out[0] = 1;\n    out[0] = missing;\n</%def>\n')
+    call = (
+        '<%namespace name="library" file="/trial/library.mako"/>\n'
+        "KERNEL broken(GLOBAL i32* out) { ${library.broken_line()} }\n"
+    )
+    with pytest.raises(KernelError, match=r"\(trial/library.mako, line 3\)"):
+        compile_trial(trial_template("caller", call))
+
+
+def test_every_line_of_c_keeps_its_number(trial_template: Trial) -> None:
+    rows = [f"marker{number}" for number in range(1, 60)]
+    rows[4:7] = ["% for i in range(2):", "marker6 ${i}", "% endfor"]
+    rows[9] = "<% x = 1 %>"
+    rows[14:17] = ["<%", "    y = 2", "%>"]
+    rows[19:22] = ["${max(", "    x, y", ")}"]
+    rows[29] = "## a comment"
+    rows[34:37] = ["marker35 \\", "  marker36 \\", "  marker37"]
+    rows[39:42] = ["<%text>", "marker41", "</%text>"]
+    rows[49] = "%% marker50"
+    text = render(trial_template("numbers", "\n".join(rows)), "cuda").text
+    number = 0
+    seen: list[int] = []
+    for line in text[text.index('"trial/numbers.mako"') :].split("\n")[1:]:
+        if directive := re.match(r'#line (\d+) "trial/numbers.mako"$', line):
+            number = int(directive[1])
+            continue
+        number = number or 1
+        if marker := re.search(r"marker(\d+)", line):
+            assert int(marker[1]) == number, line
+            seen.append(number)
+        number += 1
+    assert set(seen) == {
+        int(marker) for marker in re.findall(r"marker(\d+)", "\n".join(rows)) if marker not in ("36", "37")
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("\n\nfirst ${block}\nsecond ${missing + 1}\n", 4),
+        ("% for i in range(2):\n    ${i}\n% endfor\n// missing\n% if missing:\n% endif\n", 5),
+        ("// missing\n<%\n    a = 1\n    b = missing\n%>\n", 4),
+        ("x\n% for i in range(2):\n${1 // i}\n% endfor\n", 3),
+        ('x\n<%def name="inner()">\n${missing}\n</%def>\n${inner()}\n', 3),
+    ],
+    ids=["expression", "control line", "block", "arithmetic", "def"],
+)
+def test_a_rendering_error_names_the_template_and_line(trial_template: Trial, text: str, line: int) -> None:
+    template = trial_template("unset", text)
+    with pytest.raises(KernelError, match=rf"\(trial/unset.mako, line {line}\)") as caught:
+        render(template, "cuda", block=1)
+    assert ("missing" in str(caught.value)) == ("missing" in text)
+
+
+def test_a_rendering_error_in_a_library_names_the_library(trial_template: Trial) -> None:
+    trial_template("library", 'x\n<%def name="wide()">\n% for i in range(2):\n${i}\n% endfor\n${missing}\n</%def>\n')
+    template = trial_template("user", '<%namespace name="library" file="/trial/library.mako"/>\nx\n${library.wide()}\n')
+    with pytest.raises(KernelError, match=r"'missing' is not defined \(trial/library.mako, line 6\)"):
+        render(template, "cuda")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("x\n% for i in range(2):\n${i}\n", 2), ("x\n% if 1:\ny\n% endif\n${1 +}\n", 5)]
+)
+def test_a_mako_syntax_error_names_the_template_and_line_once(trial_template: Trial, text: str, line: int) -> None:
+    with pytest.raises(KernelError, match=rf"\(trial/syntax.mako, line {line}\)") as caught:
+        render(trial_template("syntax", text), "cuda")
+    assert str(caught.value).count("syntax.mako") == 1
+
+
+def test_a_template_that_is_not_there_is_named(trial_template: Trial) -> None:
+    with pytest.raises(KernelError, match=r"there is no template trial/nowhere.mako$"):
+        render("trial/nowhere", "cuda")
+    template = trial_template("importer", '<%namespace name="n" file="/trial/lost.mako"/>\n${n.f()}\n')
+    with pytest.raises(KernelError, match=r"kernel trial/importer .*there is no template trial/lost.mako$"):
+        render(template, "opencl")
+
+
+def test_template_names_are_all_the_files_without_suffix(trial_template: Trial) -> None:
+    trial_template("one", "")
+    names = list(template_names())
+    assert names == sorted(names)
+    assert {"trial/one", "common/reduce", "common/prelude.cuda", "common/prelude.opencl"} <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("log", "place"),
+    [
+        ('a/b.mako(12): error: identifier "x" is undefined', "a/b.mako, line 12"),
+        ("w.mako(3): warning #177-D: unused\na/b.mako(12): error: no", "a/b.mako, line 12"),
+        ("a/b-c.mako:7:15: error: use of undeclared identifier 'x'", "a/b-c.mako, line 7"),
+        ("a/b.mako:7:15: fatal error: too many errors", "a/b.mako, line 7"),
+        ("error: a/b.mako:7:15: use of undeclared identifier 'x'", "a/b.mako, line 7"),
+        ("a/b.mako:7:15: warning: unused\nlinker failed", None),
+        ("", None),
+    ],
+)
+def test_compiler_location_is_the_first_error(log: str, place: str | None) -> None:
+    assert compiler_location(log) == place
+
+
+def test_dump_writes_the_source_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = render("common/scan", "opencl", value="i32", prefix="i32", block=64, items=4)
+    path = Path(dump(source, tmp_path / "a"))
+    assert path.parent == tmp_path / "a"
+    assert path.name == f"common-scan-{source.digest[:12]}.cl"
+    assert path.read_text(encoding="utf-8") == source.text
+    monkeypatch.setenv("QUINTET_DUMP_KERNELS", str(tmp_path / "b"))
+    assert Path(dump(source)).parent == tmp_path / "b"

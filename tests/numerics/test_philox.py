@@ -1,0 +1,158 @@
+"""Philox: the published answers, and the same bits from the twin and from every device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from engine.devices import Device, DevicePool, Member, gather
+from engine.numerics import philox
+
+# Random123's known answers: counter, key, words after 10 rounds, words after 7 rounds.
+KNOWN = [
+    (
+        (0x00000000, 0x00000000, 0x00000000, 0x00000000),
+        (0x00000000, 0x00000000),
+        (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8),
+        (0x5F6FB709, 0x0D893F64, 0x4F121F81, 0x4F730A48),
+    ),
+    (
+        (0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF),
+        (0xFFFFFFFF, 0xFFFFFFFF),
+        (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD),
+        (0x5207DDC2, 0x45165E59, 0x4D8EE751, 0x8C52F662),
+    ),
+    (
+        (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344),
+        (0xA4093822, 0x299F31D0),
+        (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
+        (0x4DFCCABA, 0x190A87F0, 0xC47362BA, 0xB6B5242A),
+    ),
+]
+
+DTYPES: dict[philox.Output, Any] = {"u32": np.uint32, "f32": np.float32, "f64": np.float64, "f64_wide": np.float64}
+
+
+def filled(device: Device, size: int, output: philox.Output, *args: int, **kwargs: int) -> NDArray[Any]:
+    buffer = device.empty(size, DTYPES[output])
+    philox.fill(device, buffer, *args, output=output, **kwargs)
+    result = device.get(buffer)
+    device.release(buffer)
+    return result
+
+
+@pytest.mark.parametrize(("counter", "key", "ten", "seven"), KNOWN)
+def test_twin_gives_the_published_words(
+    counter: tuple[int, ...], key: tuple[int, ...], ten: tuple[int, ...], seven: tuple[int, ...]
+) -> None:
+    assert philox.philox4x32(counter, key).tolist() == list(ten)
+    assert philox.philox4x32(counter, key, rounds=7).tolist() == list(seven)
+
+
+def test_twin_takes_many_counters_and_keys_at_once() -> None:
+    counters, keys, ten, _ = (np.array(column, np.uint32) for column in zip(*KNOWN, strict=True))
+    assert np.array_equal(philox.philox4x32(counters, keys), ten)
+    pairs = philox.philox4x32(counters[:, None, :], keys[None, :, :])
+    assert pairs.shape == (3, 3, 4)
+    assert np.array_equal(pairs[range(3), range(3)], ten)
+
+
+@pytest.mark.parametrize(("counter", "key", "ten"), [case[:3] for case in KNOWN])
+def test_device_gives_the_published_words(
+    device: Member, counter: tuple[int, ...], key: tuple[int, ...], ten: tuple[int, ...]
+) -> None:
+    c0, c1, c2, c3 = counter
+    index, attempt = c0 | (c1 & 0xFFFF) << 32, c1 >> 16
+    seed = key[0] | key[1] << 32
+    words = device.submit(filled, 4, "u32", seed, c3 & 0xFF, c2, index, chain=c3 >> 8, attempt=attempt).result()
+    assert words.tolist() == list(ten)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 2**64 - 1),
+    stream=st.integers(0, 2**8 - 1),
+    chain=st.integers(0, 2**24 - 1),
+    step=st.integers(0, 2**32 - 1),
+    start=st.one_of(st.integers(0, 2**48 - 400), st.integers(2**32 - 400, 2**32)),
+    attempt=st.integers(0, 2**16 - 1),
+    count=st.integers(0, 300),
+)
+def test_device_and_twin_agree_on_every_counter(
+    device: Member, seed: int, stream: int, chain: int, step: int, start: int, attempt: int, count: int
+) -> None:
+    twin = philox.uniform_words(seed, stream, step, start, count, chain=chain, attempt=attempt)
+    words = device.submit(filled, 4 * count, "u32", seed, stream, step, start, chain=chain, attempt=attempt).result()
+    assert np.array_equal(words.reshape(-1, 4), twin)
+
+
+def test_device_and_twin_make_the_same_numbers_of_the_words(device: Member) -> None:
+    words = philox.uniform_words(7, 1, 2, 0, 10_007)
+    expected = {
+        "f32": philox.uniform_float32(words).ravel(),
+        "f64": philox.uniform_float64(words).ravel(),
+        "f64_wide": philox.uniform_float64_wide(words[:, ::2], words[:, 1::2]).ravel(),
+    }
+    for output, numbers in expected.items():
+        result = device.submit(filled, numbers.size, output, 7, 1, 2).result()
+        assert result.dtype == numbers.dtype
+        assert result.tobytes() == numbers.tobytes(), output
+
+
+def test_a_part_of_the_indices_gets_the_words_it_has_in_the_whole(device: Member) -> None:
+    whole = device.submit(filled, 4 * 100_003, "u32", 3, 4, 5).result()
+    part = device.submit(filled, 4 * 1001, "u32", 3, 4, 5, 99_002).result()
+    assert np.array_equal(whole[4 * 99_002 :], part)
+
+
+def test_two_devices_at_once_share_one_sequence(device: Member) -> None:
+    with DevicePool([device.info, device.info]) as pool:
+        for step in range(5):
+            futures = [
+                member.submit(filled, 4 * 5000, "u32", 11, 0, step, 5000 * rank)
+                for rank, member in enumerate(pool.members)
+            ]
+            both = np.concatenate(gather(futures))
+            assert np.array_equal(both.reshape(-1, 4), philox.uniform_words(11, 0, step, 0, 10_000))
+
+
+def test_numbers_stay_inside_the_open_interval() -> None:
+    ends = np.array([0, 2**32 - 1], np.uint32)
+    assert philox.uniform_float32(ends).tolist() == [2**-24, 1 - 2**-24]
+    assert philox.uniform_float64(ends).tolist() == [2**-33, 1 - 2**-33]
+    assert philox.uniform_float64_wide(ends, ends).tolist() == [2**-53, 1 - 2**-53]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"seed": 2**64}, r"seed must be at least 0 and below 2\*\*64; got 18446744073709551616"),
+        ({"seed": -1}, "seed must be"),
+        ({"stream": 256}, "stream must be"),
+        ({"chain": 2**24}, "chain must be"),
+        ({"step": 2**32}, "step must be"),
+        ({"start": -1}, "start must be"),
+        ({"start": 2**48 - 1}, "the last index must be"),
+        ({"count": -1}, "count must be at least 0"),
+        ({"attempt": 2**16}, "attempt must be"),
+    ],
+)
+def test_what_does_not_fit_the_counter_is_refused(changed: dict[str, int], message: str) -> None:
+    arguments = {"seed": 0, "stream": 0, "step": 0, "start": 0, "count": 2} | changed
+    with pytest.raises(ValueError, match=message):
+        philox.uniform_words(**arguments)
+
+
+def test_a_buffer_of_the_wrong_kind_is_refused(device: Member) -> None:
+    def fill(running: Device, size: int, dtype: Any) -> None:
+        philox.fill(running, running.empty(size, dtype), 0, 0, 0, output="f32")
+
+    with pytest.raises(TypeError, match='output "f32" fills a buffer of float32; got float64'):
+        device.submit(fill, 4, np.float64).result()
+    with pytest.raises(ValueError, match="must be a multiple of 4; got 6"):
+        device.submit(fill, 6, np.float32).result()

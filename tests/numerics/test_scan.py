@@ -1,0 +1,163 @@
+"""Prefix sums: NumPy's answers for every type and length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from engine.devices import Device, DevicePool, Member, gather
+from engine.numerics.groups import GROUP_SIZES
+from engine.numerics.scan import Scanner, exclusive_scan, host_exclusive_scan
+
+PAIRS = (("int32", "int32"), ("int32", "int64"), ("int64", "int64"))
+SIZES = (0, 1, 2, 255, 256, 257, 2047, 2048, 2049, 7919, 65_537, 1_048_583)
+
+
+def random_values(size: int, dtype: str, seed: int) -> NDArray[Any]:
+    return np.random.default_rng(seed).integers(-1000, 1000, size, dtype=dtype)
+
+
+def scanned(device: Device, values: NDArray[Any], dtype: Any = None) -> tuple[NDArray[Any], int]:
+    source = device.put(values)
+    prefixes, total = exclusive_scan(device, source, dtype)
+    try:
+        return device.get(prefixes), total
+    finally:
+        device.release(source)
+        device.release(prefixes)
+
+
+@pytest.mark.parametrize("block", GROUP_SIZES)
+@pytest.mark.parametrize(("value", "prefix"), PAIRS)
+def test_every_length_is_scanned_as_in_numpy(device: Member, value: str, prefix: str, block: int) -> None:
+    if block > device.info.capabilities.max_block:
+        pytest.skip(f"{device.info.id} has no groups of {block}")
+
+    def run(running: Device, values: NDArray[Any]) -> tuple[NDArray[Any], int]:
+        source, target = running.put(values), running.empty(values.shape, prefix)
+        with Scanner(running, block=block) as scanner:
+            total = scanner.exclusive(source, target)
+        result = running.get(target)
+        running.release(source)
+        running.release(target)
+        return result, total
+
+    for size in SIZES:
+        values = random_values(size, value, seed=size)
+        prefixes, total = device.submit(run, values).result()
+        expected = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
+        assert prefixes.dtype == prefix
+        assert np.array_equal(prefixes, expected[:-1]), size
+        assert total == expected[-1], size
+
+
+def test_three_levels_of_totals_are_enough_for_more_than_a_tile_of_tiles(device: Member) -> None:
+    values = np.ones(2048 * 2048 + 1, np.int32)
+    prefixes, total = device.submit(scanned, values).result()
+    assert total == values.size
+    assert np.array_equal(prefixes, np.arange(values.size))
+
+
+@settings(max_examples=25, deadline=None)
+@given(size=st.integers(0, 20_000), seed=st.integers(0, 2**32 - 1), pair=st.sampled_from(PAIRS))
+def test_device_and_twin_agree(device: Member, size: int, seed: int, pair: tuple[str, str]) -> None:
+    values = random_values(size, pair[0], seed)
+    prefixes, total = device.submit(scanned, values, pair[1]).result()
+    twin, twin_total = host_exclusive_scan(values, pair[1])
+    assert prefixes.dtype == twin.dtype
+    assert np.array_equal(prefixes, twin)
+    assert total == twin_total
+
+
+def test_a_total_beyond_int32_is_exact_while_prefixes_wrap(device: Member) -> None:
+    values = np.full(5000, 2**30, np.int32)
+    prefixes, total = device.submit(scanned, values).result()
+    assert total == 5000 * 2**30
+    assert np.array_equal(prefixes, host_exclusive_scan(values)[0])
+    assert np.array_equal(device.submit(scanned, values, np.int64).result()[0], np.arange(5000) * 2**30)
+
+
+def test_a_buffer_can_be_scanned_in_place_and_in_part(device: Member) -> None:
+    values = random_values(10_000, "int64", seed=3)
+
+    def run(running: Device) -> tuple[NDArray[Any], int]:
+        buffer = running.put(values)
+        with Scanner(running) as scanner:
+            total = scanner.exclusive(buffer, buffer, 9000)
+        return running.get(buffer), total
+
+    result, total = device.submit(run).result()
+    prefixes, expected = host_exclusive_scan(values[:9000])
+    assert total == expected
+    assert np.array_equal(result, np.concatenate([prefixes, values[9000:]]))
+
+
+def test_one_scanner_takes_longer_and_shorter_inputs(device: Member) -> None:
+    def run(running: Device) -> list[int]:
+        with Scanner(running) as scanner:
+            buffers = [running.put(np.ones(size, np.int32)) for size in (10, 5000, 100_000, 3, 20_000)]
+            return [scanner.exclusive(buffer, buffer) for buffer in buffers]
+
+    assert device.submit(run).result() == [10, 5000, 100_000, 3, 20_000]
+
+
+def test_two_devices_at_once_keep_their_data_apart(device: Member) -> None:
+    with DevicePool([device.info, device.info]) as pool:
+        for seed in range(4):
+            data = [random_values(100_003 + rank, "int32", seed=10 * seed + rank) for rank in range(2)]
+            results = gather(
+                [member.submit(scanned, values) for member, values in zip(pool.members, data, strict=True)]
+            )
+            for values, (prefixes, total) in zip(data, results, strict=True):
+                twin, twin_total = host_exclusive_scan(values)
+                assert total == twin_total
+                assert np.array_equal(prefixes, twin)
+
+
+def test_wrong_requests_are_refused(device: Member) -> None:
+    def ask(running: Device, value: Any, prefix: Any, count: int | None) -> None:
+        with Scanner(running) as scanner:
+            scanner.exclusive(running.empty(10, value), running.empty(8, prefix), count)
+
+    with pytest.raises(TypeError, match=r"scans are of .*; got int64 to int32"):
+        device.submit(ask, np.int64, np.int32, None).result()
+    with pytest.raises(ValueError, match="prefixes must hold the 10 elements to scan; it holds 8"):
+        device.submit(ask, np.int32, np.int32, None).result()
+    with pytest.raises(ValueError, match="values must hold the 11 elements to scan; it holds 10"):
+        device.submit(ask, np.int32, np.int32, 11).result()
+
+
+GROUPS = """
+<%namespace name="scan" file="/common/scan.mako"/>
+KERNEL LAUNCH_BOUNDS(${block}, 1) scan_groups(GLOBAL i32* values)
+{
+    LOCAL_ARRAY(i32, part, ${block});
+    part[LOCAL_ID] = values[GLOBAL_ID];
+    ${scan.block_inclusive("part", "i32", block)}
+    values[GLOBAL_ID] = part[LOCAL_ID];
+}
+"""
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 64, 100])
+def test_a_group_of_any_size_scans_its_values(
+    device: Member, trial_template: Callable[[str, str], str], block: int
+) -> None:
+    if block > device.info.capabilities.max_block:
+        pytest.skip(f"{device.info.id} has no groups of {block}")
+    template = trial_template("scan_groups", GROUPS)
+    values = np.random.default_rng(block).integers(-9, 9, (5, block), dtype=np.int32)
+
+    def run(running: Device) -> NDArray[Any]:
+        kernel = running.kernel(template, "scan_groups", ("buffer",), block=block)
+        buffer = running.put(values)
+        running.launch(kernel, 5, block, buffer)
+        return running.get(buffer)
+
+    assert np.array_equal(device.submit(run).result(), values.cumsum(axis=1))
