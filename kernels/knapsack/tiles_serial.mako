@@ -29,7 +29,26 @@ KERNEL LAUNCH_BOUNDS(1, 1) advance_tile(${row.arguments()}, i64 span,
         f[q] = full;
 
     i32 valid = 0;
-    for (i32 item = first; item < first + count; ++item) {
+    i32 item = first;
+    for (; item + 1 < first + count; item += 2) {
+        const i32 weight = weights[item];
+        const i32 weight2 = weights[item + 1];
+        const cells_t profit = (cells_t)profits[item];
+        const cells_t profit2 = (cells_t)profits[item + 1];
+        const cells_t profits_of_both = profit + profit2;
+        valid += weight + weight2;
+        for (q = used - ${lanes}; q > valid - ${lanes}; q -= ${lanes}) {
+            LOCAL const value_t* at = f + q;
+            const cells_t neither = LOAD(LOCAL, at);
+            const cells_t one = LOAD(LOCAL, at - weight) + profit;
+            const cells_t other = LOAD(LOCAL, at - weight2) + profit2;
+            const cells_t both = LOAD(LOCAL, at - (weight + weight2)) + profits_of_both;
+            const cells_t best = MAX(neither, one);
+            const cells_t best2 = MAX(other, both);
+            STORE(LOCAL, f + q, MAX(best, best2));
+        }
+    }
+    if (item < first + count) {
         const i32 weight = weights[item];
         const cells_t profit = (cells_t)profits[item];
         valid += weight;

@@ -16,6 +16,13 @@ from engine.solvers.knapsack.solve import solve
 
 __all__ = ["SOLVER", "kernel_variants"]
 
+
+def _bench(arguments: list[str]) -> int:
+    from engine.solvers.knapsack.bench import bench  # it needs the engine, which looks for this package
+
+    return bench(arguments)
+
+
 SOLVER = Solver(
     name="knapsack",
     title="0/1 knapsack by dense dynamic programming",
@@ -32,4 +39,5 @@ SOLVER = Solver(
         MetricSpec("exchanged", "Exchanged between devices", "bytes"),
     ),
     generators={"knapsack": Generator(GeneratorOptions, generate, write)},
+    bench=_bench,
 )

@@ -96,14 +96,14 @@ class Shapes:
 def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
     """The shapes that suit a device.
 
-    On CPUs a tile fills half of a core's second-level cache, taken as 512 kB. On GPUs as many groups as the registers and
-    the local memory of a multiprocessor hold run beside each other: two of 512 work-items where a group may take 96 kB,
+    On CPUs a tile fills half of a core's second-level cache, taken as 1 MB. On GPUs as many groups as registers and
+    local memory of a multiprocessor hold run beside each other: two of 512 work-items where a group may take 96 kB,
     else of 256. Measured on an H200: see BENCHMARKS.md.
     """
     size = 4 if value == "i32" else 8
     if capabilities.kind == "cpu":
         lanes = _VECTOR_BYTES // size
-        cells = min(256 * 1024, capabilities.local_memory // 2) // size // lanes * lanes
+        cells = min(512 * 1024, capabilities.local_memory // 2) // size // lanes * lanes
         return Shapes(value, True, lanes, 1, 1, cells, 1, capabilities.compute_units, class_unroll=1)
     wide = capabilities.local_memory >= 512 * 48 * 4 and capabilities.local_memory_per_unit >= 2 * (512 * 48 * 4 + 1024)
     tile_block = 512 if wide else 256

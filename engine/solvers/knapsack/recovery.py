@@ -1,10 +1,16 @@
 """Finding the items of an optimal solution without keeping every row.
 
-Rows are kept only here and there on the way forward. To walk back from capacity c at the end of a block of groups, the
-block is swept again from the row kept before it, but only over the cells that can lead to c: no more than the block's
-weight below it. So the more rows are kept, the narrower every second sweep is, and the whole walk costs little more
-than the first sweep; with room for a single row it is the familiar divide and conquer over the item list, in O(C)
-memory.
+Two ways to divide the groups of items, so that in the end all rows of a part fit the memory that is there:
+
+*Keep* some rows on the way forward. To walk back from capacity c at the end of a block of groups, the block is swept
+again from the row kept before it, but only over the cells that can lead to c: no more than the block's weight below it.
+The more rows are kept, the narrower every second sweep is.
+
+*Divide* and conquer in O(C) memory: sweep the first half of the items, and the second half by itself; the two rows
+tell where an optimal solution divides its capacity between the halves, which are then problems of their own. The second
+level costs half of the first whatever the weights are, so all costs twice the first sweep.
+
+The first is taken where it is the cheaper.
 """
 
 from __future__ import annotations
@@ -16,133 +22,204 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.solvers.knapsack.schedule import Goal
 from engine.solvers.knapsack.sweep import Row, Sweep
 
-__all__ = ["WalkBack"]
+__all__ = ["Start", "WalkBack"]
 
-_MOST_ROWS = 128  # of one level: by then the second sweep costs less than a hundredth of the first
+_MOST_ROWS = 128  # kept of one level: by then the second sweep costs less than a hundredth of the first
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Start:
-    """A row to sweep from: its ``stage``, and how to get it (it may have to be loaded again)."""
+    """A row to sweep from: its ``stage``, how to get it (it may have to be loaded again), and where its items begin."""
 
     stage: int
     row: Callable[[], Row]
+    origin: int = 0
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What a sweep left: its last ``row``, the ``rows`` kept by stage, and their ``offsets`` in the store."""
+class _Kept:
+    """Rows kept by a sweep, by stage, and their offsets in the store."""
 
-    row: Row
     rows: dict[int, Start]
     offsets: dict[int, int]
 
 
 class WalkBack:
-    """Keeps rows in the store, as on a stack, and walks back through them.
+    """Computes an optimal value and walks back through the groups for its items. Keeps rows in the store as on a stack.
 
     Parameters
     ----------
     sweep : Sweep
     done : callable
-        Called as ``done(stage, capacity)`` whenever the items of all groups from ``stage`` on are known.
-    checkpoint : callable, optional
-        Called with the row during the first sweep, whenever a checkpoint is due.
+        Called as ``done(stage, capacity)`` when the items of all groups from ``stage`` on are known, and what is left
+        is to fill ``capacity`` best with the items before.
+    checkpoint : callable
+        Called with a row of the first sweep when a checkpoint is due.
     """
 
-    def __init__(
-        self, sweep: Sweep, done: Callable[[int, int], None], checkpoint: Callable[[Row], None] | None = None
-    ) -> None:
+    def __init__(self, sweep: Sweep, done: Callable[[int, int], None], checkpoint: Callable[[Row], None]) -> None:
         self._sweep = sweep
-        self._checkpoint = checkpoint
         self._schedule = sweep.schedule
-        self._used = 0
         self._done = done
+        self._checkpoint = checkpoint
+        self._used = 0
 
-    def plan(self, begin: int, end: int, capacity: int) -> dict[int, int]:
-        """Which rows to keep between two stages, and where in the store.
+    def nothing(self, stage: int) -> Start:
+        """No item yet: the row of zeros before group ``stage``."""
+        return Start(stage, lambda: self._sweep.load(stage, 0, np.zeros(1, np.int64)), stage)
+
+    def value(self, start: Start, end: int, capacity: int) -> int:
+        """The optimal value at ``capacity`` before group ``end``, no items asked for."""
+        goal = Goal(end, capacity, capacity, start.origin)
+        row, _ = self._sweep.advance(start.row(), end, goal, checkpoint=self._checkpoint)
+        return self._top(row, goal)
+
+    def value_and_items(
+        self, start: Start, end: int, capacity: int, found: Callable[[int], bool], phase: str = "items"
+    ) -> int | None:
+        """The optimal value, told to ``found``; if that says to go on, the items from ``start`` to ``end`` as well.
+
+        Returns
+        -------
+        int or None
+            The capacity left before ``start``; None if ``found`` said to stop. The items are marked on the first
+            member.
+        """
+        capacity = min(capacity, self._schedule.weight(start.origin, end))
+        goal = Goal(end, capacity, capacity, start.origin)
+        before = self._used
+        keep = self._plan(start.stage, goal)
+        if keep is None:
+            return self._divide(start, goal, found, phase)
+        row, kept = self._keep(start, end, goal, keep, phase)
+        if not found(self._top(row, goal)):
+            return None
+        left = self._back(start, goal, kept)
+        self._used = before
+        return left
+
+    def _top(self, row: Row, goal: Goal) -> int:
+        hi = self._schedule.range(goal.end, goal)[1]
+        return int(self._sweep.read(row, hi, hi)[0])
+
+    # --- keeping rows -------------------------------------------------------------------------------------------
+
+    def _plan(self, begin: int, goal: Goal) -> dict[int, int] | None:
+        """Which rows to keep between two stages, and where in the store; None if dividing is cheaper.
 
         All of them if they fit; else as many, up to a limit, as divide the work evenly and fill half of the room: a
-        block of the next level is at most half as wide, so its rows fit the other half.
+        block of the next level is about half as wide, so its rows fit the other half.
         """
-        widths = self._schedule.widths(begin, end, capacity)[1:-1]
-        stages = np.arange(begin + 1, end)
+        widths = self._schedule.widths(begin, goal.end, goal)[1:-1]
+        stages = np.arange(begin + 1, goal.end)
         room = self._sweep.store_cells - self._used
         if widths.sum() > room:
-            done = np.cumsum(self._schedule.work(begin, end, capacity))
+            done = np.cumsum(self._schedule.work(begin, goal.end, goal))
             few, many = 0, min(_MOST_ROWS, len(stages))
             while few < many:
                 rows = (few + many + 1) // 2
-                if widths[self._evenly(done, rows)].sum() <= room // 2:
+                if widths[_evenly(done, rows)].sum() <= room // 2:
                     few = rows
                 else:
                     many = rows - 1
-            chosen = self._evenly(done, few) if few else self._middle(np.flatnonzero(widths <= room // 2), len(widths))
+            chosen = _evenly(done, few)
             stages, widths = stages[chosen], widths[chosen]
+            if self._swept_again([begin, *stages.tolist()], goal) > 0.6 * done[-1]:
+                return None
         starts = self._used + np.cumsum(widths) - widths
         self._used += int(widths.sum())
         return dict(zip(stages.tolist(), starts.tolist(), strict=True))
 
-    @staticmethod
-    def _evenly(done: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
-        """Indices of the rows that cut the work into equal shares."""
-        targets = done[-1] * np.arange(1, rows + 1) / (rows + 1)
-        found = np.unique(np.minimum(np.searchsorted(done, targets), len(done) - 2))
-        return found.astype(np.int64)
+    def _swept_again(self, cuts: list[int], goal: Goal) -> int:
+        """The most that sweeping the blocks between the cuts again may cost."""
+        total = 0
+        for begin, end in zip(cuts, [*cuts[1:], goal.end], strict=True):
+            high = self._schedule.range(end, goal)[1]
+            total += int(self._schedule.work(begin, end, Goal(end, high, high, goal.origin)).sum())
+        return total
 
-    @staticmethod
-    def _middle(candidates: NDArray[np.intp], count: int) -> NDArray[np.intp]:
-        """The candidate nearest the middle of ``count`` rows, if there is any."""
-        return candidates[np.argsort(np.abs(2 * candidates - count), kind="stable")[:1]]
-
-    def forward(self, start: Start, end: int, capacity: int, until: int, keep: dict[int, int], phase: str) -> Kept:
+    def _keep(self, start: Start, until: int, goal: Goal, keep: dict[int, int], phase: str) -> tuple[Row, _Kept]:
         """Sweep from ``start`` to the row before group ``until``, keeping rows on the way."""
         checkpoint = self._checkpoint if phase == "items" else None
-        row, kept = self._sweep.advance(
-            start.row(), until, end, capacity, keep=keep, phase=phase, checkpoint=checkpoint
-        )
-        return Kept(row, {stage: Start(stage, functools.partial(_same, kept[stage])) for stage in kept}, keep)
+        row, kept = self._sweep.advance(start.row(), until, goal, keep=keep, phase=phase, checkpoint=checkpoint)
+        rows = {stage: Start(stage, functools.partial(_same, kept[stage]), start.origin) for stage in kept}
+        return row, _Kept(rows, keep)
 
-    def back(self, start: Start, end: int, capacity: int, kept: Kept) -> int:
-        """Walk from ``capacity`` before group ``end`` to the row ``start``; the capacity left there.
+    def _back(self, start: Start, goal: Goal, kept: _Kept) -> int:
+        """Walk from the goal to the row ``start``; the capacity left there.
 
         The rows in ``kept`` are given up one by one, the last first; they are the newest in the store.
         """
+        end, capacity = goal.end, goal.high
         for block in [*(kept.rows[stage] for stage in sorted(kept.rows, reverse=True)), start]:
             if block.stage < end:
                 capacity = self._block(block, end, capacity)
                 end = block.stage
-                self._done(end, capacity)
+                if start.origin == 0:
+                    self._done(end, capacity)
             self._used = kept.offsets.get(block.stage, self._used)
         return capacity
 
     def _block(self, start: Start, end: int, capacity: int) -> int:
-        """One block: all its rows kept and traced, or some kept and the rest divided again."""
-        capacity = min(capacity, self._schedule.weight_before[end])
+        """One block: all its rows kept and traced, or divided again."""
+        capacity = min(capacity, self._schedule.weight(start.origin, end))
+        goal = Goal(end, capacity, capacity, start.origin)
         before = self._used
-        lo, hi = self._schedule.range(start.stage, end, capacity)
-        keep = self.plan(start.stage, end, capacity)
+        lo, hi = self._schedule.range(start.stage, goal)
+        keep = self._plan(start.stage, goal)
+        if keep is None:
+            return self._divide(start, goal, lambda _: True, "walk back") or 0
         last = max(keep, default=start.stage)
         if len(keep) == end - start.stage - 1 and hi - lo < self._sweep.row_cells:
             row = self._sweep.bring(start.row(), lo, hi)
-            _, kept = self._sweep.advance(row, last, end, capacity, keep=keep, alone=True, phase="walk back")
-            left = self._sweep.trace([row, *kept.values()], capacity)
-        elif keep:
-            left = self.back(start, end, capacity, self.forward(start, end, capacity, last, keep, "walk back"))
+            _, kept = self._sweep.advance(row, last, goal, keep=keep, alone=True, phase="walk back")
+            left = self._sweep.trace([row, *kept.values()], capacity, goal)
         else:
-            middle = self._on_host(start, (start.stage + end) // 2, end, capacity)
-            left = self._block(start, middle.stage, self._block(middle, end, capacity))
+            left = self._back(start, goal, self._keep(start, last, goal, keep, "walk back")[1])
         self._used = before
         return left
 
-    def _on_host(self, start: Start, stage: int, end: int, capacity: int) -> Start:
-        """A row that does not fit the store beside those already there, kept on the host."""
-        row, _ = self._sweep.advance(start.row(), stage, end, capacity, phase="walk back")
-        lo, hi = self._schedule.range(stage, end, capacity)
-        values = self._sweep.read(row, lo, hi)
-        return Start(stage, lambda: self._sweep.load(stage, lo, values))
+    # --- divide and conquer -------------------------------------------------------------------------------------
+
+    def _divide(self, start: Start, goal: Goal, found: Callable[[int], bool], phase: str) -> int | None:
+        """Where an optimal solution divides its capacity between two halves of the items; then each half."""
+        work = np.cumsum(self._schedule.work(start.stage, goal.end, goal))
+        half = int(np.searchsorted(work, work[-1] / 2)) + 1
+        middle = start.stage + min(max(half, 1), len(work) - 1)
+        before = self._used
+        lo, hi = self._schedule.range(middle, goal)
+        keep = {middle: before} if hi - lo < self._sweep.store_cells - before else {}
+        first, kept = self._sweep.advance(
+            start.row(), middle, goal, keep=keep, phase=phase, checkpoint=self._checkpoint if phase == "items" else None
+        )
+        held = None if keep else self._sweep.read(first, lo, hi)
+        second = self.nothing(middle)
+        other = Goal(goal.end, goal.high - hi, goal.high - lo, middle)
+        row, _ = self._sweep.advance(second.row(), goal.end, other, phase=phase)
+        best, at = -1, lo
+        for a in range(lo, hi + 1, _CHUNK):
+            b = min(a + _CHUNK - 1, hi)
+            before_middle = self._sweep.read(kept[middle], a, b) if held is None else held[a - lo : b - lo + 1]
+            sums = before_middle + self._sweep.read(row, goal.high - b, goal.high - a)[::-1]
+            index = int(np.argmax(sums))
+            if int(sums[index]) > best:
+                best, at = int(sums[index]), a + index
+        if not found(best):
+            return None
+        self._block(second, goal.end, goal.high - at)
+        if start.origin == 0:
+            self._done(middle, at)
+        return self._block(start, middle, at)
+
+
+def _evenly(done: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+    """Indices of the rows that cut the work into equal shares."""
+    targets = done[-1] * np.arange(1, rows + 1) / (rows + 1)
+    return np.unique(np.minimum(np.searchsorted(done, targets), len(done) - 2)).astype(np.int64)
 
 
 def _same(row: Row) -> Row:

@@ -9,12 +9,12 @@ the weight of the items so far. Descending weights make that range smallest.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_FUSED", "Group", "GroupRules", "Schedule"]
+__all__ = ["MOST_FUSED", "Goal", "Group", "GroupRules", "Schedule"]
 
 MOST_FUSED = 64
 """The most items one launch processes."""
@@ -45,6 +45,15 @@ class GroupRules:
     halo: int
     depths: tuple[int, ...]
     tiles_first: bool = False
+
+
+class Goal(NamedTuple):
+    """What a sweep is for: cells [low, high] of the row before group ``end``, of the items from group ``origin`` on."""
+
+    end: int
+    low: int
+    high: int
+    origin: int = 0
 
 
 class Schedule:
@@ -115,22 +124,34 @@ class Schedule:
         order = np.array(chosen, dtype=np.int64)
         return cls(indices[order], weights[order], profits[order], groups), done_groups
 
-    def range(self, stage: int, end: int, capacity: int) -> tuple[int, int]:
-        """Cells (lo, hi) of the row before group ``stage`` that matter for cell ``capacity`` before group ``end``."""
-        later = self.weight_before[end] - self.weight_before[stage]
-        return max(0, capacity - later), min(capacity, self.weight_before[stage])
+    def range(self, stage: int, goal: Goal) -> tuple[int, int]:
+        """Cells (lo, hi) of the row before group ``stage`` that matter for the goal."""
+        later = self.weight_before[goal.end] - self.weight_before[stage]
+        return max(0, goal.low - later), min(goal.high, self.weight(goal.origin, stage))
 
-    def widths(self, begin: int, end: int, capacity: int) -> NDArray[np.int64]:
-        """How many cells matter before each group from ``begin`` to ``end``, both included."""
+    def weight(self, begin: int, end: int) -> int:
+        """Weight of all items from group ``begin`` to before group ``end``."""
+        return self.weight_before[end] - self.weight_before[begin]
+
+    def full(self, stage: int, goal: Goal) -> int:
+        """Profit of all the goal's items before group ``stage``."""
+        return self.profit_before[stage] - self.profit_before[goal.origin]
+
+    def ranges(self, begin: int, end: int, goal: Goal) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """:meth:`range` before each group from ``begin`` to ``end``, both included."""
         before = self._weight_array[begin : end + 1]
-        lo = np.maximum(0, capacity - (before[-1] - before))
-        hi = np.minimum(capacity, before)
-        widths: NDArray[np.int64] = np.maximum(0, hi - lo + 1)
-        return widths
+        lows: NDArray[np.int64] = np.maximum(0, goal.low - (self.weight_before[goal.end] - before))
+        highs: NDArray[np.int64] = np.minimum(goal.high, before - self.weight_before[goal.origin])
+        return lows, highs
 
-    def work(self, begin: int, end: int, capacity: int) -> NDArray[np.int64]:
+    def widths(self, begin: int, end: int, goal: Goal) -> NDArray[np.int64]:
+        """How many cells matter before each group from ``begin`` to ``end``, both included."""
+        lows, highs = self.ranges(begin, end, goal)
+        return highs - lows + 1
+
+    def work(self, begin: int, end: int, goal: Goal) -> NDArray[np.int64]:
         """Cell updates of each group from ``begin`` to before ``end``: its items times the row it makes."""
-        work: NDArray[np.int64] = self._counts[begin:end] * self.widths(begin, end, capacity)[1:]
+        work: NDArray[np.int64] = self._counts[begin:end] * self.widths(begin, end, goal)[1:]
         return work
 
 

@@ -18,7 +18,7 @@ from engine.solvers.knapsack.kernels import DEPTHS, PAD, Shapes, ValueType, shap
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.recovery import Start, WalkBack
-from engine.solvers.knapsack.schedule import GroupRules, Schedule
+from engine.solvers.knapsack.schedule import Goal, GroupRules, Schedule
 from engine.solvers.knapsack.sweep import Row, Sweep, room_for_rows
 
 __all__ = ["solve"]
@@ -139,7 +139,7 @@ class _Program:
         self._options = options
         self._run = run
         self._known = known
-        self._floor = (known.best, known.objective)
+        self._floor = known.objective
         self._row: NDArray[Any] | None = None
         self._row_low = 0
         done = self._restore()
@@ -151,6 +151,7 @@ class _Program:
             items, weights, profits, _rules(options, self._shapes, known.capacity), done
         )
         self.end = len(self.schedule.groups)
+        self._goal = Goal(self.end, known.capacity, known.capacity)
         row_cells, store_cells, halo = self._plan_memory(pool)
         self.sweep = Sweep(
             pool,
@@ -165,7 +166,7 @@ class _Program:
 
     def _plan_memory(self, pool: DevicePool) -> tuple[int, int, int]:
         """Cells for a row, for kept rows, and of halo; refused here if they do not fit."""
-        widest = int(self.schedule.widths(0, self.end, self._known.capacity).max())
+        widest = int(self.schedule.widths(0, self.end, self._goal).max())
         size = self._shapes[0].item_bytes
         largest = max(group.weight for group in self.schedule.groups)
         halo = min(widest, max(largest, widest // (8 * len(pool))))
@@ -200,37 +201,31 @@ class _Program:
 
     def run(self) -> None:
         """Compute the value, then the items; fills in what is known."""
-        capacity = self._known.capacity
-        start = self._start()
         walk = WalkBack(self.sweep, self._walked, self._checkpoint)
-        keep = walk.plan(start.stage, self.end, capacity) if self._options.items else {}
-        kept = walk.forward(start, self.end, capacity, self.end, keep, "items")
-        top = self.schedule.range(self.end, self.end, capacity)[1]
-        value = int(self.sweep.read(kept.row, top, top)[0]) if kept.row.stage else 0
-        optimum = max(self._floor[1], self._taken_profit() + value)
-        self._known.bound = optimum
-        self._run.incumbent(self._known.objective, optimum)
-        if optimum == self._floor[1] or not self._options.items:
+        start = self._start(walk)
+        capacity = self._known.capacity
+        if not self._options.items:
+            self._found(walk.value(start, self.end, capacity))
             return
-        left = walk.back(start, self.end, capacity, kept)
+        left = walk.value_and_items(start, self.end, capacity, self._found)
+        if left is None:
+            return
         if start.stage:
-            beginning = self._zero()
-            keep = walk.plan(0, start.stage, left)
-            again = walk.forward(beginning, start.stage, left, max(keep, default=0), keep, "walk back")
-            walk.back(beginning, start.stage, left, again)
+            walk.value_and_items(walk.nothing(0), start.stage, left, lambda _: True, "walk back")
         chosen = self.schedule.order[self.sweep.choices()]
         self._known.best = np.concatenate([self._known.taken, chosen])
-        self._known.objective = optimum
+        self._known.objective = self._known.bound
 
-    def _taken_profit(self) -> int:
-        return int(self._problem.profits[self._known.taken].sum())
+    def _found(self, value: int) -> bool:
+        """The optimum is known; whether its items have yet to be found."""
+        optimum = max(self._floor, int(self._problem.profits[self._known.taken].sum()) + value)
+        self._known.bound = optimum
+        self._run.incumbent(self._known.objective, optimum)
+        return optimum > self._floor
 
-    def _zero(self) -> Start:
-        return Start(0, lambda: self.sweep.load(0, 0, np.zeros(1, np.int64)))
-
-    def _start(self) -> Start:
+    def _start(self, walk: WalkBack) -> Start:
         if self._row is None:
-            return self._zero()
+            return walk.nothing(0)
         values = self._row
         return Start(self._first, lambda: self.sweep.load(self._first, self._row_low, values))
 
@@ -238,7 +233,7 @@ class _Program:
 
     def _checkpoint(self, row: Row) -> None:
         """The row and the items it is of; during the walk back there is nothing newer to keep."""
-        lo, hi = self.schedule.range(row.stage, self.end, self._known.capacity)
+        lo, hi = self.schedule.range(row.stage, self._goal)
         first = self.schedule.groups[row.stage].first if row.stage < self.end else len(self.schedule.order)
         self._run.save_checkpoint(
             {

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from engine.devices import DevicePool, Member, gather
 from engine.run import SLICE_SECONDS, Run
 from engine.solvers.knapsack.kernels import Place, Shapes
-from engine.solvers.knapsack.schedule import Schedule
+from engine.solvers.knapsack.schedule import Goal, Schedule
 from engine.solvers.knapsack.worker import Parcel, Report, Step, Worker
 
 __all__ = ["Row", "Sweep", "room_for_rows"]
@@ -160,20 +160,20 @@ class Sweep:
         self,
         row: Row,
         until: int,
-        end: int,
-        capacity: int,
+        goal: Goal,
         *,
         keep: Mapping[int, int] | None = None,
         alone: bool = False,
         checkpoint: Any = None,
         phase: str = "items",
     ) -> tuple[Row, dict[int, Row]]:
-        """The row before group ``until`` from an earlier one, as far as cell ``capacity`` before group ``end`` needs.
+        """The row before group ``until`` from an earlier one, as far as the goal needs.
 
         Parameters
         ----------
         row : Row
-        until, end, capacity : int
+        until : int
+        goal : Goal
         keep : mapping of stage to element of the store, optional
             Rows to keep on the way.
         alone : bool
@@ -190,15 +190,15 @@ class Sweep:
         """
         keep = keep or {}
         kept: dict[int, dict[int, Place]] = {stage: {} for stage in keep}
-        slices = self._slices(row.stage, until, end, capacity, alone)
+        slices = self._slices(row.stage, until, goal, alone)
         present, upcoming = next(slices, None), next(slices, None)
         parcels = self._send_first(row, present)
-        steps = self._steps(present, upcoming, end, capacity, keep)
+        steps = self._steps(present, upcoming, goal, keep)
         while present is not None:
             self._run.poll()
-            futures = self._submit(row, present, upcoming, steps, parcels, end, capacity)
+            futures = self._submit(row, present, upcoming, steps, parcels, goal)
             later = next(slices, None)
-            steps = self._steps(upcoming, later, end, capacity, keep)  # while the devices work
+            steps = self._steps(upcoming, later, goal, keep)  # while the devices work
             gather(futures.values())
             reports = {index: future.result() for index, future in futures.items()}
             row = Row(present.end, {index: report.place for index, report in reports.items()})
@@ -206,16 +206,16 @@ class Sweep:
                 for stage, place in report.kept.items():
                     kept[stage][index] = place
             parcels = self._deliver(reports, upcoming)
-            self._tell(present, reports, end, capacity, phase)
+            self._tell(present, reports, goal, phase)
             if checkpoint is not None and self._run.checkpoint_due():
                 checkpoint(row)
             present, upcoming = upcoming, later
         return row, {stage: Row(stage, pieces) for stage, pieces in kept.items()}
 
-    def _slices(self, begin: int, until: int, end: int, capacity: int, alone: bool) -> Iterator[_Slice]:
+    def _slices(self, begin: int, until: int, goal: Goal, alone: bool) -> Iterator[_Slice]:
         """Cut the groups into slices, one ahead of the devices, by the speed measured so far."""
-        work = self.schedule.work(begin, end, capacity).tolist()
-        widths = self.schedule.widths(begin, end, capacity).tolist()
+        work = self.schedule.work(begin, until, goal).tolist()
+        widths = self.schedule.widths(begin, until, goal).tolist()
         weight = self.schedule.weight_before
         first = begin
         while first < until:
@@ -230,8 +230,8 @@ class Sweep:
                 if spent > budget or weight[last + 1] > farthest or wider:
                     break
                 last += 1
-            parts = self._parts(last, end, capacity, devices)
-            needs = tuple(self._need(first, last, end, capacity, part) for part in parts)
+            parts = self._parts(last, goal, devices)
+            needs = tuple(self._need(first, last, goal, part) for part in parts)
             yield _Slice(first, last, parts, needs)
             first = last
 
@@ -253,19 +253,19 @@ class Sweep:
             wanted += 1
         return wanted
 
-    def _parts(self, stage: int, end: int, capacity: int, devices: int) -> tuple[tuple[int, int], ...]:
+    def _parts(self, stage: int, goal: Goal, devices: int) -> tuple[tuple[int, int], ...]:
         """Divide the active range: evenly among like devices, by measured speed among unlike ones."""
-        lo, hi = self.schedule.range(stage, end, capacity)
+        lo, hi = self.schedule.range(stage, goal)
         shares = np.ones(devices) if self._even else np.array(self._speed[:devices])
         cuts = lo + np.round(np.concatenate([[0], np.cumsum(shares) / shares.sum()]) * (hi - lo + 1)).astype(np.int64)
         parts = [(int(cuts[i]), int(cuts[i + 1]) - 1) for i in range(devices)]
         return (*parts, *((0, -1),) * (len(self.members) - devices))
 
-    def _need(self, stage: int, last: int, end: int, capacity: int, part: tuple[int, int]) -> tuple[int, int]:
+    def _need(self, stage: int, last: int, goal: Goal, part: tuple[int, int]) -> tuple[int, int]:
         """Cells of the row before ``stage`` that ``part`` of the row before ``last`` is made from."""
         if part[0] > part[1]:
             return (0, -1)
-        lo, hi = self.schedule.range(stage, end, capacity)
+        lo, hi = self.schedule.range(stage, goal)
         back = self.schedule.weight_before[last] - self.schedule.weight_before[stage]
         return max(lo, part[0] - back), min(hi, part[1])
 
@@ -276,10 +276,9 @@ class Sweep:
         upcoming: _Slice | None,
         steps: Mapping[int, list[Step]],
         parcels: Mapping[int, list[Parcel]],
-        end: int,
-        capacity: int,
+        goal: Goal,
     ) -> dict[int, Future[Report]]:
-        top = self.schedule.range(present.end, end, capacity)[1]
+        top = self.schedule.range(present.end, goal)[1]
         return {
             index: self.members[index].submit(
                 lambda _, worker, *arguments: worker.advance(*arguments),
@@ -299,15 +298,14 @@ class Sweep:
         return Place(self._workers[index].spare, 0, 0, -1)
 
     def _steps(
-        self, present: _Slice | None, upcoming: _Slice | None, end: int, capacity: int, keep: Mapping[int, int]
+        self, present: _Slice | None, upcoming: _Slice | None, goal: Goal, keep: Mapping[int, int]
     ) -> dict[int, list[Step]]:
         """The launches of a slice, for each member that has a part in it."""
         if present is None:
             return {}
-        weight = np.array(self.schedule.weight_before[present.begin : present.end + 1], dtype=np.int64)
-        later = self.schedule.weight_before[end] - weight[1:]
-        back = weight[-1] - weight[1:]
-        lowest, highest = np.maximum(0, capacity - later), np.minimum(capacity, weight[1:])
+        weight = np.array(self.schedule.weight_before[present.begin + 1 : present.end + 1], dtype=np.int64)
+        back = weight[-1] - weight
+        lowest, highest = (cells[1:] for cells in self.schedule.ranges(present.begin, present.end, goal))
         steps: dict[int, list[Step]] = {}
         for index, (first, last) in enumerate(present.parts):
             if first > last:
@@ -318,7 +316,7 @@ class Sweep:
             if upcoming is not None and upcoming.needs[index][0] <= upcoming.needs[index][1]:
                 bases[-1] = max(min(lows[-1], upcoming.needs[index][0]), highs[-1] + 1 - self.row_cells)
             steps[index] = [
-                Step(group, self.schedule.profit_before[group], lo, hi, base, keep.get(group + 1))
+                Step(group, self.schedule.full(group, goal), lo, hi, base, keep.get(group + 1))
                 for group, lo, hi, base in zip(range(present.begin, present.end), lows, highs, bases, strict=True)
             ]
         return steps
@@ -371,11 +369,11 @@ class Sweep:
 
     # --- telling ------------------------------------------------------------------------------------------------
 
-    def _tell(self, present: _Slice, reports: Mapping[int, Report], end: int, capacity: int, phase: str) -> None:
+    def _tell(self, present: _Slice, reports: Mapping[int, Report], goal: Goal, phase: str) -> None:
         run = self._run
-        work = int(self.schedule.work(present.begin, end, capacity)[: present.end - present.begin].sum())
+        work = int(self.schedule.work(present.begin, present.end, goal).sum())
         self.cells += work
-        lo, hi = self.schedule.range(present.end, end, capacity)
+        lo, hi = self.schedule.range(present.end, goal)
         for index, report in reports.items():
             first, last = present.parts[index]
             share = (last - first + 1) / (hi - lo + 1)
@@ -387,7 +385,7 @@ class Sweep:
             run.metric("range_low", first, label)
             run.metric("range_high", last, label)
             run.metric("share", share, label)
-            if report.best is not None and phase == "items":
+            if report.best is not None and phase == "items" and goal.origin == 0:
                 run.metric("best_value", report.best)
         run.metric("exchanged", self.exchanged_bytes)
         if phase == "items":
@@ -397,11 +395,11 @@ class Sweep:
 
     # --- the walk back ------------------------------------------------------------------------------------------
 
-    def trace(self, rows: Collection[Row], capacity: int) -> int:
-        """Walk back on the first member through consecutive groups, given the row before each."""
+    def trace(self, rows: Collection[Row], capacity: int, goal: Goal) -> int:
+        """Walk back from ``capacity`` on the first member through consecutive groups, given the row before each."""
         ordered = sorted(rows, key=lambda row: row.stage)
         begin = ordered[0].stage
-        fulls = [self.schedule.profit_before[row.stage] for row in ordered]
+        fulls = [self.schedule.full(row.stage, goal) for row in ordered]
         places = [row.pieces[0] for row in ordered]
         return (
             self.members[0]

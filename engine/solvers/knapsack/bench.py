@@ -1,0 +1,179 @@
+"""``quintet bench knapsack``: checks and measures in one call, every ratio from runs side by side."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from engine.api import Engine
+from engine.devices import DeviceInfo, available, select
+from engine.devices.base import bytes_text
+from engine.solvers.knapsack.generators import GeneratorOptions, generate
+from engine.solvers.knapsack.problem import Knapsack
+
+__all__ = ["bench"]
+
+
+@click.command("knapsack", help="Check and measure the knapsack solver on this machine.")
+@click.option("--backend", type=click.Choice(["auto", "cuda", "opencl"]), default="auto", help="Which devices.")
+@click.option("--devices", "names", multiple=True, help="Devices to measure, one by one; all GPUs by default.")
+@click.option("--size", "sizes", type=int, multiple=True, help="Numbers of items (default 10000, and 100000 on GPUs).")
+@click.option("--repeat", type=click.IntRange(1), default=3, help="Runs of each; the median is told.")
+@click.option("--numpy/--no-numpy", "with_numpy", default=True, help="Also time a NumPy row sweep (n = 10000).")
+def _command(backend: Any, names: Sequence[str], sizes: Sequence[int], repeat: int, with_numpy: bool) -> int:
+    console = Console(width=150)
+    if names:
+        chosen = select(backend, names)
+    else:
+        found, _ = available(backend)
+        gpus = [info for info in found if info.capabilities.kind == "gpu"]
+        chosen = gpus or select(backend)
+    good = all(_check(Engine(devices=[info.id] * count), console) for info in chosen for count in (1, 2))
+    gpu = any(info.capabilities.kind == "gpu" for info in chosen)
+    for n in sizes or ((10_000, 100_000) if gpu else (10_000,)):
+        good &= _measure(n, chosen, repeat, with_numpy and n <= 10_000, console)
+    return 0 if good else 1
+
+
+def bench(arguments: list[str]) -> int:
+    """Run the benchmark with command-line arguments; 0 if every check held."""
+    return int(_command.main(arguments, prog_name="quintet bench knapsack", standalone_mode=False) or 0)
+
+
+def _check(engine: Engine, console: Console) -> bool:
+    """Every variant against Bellman's recurrence in NumPy on small problems."""
+    random = np.random.default_rng(7)
+    wrong = 0
+    with engine:
+        for variant in ("auto", "rows", "tiles", "classes"):
+            for _ in range(10):
+                n = int(random.integers(2, 300))
+                weights = random.integers(1, int(random.choice([3, 50, 4000])), n, endpoint=True)
+                problem = Knapsack(random.integers(1, 1000, n), weights, int(random.integers(1, weights.sum() + 1)))
+                result = engine.solve(problem, variant=variant, reduce=False, minimum_share=1)
+                wrong += result.objective != numpy_value(problem, cut=False)
+    labels = ", ".join(info.id for info in engine.device_infos)
+    console.print(f"checked 40 random problems on {labels}: {40 - wrong} right, {wrong} wrong")
+    return wrong == 0
+
+
+def numpy_value(problem: Knapsack, cut: bool = True) -> int:
+    """The optimal value by vectorised NumPy row sweeps over two 32-bit or 64-bit arrays.
+
+    With ``cut``, in the same order and over the same ranges as the solver: a fair peer. Without, over whole rows in the
+    order given.
+    """
+    profits, weights, capacity = problem.profits, problem.weights, problem.capacity
+    fits = weights <= capacity
+    order = np.flatnonzero(fits)
+    if cut:
+        order = order[np.argsort(-weights[fits], kind="stable")]
+    kind = np.int32 if int(profits.sum()) < 2**31 else np.int64
+    old, new = np.zeros(capacity + 1, kind), np.zeros(capacity + 1, kind)
+    later = int(weights[order].sum())
+    reach = full = 0
+    for item in order.tolist():
+        weight, profit = int(weights[item]), int(profits[item])
+        later -= weight
+        top = min(capacity, reach + weight) if cut else capacity
+        old[reach + 1 : top + 1] = full
+        low = max(0, capacity - later) if cut else 0
+        split = max(low, min(weight, top + 1))
+        new[low:split] = old[low:split]
+        np.add(old[split - weight : top + 1 - weight], kind(profit), out=new[split : top + 1])
+        np.maximum(new[split : top + 1], old[split : top + 1], out=new[split : top + 1])
+        reach, full = top, full + profit
+        old, new = new, old
+    return int(old[min(capacity, reach)])
+
+
+def _bound(problem: Knapsack) -> int:
+    """What no solution of the paper's instances (p = w + 50) can beat: the capacity, and as many items as fit."""
+    most = int(np.searchsorted(np.cumsum(np.sort(problem.weights)), problem.capacity, side="right"))
+    return problem.capacity + 50 * most
+
+
+def _measure(n: int, chosen: Sequence[DeviceInfo], repeat: int, with_numpy: bool, console: Console) -> bool:
+    """One size of the paper's instances: variants, backends and numbers of devices side by side."""
+    problem = generate(GeneratorOptions(type="strongly-correlated", n=n, seed=1))
+    bound = _bound(problem)
+    table = Table(title=f"n = {n}, C = {problem.capacity}, p = w + 50, reduce off: medians of {repeat}")
+    for heading in (
+        "devices",
+        "variant",
+        "answer",
+        "seconds",
+        "cells",
+        "cells/s",
+        "speed against",
+        "exchanged",
+        "right",
+    ):
+        table.add_column(heading, justify="left" if heading in ("devices", "variant", "answer") else "right")
+    good = True
+    base: dict[tuple[str, ...], float] = {}
+
+    def add(devices: tuple[str, ...], variant: str, items: bool, engine: Engine) -> None:
+        nonlocal good
+        times = []
+        for _ in range(repeat + 1):  # the first compiles
+            began = time.perf_counter()
+            result = engine.solve(problem, variant=variant, reduce=False, items=items)
+            times.append(time.perf_counter() - began)
+        seconds = statistics.median(times[1:])
+        right = result.objective == bound and (not items or result.solution is not None)
+        good &= right
+        key = (*devices, variant, str(items))
+        base[key] = seconds
+        peers = {
+            "numpy (cut)": base.get(("numpy",)),
+            "rows": base.get((*devices, "rows", "False")) if not items else None,
+            "one device": base.get((devices[0], variant, str(items))) if len(devices) > 1 else None,
+        }
+        against = ", ".join(f"{peer / seconds:.1f}x {name}" for name, peer in peers.items() if peer is not None)
+        cells = result.counters["cells"]
+        exchanged = bytes_text(result.counters["exchanged_bytes"])
+        name = " + ".join(devices)
+        table.add_row(
+            name,
+            variant,
+            "items" if items else "value",
+            f"{seconds:.3f}",
+            f"{cells:.3g}",
+            f"{cells / seconds:.3g}",
+            against,
+            exchanged,
+            "yes" if right else "NO",
+        )
+
+    if with_numpy:
+        for cut, name in ((False, "whole rows"), (True, "cut rows")):
+            began = time.perf_counter()
+            right = numpy_value(problem, cut) == bound
+            base["numpy",] = time.perf_counter() - began
+            good &= right
+            table.add_row("numpy", name, "value", f"{base['numpy',]:.3f}", "", "", "", "", "yes" if right else "NO")
+    for info in chosen:
+        with Engine(devices=[info.id]) as engine:
+            for variant in ("rows", "tiles", "classes", "auto"):
+                add((info.id,), variant, False, engine)
+            for variant in ("tiles", "auto"):
+                add((info.id,), variant, True, engine)
+    for language in sorted({info.language for info in chosen}):
+        same = tuple(info.id for info in chosen if info.language == language)
+        for count in (2, 4):
+            if len(same) >= count:
+                with Engine(devices=same[:count]) as engine:
+                    for variant, items in (("rows", False), ("tiles", False), ("auto", False), ("auto", True)):
+                        add(same[:count], variant, items, engine)
+    console.print(table)
+    for info in chosen:
+        console.print(f"{info.id}: {info.name}, {info.driver}")
+    return good

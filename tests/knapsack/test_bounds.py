@@ -1,0 +1,54 @@
+"""The host's bounds: exact integers, never wrong."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.solvers.knapsack.bounds import Relaxation, greedy
+
+
+@st.composite
+def instances(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
+    n = draw(st.integers(2, 9))
+    most = draw(st.sampled_from([5, 100, 10**10]))
+    weights = draw(st.lists(st.integers(1, most), min_size=n, max_size=n))
+    profits = draw(st.lists(st.integers(1, most), min_size=n, max_size=n))
+    capacity = draw(st.integers(max(weights), max(max(weights), sum(weights) - 1)))
+    return np.array(profits), np.array(weights), capacity
+
+
+def solutions(profits: np.ndarray, weights: np.ndarray, capacity: int) -> list[tuple[int, tuple[int, ...]]]:
+    """Profit and choice of every feasible solution."""
+    return [
+        (int(np.dot(profits, choice)), choice)
+        for choice in itertools.product((0, 1), repeat=len(weights))
+        if int(np.dot(weights, choice)) <= capacity
+    ]
+
+
+@given(instances())
+def test_the_bound_is_at_least_and_greedy_at_most_the_optimum(instance: tuple[np.ndarray, np.ndarray, int]) -> None:
+    profits, weights, capacity = instance
+    if weights.sum() <= capacity:
+        return
+    optimum = max(solutions(profits, weights, capacity))[0]
+    items = greedy(profits, weights, capacity)
+    assert int(weights[items].sum()) <= capacity
+    assert int(profits[items].sum()) <= optimum <= Relaxation.at_break_item(profits, weights, capacity).bound
+
+
+@given(instances())
+def test_every_better_solution_has_the_fixed_choices(instance: tuple[np.ndarray, np.ndarray, int]) -> None:
+    profits, weights, capacity = instance
+    if weights.sum() <= capacity:
+        return
+    objective = int(profits[greedy(profits, weights, capacity)].sum())
+    taken, left = Relaxation.at_break_item(profits, weights, capacity).fixed(objective)
+    for profit, choice in solutions(profits, weights, capacity):
+        if profit > objective:
+            assert all(choice[i] for i in np.flatnonzero(taken))
+            assert not any(choice[i] for i in np.flatnonzero(left))

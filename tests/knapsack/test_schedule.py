@@ -1,0 +1,57 @@
+"""Planning: every item once, no launch past its rules, and ranges that lose nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.solvers.knapsack.schedule import Goal, GroupRules, Schedule
+
+rules = st.builds(
+    GroupRules,
+    halo=st.sampled_from([0, 5, 100, 1000]),
+    depths=st.sampled_from([(), (2,), (8, 4), (32, 16, 8, 4, 2)]),
+    tiles_first=st.booleans(),
+)
+
+
+@given(weights=st.lists(st.integers(1, 40), min_size=1, max_size=200), rules=rules, seed=st.integers(0, 99))
+def test_every_item_is_in_one_group_that_keeps_the_rules(weights: list[int], rules: GroupRules, seed: int) -> None:
+    array = np.array(weights)
+    done = np.random.default_rng(seed).random(len(array)) < 0.3
+    indices = np.arange(len(array)) + 7
+    schedule, done_groups = Schedule.build(indices, array, array + 5, rules, done)
+    assert sorted(schedule.order.tolist()) == indices.tolist()
+    first = schedule.groups[done_groups].first if done_groups < len(schedule.groups) else len(array)
+    assert set((schedule.order[:first] - 7).tolist()) == set(np.flatnonzero(done).tolist())
+    at = 0
+    for group in schedule.groups:
+        own = schedule.weights[group.first : group.first + group.count]
+        assert group.first == at
+        assert group.weight == own.sum()
+        at += group.count
+        if group.kind == "row":
+            assert group.count == 1
+        elif group.kind == "tile":
+            assert group.weight <= rules.halo
+        else:
+            assert group.count in rules.depths
+            assert len(set(own.tolist())) == 1
+    assert at == len(array)
+
+
+@given(weights=st.lists(st.integers(1, 40), min_size=2, max_size=60), data=st.data())
+def test_a_row_s_range_holds_all_that_the_next_one_reads(weights: list[int], data: st.DataObject) -> None:
+    array = np.array(weights)
+    schedule, _ = Schedule.build(np.arange(len(array)), array, array, GroupRules(0, ()))
+    end = len(schedule.groups)
+    capacity = data.draw(st.integers(1, sum(weights)))
+    goal = Goal(end, capacity, capacity)
+    for stage in range(end):
+        lo, hi = schedule.range(stage, goal)
+        next_lo, next_hi = schedule.range(stage + 1, goal)
+        weight = schedule.groups[stage].weight
+        assert max(0, next_lo - weight) >= lo or lo == 0
+        assert next_hi - weight <= hi
+        assert schedule.widths(stage, end, goal)[0] == hi - lo + 1

@@ -1,0 +1,219 @@
+"""The knapsack solver against brute force and HiGHS, in every variant, on one device and on several."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from engine import Engine, Knapsack, Status
+from engine.errors import OutOfDeviceMemory
+from engine.events import Event, Metric, Notice
+from engine.results import Result
+from engine.solvers.knapsack.generators import GeneratorOptions, generate
+
+VARIANTS = ("auto", "rows", "tiles", "classes")
+
+
+def brute_force(problem: Knapsack) -> int:
+    """Bellman's recurrence, one array, no cuts."""
+    best = np.zeros(problem.capacity + 1, np.int64)
+    for profit, weight in zip(problem.profits.tolist(), problem.weights.tolist(), strict=True):
+        if weight <= problem.capacity:
+            best[weight:] = np.maximum(best[weight:], best[: problem.capacity + 1 - weight] + profit)
+    return int(best[-1])
+
+
+def assert_solved(result: Result, problem: Knapsack, optimum: int) -> None:
+    assert result.status is Status.OPTIMAL
+    assert result.objective == result.bound == optimum
+    assert result.solution is not None
+    profit, weight = problem.evaluate(result.solution)
+    assert profit == optimum
+    assert weight <= problem.capacity
+    assert np.all(np.diff(result.solution) > 0)
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Knapsack:
+    """Few or many items, repeated or large weights, profits from 0 to past 32 bits."""
+    n = draw(st.integers(1, 120))
+    largest = draw(st.sampled_from([1, 3, 20, 300, 5000]))
+    weights = draw(st.lists(st.integers(1, largest), min_size=n, max_size=n))
+    if draw(st.booleans()):
+        profits = [weight + draw(st.integers(0, 50)) for weight in weights]
+    else:
+        most = draw(st.sampled_from([1, 100, 10**9, 10**12]))
+        profits = draw(st.lists(st.integers(0, most), min_size=n, max_size=n))
+    return Knapsack(profits, weights, draw(st.integers(1, sum(weights) + 2)))
+
+
+options = st.fixed_dictionaries(
+    {
+        "variant": st.sampled_from(VARIANTS),
+        "reduce": st.booleans(),
+        "minimum_share": st.sampled_from([1, 64, 10_000]),
+        "keep_memory": st.sampled_from([1e-5, 1e-3, 1.0]),
+    }
+)
+
+few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@few
+@given(problem=problems(), options=options)
+def test_every_variant_finds_the_optimum_and_its_items(
+    one_device: Engine, problem: Knapsack, options: dict[str, object]
+) -> None:
+    assert_solved(one_device.solve(problem, **options), problem, brute_force(problem))
+
+
+@few
+@given(problem=problems(), options=options)
+def test_several_devices_find_the_same(three_devices: Engine, problem: Knapsack, options: dict[str, object]) -> None:
+    assert_solved(three_devices.solve(problem, **options), problem, brute_force(problem))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "uncorrelated",
+        "weakly-correlated",
+        "strongly-correlated",
+        "inverse-strongly-correlated",
+        "almost-strongly-correlated",
+        "subset-sum",
+    ],
+)
+def test_generated_instances_agree_with_highs(one_device: Engine, kind: str) -> None:
+    problem = generate(GeneratorOptions(type=kind, n=60, seed=3))  # type: ignore[arg-type]
+    answer = milp(
+        -problem.profits.astype(float),
+        constraints=LinearConstraint(problem.weights[None, :].astype(float), ub=problem.capacity),
+        bounds=Bounds(0, 1),
+        integrality=np.ones(problem.n),
+        options={"mip_rel_gap": 0},
+    )
+    assert answer.success
+    assert_solved(one_device.solve(problem), problem, round(-answer.fun))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_paper_s_instance_reaches_its_cardinality_bound(one_device: Engine, variant: str) -> None:
+    """p = w + 50: no more items fit than the lightest, and no more weight than the capacity; both bounds are met."""
+    problem = generate(GeneratorOptions(type="strongly-correlated", n=2000, seed=1))
+    most_items = int(np.searchsorted(np.cumsum(np.sort(problem.weights)), problem.capacity, side="right"))
+    result = one_device.solve(problem, variant=variant, reduce=False)
+    assert_solved(result, problem, problem.capacity + 50 * most_items)
+
+
+def test_published_optima_of_hard_instances_are_found(one_device: Engine, shared_data: Path) -> None:
+    with (shared_data / "knapsack" / "jooken" / "optima.csv").open() as table:
+        rows = [row for row in list(csv.reader(table))[1:] if row[1] == "1200" and row[2] == "1000000"]
+    checked = 0
+    for name, _, _, optimum, _ in rows:
+        path = shared_data / "knapsack" / "jooken" / f"{name}.kp"
+        if path.exists() and int(optimum) > 0 and checked < 3:
+            problem = Knapsack.read(path)
+            assert_solved(one_device.solve(problem), problem, int(optimum))
+            checked += 1
+    assert checked == 3
+
+
+def test_values_past_32_bits_use_64(one_device: Engine) -> None:
+    problem = Knapsack([2**40, 2**40 + 1, 2**41 - 1], [5, 6, 9], 11)
+    assert_solved(one_device.solve(problem, reduce=False), problem, 2**41 + 1)
+
+
+@pytest.mark.parametrize(
+    ("problem", "optimum", "items"),
+    [
+        (Knapsack([], [], 5), 0, []),
+        (Knapsack([3, 4], [2, 3], 5), 7, [0, 1]),
+        (Knapsack([3, 4], [2, 3], 100), 7, [0, 1]),
+        (Knapsack([3, 40], [2, 30], 5), 3, [0]),
+        (Knapsack([30, 40], [20, 30], 5), 0, []),
+        (Knapsack([0, 0], [1, 1], 1), 0, []),
+    ],
+)
+def test_trivial_cases_need_no_device_work(
+    one_device: Engine, problem: Knapsack, optimum: int, items: list[int]
+) -> None:
+    result = one_device.solve(problem)
+    assert result.objective == optimum
+    assert result.solution is not None
+    assert result.solution.tolist() == items
+    assert result.counters["cells"] == 0
+
+
+def test_the_value_alone_comes_without_items(one_device: Engine) -> None:
+    problem = generate(GeneratorOptions(n=300, seed=5))
+    result = one_device.solve(problem, items=False, reduce=False)
+    assert result.objective == brute_force(problem)
+    assert result.solution is None
+
+
+def test_reduction_fixes_items_and_says_how_many(one_device: Engine) -> None:
+    problem = generate(GeneratorOptions(type="uncorrelated", n=500, seed=2))
+    events: list[Event] = []
+    result = one_device.solve(problem, on_event=events.append)
+    plain = one_device.solve(problem, reduce=False)
+    assert result.objective == plain.objective
+    assert result.counters["items_fixed"] > 400 > plain.counters["items_fixed"]
+    assert any(isinstance(event, Notice) and "fixed by bounds" in event.message for event in events)
+
+
+def test_cells_computed_are_cut_at_both_ends(one_device: Engine) -> None:
+    """Descending weights and both cuts leave 39 % of n C on the paper's instances."""
+    problem = generate(GeneratorOptions(type="strongly-correlated", n=3000, seed=1))
+    result = one_device.solve(problem, reduce=False, items=False)
+    assert result.counters["cells"] == pytest.approx(0.39 * problem.n * problem.capacity, rel=0.02)
+
+
+def test_the_range_is_shared_evenly_and_exchanged(three_devices: Engine) -> None:
+    problem = generate(GeneratorOptions(type="strongly-correlated", n=1000, seed=1))
+    events: list[Event] = []
+    result = three_devices.solve(problem, reduce=False, minimum_share=1, on_event=events.append)
+    assert result.objective == brute_force(problem)
+    assert result.counters["exchanged_bytes"] > 0
+    shares = [event for event in events if isinstance(event, Metric) and event.name == "share"]
+    assert {event.device for event in shares} == set(result.devices)
+    assert np.median([event.value for event in shares]) == pytest.approx(1 / 3, abs=0.01)
+
+
+def test_a_problem_too_large_is_refused_before_anything_is_allocated(one_device: Engine) -> None:
+    problem = Knapsack([7, 9, 8], [4 * 10**13, 5 * 10**13, 6 * 10**13], 10**14)
+    with pytest.raises(OutOfDeviceMemory, match=r"needs .* TB on .*, which has .* free; add devices"):
+        one_device.solve(problem, reduce=False)
+
+
+def test_a_time_limit_returns_the_greedy_items_and_a_bound(one_device: Engine) -> None:
+    problem = generate(GeneratorOptions(type="strongly-correlated", n=20_000, seed=1))
+    result = one_device.solve(problem, reduce=False, time_limit=0.01)
+    assert result.status is Status.TIME_LIMIT
+    assert result.solution is not None
+    assert problem.evaluate(result.solution)[0] == result.objective
+    assert result.objective < result.bound
+
+
+@pytest.mark.parametrize("seconds", [0.3, 1.2])
+def test_an_interrupted_run_resumes_to_the_same_optimum(one_device: Engine, tmp_path: Path, seconds: float) -> None:
+    """Stopped on the way forward, or on the way back, with a checkpoint after every slice."""
+    problem = generate(GeneratorOptions(type="strongly-correlated", n=6000, seed=4))
+    whole = one_device.solve(problem, reduce=False)
+    first = one_device.solve(
+        problem,
+        reduce=False,
+        variant="rows",
+        run_folder=tmp_path / "run",
+        checkpoint_interval=1e-6,
+        time_limit=seconds * whole.seconds,
+    )
+    assert first.status is Status.TIME_LIMIT
+    result = one_device.resume(tmp_path / "run", time_limit=None).wait()
+    assert_solved(result, problem, int(whole.objective or 0))
