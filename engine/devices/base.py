@@ -337,6 +337,8 @@ class Device(ABC):
             with contextlib.suppress(Exception):
                 self._free(buffer)
         self._owned.buffers.clear()
+        for kernel in self._owned.kernels.values():  # whoever still has one must not keep what it needs alive
+            kernel.handle = None
         self._owned.kernels.clear()
         self._owned.stack.close()
 

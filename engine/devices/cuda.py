@@ -21,6 +21,10 @@ from engine.errors import BackendUnavailable, DeviceError, KernelError
 
 __all__ = ["CudaDevice", "list_devices"]
 
+_RETAINED: list[Any] = []
+"""Primary contexts, kept to the end of the process: PyCUDA's destructor of one may run on any thread, and there it may
+take away a context that another device of this process is using."""
+
 _IN_FLIGHT = 512  # launches between two waits: a launch into a full queue blocks while holding the GIL
 
 
@@ -108,6 +112,7 @@ class CudaDevice(Device):
         try:
             device = self._driver.Device(info.index)
             self._context = device.retain_primary_context()
+            _RETAINED.append(self._context)
             self._context.push()
         except self._driver.Error as error:
             raise DeviceError(f"cannot open {info.id} ({info.name}): {error}") from error
@@ -192,6 +197,7 @@ class CudaDevice(Device):
             return
         self._peers.add(index)
         peer = self._driver.Device(index).retain_primary_context()
+        _RETAINED.append(peer)
         try:
             self._context.enable_peer_access(peer)
         except self._driver.LogicError as error:

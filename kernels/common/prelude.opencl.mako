@@ -14,7 +14,9 @@ typedef uint u32;
 typedef long i64;
 typedef ulong u64;
 typedef float f32;
+#ifdef cl_khr_fp64
 typedef double f64;
+#endif
 
 #define KERNEL __kernel void
 #define FUNCTION static inline
