@@ -104,11 +104,12 @@ class MemoryInfo:
 class Buffer:
     """An array that lives on a device.
 
-    ``handle`` is the backend's own object; ``shape`` and ``dtype`` describe the content. Offsets and counts in the
-    device's copy methods are in elements of the flattened array.
+    ``handle`` is the backend's own object, ``argument`` what it passes to kernels; ``shape`` and ``dtype`` describe the
+    content. Offsets and counts in the device's copy methods are in elements of the flattened array.
     """
 
     handle: Any
+    argument: Any
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
@@ -209,14 +210,14 @@ class Device(ABC):
         """Allocate without initialising. Zero elements are allowed (one is allocated)."""
         full_shape = (shape,) if isinstance(shape, int) else tuple(shape)
         element = np.dtype(dtype)
-        handle = self._allocate(max(1, math.prod(full_shape)) * element.itemsize)
-        buffer = Buffer(handle, full_shape, element)
+        handle, argument = self._allocate(max(1, math.prod(full_shape)) * element.itemsize)
+        buffer = Buffer(handle, argument, full_shape, element)
         self._owned.buffers.add(buffer)
         return buffer
 
     @abstractmethod
-    def _allocate(self, nbytes: int) -> Any:
-        """Take device memory."""
+    def _allocate(self, nbytes: int) -> tuple[Any, Any]:
+        """Take device memory: its handle, and what kernels are given for it."""
 
     def release(self, buffer: Buffer) -> None:
         """Give a buffer back before the device is closed; the work already given to the device is finished first."""

@@ -151,11 +151,12 @@ class CudaDevice(Device):
         function.prepare([np.uintp if kind == "buffer" else np.dtype(kind).type for kind in argument_types])
         return function
 
-    def _allocate(self, nbytes: int) -> Any:
+    def _allocate(self, nbytes: int) -> tuple[Any, Any]:
         try:
-            return self._driver.mem_alloc(nbytes)
+            memory = self._driver.mem_alloc(nbytes)
         except self._driver.Error as error:
             raise DeviceError(f"{self.info.id} refused {nbytes} bytes: {error}") from error
+        return memory, int(memory)
 
     def _free(self, buffer: Buffer) -> None:
         self._stream.synchronize()
@@ -171,24 +172,24 @@ class CudaDevice(Device):
 
     def _write(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
         with self._reporting():
-            self._driver.memcpy_htod_async(int(target.handle) + offset, host, stream=self._stream)
+            self._driver.memcpy_htod_async(target.argument + offset, host, stream=self._stream)
             self._stream.synchronize()
 
     def _read(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
         with self._reporting():
-            self._driver.memcpy_dtoh_async(out, int(source.handle) + offset, stream=self._stream)
+            self._driver.memcpy_dtoh_async(out, source.argument + offset, stream=self._stream)
             self._stream.synchronize()
 
     def zero(self, buffer: Buffer) -> None:
         """See :meth:`Device.zero`."""
         if buffer.nbytes:
             with self._reporting():
-                self._driver.memset_d8_async(int(buffer.handle), 0, buffer.nbytes, self._stream)
+                self._driver.memset_d8_async(buffer.argument, 0, buffer.nbytes, self._stream)
 
     def _copy(self, target: Buffer, source: Buffer, target_offset: int, source_offset: int, nbytes: int) -> None:
         with self._reporting():
             self._driver.memcpy_dtod_async(
-                int(target.handle) + target_offset, int(source.handle) + source_offset, nbytes, self._stream
+                target.argument + target_offset, source.argument + source_offset, nbytes, self._stream
             )
 
     def enable_peer(self, index: int) -> None:
@@ -217,7 +218,7 @@ class CudaDevice(Device):
         """See :meth:`Device.launch`."""
         if grid <= 0:
             return
-        native = [int(argument.handle) if isinstance(argument, Buffer) else argument for argument in arguments]
+        native = [value.argument if isinstance(value, Buffer) else value for value in arguments]
         try:
             kernel.handle.prepared_async_call(
                 (grid, 1), (block, 1, 1), self._stream, *native, shared_size=kernel.local_bytes

@@ -174,13 +174,13 @@ class OpenCLDevice(Device):
         kernel.set_scalar_arg_dtypes([None if kind == "buffer" else np.dtype(kind) for kind in argument_types])
         return kernel
 
-    def _allocate(self, nbytes: int) -> Any:
+    def _allocate(self, nbytes: int) -> tuple[Any, Any]:
         try:
             memory = self._cl.Buffer(self._context, self._cl.mem_flags.READ_WRITE, nbytes)
         except self._cl.Error as error:
             raise DeviceError(f"{self.info.id} refused {nbytes} bytes: {error}") from error
         self._taken += nbytes
-        return memory
+        return memory, memory
 
     def _free(self, buffer: Buffer) -> None:
         self._queue.finish()
@@ -228,7 +228,7 @@ class OpenCLDevice(Device):
         """See :meth:`Device.launch`."""
         if grid <= 0:
             return
-        native = [argument.handle if isinstance(argument, Buffer) else argument for argument in arguments]
+        native = [value.argument if isinstance(value, Buffer) else value for value in arguments]
         try:
             kernel.handle(self._queue, (grid * block,), (block,), *native)
         except self._cl.Error as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from engine.devices import Buffer, Capabilities, Device, Kernel
 from engine.solvers.knapsack.schedule import MOST_FUSED
@@ -126,8 +126,7 @@ def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
     )
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Cells [lo, hi] of a row in a device buffer; cell c is element ``c - base``. Empty if hi < lo."""
 
     buffer: Buffer

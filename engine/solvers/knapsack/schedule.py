@@ -20,8 +20,7 @@ MOST_FUSED = 64
 """The most items one launch processes."""
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """Items ``first`` .. ``first + count - 1`` of the schedule's order, processed by one launch.
 
     ``weight`` is the sum of their weights: how far below a cell the launch looks.
@@ -161,33 +160,33 @@ def _group(
     """Append the groups of these items (by descending weight) and return them in processing order."""
     chosen: list[int] = []
     pending: list[int] = []
+    pending_weight = 0
 
-    def emit(kind: Literal["row", "tile", "class"], items: list[int]) -> None:
-        start = first + len(chosen)
-        groups.append(Group(kind, start, len(items), int(weights[items].sum())))
+    def emit(kind: Literal["row", "tile", "class"], items: list[int], weight: int) -> None:
+        groups.append(Group(kind, first + len(chosen), len(items), weight))
         chosen.extend(items)
 
     def flush() -> None:
         if pending:
-            emit("tile" if len(pending) > 1 else "row", pending[:])
+            emit("tile" if len(pending) > 1 else "row", pending, pending_weight)
             pending.clear()
 
-    pending_weight = 0
     for items in _equal_weights(members, weights):
         weight = int(weights[items[0]])
-        rest = items
+        at = 0
         if rules.depths and not (rules.tiles_first and 4 * weight <= rules.halo):
             for depth in rules.depths:
-                while len(rest) >= depth:
-                    emit("class", rest[:depth])
-                    rest = rest[depth:]
-        for item in rest:
-            if weight * 2 > rules.halo:
-                emit("row", [item])
+                while len(items) - at >= depth:
+                    emit("class", items[at : at + depth], depth * weight)
+                    at += depth
+        for item in items[at:]:
+            if 2 * weight > rules.halo:
+                emit("row", [item], weight)
                 continue
-            if pending and (pending_weight + weight > rules.halo or len(pending) == MOST_FUSED):
+            if pending_weight + weight > rules.halo or len(pending) == MOST_FUSED:
                 flush()
-            pending_weight = weight + (pending_weight if pending else 0)
+                pending_weight = 0
+            pending_weight += weight
             pending.append(item)
     flush()
     return chosen

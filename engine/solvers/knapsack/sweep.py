@@ -25,7 +25,7 @@ from engine.solvers.knapsack.worker import Parcel, Report, Step, Worker
 
 __all__ = ["Row", "Sweep", "room_for_rows"]
 
-_EXCHANGE_SECONDS = 200e-6  # what one exchange costs all devices, beside the cells moved
+_EXCHANGE_SECONDS = 300e-6  # what one exchange costs all devices, beside the cells moved
 _MOST_LAUNCHES = 2000  # in one slice: what is in flight cannot be stopped
 
 
@@ -378,7 +378,7 @@ class Sweep:
             first, last = present.parts[index]
             share = (last - first + 1) / (hi - lo + 1)
             rate = share * work / max(report.seconds, 1e-9)
-            if report.seconds > SLICE_SECONDS / 20:
+            if rate > self._speed[index] or report.seconds > SLICE_SECONDS / 20:  # a short slice is mostly overhead
                 self._speed[index] = 0.5 * (self._speed[index] + rate)
             label = self.members[index].label
             run.metric("cells_per_second", rate, label)

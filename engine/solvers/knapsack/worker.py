@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,7 @@ from engine.solvers.knapsack.schedule import MOST_FUSED, Group, Schedule
 __all__ = ["Parcel", "Report", "Step", "Worker"]
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """Make cells [lo, hi] of the row after ``group``.
 
     ``full`` is the profit of all items before the group. ``base`` is the cell at the target's first element; ``keep``
