@@ -20,7 +20,8 @@ MOST_FUSED = 64
 """The most items one launch processes."""
 
 
-class Group(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Group:
     """Items ``first`` .. ``first + count - 1`` of the schedule's order, processed by one launch.
 
     ``weight`` is the sum of their weights: how far below a cell the launch looks.
