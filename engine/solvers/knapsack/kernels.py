@@ -97,7 +97,7 @@ def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
     """The shapes that suit a device.
 
     On CPUs a tile fills half of a core's second-level cache, taken as 1 MB. On GPUs as many groups as registers and
-    local memory of a multiprocessor hold run beside each other: two of 512 work-items where a group may take 96 kB,
+    local memory of a multiprocessor hold run beside each other: one of 1024 work-items where a group may take 196 kB,
     else of 256. Measured on an H200: see BENCHMARKS.md.
     """
     size = 4 if value == "i32" else 8
@@ -105,8 +105,10 @@ def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
         lanes = _VECTOR_BYTES // size
         cells = min(512 * 1024, capabilities.local_memory // 2) // size // lanes * lanes
         return Shapes(value, True, lanes, 1, 1, cells, 1, capabilities.compute_units, class_unroll=1)
-    wide = capabilities.local_memory >= 512 * 48 * 4 and capabilities.local_memory_per_unit >= 2 * (512 * 48 * 4 + 1024)
-    tile_block = 512 if wide else 256
+    tile_block = (
+        1024 if min(capabilities.local_memory, capabilities.local_memory_per_unit - 1024) >= 196 * 1024 else 256
+    )
+    tile_block = min(tile_block, capabilities.max_block)
     each = min(48 * 4 // size, capabilities.local_memory // (tile_block * size))
     each = each // 8 * 8 or max(2, each // 2 * 2)
     groups = capabilities.local_memory_per_unit // (tile_block * each * size + 1024)

@@ -81,7 +81,8 @@ class Worker:
         self._profits = device.put(schedule.profits.astype(self._type))
         self._choice = device.put(np.zeros(len(schedule.order), np.uint8))
         self._taken = device.empty(MOST_FUSED * shapes.trace_reach, np.uint8)
-        self._mailbox: list[Buffer | None] = [None, None]
+        self._mailboxes: list[Buffer | None] = [None, None]
+        self._hosts: list[NDArray[Any] | None] = [None, None]
         self._posted = 0
 
     @property
@@ -98,7 +99,7 @@ class Worker:
             self._profits,
             self._choice,
             self._taken,
-            *self._mailbox,
+            *self._mailboxes,
         ):
             if buffer is not None:
                 self.device.release(buffer)
@@ -118,24 +119,41 @@ class Worker:
         """Set cells aside for other devices, where they stay unchanged until the slice after next."""
         if not intervals:
             return []
-        if not peer:
-            return [Parcel(lo, hi, values=self.read(place, lo, hi)) for lo, hi in intervals]
         self._posted ^= 1
         room = sum(hi - lo + 1 for lo, hi in intervals)
-        box = self._mailbox[self._posted]
+        parcels = []
+        start = 0
+        if peer:
+            box = self._mailbox(room)
+            for lo, hi in intervals:
+                self.device.copy(box, place.buffer, start, lo - place.base, hi - lo + 1)
+                parcels.append(Parcel(lo, hi, buffer=box, start=start))
+                start += hi - lo + 1
+            self.device.sync()
+        else:
+            host = self._staging(room)
+            for lo, hi in intervals:
+                values = host[start : start + hi - lo + 1]
+                self.device.get(place.buffer, lo - place.base, hi - lo + 1, out=values)
+                parcels.append(Parcel(lo, hi, values=values))
+                start += hi - lo + 1
+        return parcels
+
+    def _mailbox(self, room: int) -> Buffer:
+        """Device memory for parcels, one of two in turn."""
+        box = self._mailboxes[self._posted]
         if box is None or box.size < room:
             if box is not None:
                 self.device.release(box)
-            box = self._mailbox[self._posted] = self.device.empty(2 * room, self._type)
-        parcels = []
-        start = 0
-        for lo, hi in intervals:
-            count = hi - lo + 1
-            self.device.copy(box, place.buffer, start, lo - place.base, count)
-            parcels.append(Parcel(lo, hi, buffer=box, start=start))
-            start += count
-        self.device.sync()
-        return parcels
+            box = self._mailboxes[self._posted] = self.device.empty(2 * room, self._type)
+        return box
+
+    def _staging(self, room: int) -> NDArray[Any]:
+        """Host memory for parcels, one of two in turn."""
+        host = self._hosts[self._posted]
+        if host is None or len(host) < room:
+            host = self._hosts[self._posted] = self.device.staging(2 * room, self._type)
+        return host
 
     def assemble(self, place: Place, lo: int, hi: int, parcels: Sequence[Parcel]) -> Place:
         """Complete a row to cells [lo, hi] with what other devices sent."""
