@@ -1,0 +1,53 @@
+"""A run killed at any moment leaves a folder that resumes to the same answer."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from engine import Engine, Status
+from engine.folder import RunFolder
+from engine.solvers.knapsack.generators import GeneratorOptions, generate, write
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_run_killed_at_random_moments_resumes_to_the_same_items(one_device: Engine, tmp_path: Path) -> None:
+    problem = generate(GeneratorOptions(type="strongly-correlated", n=8000, seed=6))
+    write(problem, tmp_path / "problem.txt")
+    whole = one_device.solve(problem, reduce=False)
+    seed = random.randrange(10**6)
+    print(f"seed {seed}")
+    moments = random.Random(seed)
+    for attempt in range(3):
+        folder = tmp_path / f"run{attempt}"
+        words = ["solve", tmp_path / "problem.txt", "--run-folder", folder, "--checkpoint-interval", "0.02"]
+        words += ["--variant", "rows", "--no-reduce", "--devices", one_device.device_infos[0].id]
+        child = subprocess.Popen(
+            [sys.executable, "-m", "engine", *map(str, words)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=Path(__file__).parents[2],
+            env={**os.environ},
+        )
+        waited = time.monotonic() + 60
+        while not (folder / "events.jsonl").exists() and time.monotonic() < waited:
+            time.sleep(0.005)
+        time.sleep(moments.uniform(0, 2.0))
+        child.kill()
+        child.wait()
+        for event in RunFolder.open(folder).events():
+            assert event.time >= 0
+        if RunFolder.open(folder).result() is None:
+            result = one_device.resume(folder).wait()
+            assert result.status is Status.OPTIMAL
+            assert result.objective == whole.objective
+            assert result.solution is not None
+            assert problem.evaluate(result.solution)[0] == whole.objective
+        assert RunFolder.open(folder).result() is not None
