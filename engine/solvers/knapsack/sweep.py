@@ -21,11 +21,12 @@ from engine.devices import DevicePool, Member, gather
 from engine.run import SLICE_SECONDS, Run
 from engine.solvers.knapsack.kernels import Place, Shapes
 from engine.solvers.knapsack.schedule import Goal, Schedule
-from engine.solvers.knapsack.worker import Parcel, Report, Step, Worker
+from engine.solvers.knapsack.worker import Parcel, Report, Step, Trace, Worker
 
 __all__ = ["Row", "Sweep", "room_for_rows"]
 
 _EXCHANGE_SECONDS = 300e-6  # what one exchange costs all devices, beside the cells moved
+_TRACE_WORK = (100_000_000, 10_000_000)  # cells one launch of the walk back may look at: on a GPU, on a CPU
 _MOST_LAUNCHES = 2000  # in one slice: what is in flight cannot be stopped
 
 
@@ -396,16 +397,31 @@ class Sweep:
     # --- the walk back ------------------------------------------------------------------------------------------
 
     def trace(self, rows: Collection[Row], capacity: int, goal: Goal) -> int:
-        """Walk back from ``capacity`` on the first member through consecutive groups, given the row before each."""
-        ordered = sorted(rows, key=lambda row: row.stage)
-        begin = ordered[0].stage
-        fulls = [self.schedule.full(row.stage, goal) for row in ordered]
-        places = [row.pieces[0] for row in ordered]
-        return (
-            self.members[0]
-            .submit(lambda _, worker: worker.trace(begin, places, fulls, capacity), self._workers[0])
-            .result()
-        )
+        """Walk back from ``capacity`` on the first member through consecutive groups, given the row before each.
+
+        The rows lie in the store, the first perhaps elsewhere. Returns the capacity that is left before the first.
+        """
+        steps = [
+            Trace(row.stage, row.pieces[0], self.schedule.full(row.stage, goal))
+            for row in sorted(rows, key=lambda row: row.stage)
+        ]
+        most = _TRACE_WORK[self.members[0].info.capabilities.kind == "cpu"]
+        while steps:
+            self._run.poll()
+            first, work = len(steps), 0
+            while first > 0 and work < most and steps[first - 1].place.buffer is steps[-1].place.buffer:
+                first -= 1
+                group = self.schedule.groups[steps[first].group]
+                work += group.count * (group.weight if group.kind == "tile" else group.count)
+            capacity = (
+                self.members[0]
+                .submit(
+                    lambda _, worker, *arguments: worker.trace(*arguments), self._workers[0], steps[first:], capacity
+                )
+                .result()
+            )
+            del steps[first:]
+        return capacity
 
     def bring(self, row: Row, lo: int, hi: int) -> Row:
         """The cells [lo, hi] of a row on the first member."""

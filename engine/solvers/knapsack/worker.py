@@ -17,7 +17,7 @@ from engine.devices import Buffer, Device
 from engine.solvers.knapsack.kernels import PAD, Launcher, Place, Shapes
 from engine.solvers.knapsack.schedule import MOST_FUSED, Group, Schedule
 
-__all__ = ["Parcel", "Report", "Step", "Worker"]
+__all__ = ["Parcel", "Report", "Step", "Trace", "Worker"]
 
 
 class Step(NamedTuple):
@@ -33,6 +33,14 @@ class Step(NamedTuple):
     hi: int
     base: int
     keep: int | None = None
+
+
+class Trace(NamedTuple):
+    """Walk back through ``group``, whose input row is at ``place``; ``full`` is the profit of all items before it."""
+
+    group: int
+    place: Place
+    full: int
 
 
 @dataclass(frozen=True)
@@ -225,37 +233,25 @@ class Worker:
 
     # --- the walk back ------------------------------------------------------------------------------------------
 
-    def trace(self, begin: int, places: Sequence[Place], fulls: Sequence[int], capacity: int) -> int:
-        """Walk back from ``capacity`` through the groups begin, begin + 1, ..., one for each kept input row.
-
-        The rows lie in one buffer, or are each in the store; returns the capacity that is left before the first.
-        """
-        by_buffer: list[tuple[Buffer, list[int]]] = []
-        for offset in reversed(range(len(places))):
-            if not by_buffer or by_buffer[-1][0] is not places[offset].buffer:
-                by_buffer.append((places[offset].buffer, []))
-            by_buffer[-1][1].append(offset)
+    def trace(self, steps: Sequence[Trace], capacity: int) -> int:
+        """Walk back from ``capacity`` through consecutive groups whose input rows lie in one buffer; what is left."""
+        about = self.device.put(np.array([self._traced(step) for step in steps], np.int64))
         present = self.device.put(np.array([capacity], np.int64))
-        for buffer, offsets in by_buffer:
-            table = [self._traced(begin + offset, places[offset], fulls[offset]) for offset in reversed(offsets)]
-            about = self.device.put(np.array(table, np.int64))
-            self.launcher.trace(
-                buffer, about, len(table), self._weights, self._profits, self._taken, present, self._choice
-            )
-            self.device.sync()
-            self.device.release(about)
+        rows = steps[0].place.buffer
+        self.launcher.trace(rows, about, len(steps), self._weights, self._profits, self._taken, present, self._choice)
         left = int(self.device.get(present)[0])
         self.device.release(present)
+        self.device.release(about)
         return left
 
-    def _traced(self, index: int, place: Place, full: int) -> list[int]:
+    def _traced(self, step: Trace) -> list[int]:
         """The eight numbers that tell the kernel of one group."""
-        group = self.schedule.groups[index]
+        group, place = self.schedule.groups[step.group], step.place
         if group.kind == "tile":
             stride, width = 1, group.weight
         else:
             stride, width = group.weight // group.count, group.count
-        return [group.first, group.count, stride, place.base, place.lo, place.hi, full, width]
+        return [group.first, group.count, stride, place.base, place.lo, place.hi, step.full, width]
 
     def choices(self) -> NDArray[np.bool_]:
         """Which items of the schedule's order the walks so far have taken."""
