@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["OpenCLDevice", "list_devices"]
 
 _BUILD_OPTIONS = ("-cl-std=CL1.2", "-w")
+_BUILDING = threading.Lock()  # warnings are filtered for the whole process
 _PREFERRED_BLOCK = {"gpu": 256, "cpu": 64, "other": 64}
 
 
@@ -153,7 +156,9 @@ class OpenCLDevice(Device):
         program = self._programs.get(source.digest)
         if program is None:
             try:
-                program = self._cl.Program(self._context, source.text).build(options=list(_BUILD_OPTIONS))
+                with _BUILDING, warnings.catch_warnings():
+                    warnings.simplefilter("ignore", self._cl.CompilerWarning)  # NVIDIA's log is never empty
+                    program = self._cl.Program(self._context, source.text).build(options=list(_BUILD_OPTIONS))
             except self._cl.Error as error:
                 log = str(error)
                 where = compiler_location(log)

@@ -185,9 +185,11 @@ def test_the_sample_configuration_points_at_an_instance() -> None:
     configuration = tomllib.loads((SAMPLES / "knapsack.toml").read_text())
     problem = Knapsack.read(SAMPLES / configuration["problem"])
     assert configuration["knapsack"] == {}
-    assert problem.n == 1000
+    assert problem.n == 10_000
     assert (problem.profits == problem.weights + 50).all()
     assert problem.capacity == int(problem.weights.sum()) // 2
+    most_items = int((problem.weights[problem.weights.argsort()].cumsum() <= problem.capacity).sum())
+    assert problem.optimum == problem.capacity + 50 * most_items  # no solution can have more items or more weight
 
 
 def test_another_kind_of_file_is_not_recognized() -> None:

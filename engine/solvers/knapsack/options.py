@@ -25,7 +25,7 @@ class Options(SolverOptions):
         None,
         gt=0,
         description="megabytes per device for rows kept to find the items by; default: one row where device memory is "
-        "the host's, else half of what is free",
+        "the host's, else up to half of what is free",
     )
     minimum_share: int | None = Field(
         None, ge=1, description="fewest cells of a row worth a device of its own; default: by kind of device"

@@ -23,6 +23,8 @@ from engine.solvers.knapsack.sweep import Row, Sweep, room_for_rows
 
 __all__ = ["solve"]
 
+_USEFUL_ROWS = 160  # kept rows beyond which more would save less than they cost to take
+
 
 @dataclass
 class _Known:
@@ -166,7 +168,8 @@ class _Program:
 
     def _plan_memory(self, pool: DevicePool) -> tuple[int, int, int]:
         """Cells for a row, for kept rows, and of halo; refused here if they do not fit."""
-        widest = int(self.schedule.widths(0, self.end, self._goal).max())
+        widths = self.schedule.widths(0, self.end, self._goal)
+        widest = int(widths.max())
         size = self._shapes[0].item_bytes
         largest = max(group.weight for group in self.schedule.groups)
         halo = min(widest, max(largest, widest // (8 * len(pool))))
@@ -185,7 +188,8 @@ class _Program:
                     wanted.append(widest)
                 else:
                     spare = member.memory().free // per_device[member.info.id] - 2 * row_cells * size
-                    wanted.append(min(spare // 2, member.info.max_allocation) // size)
+                    useful = min(int(widths.sum()), _USEFUL_ROWS * widest)
+                    wanted.append(min(useful, spare // (2 * size), member.info.max_allocation // size))
             store_cells = max(min(wanted), 1)
         needed = (2 * row_cells + store_cells + 3 * PAD) * size + 21 * len(self.schedule.order)
         what = (
