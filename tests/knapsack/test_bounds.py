@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.solvers.knapsack.bounds import Relaxation, greedy
+from engine.solvers.knapsack.bounds import Relaxation, by_efficiency, greedy
 
 
 @st.composite
@@ -36,9 +36,13 @@ def test_the_bound_is_at_least_and_greedy_at_most_the_optimum(instance: tuple[np
     if weights.sum() <= capacity:
         return
     optimum = max(solutions(profits, weights, capacity))[0]
-    items = greedy(profits, weights, capacity)
+    items = greedy(profits, weights, capacity, by_efficiency(profits, weights))
     assert int(weights[items].sum()) <= capacity
-    assert int(profits[items].sum()) <= optimum <= Relaxation.at_break_item(profits, weights, capacity).bound
+    assert (
+        int(profits[items].sum())
+        <= optimum
+        <= Relaxation.at_break_item(profits, weights, capacity, by_efficiency(profits, weights)).bound
+    )
 
 
 @given(instances())
@@ -46,8 +50,8 @@ def test_every_better_solution_has_the_fixed_choices(instance: tuple[np.ndarray,
     profits, weights, capacity = instance
     if weights.sum() <= capacity:
         return
-    objective = int(profits[greedy(profits, weights, capacity)].sum())
-    taken, left = Relaxation.at_break_item(profits, weights, capacity).fixed(objective)
+    objective = int(profits[greedy(profits, weights, capacity, by_efficiency(profits, weights))].sum())
+    taken, left = Relaxation.at_break_item(profits, weights, capacity, by_efficiency(profits, weights)).fixed(objective)
     for profit, choice in solutions(profits, weights, capacity):
         if profit > objective:
             assert all(choice[i] for i in np.flatnonzero(taken))

@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Relaxation", "greedy"]
+__all__ = ["Relaxation", "by_efficiency", "greedy"]
 
 
-def _by_efficiency(profits: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
+def by_efficiency(profits: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
     """Indices by descending profit per weight, as floating point sees it; equal efficiencies by ascending weight."""
     order: NDArray[np.int64] = np.lexsort((weights, -profits / weights)).astype(np.int64)
     return order
 
 
-def greedy(profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int) -> NDArray[np.int64]:
-    """Indices of a good feasible solution: by efficiency, whatever still fits; or the best single item."""
-    order = _by_efficiency(profits, weights)
+def greedy(
+    profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, order: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Indices of a good feasible solution: in ``order`` of efficiency, whatever still fits; or the best single item."""
     sums = np.cumsum(weights[order])
     whole = int(np.searchsorted(sums, capacity, side="right"))
     chosen = order[:whole].tolist()
@@ -63,15 +64,18 @@ class Relaxation:
     gains: NDArray[Any]
 
     @classmethod
-    def at_break_item(cls, profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int) -> Relaxation:
+    def at_break_item(
+        cls, profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, order: NDArray[np.int64]
+    ) -> Relaxation:
         """Relax a problem whose items weigh more than the capacity together.
 
         Parameters
         ----------
         profits, weights : ndarray of int64, shape (n,)
         capacity : int
+        order : ndarray of int64, shape (n,)
+            From :func:`by_efficiency`. The bound is right in any order, and Dantzig's in this.
         """
-        order = _by_efficiency(profits, weights)
         break_item = int(order[np.searchsorted(np.cumsum(weights[order]), capacity, side="right")])
         p, w = int(profits[break_item]), int(weights[break_item])
         overflows = int(profits.max()) * int(weights.max()) * len(weights) >= 2**62

@@ -13,7 +13,7 @@ from engine.devices.base import bytes_text
 from engine.errors import AuditError, ProblemError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
-from engine.solvers.knapsack.bounds import Relaxation, greedy
+from engine.solvers.knapsack.bounds import Relaxation, by_efficiency, greedy
 from engine.solvers.knapsack.kernels import DEPTHS, PAD, Shapes, ValueType, shapes_for
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.problem import Knapsack
@@ -114,9 +114,10 @@ def _prepare(problem: Knapsack, options: Options, run: Run) -> _Known:
         return _Known(indices, nothing, capacity, indices, value, value)
     if int(profits[indices].sum()) >= 2**61:
         raise ProblemError("the sum of profits must be below 2^61 for 64-bit values")
-    best = indices[greedy(profits[indices], weights[indices], capacity)]
+    order = by_efficiency(profits[indices], weights[indices])
+    best = indices[greedy(profits[indices], weights[indices], capacity, order)]
     objective = int(profits[best].sum())
-    relaxation = Relaxation.at_break_item(profits[indices], weights[indices], capacity)
+    relaxation = Relaxation.at_break_item(profits[indices], weights[indices], capacity, order)
     known = _Known(nothing, indices, capacity, best, objective, max(objective, relaxation.bound))
     if options.reduce:
         take, leave = relaxation.fixed(objective)

@@ -25,7 +25,7 @@ from engine.solvers.knapsack.worker import Parcel, Report, Step, Trace, Worker
 
 __all__ = ["Row", "Sweep", "room_for_rows"]
 
-_EXCHANGE_SECONDS = 300e-6  # what one exchange costs all devices, beside the cells moved
+_EXCHANGE_SECONDS = 500e-6  # what one exchange costs all devices, beside the cells moved
 _TRACE_WORK = (100_000_000, 10_000_000)  # cells one launch of the walk back may look at: on a GPU, on a CPU
 _MOST_LAUNCHES = 2000  # in one slice: what is in flight cannot be stopped
 
@@ -195,11 +195,14 @@ class Sweep:
         present, upcoming = next(slices, None), next(slices, None)
         parcels = self._send_first(row, present)
         steps = self._steps(present, upcoming, goal, keep)
+        last: tuple[_Slice, dict[int, Report]] | None = None
         while present is not None:
             self._run.poll()
             futures = self._submit(row, present, upcoming, steps, parcels, goal)
+            if last is not None:  # while the devices work: tell of the slice before, and plan the next but one
+                self._tell(*last, goal, phase)
             later = next(slices, None)
-            steps = self._steps(upcoming, later, goal, keep)  # while the devices work
+            steps = self._steps(upcoming, later, goal, keep)
             gather(futures.values())
             reports = {index: future.result() for index, future in futures.items()}
             row = Row(present.end, {index: report.place for index, report in reports.items()})
@@ -207,10 +210,11 @@ class Sweep:
                 for stage, place in report.kept.items():
                     kept[stage][index] = place
             parcels = self._deliver(reports, upcoming)
-            self._tell(present, reports, goal, phase)
             if checkpoint is not None and self._run.checkpoint_due():
                 checkpoint(row)
-            present, upcoming = upcoming, later
+            last, present, upcoming = (present, reports), upcoming, later
+        if last is not None:
+            self._tell(*last, goal, phase)
         return row, {stage: Row(stage, pieces) for stage, pieces in kept.items()}
 
     def _slices(self, begin: int, until: int, goal: Goal, alone: bool) -> Iterator[_Slice]:
