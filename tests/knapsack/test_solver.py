@@ -175,6 +175,14 @@ def test_cells_computed_are_cut_at_both_ends(one_device: Engine) -> None:
     assert result.counters["cells"] == pytest.approx(0.39 * problem.n * problem.capacity, rel=0.02)
 
 
+def test_items_take_three_arrays_where_memory_is_the_host_s(one_device: Engine) -> None:
+    problem = generate(GeneratorOptions(type="strongly-correlated", n=2000, seed=1))
+    result = one_device.solve(problem, reduce=False, keep_memory=4e-6 * (problem.capacity + 1))
+    assert_solved(result, problem, brute_force(problem))
+    arrays = (result.counters["device_bytes"] - 21 * problem.n) / (4 * (problem.capacity + 1))
+    assert 1 < arrays <= 3.001
+
+
 def test_the_range_is_shared_evenly_and_exchanged(three_devices: Engine) -> None:
     problem = generate(GeneratorOptions(type="strongly-correlated", n=1000, seed=1))
     events: list[Event] = []

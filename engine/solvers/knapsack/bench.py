@@ -150,6 +150,7 @@ def _measure(n: int, chosen: Sequence[DeviceInfo], repeat: int, with_numpy: bool
             f"{cells / seconds:.3g}",
             against,
             exchanged,
+            f"{result.counters['device_bytes'] / (4 * (problem.capacity + 1)):.2f}",
             "yes" if right else "NO",
         )
 
@@ -159,7 +160,7 @@ def _measure(n: int, chosen: Sequence[DeviceInfo], repeat: int, with_numpy: bool
             right = numpy_value(problem, cut) == bound
             base["numpy",] = time.perf_counter() - began
             good &= right
-            table.add_row("numpy", name, "value", f"{base['numpy',]:.3f}", "", "", "", "", "yes" if right else "NO")
+            table.add_row("numpy", name, "value", f"{base['numpy',]:.3f}", "", "", "", "", "", "yes" if right else "NO")
     for info in chosen:
         with Engine(devices=[info.id]) as engine:
             for variant in ("rows", "tiles", "classes", "auto"):
@@ -174,6 +175,7 @@ def _measure(n: int, chosen: Sequence[DeviceInfo], repeat: int, with_numpy: bool
                     for variant, items in (("rows", False), ("tiles", False), ("auto", False), ("auto", True)):
                         add(same[:count], variant, items, engine)
     console.print(table)
+    console.print("memory: on each device, in arrays of C + 1 values of 4 bytes")
     for info in chosen:
         console.print(f"{info.id}: {info.name}, {info.driver}")
     return good

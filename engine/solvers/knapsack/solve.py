@@ -55,8 +55,9 @@ def solve(problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> Re
     Returns
     -------
     Result
-        ``solution`` holds sorted item indices; counters: ``"cells"``, ``"items_fixed"``, ``"exchanged_bytes"``. A run
-        that is stopped returns the greedy solution and the best proven bound.
+        ``solution`` holds sorted item indices; counters: ``"items"``, ``"items_fixed"``, ``"cells"``,
+        ``"exchanged_bytes"``, and ``"device_bytes"`` planned on each device. A run that is stopped returns the greedy
+        solution and the best proven bound.
 
     Raises
     ------
@@ -71,6 +72,7 @@ def solve(problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> Re
         "items_fixed": problem.n - len(known.open),
         "cells": 0,
         "exchanged_bytes": 0,
+        "device_bytes": 0,
     }
     run.incumbent(known.objective, known.bound)
     status = Status.OPTIMAL
@@ -83,6 +85,7 @@ def solve(problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> Re
         finally:
             counters["cells"] = program.sweep.cells
             counters["exchanged_bytes"] = program.sweep.exchanged_bytes
+            counters["device_bytes"] = program.device_bytes
             program.sweep.close()
     if status is Status.OPTIMAL and options.items:
         known.bound = known.objective
@@ -200,6 +203,7 @@ class _Program:
         pool.require_memory(
             {member.label: needed for member in pool.members}, what, "add devices, or set items = false or keep_memory"
         )
+        self.device_bytes = needed
         return row_cells, store_cells, halo
 
     # --- the run ------------------------------------------------------------------------------------------------
