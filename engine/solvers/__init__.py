@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from engine.errors import InputError, OptionError, nearest
+from engine.errors import InputError, OptionError, ProblemError, nearest
 from engine.problem import Problem
 
 if TYPE_CHECKING:
@@ -146,5 +146,17 @@ def recognize(path: Path) -> type[Problem]:
     for problem in problem_classes().values():
         if problem.recognizes(path, head):
             return problem
+    raise _unrecognized(path)
+
+
+def _unrecognized(path: Path) -> InputError:
+    """Why no problem recognises a file: the fault of the reader that came furthest, if one came past the first line."""
+    furthest, told = 1, ""
+    for name, problem in problem_classes().items():
+        try:
+            problem.read(path)
+        except ProblemError as error:
+            if (error.line or 0) > furthest:
+                furthest, told = error.line or 0, f"; read as {name}: {error}"
     kinds = ", ".join(sorted(problem_classes()))
-    raise InputError(f"cannot tell what kind of problem {path} holds; it is none of: {kinds}")
+    return InputError(f"cannot tell what kind of problem {path} holds; it is none of: {kinds}{told}")

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from engine.errors import ProblemError
+from engine.errors import InputError, ProblemError
 from engine.formats import knapsack as formats
+from engine.solvers import recognize
 from engine.solvers.knapsack.generators import GeneratorOptions, InstanceType, generate, write
 from engine.solvers.knapsack.problem import Knapsack
 
@@ -190,6 +191,13 @@ def test_the_sample_configuration_points_at_an_instance() -> None:
     assert problem.capacity == int(problem.weights.sum()) // 2
     most_items = int((problem.weights[problem.weights.argsort()].cumsum() <= problem.capacity).sum())
     assert problem.optimum == problem.capacity + 50 * most_items  # no solution can have more items or more weight
+
+
+def test_a_garbled_file_is_told_with_the_line_of_its_fault(tmp_path: Path) -> None:
+    path = tmp_path / "garbled.txt"
+    path.write_text("3\n1 5 2\n2 x 3\n3 7 4\n10\n")
+    with pytest.raises(InputError, match=r"cannot tell what kind .* read as Knapsack: .*'x'.* line 3"):
+        recognize(path)
 
 
 def test_another_kind_of_file_is_not_recognized() -> None:

@@ -114,6 +114,7 @@ def _measure(n: int, chosen: Sequence[DeviceInfo], repeat: int, with_numpy: bool
         "cells/s",
         "speed against",
         "exchanged",
+        "memory",
         "right",
     ):
         table.add_column(heading, justify="left" if heading in ("devices", "variant", "answer") else "right")
