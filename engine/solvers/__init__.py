@@ -155,8 +155,9 @@ def _unrecognized(path: Path) -> InputError:
     for name, problem in problem_classes().items():
         try:
             problem.read(path)
-        except ProblemError as error:
-            if (error.line or 0) > furthest:
-                furthest, told = error.line or 0, f"; read as {name}: {error}"
+        except ValueError as error:  # not every reader is for binary files
+            line = error.line if isinstance(error, ProblemError) and error.line else 0
+            if line > furthest:
+                furthest, told = line, f"; read as {name}: {error}"
     kinds = ", ".join(sorted(problem_classes()))
     return InputError(f"cannot tell what kind of problem {path} holds; it is none of: {kinds}{told}")
