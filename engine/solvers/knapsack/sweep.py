@@ -100,6 +100,7 @@ class Sweep:
         self._even = len({member.info.name for member in self.members}) == 1
         self.cells = 0
         self.exchanged_bytes = 0
+        self._walked = 0
         self._item_bytes = shapes[0].item_bytes
         self._workers = gather(
             member.submit(Worker, shape, schedule, row_cells, store_cells)
@@ -424,6 +425,8 @@ class Sweep:
                 )
                 .result()
             )
+            self._walked += sum(self.schedule.groups[step.group].count for step in steps[first:])
+            self._run.progress("walk back", self._walked, len(self.schedule.order), "items")
             del steps[first:]
         return capacity
 
