@@ -27,7 +27,7 @@ def greedy(
     """Indices of a good feasible solution: in ``order`` of efficiency, whatever still fits; or the best single item."""
     sums = np.cumsum(weights[order])
     whole = int(np.searchsorted(sums, capacity, side="right"))
-    chosen = order[:whole].tolist()
+    chosen: list[int] = []
     room = capacity - (int(sums[whole - 1]) if whole else 0)
     rest = order[whole:]
     while len(fitting := np.flatnonzero(weights[rest] <= room)):
@@ -35,7 +35,7 @@ def greedy(
         chosen.append(item)
         room -= int(weights[item])
         rest = rest[fitting[0] + 1 :]
-    solution = np.array(sorted(chosen), dtype=np.int64)
+    solution = np.sort(np.concatenate([order[:whole], np.array(chosen, dtype=np.int64)]))
     alone = np.flatnonzero(weights <= capacity)
     if len(alone):
         best = int(alone[np.argmax(profits[alone])])

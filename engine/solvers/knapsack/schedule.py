@@ -9,7 +9,7 @@ the weight of the items so far. Descending weights make that range smallest.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,17 +111,16 @@ class Schedule:
             How many groups hold the items of ``done``.
         """
         by_weight = np.lexsort((-profits, -weights))
-        chosen: list[int] = []
+        chosen: list[NDArray[np.intp]] = []
         groups: list[Group] = []
         done_groups = 0
         for part in (True, False):
             mask = np.zeros(len(weights), dtype=bool) if done is None else done
             members = by_weight[mask[by_weight] == part]
-            ordered = _group(members, weights, rules, len(chosen), groups)
-            chosen += ordered
+            chosen += _group(members, weights, rules, groups)
             if part:
                 done_groups = len(groups)
-        order = np.array(chosen, dtype=np.int64)
+        order = np.concatenate(chosen)
         return cls(indices[order], weights[order], profits[order], groups), done_groups
 
     def range(self, stage: int, goal: Goal) -> tuple[int, int]:
@@ -156,23 +155,29 @@ class Schedule:
 
 
 def _group(
-    members: NDArray[Any], weights: NDArray[np.int64], rules: GroupRules, first: int, groups: list[Group]
-) -> list[int]:
-    """Append the groups of these items (by descending weight) and return them in processing order."""
-    chosen: list[int] = []
-    pending: list[int] = []
+    members: NDArray[np.intp], weights: NDArray[np.int64], rules: GroupRules, groups: list[Group]
+) -> list[NDArray[np.intp]]:
+    """Append the groups of these items (by descending weight), and return each one's items."""
+    chosen: list[NDArray[np.intp]] = []
+    pending: list[NDArray[np.intp]] = []
     pending_weight = 0
+    first = groups[-1].first + groups[-1].count if groups else 0
 
-    def emit(kind: Literal["row", "tile", "class"], items: list[int], weight: int) -> None:
-        groups.append(Group(kind, first + len(chosen), len(items), weight))
-        chosen.extend(items)
+    def emit(kind: Literal["row", "tile", "class"], items: NDArray[np.intp], weight: int) -> None:
+        nonlocal first
+        groups.append(Group(kind, first, len(items), weight))
+        chosen.append(items)
+        first += len(items)
 
     def flush() -> None:
+        nonlocal pending_weight
         if pending:
-            emit("tile" if len(pending) > 1 else "row", pending, pending_weight)
+            emit("tile" if len(pending) > 1 else "row", np.concatenate(pending), pending_weight)
             pending.clear()
+            pending_weight = 0
 
-    for items in _equal_weights(members, weights):
+    cuts = np.flatnonzero(np.diff(weights[members])) + 1
+    for items in np.split(members, cuts) if len(members) else []:
         weight = int(weights[items[0]])
         at = 0
         if rules.depths and not (rules.tiles_first and 4 * weight <= rules.halo):
@@ -180,21 +185,14 @@ def _group(
                 while len(items) - at >= depth:
                     emit("class", items[at : at + depth], depth * weight)
                     at += depth
-        for item in items[at:]:
+        for index in range(at, len(items)):
+            item = items[index : index + 1]
             if 2 * weight > rules.halo:
-                emit("row", [item], weight)
+                emit("row", item, weight)
                 continue
             if pending_weight + weight > rules.halo or len(pending) == MOST_FUSED:
                 flush()
-                pending_weight = 0
             pending_weight += weight
             pending.append(item)
     flush()
     return chosen
-
-
-def _equal_weights(members: NDArray[Any], weights: NDArray[np.int64]) -> list[list[int]]:
-    if len(members) == 0:
-        return []
-    cuts = np.flatnonzero(np.diff(weights[members])) + 1
-    return [part.tolist() for part in np.split(members, cuts)]
