@@ -322,7 +322,13 @@ class Device(ABC):
 
     @abstractmethod
     def staging(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
-        """A host array that copies to and from this device fastest (pinned where the backend has such memory)."""
+        """A host array that copies to and from this device fastest (pinned where the backend has such memory).
+
+        It belongs to the device: it ends with it, or with :meth:`release_staging`, and so do views of it.
+        """
+
+    def release_staging(self, array: NDArray[Any]) -> None:
+        """Give an array of :meth:`staging` back before the device is closed."""
 
     @abstractmethod
     def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:

@@ -121,6 +121,7 @@ class CudaDevice(Device):
         self._stream = self._driver.Stream()
         self._modules: dict[str, Any] = {}
         self._peers: set[int] = set()
+        self._pinned: dict[int, NDArray[Any]] = {}
         self._in_flight = 0
         major, minor = device.compute_capability()
         self._architecture = f"sm_{major}{minor}"
@@ -128,6 +129,8 @@ class CudaDevice(Device):
     def _forget(self) -> None:
         """Drop everything that needs the context while it is still current."""
         self._stream.synchronize()
+        for array in list(self._pinned.values()):
+            self.release_staging(array)
         self._modules.clear()
         del self._stream
 
@@ -210,9 +213,16 @@ class CudaDevice(Device):
         self.copy(target, source, target_start, source_start, count)
 
     def staging(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
-        """Page-locked host memory."""
+        """Page-locked host memory; see :meth:`Device.staging`."""
         array: NDArray[Any] = self._driver.pagelocked_empty(count, np.dtype(dtype))
+        self._pinned[id(array)] = array
         return array
+
+    def release_staging(self, array: NDArray[Any]) -> None:
+        """See :meth:`Device.release_staging`; freed here, since PyCUDA cannot free it on another thread."""
+        if self._pinned.pop(id(array), None) is not None:
+            self._stream.synchronize()
+            array.base.free()  # type: ignore[union-attr]
 
     def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:
         """See :meth:`Device.launch`."""

@@ -180,6 +180,9 @@ class OpenCLDevice(Device):
         return kernel
 
     def _allocate(self, nbytes: int) -> tuple[Any, Any]:
+        if nbytes > self.info.max_allocation:  # some drivers find out only when it is used
+            most = self.info.max_allocation
+            raise DeviceError(f"{self.info.id} refused {nbytes} bytes: one buffer holds at most {most}")
         try:
             memory = self._cl.Buffer(self._context, self._cl.mem_flags.READ_WRITE, nbytes)
         except self._cl.Error as error:

@@ -111,6 +111,9 @@ class Worker:
         ):
             if buffer is not None:
                 self.device.release(buffer)
+        for host in self._hosts:
+            if host is not None:
+                self.device.release_staging(host)
 
     # --- rows ---------------------------------------------------------------------------------------------------
 
@@ -160,6 +163,8 @@ class Worker:
         """Host memory for parcels, one of two in turn."""
         host = self._hosts[self._posted]
         if host is None or len(host) < room:
+            if host is not None:
+                self.device.release_staging(host)
             host = self._hosts[self._posted] = self.device.staging(2 * room, self._type)
         return host
 
