@@ -327,6 +327,7 @@ class Device(ABC):
         It belongs to the device: it ends with it, or with :meth:`release_staging`, and so do views of it.
         """
 
+    @abstractmethod
     def release_staging(self, array: NDArray[Any]) -> None:
         """Give an array of :meth:`staging` back before the device is closed."""
 

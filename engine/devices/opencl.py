@@ -232,6 +232,9 @@ class OpenCLDevice(Device):
         """An ordinary host array: OpenCL 1.2 promises nothing faster in all drivers."""
         return np.empty(count, dtype)
 
+    def release_staging(self, array: NDArray[Any]) -> None:
+        """Nothing to do: the array is Python's."""
+
     def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:
         """See :meth:`Device.launch`."""
         if grid <= 0:
