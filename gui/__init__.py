@@ -1,1 +1,1 @@
-"""The desktop app: a client of the command line that reads its JSON lines."""
+"""The package of the desktop app, which will be a client of the command line; there is nothing in it yet."""
