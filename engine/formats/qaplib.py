@@ -1,0 +1,51 @@
+"""Quadratic assignment files of QAPLIB: the size, then two square matrices.
+
+References
+----------
+R. E. Burkard, S. E. Karisch, F. Rendl, "QAPLIB - a quadratic assignment problem library", Journal of Global
+Optimization 10 (1997) 391-403.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import ProblemError
+from engine.formats.text import Numbers, read_text
+
+__all__ = ["parse", "read", "recognize"]
+
+_LARGEST = 1000
+
+
+def read(path: str | Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The matrices A and B, both of shape (n, n), of a ``.dat`` file.
+
+    Raises
+    ------
+    ProblemError
+        If the file cannot be read or breaks the format; with the file and the line.
+    """
+    return parse(read_text(path, "the QAPLIB file"), path)
+
+
+def parse(text: str, path: str | Path | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """:func:`read` of a file's text; ``path`` is only for messages."""
+    numbers = Numbers.of(enumerate(text.splitlines(), 1), path)
+    n = numbers.take("the size")
+    if not 1 <= n <= _LARGEST:
+        raise ProblemError(f"the size must be 1 to {_LARGEST}; got {n}", path, numbers.line)
+    first, second = (np.array(numbers.matrix(n, n, f"entry of matrix {name}"), np.int64) for name in "AB")
+    numbers.end(f"two {n} x {n} matrices")
+    return first, second
+
+
+def recognize(path: Path, head: str) -> bool:
+    """Whether a ``.dat`` file begins with its size alone, and rows of whole numbers."""
+    words = [line.split() for line in head.splitlines() if line.strip()]
+    if path.suffix != ".dat" or len(words) < 2 or len(words[0]) != 1 or not words[0][0].isdigit():
+        return False
+    return all(word.lstrip("-").isdigit() for word in words[1])

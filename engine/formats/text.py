@@ -1,0 +1,76 @@
+"""What the readers of plain-text instances share: the file as text, and its whole numbers with the line of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import ProblemError
+
+__all__ = ["Numbers", "read_text"]
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
+_LONGEST = 1 << 27
+
+
+def read_text(path: str | Path, what: str) -> str:
+    """The file's text; :class:`ProblemError`, which calls it ``what``, if it cannot be read or is not text."""
+    try:
+        if Path(path).stat().st_size > _LONGEST:
+            raise ProblemError(f"{what} of more than {_LONGEST} bytes is not read", path)
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ProblemError(f"{what} cannot be read: {error.strerror or error}", path) from error
+    except UnicodeDecodeError as error:
+        raise ProblemError(f"{what} is not a text file", path) from error
+    except ValueError as error:
+        raise ProblemError(f"{what} cannot be read: {error}", repr(str(path))) from error
+
+
+@dataclass
+class Numbers:
+    """The words of some lines, taken one after another as whole numbers; ``path`` and lines are for messages."""
+
+    words: list[tuple[str, int]]
+    path: str | Path | None = None
+    at: int = 0
+
+    @classmethod
+    def of(cls, lines: Iterable[tuple[int, str]], path: str | Path | None = None) -> Numbers:
+        """Of (line number, text) pairs."""
+        return cls([(word, number) for number, line in lines for word in line.split()], path)
+
+    @property
+    def left(self) -> int:
+        """How many words have not been taken."""
+        return len(self.words) - self.at
+
+    @property
+    def line(self) -> int | None:
+        """Line of the word taken last."""
+        return self.words[min(self.at, len(self.words)) - 1][1] if self.words and self.at else None
+
+    def take(self, what: str) -> int:
+        """The next word as a whole number; :class:`ProblemError` if there is none, or it is something else."""
+        if not self.left:
+            last = self.words[-1][1] if self.words else None
+            raise ProblemError(f"the file ends where {what} should follow", self.path, last)
+        word, line = self.words[self.at]
+        if not _INTEGER.fullmatch(word):
+            raise ProblemError(f"{what} must be an integer; got '{word[:40]}'", self.path, line)
+        self.at += 1
+        return int(word.partition(".")[0])
+
+    def matrix(self, rows: int, columns: int, what: str) -> list[list[int]]:
+        """The next ``rows * columns`` words, row by row."""
+        return [
+            [self.take(f"{what} ({row}, {column})") for column in range(columns)] for row in range(rows)
+        ]
+
+    def end(self, what: str) -> None:
+        """:class:`ProblemError` if there are words left after ``what``."""
+        if self.left:
+            word, line = self.words[self.at]
+            raise ProblemError(f"there is more than {what}: '{word[:40]}'", self.path, line)

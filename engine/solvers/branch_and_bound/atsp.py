@@ -1,0 +1,217 @@
+"""The asymmetric travelling salesman problem: the cheapest round trip through all cities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.devices import Capabilities
+from engine.errors import OptionError, ProblemError
+from engine.formats import tsplib
+from engine.problem import frozen
+from engine.solvers.branch_and_bound.numbers import whole_matrix
+from engine.solvers.branch_and_bound.tree import INFINITY, LARGEST_TREE, DeviceTree, PermutationProblem, Tree
+
+__all__ = ["ATSP", "ATSPTree"]
+
+_SUM_LIMIT = 2**30
+
+
+class ATSP(PermutationProblem):
+    """Find the cheapest tour. A solution lists the cities in order, beginning with city 0.
+
+    Parameters
+    ----------
+    costs : array-like of int, shape (n, n)
+        Cost of going from the row's city to the column's; the diagonal is not used. The costs may differ by direction,
+        are at least 0, and the costliest arcs out of all cities together must be below 2^30.
+    name : str, optional
+
+    Attributes
+    ----------
+    costs : ndarray of int64, shape (n, n)
+        Read-only, with zeros on the diagonal.
+    n : int
+        Number of cities, at least 2.
+
+    Raises
+    ------
+    ProblemError
+        If the matrix is not square, or an entry breaks these rules.
+    """
+
+    kind: ClassVar[str] = "atsp"
+
+    def __init__(self, costs: ArrayLike, name: str | None = None) -> None:
+        matrix = whole_matrix(costs, "costs", ("from", "to"))
+        if matrix.shape[0] != matrix.shape[1]:
+            raise ProblemError(f"costs must be a square matrix; got shape {matrix.shape}")
+        if len(matrix) < 2:
+            raise ProblemError(f"a tour needs at least 2 cities; got {len(matrix)}")
+        matrix = matrix.copy()
+        np.fill_diagonal(matrix, 0)
+        if (matrix < 0).any():
+            row, column = np.argwhere(matrix < 0)[0]
+            raise ProblemError(f"the cost from {row} to {column} must be at least 0; got {matrix[row, column]}")
+        longest = sum(int(value) for value in matrix.max(axis=1))
+        if longest >= _SUM_LIMIT:
+            raise ProblemError(
+                f"the costliest arcs out of all cities add up to {longest}; they must stay below 2^30 ({_SUM_LIMIT})"
+            )
+        self.costs = frozen(matrix)
+        self.n = len(matrix)
+        self.name = name if name is not None else f"atsp of {self.n} cities"
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read a TSPLIB file of type ATSP."""
+        name, costs = tsplib.read(path)
+        try:
+            return cls(costs, name or Path(path).stem)
+        except ProblemError as error:
+            raise ProblemError(str(error), path) from error
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Whether the head of the file says ``TYPE: ATSP``."""
+        return tsplib.recognize(head)
+
+    def describe(self) -> str:
+        """One line: the size and the range of costs."""
+        off = self.costs[~np.eye(self.n, dtype=bool)]
+        return f"asymmetric TSP {self.name}: {self.n} cities, costs {off.min():,} to {off.max():,}"
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """``costs``: shape (n, n)."""
+        return {"costs": self.costs}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """The inverse of :meth:`to_arrays`."""
+        if "costs" not in arrays:
+            raise ProblemError("the arrays of an asymmetric TSP lack 'costs'")
+        return cls(arrays["costs"], name)
+
+    def tree(self, bound: str, branching: str) -> ATSPTree:
+        """City after city from city 0; bound ``partial`` or ``cheapest_arcs`` (default)."""
+        chosen = "cheapest_arcs" if bound == "auto" else bound
+        if chosen not in ("partial", "cheapest_arcs"):
+            raise OptionError(f"bound must be partial or cheapest_arcs for the asymmetric TSP; got '{bound}'")
+        if branching not in ("auto", "forward"):
+            raise OptionError(f"the asymmetric TSP is branched city by city (forward); got branching = '{branching}'")
+        if self.n - 1 > LARGEST_TREE:
+            raise ProblemError(
+                f"branch and bound takes at most {LARGEST_TREE + 1} cities, what a 64-bit mask holds; "
+                f"{self.name} has {self.n}"
+            )
+        return ATSPTree(self.costs, chosen == "cheapest_arcs")
+
+    def first_solution(self, method: str, seed: int) -> NDArray[np.int64] | None:
+        """The best nearest-neighbour tour over all starting cities, improved by moving cities; None for ``infinity``."""
+        if method == "infinity":
+            return None
+        tours = [_nearest_neighbour(self.costs, start) for start in range(self.n)]
+        best = min(tours, key=lambda tour: _tour_cost(self.costs, tour))
+        return _rotated(best if method == "neh" else _or_opt(self.costs, best))
+
+
+def _tour_cost(costs: NDArray[np.int64], tour: Sequence[int] | NDArray[np.int64]) -> int:
+    order = np.asarray(tour, np.int64)
+    return int(costs[order, np.roll(order, -1)].sum())
+
+
+def _nearest_neighbour(costs: NDArray[np.int64], start: int) -> list[int]:
+    tour, left = [start], set(range(len(costs))) - {start}
+    while left:
+        here = tour[-1]
+        tour.append(min(left, key=lambda city: (int(costs[here, city]), city)))
+        left.remove(tour[-1])
+    return tour
+
+
+def _or_opt(costs: NDArray[np.int64], tour: list[int]) -> list[int]:
+    """Move chains of up to three cities to where they cost least, until nothing improves."""
+    best, value = tour, _tour_cost(costs, tour)
+    improved = True
+    while improved:
+        improved = False
+        for length in (1, 2, 3):
+            for start in range(len(tour)):
+                turned = best[start:] + best[:start]
+                chain, rest = turned[:length], turned[length:]
+                for place in range(1, len(rest)):
+                    moved = rest[:place] + chain + rest[place:]
+                    cost = _tour_cost(costs, moved)
+                    if cost < value:
+                        best, value, improved = moved, cost, True
+                        break
+    return best
+
+
+def _rotated(tour: list[int]) -> NDArray[np.int64]:
+    start = tour.index(0)
+    return np.array(tour[start:] + tour[:start], np.int64)
+
+
+class ATSPTree(Tree):
+    """Item i is city i + 1. State of the twin: last city, cost so far, cheapest arcs out of it and the open cities."""
+
+    def __init__(self, costs: NDArray[np.int64], cheapest: bool) -> None:
+        self.costs = costs
+        self.items = len(costs) - 1
+        self.leaf_depth = self.items - 1
+        self.cheapest = cheapest
+        away = costs + np.where(np.eye(len(costs), dtype=bool), INFINITY, 0)
+        self._out = away.min(axis=1) if cheapest else np.zeros(len(costs), np.int64)
+
+    def device(self, capabilities: Capabilities, language: str) -> DeviceTree:
+        """See :meth:`Tree.device`; table: costs with rows of odd stride, then the cheapest arcs."""
+        n = len(self.costs)
+        stride = n | 1
+        table = np.zeros((n + 1, stride), np.int32)
+        table[:n, :n] = self.costs
+        table[n, :n] = self._out
+        local = capabilities.kind != "cpu" and table.nbytes <= capabilities.local_memory // 4
+        constants = {"cities": n, "stride": stride, "cheapest": self.cheapest}
+        return DeviceTree("branch_and_bound/atsp", "", constants, table.ravel(), local, retract=True, poll=32)
+
+    def root(self) -> tuple[int, int, int]:
+        """See :meth:`Tree.root`."""
+        return (0, 0, int(self._out.sum()))
+
+    def place(self, state: tuple[int, int, int], depth: int, item: int, side: int) -> tuple[int, int, int]:
+        """See :meth:`Tree.place`."""
+        last, cost, rest = state
+        return (item + 1, cost + int(self.costs[last, item + 1]), rest - int(self._out[last]))
+
+    def bound(
+        self, state: tuple[int, int, int], depth: int, open_items: Sequence[int], upper: int, initial: int
+    ) -> tuple[int, list[int]]:
+        """See :meth:`Tree.bound`."""
+        last, cost, rest = state
+        base = cost + rest - int(self._out[last])
+        return 0, [item for item in open_items if base + int(self.costs[last, item + 1]) < upper]
+
+    def leaf(self, state: tuple[int, int, int], open_items: Sequence[int]) -> int:
+        """See :meth:`Tree.leaf`: to the last city, and back."""
+        last, cost, _ = state
+        city = open_items[0] + 1
+        return cost + int(self.costs[last, city]) + int(self.costs[city, 0])
+
+    def lower_bound(self) -> int:
+        """See :meth:`Tree.lower_bound`: every city is left, and entered, by an arc no cheaper than its cheapest."""
+        away = self.costs + np.where(np.eye(len(self.costs), dtype=bool), INFINITY, 0)
+        return max(int(away.min(axis=1).sum()), int(away.min(axis=0).sum()))
+
+    def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
+        """The tour."""
+        last = set(range(self.items)) - set(path)
+        return np.array([0, *(item + 1 for item in path), *(item + 1 for item in last)], np.int64)
+
+    def evaluate(self, solution: NDArray[np.int64]) -> int:
+        """Cost of the round trip."""
+        return _tour_cost(self.costs, solution)

@@ -1,0 +1,360 @@
+"""One device's part of a search: its IVMs, what they do in a slice, and the intervals that come and go.
+
+Everything here runs on the device's own thread.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Buffer, Device
+from engine.solvers.branch_and_bound.intervals import Units, positions
+from engine.solvers.branch_and_bound.kernels import CONTROL_WORDS, COUNTERS, Kernels, Shapes, shapes_for
+from engine.solvers.branch_and_bound.options import Options
+from engine.solvers.branch_and_bound.stealing import rounds_of
+from engine.solvers.branch_and_bound.tree import Tree
+
+__all__ = ["Explorer", "Found", "Report", "State"]
+
+_ACTIVE, _THIEVES, _STOLEN = 0, 3, 4
+_MOST_STEPS = 1 << 16
+_MOST_ROUNDS = 64
+_FEWEST_STEPS = 16
+_WHOLE = 1 << 62
+
+
+@dataclass(frozen=True)
+class Found:
+    """A leaf better than all before: its value on the device, and how it was reached."""
+
+    value: int
+    path: tuple[int, ...]
+    sides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a turn did.
+
+    Attributes
+    ----------
+    seconds, stealing : float
+        Time of the slice, and the part of it spent between launches of ``explore``, estimated from one round.
+    active : int
+        IVMs that still have work.
+    nodes, leaves, pushed, solutions, stolen : int
+        Since the device was opened: decomposed nodes, leaves, children not pruned, solutions counted, intervals split.
+    open : float
+        Share of all leaves that this device still has to look at.
+    found : Found or None
+        The best leaf of this turn, if better than the bound it began with.
+    returned : Units
+        Intervals that found no idle IVM.
+    exported : Units
+        Intervals given away.
+    """
+
+    seconds: float
+    stealing: float
+    active: int
+    nodes: int
+    leaves: int
+    pushed: int
+    solutions: int
+    stolen: int
+    open: float
+    found: Found | None
+    returned: Units
+    exported: Units
+
+
+@dataclass(frozen=True)
+class State:
+    """A search at rest: its open intervals, and digit sums by level, shape (items,), of what is explored."""
+
+    open: Units
+    explored: NDArray[np.int64]
+
+
+class Explorer:
+    """State on one device.
+
+    Parameters
+    ----------
+    device : Device
+    tree : Tree
+    options : Options
+    initial : int
+        The initial upper bound, on which branching depends.
+    """
+
+    def __init__(self, device: Device, tree: Tree, options: Options, initial: int) -> None:
+        half = tree.device(device.capabilities, device.language)
+        self.device = device
+        self.tree = tree
+        self.initial = initial
+        self.shapes: Shapes = shapes_for(device.capabilities, tree, half, options.ivms)
+        self.strategy = options.strategy
+        self._trigger = max(1, round(options.steal_trigger * 1000))
+        self._kernels = Kernels(device, tree, half, self.shapes)
+        self._plan = rounds_of(options.strategy, self.shapes.ivms)
+        self._steps, self._rounds = self.shapes.steps, 8
+        slots, n = self.shapes.slots, tree.items
+        mask = np.uint64 if n > 32 else np.uint32
+        self._buffers: list[Buffer] = []
+        self._rows = self._empty((n, slots), mask)
+        self._sides = self._empty(slots, mask)
+        self._depths = self._put(np.full(slots, -1, np.int32))
+        self._begins = self._empty((n, slots), np.uint8)
+        self._ends = self._empty((n, slots), np.uint8)
+        self._explored = self._put(np.zeros((n, slots), np.int32))
+        self._best = self._put(np.array([initial], np.int32))
+        self._upper = initial
+        self._found_value = self._put(np.full(slots, initial, np.int32))
+        self._found_path = self._empty((n, slots), np.uint8)
+        self._found_sides = self._empty(slots, mask)
+        self._control = self._put(np.zeros(CONTROL_WORDS, np.int32))
+        self._counters = self._put(np.zeros(COUNTERS, np.uint64))
+        self._table = self._put(half.table)
+        whole = math.factorial(n)
+        self._weights = self._put(
+            np.array([_WHOLE * math.factorial(n - 1 - level) // whole for level in range(n)], np.uint64)
+        )
+        self._thieves = self._empty(slots, np.int32)
+        self._victims = self._empty((n, slots), np.int32)
+        self._lengths = self._empty(slots, np.uint64)
+        self._since = self._empty(slots, np.int32)
+        self._active = 0
+
+    def _empty(self, shape: int | tuple[int, ...], dtype: type) -> Buffer:
+        self._buffers.append(self.device.empty(shape, dtype))
+        return self._buffers[-1]
+
+    def _put(self, array: NDArray[np.generic]) -> Buffer:
+        self._buffers.append(self.device.put(array))
+        return self._buffers[-1]
+
+    def release(self) -> None:
+        """Give the memory back."""
+        for buffer in self._buffers:
+            self.device.release(buffer)
+        self._buffers.clear()
+
+    # --- a turn -------------------------------------------------------------------------------------------------
+
+    def turn(self, upper: int, units: Units, wanted: int, seconds: float) -> Report:
+        """Take up intervals, search for about ``seconds``, give away up to ``wanted`` intervals.
+
+        Parameters
+        ----------
+        upper : int
+            The best value known anywhere.
+        units : Units
+            Intervals to take up; those for which no IVM is idle are returned.
+        wanted : int
+            How many intervals to export at the end.
+        """
+        began = time.perf_counter()
+        self._tell_upper(upper)
+        returned = self._take(units)
+        stealing = 0.0
+        if self._read_active():
+            stealing = self._explore(seconds)
+        control = self.device.get(self._control, 0, 8)
+        exported = self._export(wanted) if wanted and control[_ACTIVE] > 1 else Units.none(self.tree.items)
+        remaining = self._measure()
+        counters = self.device.get(self._counters)
+        return Report(
+            time.perf_counter() - began,
+            stealing,
+            int(control[_ACTIVE]),
+            *(int(value) for value in counters[:4]),
+            stolen=int(control[_STOLEN]),
+            open=remaining,
+            found=self._improvement(),
+            returned=returned,
+            exported=exported,
+        )
+
+    def _read_active(self) -> int:
+        return int(self.device.get(self._control, 0, 1)[0])
+
+    def _tell_upper(self, upper: int) -> None:
+        if upper < self._upper:
+            self._upper = upper
+            self.device.put(np.array([upper], np.int32), self._best)
+
+    def _explore(self, seconds: float) -> float:
+        """Rounds of stealing and searching; returns the seconds spent stealing."""
+        began = time.perf_counter()
+        self._steal()
+        self.device.sync()
+        one = time.perf_counter() - began
+        self._search()
+        for _ in range(self._rounds - 1):
+            self._steal()
+            self._search()
+        self.device.sync()
+        elapsed = time.perf_counter() - began
+        stealing = min(elapsed, one * self._rounds)
+        self._adapt(elapsed, seconds)
+        return stealing
+
+    def _adapt(self, elapsed: float, seconds: float) -> None:
+        """Make the next slice about as long as it should be: by more rounds at first, then by longer ones."""
+        if elapsed < seconds / 2:
+            if self._rounds < 16 or self._steps >= _MOST_STEPS:
+                self._rounds = min(_MOST_ROUNDS, 2 * self._rounds)
+            else:
+                self._steps = min(_MOST_STEPS, 2 * self._steps)
+        elif elapsed > 1.5 * seconds:
+            if self._steps > self.shapes.steps:
+                self._steps //= 2
+            elif self._rounds > 2:
+                self._rounds //= 2
+            else:
+                self._steps = max(_FEWEST_STEPS, self._steps // 2)
+
+    def _search(self) -> None:
+        shapes = self.shapes
+        self._kernels.launch(
+            "settle", 1, self._control, self._counters, shapes.ivms, self._trigger, self._steps, shapes.ramp_steps
+        )
+        self._kernels.launch(
+            "explore",
+            shapes.ivms,
+            *(self._rows, self._sides, self._depths, self._begins, self._ends, self._explored, self._best),
+            *(self._found_value, self._found_path, self._found_sides, self._control, self._counters, self._table),
+            self.initial,
+            shapes.ivms,
+            shapes.slots,
+        )
+
+    def _steal(self) -> None:
+        if self.strategy == "siblings":
+            self._steal_siblings(self.shapes.ivms, collect=True)
+            return
+        self._measure_lengths()
+        for number, step in enumerate(self._plan, 1):
+            self._kernels.launch(
+                "steal_over",
+                self.shapes.ivms,
+                *(self._rows, self._sides, self._depths, self._begins, self._ends, self._control, self._counters),
+                *(self._weights, self._lengths, self._since),
+                *(step.stride, step.radix, step.offset, number, step.shift, self.shapes.ivms, self.shapes.slots),
+            )
+
+    def _steal_siblings(self, thieves: int, collect: bool) -> None:
+        shapes = self.shapes
+        self._kernels.launch(
+            "list_siblings",
+            shapes.ivms,
+            *(self._rows, self._depths, self._control, self._thieves, self._victims),
+            *(int(collect), shapes.ivms, shapes.slots),
+        )
+        self._kernels.launch(
+            "steal_siblings",
+            thieves,
+            *(self._rows, self._sides, self._depths, self._begins, self._ends, self._control),
+            *(self._thieves, self._victims, int(collect), thieves, shapes.slots),
+        )
+
+    def _measure_lengths(self) -> None:
+        self._kernels.launch(
+            "measure",
+            self.shapes.ivms,
+            *(self._rows, self._depths, self._ends, self._weights, self._lengths, self._since, self._counters),
+            *(self.shapes.ivms, self.shapes.slots),
+        )
+
+    def _measure(self) -> float:
+        """Share of all leaves that is still open here."""
+        self._settle()
+        self._measure_lengths()
+        share = int(self.device.get(self._counters, 4, 1)[0]) / _WHOLE
+        self._settle()
+        return share
+
+    def _settle(self) -> None:
+        """Clear the lists and sums of the last round."""
+        self._kernels.launch(
+            "settle", 1, self._control, self._counters, self.shapes.ivms, self._trigger, self._steps, 1
+        )
+
+    def _improvement(self) -> Found | None:
+        """The best leaf of the IVMs, if it is better than what was known here."""
+        if self.tree.counts:
+            return None
+        best = int(self.device.get(self._best)[0])
+        if best >= self._upper:
+            return None
+        self._upper = best
+        ivm = int(self.device.get(self._found_value, 0, self.shapes.ivms).argmin())
+        value = int(self.device.get(self._found_value, ivm, 1)[0])
+        slots = self.shapes.slots
+        path = tuple(
+            int(self.device.get(self._found_path, level * slots + ivm, 1)[0]) for level in range(self.tree.leaf_depth)
+        )
+        turned = int(self.device.get(self._found_sides, ivm, 1)[0])
+        return Found(value, path, tuple(turned >> level & 1 for level in range(self.tree.leaf_depth)))
+
+    # --- intervals ----------------------------------------------------------------------------------------------
+
+    def _take(self, units: Units) -> Units:
+        """Let idle IVMs take up intervals; returns those left over."""
+        if not len(units):
+            return units
+        idle = np.flatnonzero(self.device.get(self._depths, 0, self.shapes.ivms) < 0).astype(np.int32)
+        count = min(len(idle), len(units))
+        if count:
+            taken = units[:count]
+            packed = np.concatenate([taken.begin, taken.end, taken.fresh[:, None]], axis=1)
+            rows = self.device.put(np.ascontiguousarray(packed))
+            targets = self.device.put(idle[:count])
+            self._kernels.launch(
+                "initialize",
+                count,
+                *(self._rows, self._sides, self._depths, self._begins, self._ends, self._explored, self._best),
+                *(self._control, self._counters, self._table, rows, targets),
+                *(count, self.initial, self.shapes.slots),
+            )
+            self.device.sync()
+            self.device.release(rows)
+            self.device.release(targets)
+        return units[count:]
+
+    def _export(self, wanted: int) -> Units:
+        """Split intervals off and take them away, the largest first as far as open siblings tell."""
+        shapes = self.shapes
+        count = min(wanted, shapes.exports)
+        self._settle()
+        self.device.put(np.arange(shapes.ivms, shapes.ivms + count, dtype=np.int32), self._thieves)
+        self.device.put(np.array([count], np.int32), self._control, _THIEVES)
+        self._steal_siblings(count, collect=False)
+        depths = self.device.get(self._depths)
+        units, _ = self._units(depths, np.arange(shapes.ivms, shapes.slots))
+        self.device.put(np.full(shapes.exports, -1, np.int32), self._depths, shapes.ivms)
+        self._settle()
+        return units
+
+    def _units(self, depths: NDArray[np.int32], among: NDArray[np.int64]) -> tuple[Units, NDArray[np.int64]]:
+        """The open intervals of some slots, and digit sums by level of what these have done since they began."""
+        slots = among[depths[among] >= 0]
+        if not len(slots):
+            return Units.none(self.tree.items), np.zeros(self.tree.items, np.int64)
+        at = positions(self.device.get(self._rows)[:, slots], depths[slots])
+        ends = self.device.get(self._ends)[:, slots].T
+        begins = self.device.get(self._begins)[:, slots].T
+        done = at.sum(axis=0, dtype=np.int64) - begins.sum(axis=0, dtype=np.int64)
+        return Units(at, np.ascontiguousarray(ends), depths[slots].astype(np.uint8)), done
+
+    def state(self) -> State:
+        """The search at rest, unchanged."""
+        depths = self.device.get(self._depths)
+        units, done = self._units(depths, np.arange(self.shapes.ivms))
+        return State(units, self.device.get(self._explored).sum(axis=1, dtype=np.int64) + done)

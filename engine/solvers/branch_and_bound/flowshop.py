@@ -1,0 +1,170 @@
+"""The permutation flowshop problem with makespan: in which order jobs pass all machines to be done soonest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import OptionError, ProblemError
+from engine.formats import taillard
+from engine.problem import frozen
+from engine.solvers.branch_and_bound.flowshop_heuristics import iterated_greedy, makespan, neh
+from engine.solvers.branch_and_bound.flowshop_tree import BRANCHINGS, FlowshopTree
+from engine.solvers.branch_and_bound.numbers import whole_matrix
+from engine.solvers.branch_and_bound.taillard_seeds import SIZES, TIME_SEEDS
+from engine.solvers.branch_and_bound.tree import LARGEST_TREE, PermutationProblem
+
+__all__ = ["Flowshop"]
+
+_SUM_LIMIT = 2**30
+_BOUNDS = ("one_machine", "two_machine", "mixed")
+
+
+class Flowshop(PermutationProblem):
+    """Find the order of jobs with the smallest makespan. A solution lists the jobs, counted from 0, in order.
+
+    Parameters
+    ----------
+    times : array-like of int, shape (machines, jobs)
+        Processing times, at least 0. All times together must be below 2^30.
+    name : str, optional
+
+    Attributes
+    ----------
+    times : ndarray of int64, shape (machines, jobs)
+        As given; read-only.
+    jobs, machines : int
+    optimum : int or None
+        Optimal makespan, where the instance is one of Taillard's by name and its optimum is stated in the file as both
+        its bounds.
+
+    Raises
+    ------
+    ProblemError
+        If the times are not a matrix of whole numbers or break these rules.
+    """
+
+    kind: ClassVar[str] = "flowshop"
+
+    def __init__(self, times: ArrayLike, name: str | None = None) -> None:
+        matrix = whole_matrix(times, "processing times", ("machine", "job"))
+        if (matrix < 0).any():
+            machine, job = np.argwhere(matrix < 0)[0]
+            raise ProblemError(
+                f"the processing time of job {job} on machine {machine} must be at least 0; got {matrix[machine, job]}"
+            )
+        total = sum(int(value) for value in matrix.ravel())
+        if total >= _SUM_LIMIT:
+            raise ProblemError(f"the processing times add up to {total}; they must stay below 2^30 ({_SUM_LIMIT})")
+        self.times = frozen(matrix)
+        self.machines, self.jobs = matrix.shape
+        self.name = name if name is not None else f"flowshop of {self.jobs} jobs"
+        self.optimum = None
+
+    @classmethod
+    def read(cls, path: str | Path, instance: int = 1) -> Self:
+        """Read a file of either layout of :mod:`engine.formats.taillard`.
+
+        Parameters
+        ----------
+        path : path-like
+        instance : int
+            Which one, counted from 1, of a file that holds several.
+
+        Raises
+        ------
+        ProblemError
+            If the file cannot be read, breaks its layout or a rule of the problem, or holds fewer instances.
+        """
+        found = taillard.read(path)
+        if not 1 <= instance <= len(found):
+            raise ProblemError(f"there is no instance {instance}; the file holds {len(found)}", path)
+        parsed = found[instance - 1]
+        stem = Path(path).stem
+        try:
+            problem = cls(parsed.times, stem if len(found) == 1 else f"{stem}-{instance}")
+        except ProblemError as error:
+            raise ProblemError(str(error), path, parsed.line) from error
+        if parsed.upper_bound is not None and parsed.upper_bound == parsed.lower_bound:
+            problem.optimum = parsed.upper_bound
+        return problem
+
+    @classmethod
+    def taillard(cls, number: int) -> Self:
+        """One of Taillard's 120 instances, generated from its time seed: 20 x 5 (1 to 10) ... 500 x 20 (111 to 120).
+
+        Raises
+        ------
+        ProblemError
+            If there is no instance of that number.
+        """
+        if not 1 <= number <= len(TIME_SEEDS):
+            raise ProblemError(f"Taillard's instances are numbered 1 to {len(TIME_SEEDS)}; got {number}")
+        jobs, machines = SIZES[(number - 1) // 10]
+        return cls(taillard.generate_times(jobs, machines, TIME_SEEDS[number - 1]), f"ta{number:03d}")
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Whether a file is laid out like Taillard's or Vallada, Ruiz and Framinan's instances."""
+        return taillard.recognize(head)
+
+    def describe(self) -> str:
+        """One line: the sizes and the range of times."""
+        text = f"permutation flowshop {self.name}: {self.jobs} jobs, {self.machines} machines"
+        text += f", times {self.times.min():,} to {self.times.max():,}"
+        return text if self.optimum is None else f"{text}, stated optimum {self.optimum:,}"
+
+    def evaluate(self, jobs: ArrayLike) -> int:
+        """Makespan of an order of all jobs.
+
+        Raises
+        ------
+        ProblemError
+            If it is not a permutation of 0 ... jobs - 1.
+        """
+        order = np.asarray(jobs)
+        if order.ndim != 1 or sorted(order.tolist()) != list(range(self.jobs)):
+            raise ProblemError(f"an order must list each of the jobs 0 to {self.jobs - 1} once; got {order.tolist()}")
+        return makespan(self.times, order.astype(np.int64))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """``times``: shape (machines, jobs); ``optimum``: shape (), where known."""
+        arrays: dict[str, NDArray[Any]] = {"times": self.times}
+        if self.optimum is not None:
+            arrays["optimum"] = np.array(self.optimum)
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """The inverse of :meth:`to_arrays`."""
+        if "times" not in arrays:
+            raise ProblemError("the arrays of a flowshop lack 'times'")
+        problem = cls(arrays["times"], name)
+        problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
+        return problem
+
+    def tree(self, bound: str, branching: str) -> FlowshopTree:
+        """Orders built from both ends, or from the front; see :class:`FlowshopTree`."""
+        chosen = "one_machine" if bound == "auto" else bound
+        if chosen not in _BOUNDS:
+            raise OptionError(f"bound must be one_machine, two_machine or mixed for a flowshop; got '{bound}'")
+        rule = "min_branch" if branching == "auto" else branching
+        if rule not in BRANCHINGS:
+            raise OptionError(f"branching must be {', '.join(BRANCHINGS)} for a flowshop; got '{branching}'")
+        if self.jobs > LARGEST_TREE:
+            raise ProblemError(
+                f"branch and bound takes at most {LARGEST_TREE} jobs, what a 64-bit mask holds; "
+                f"{self.name} has {self.jobs}"
+            )
+        return FlowshopTree(self.times, chosen, rule)
+
+    def first_solution(self, method: str, seed: int) -> NDArray[np.int64] | None:
+        """An order by NEH, or by iterated greedy from there; None for ``infinity``."""
+        if method == "infinity":
+            return None
+        order = neh(self.times)
+        return order if method == "neh" else iterated_greedy(self.times, order, seed)

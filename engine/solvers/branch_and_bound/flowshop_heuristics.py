@@ -1,0 +1,129 @@
+"""Good flowshop orders to start from: NEH, and iterated greedy.
+
+References
+----------
+M. Nawaz, E. E. Enscore, I. Ham, "A heuristic algorithm for the m-machine, n-job flow-shop sequencing problem",
+Omega 11 (1983) 91-95.
+E. Taillard, "Some efficient heuristic methods for the flow shop sequencing problem", European Journal of Operational
+Research 47 (1990) 65-74 (all insertions of a job in O(jobs machines)).
+R. Ruiz, T. Stuetzle, "A simple and effective iterated greedy algorithm for the permutation flowshop scheduling
+problem", European Journal of Operational Research 177 (2007) 2033-2049.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["iterated_greedy", "makespan", "neh"]
+
+_DESTROYED = 4
+_TEMPERATURE = 0.4
+_WORK = 2_000_000
+
+
+def makespan(times: NDArray[np.int64], order: Sequence[int] | NDArray[np.int64]) -> int:
+    """Completion time of the last job on the last machine; ``times`` has shape (machines, jobs)."""
+    done = [0] * len(times)
+    for column in times.T[np.asarray(order, np.int64)].tolist():
+        at = 0
+        for machine, time in enumerate(column):
+            at = max(at, done[machine]) + time
+            done[machine] = at
+    return done[-1]
+
+
+def _insertions(columns: list[list[int]], order: list[int], job: int) -> NDArray[np.int64]:
+    """The makespan of the order with the job put before each position and at the end, shape (len(order) + 1,)."""
+    machines = len(columns[0])
+    heads = [[0] * machines]
+    for other in order:
+        at, row = 0, []
+        for done, time in zip(heads[-1], columns[other], strict=True):
+            at = (at if at > done else done) + time
+            row.append(at)
+        heads.append(row)
+    tails = [[0] * machines]
+    for other in reversed(order):
+        at, row = 0, []
+        for done, time in zip(reversed(tails[-1]), reversed(columns[other]), strict=True):
+            at = (at if at > done else done) + time
+            row.append(at)
+        tails.append(row[::-1])
+    head, tail = np.array(heads), np.array(tails[::-1])
+    at = np.zeros(len(order) + 1, np.int64)
+    longest = at.copy()
+    for machine, time in enumerate(columns[job]):
+        at = np.maximum(at, head[:, machine]) + time
+        longest = np.maximum(longest, at + tail[:, machine])
+    return longest
+
+
+def _inserted(columns: list[list[int]], order: list[int], job: int) -> tuple[list[int], int]:
+    """The order with the job at its best place, the first of equals, and the makespan."""
+    values = _insertions(columns, order, job)
+    place = int(values.argmin())
+    return [*order[:place], job, *order[place:]], int(values[place])
+
+
+def neh(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Jobs by falling total time, each put where the makespan so far is smallest; shape (jobs,)."""
+    columns = times.T.tolist()
+    order: list[int] = []
+    for job in np.argsort(-times.sum(axis=0), kind="stable").tolist():
+        order, _ = _inserted(columns, order, job)
+    return np.array(order, np.int64)
+
+
+def iterated_greedy(times: NDArray[np.int64], start: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+    """Take out a few random jobs, put each back at its best place, improve, accept by a small temperature; repeat.
+
+    Parameters
+    ----------
+    times : ndarray of int64, shape (machines, jobs)
+    start : ndarray of int64, shape (jobs,)
+    seed : int
+        The same seed, the same order; how long it takes depends on the instance's size alone.
+
+    Returns
+    -------
+    ndarray of int64, shape (jobs,)
+        The best order seen.
+    """
+    machines, jobs = times.shape
+    columns = times.T.tolist()
+    random = np.random.Generator(np.random.PCG64(seed))
+    order = start.tolist()
+    value = makespan(times, order)
+    best, best_value = order, value
+    temperature = _TEMPERATURE * float(times.mean()) / 10
+    for _ in range(_WORK // (jobs * jobs * machines + 200 * jobs)):
+        trial = list(order)
+        taken = [trial.pop(int(random.integers(len(trial)))) for _ in range(min(_DESTROYED, jobs - 1))]
+        for job in taken:
+            trial, trial_value = _inserted(columns, trial, job)
+        trial, trial_value = _improved(columns, trial, makespan(times, trial), random)
+        worse = trial_value - value
+        if worse <= 0 or (temperature > 0 and random.random() < math.exp(-worse / temperature)):
+            order, value = trial, trial_value
+        if value < best_value:
+            best, best_value = order, value
+    return np.array(best, np.int64)
+
+
+def _improved(
+    columns: list[list[int]], order: list[int], value: int, random: np.random.Generator
+) -> tuple[list[int], int]:
+    """Move every job, in random order, to its best place, until a whole round improves nothing."""
+    improving = True
+    while improving:
+        improving = False
+        for job in random.permutation(len(order)).tolist():
+            without = [other for other in order if other != job]
+            moved, moved_value = _inserted(columns, without, job)
+            if moved_value < value:
+                order, value, improving = moved, moved_value, True
+    return order, value

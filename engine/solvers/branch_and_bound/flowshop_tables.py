@@ -1,0 +1,82 @@
+"""The flowshop's tables for kernels: processing times in the order that each kind of device reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Capabilities
+from engine.solvers.branch_and_bound.flowshop_tree import FlowshopTree
+from engine.solvers.branch_and_bound.tree import DeviceTree
+
+__all__ = ["device_tree"]
+
+_LANES = 16
+
+
+def device_tree(tree: FlowshopTree, capabilities: Capabilities, language: str) -> DeviceTree:
+    """The kernel half of a flowshop tree: one job a lane on CPUs, both ends of a job in one word on GPUs."""
+    short = tree.short
+    constants: dict[str, Any] = {
+        "machines": tree.machines,
+        "branching": tree.branching,
+        "bounds": tree.bound_name,
+        "pairs": 0 if tree.pairs is None else len(tree.pairs.first),
+    }
+    if capabilities.kind == "cpu":
+        vectors = -(-tree.items // _LANES)
+        table = _lanes(tree, np.dtype(np.int16 if short else np.int32), vectors * _LANES)
+        constants |= {"value": "i16" if short else "i32", "vectors": vectors, "johnson_at": len(table)}
+        name, local = "branch_and_bound/flowshop_lanes", False
+    else:
+        packed = short and language == "cuda"
+        stride = tree.machines | 1
+        table = _words(tree, stride, packed)
+        constants |= {"packed": packed, "stride": stride, "johnson_at": len(table)}
+        name, local = "branch_and_bound/flowshop", tree.bound_name == "one_machine" and table.nbytes <= 16384
+    if tree.pairs is not None:
+        table = np.concatenate([table, _johnson(tree)])
+    return DeviceTree(name, "", constants, table, local, threads_per_unit=512)
+
+
+def _lanes(tree: FlowshopTree, value: np.dtype[Any], lanes: int) -> NDArray[np.int32]:
+    """Rows of all jobs by machine, padded; then columns of all machines by job; then heads, tails, totals."""
+    rows = np.zeros((tree.machines, lanes), value)
+    rows[:, : tree.items] = tree.times
+    parts = [rows.ravel(), tree.times.T.ravel(), tree.heads, tree.tails, tree.totals]
+    flat = np.concatenate([part.astype(value) for part in parts])
+    flat = np.concatenate([flat, np.zeros(-len(flat) % 4, value)])
+    return flat.view(np.int32)
+
+
+def _words(tree: FlowshopTree, stride: int, packed: bool) -> NDArray[np.int32]:
+    """Columns of all machines by job, at an odd stride; then heads, tails, totals.
+
+    Packed, entry i of a column holds machine i in its low half and machine m - 1 - i in its high half; then the heads
+    share their words with the tails, and the totals with themselves.
+    """
+    columns = np.zeros((tree.items, stride), np.int64)
+    if not packed:
+        columns[:, : tree.machines] = tree.times.T
+        parts = [columns.ravel(), tree.heads, tree.tails, tree.totals]
+        return np.concatenate(parts).astype(np.int32)
+    columns[:, : tree.machines] = tree.times.T | tree.times[::-1].T << 16
+    parts = [columns.ravel(), tree.heads | tree.tails[::-1] << 16, tree.totals | tree.totals[::-1] << 16]
+    return np.concatenate(parts).astype(np.uint32).view(np.int32)
+
+
+def _johnson(tree: FlowshopTree) -> NDArray[np.int32]:
+    """For each pair of machines u and v, in an order that begins with the widest lags; then each job in Johnson's order:
+    the job, its lag, and its times on both."""
+    pairs = tree.pairs
+    assert pairs is not None
+    order = np.argsort(-(pairs.second - pairs.first), kind="stable")
+    rows = np.arange(len(order))[:, None]
+    jobs = pairs.order[order]
+    lags = pairs.lag[order][rows, jobs]
+    first, second = tree.times[pairs.first[order]][rows, jobs], tree.times[pairs.second[order]][rows, jobs]
+    body = np.stack([jobs, lags, first, second], axis=2).reshape(len(order), -1)
+    heads = np.stack([pairs.first[order], pairs.second[order], 0 * order, 0 * order], axis=1)
+    return np.concatenate([heads, body], axis=1).astype(np.int32).ravel()

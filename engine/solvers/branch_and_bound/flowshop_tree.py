@@ -1,0 +1,250 @@
+"""The flowshop's search tree: orders built from the front, or from both ends, under one- and two-machine bounds.
+
+A node has a front F (when each machine is done with the jobs placed in front), a back B (how long each machine needs
+from the first job placed at the back on) and the time R of the open jobs on each machine. While nothing is placed in
+front, F holds the heads (the least time any job needs before it reaches the machine); B likewise the tails.
+
+The one-machine bound of the child with job j in front, from its parent's F, B and R (mirrored for the back), is
+max over i of u_i + R_i + B_i with u_0 = F_0, u_i = max(F_i, u_{i-1} + p_{i-1,j}).
+
+References
+----------
+B. J. Lageweg, J. K. Lenstra, A. H. G. Rinnooy Kan, "A general bounding scheme for the permutation flow-shop problem",
+Operations Research 26 (1978) 53-67.
+S. M. Johnson, "Optimal two- and three-stage production schedules with setup times included", Naval Research Logistics
+Quarterly 1 (1954) 61-68.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Capabilities
+from engine.solvers.branch_and_bound.flowshop_heuristics import makespan
+from engine.solvers.branch_and_bound.tree import INFINITY, DeviceTree, Tree
+
+__all__ = ["BRANCHINGS", "FlowshopTree", "MachinePairs"]
+
+Vector = NDArray[np.int64]
+
+BRANCHINGS = ("forward", "max_sum", "min_branch", "min_min")
+"""How a node chooses the end that its children extend."""
+
+_SHORT = 2**15 - 1
+
+
+@dataclass(frozen=True)
+class _State:
+    """Front, back and remaining times, shape (machines,) each; and the jobs at the two ends."""
+
+    front: Vector
+    back: Vector
+    rest: Vector
+    first: tuple[int, ...] = ()
+    last: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class MachinePairs:
+    """All pairs of machines u < v, with Johnson's order of the jobs between them.
+
+    Attributes
+    ----------
+    first, second : ndarray of int64, shape (pairs,)
+    lag : ndarray of int64, shape (pairs, jobs)
+        Time of each job on the machines between the two.
+    order : ndarray of int64, shape (pairs, jobs)
+        Jobs in Johnson's order for times ``p_u + lag`` and ``lag + p_v``.
+    """
+
+    first: Vector
+    second: Vector
+    lag: NDArray[np.int64]
+    order: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, times: NDArray[np.int64]) -> MachinePairs:
+        """The pairs of an instance, ``times`` of shape (machines, jobs)."""
+        machines, jobs = times.shape
+        done = np.vstack([np.zeros((1, jobs), np.int64), np.cumsum(times, axis=0)])
+        first, second, lags, orders = [], [], [], []
+        for u in range(machines):
+            for v in range(u + 1, machines):
+                lag = done[v] - done[u + 1]
+                a, b = times[u] + lag, lag + times[v]
+                early = np.flatnonzero(a <= b)
+                late = np.flatnonzero(a > b)
+                order = [*early[np.argsort(a[early], kind="stable")], *late[np.argsort(-b[late], kind="stable")]]
+                first.append(u)
+                second.append(v)
+                lags.append(lag)
+                orders.append(order)
+        pairs = len(first)
+        return cls(
+            np.array(first, np.int64),
+            np.array(second, np.int64),
+            np.array(lags, np.int64).reshape(pairs, jobs),
+            np.array(orders, np.int64).reshape(pairs, jobs),
+        )
+
+
+class FlowshopTree(Tree):
+    """The tree of one instance.
+
+    Parameters
+    ----------
+    times : ndarray of int64, shape (machines, jobs)
+    bound : {"one_machine", "two_machine", "mixed"}
+        The bound of children; ``mixed`` chooses the side by the one-machine bound and prunes the children that it
+        leaves by the two-machine bound.
+    branching : str
+        One of :data:`BRANCHINGS`. With cb and ce the bounds of a node's children in front and at the back, over the open
+        jobs, and U the initial upper bound: ``max_sum`` takes the back if the sum of cb is smaller; ``min_branch`` the
+        side that prunes more children against U, by ``max_sum`` if both prune as many; ``min_min`` the side on which
+        the least of all bounds occurs less often, the back if ``min_branch``'s count does not favour the front, when
+        equally often; ``forward`` always the front.
+    """
+
+    def __init__(self, times: NDArray[np.int64], bound: str, branching: str) -> None:
+        self.times = times
+        self.machines, self.items = times.shape
+        self.leaf_depth = self.items - 1
+        self.bound_name = bound
+        self.branching = branching
+        done = np.cumsum(times, axis=0)
+        self.heads = (done - times).min(axis=1)
+        self.tails = (done[-1] - done).min(axis=1)
+        self.totals = times.sum(axis=1)
+        self.pairs = MachinePairs.of(times) if bound != "one_machine" else None
+
+    @property
+    def short(self) -> bool:
+        """Whether every bound fits 16 bits with room for one more job."""
+        return int(self.times.max()) * (self.items + self.machines) < _SHORT
+
+    def device(self, capabilities: Capabilities, language: str) -> DeviceTree:
+        """See :meth:`Tree.device`."""
+        from engine.solvers.branch_and_bound.flowshop_tables import device_tree
+
+        return device_tree(self, capabilities, language)
+
+    # --- the twin -----------------------------------------------------------------------------------------------
+
+    def root(self) -> _State:
+        """See :meth:`Tree.root`."""
+        return _State(self.heads, self.tails, self.totals)
+
+    def place(self, state: Any, depth: int, item: int, side: int) -> _State:
+        """See :meth:`Tree.place`."""
+        column = self.times[:, item]
+        rest = state.rest - column
+        if side == 0:
+            return _State(_advanced(state.front, column), state.back, rest, (*state.first, item), state.last)
+        back = _advanced(state.back[::-1], column[::-1])[::-1]
+        return _State(state.front, back, rest, state.first, (item, *state.last))
+
+    def one_machine(self, state: _State, jobs: Sequence[int]) -> tuple[Vector, Vector]:
+        """The one-machine bounds of the children with each job in front, and at the back."""
+        times = self.times[:, list(jobs)]
+        front = _one_machine(times, state.front, state.rest + state.back)
+        return front, _one_machine(times[::-1], state.back[::-1], (state.rest + state.front)[::-1])
+
+    def two_machine(self, state: _State, jobs: Sequence[int], side: int) -> Vector:
+        """The two-machine bounds, over all pairs, of the children with each job on one side."""
+        return np.array([self._johnson(self.place(state, 0, job, side), set(jobs) - {job}) for job in jobs], np.int64)
+
+    def _johnson(self, state: _State, jobs: set[int]) -> int:
+        assert self.pairs is not None
+        best = 0
+        pairs = self.pairs
+        for pair in range(len(pairs.first)):
+            u, v = int(pairs.first[pair]), int(pairs.second[pair])
+            at_u, at_v = int(state.front[u]), int(state.front[v])
+            for job in pairs.order[pair].tolist():
+                if job in jobs:
+                    at_u += int(self.times[u, job])
+                    at_v = max(at_v, at_u + int(pairs.lag[pair, job])) + int(self.times[v, job])
+            best = max(best, at_v + int(state.back[v]), at_u + int(state.back[u]))
+        return best
+
+    def bound(
+        self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
+    ) -> tuple[int, list[int]]:
+        """See :meth:`Tree.bound`."""
+        jobs = list(open_items)
+        if self.bound_name == "two_machine":
+            front = self.two_machine(state, jobs, 0)
+            back = self.two_machine(state, jobs, 1) if self.branching != "forward" else front
+        else:
+            front, back = self.one_machine(state, jobs)
+        side = self.side(front, back, initial)
+        bounds = back if side else front
+        if self.bound_name == "mixed":
+            kept = [job for job, value in zip(jobs, bounds.tolist(), strict=True) if value < upper]
+            refined = dict(zip(jobs, self.two_machine(state, jobs, side).tolist(), strict=True))
+            return side, [job for job in kept if refined[job] < upper]
+        return side, [job for job, value in zip(jobs, bounds.tolist(), strict=True) if value < upper]
+
+    def side(self, front: Vector, back: Vector, initial: int) -> int:
+        """The branching rule on the bounds of all children."""
+        if self.branching == "forward":
+            return 0
+        by_sum = int((front - back).sum()) < 0
+        if self.branching == "max_sum":
+            return int(by_sum)
+        pruned = int((front >= initial).sum()) - int((back >= initial).sum())
+        if self.branching == "min_branch":
+            return int(by_sum) if pruned == 0 else int(pruned < 0)
+        least = min(int(front.min()), int(back.min()))
+        often = int((front == least).sum()) - int((back == least).sum())
+        return int(pruned <= 0) if often == 0 else int(often > 0)
+
+    def leaf(self, state: Any, open_items: Sequence[int]) -> int:
+        """See :meth:`Tree.leaf`: the last job between front and back."""
+        front = _advanced(state.front if state.first else np.zeros_like(state.front), self.times[:, open_items[0]])
+        return int((front + (state.back if state.last else 0)).max())
+
+    def lower_bound(self) -> int:
+        """See :meth:`Tree.lower_bound`."""
+        one = int((self.heads + self.totals + self.tails).max())
+        return max(one, int(self.times.sum(axis=0).max()))
+
+    def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
+        """The order of all jobs."""
+        front = [job for job, side in zip(path, sides, strict=True) if side == 0]
+        back = [job for job, side in zip(path, sides, strict=True) if side == 1]
+        middle = sorted(set(range(self.items)) - set(path))
+        return np.array([*front, *middle, *reversed(back)], np.int64)
+
+    def evaluate(self, solution: NDArray[np.int64]) -> int:
+        """Makespan, from the times alone."""
+        return makespan(self.times, solution)
+
+
+def _advanced(done: Vector, column: Vector) -> Vector:
+    """When each machine is done after one more job."""
+    out = np.empty_like(done)
+    at = 0
+    for machine, time in enumerate(column.tolist()):
+        at = max(at, int(done[machine])) + time
+        out[machine] = at
+    return out
+
+
+def _one_machine(times: NDArray[np.int64], front: Vector, after: Vector) -> Vector:
+    reach = np.full(times.shape[1], front[0], np.int64)
+    bounds = reach + after[0]
+    for machine in range(1, len(front)):
+        reach = np.maximum(front[machine], reach + times[machine - 1])
+        bounds = np.maximum(bounds, reach + after[machine])
+    return bounds
+
+
+def largest_bound(tree: FlowshopTree) -> int:
+    """No bound of a tree is larger, and the infinite upper bound on devices is one more."""
+    return min(INFINITY - 1, int(tree.times.max()) * (tree.items + tree.machines))

@@ -1,0 +1,157 @@
+"""Work units as intervals of the factorial number system.
+
+The n! leaves of a permutation tree are numbered from left to right. A number has one digit per level, the rank of the
+chosen item among those still open (ascending), so digit l is 0 to n - 1 - l and weighs (n - 1 - l)!. A work unit is an
+interval [begin, end) of leaves; ``end`` may be n! itself, written as the digit n at level 0.
+
+Units are *aligned*: behind the first level where ``end`` differs from ``begin``, ``end`` is zero. Every split made
+while searching keeps that, which is what lets one bit mask per level stand for an interval. Any other interval is a
+few aligned ones (:func:`aligned`).
+
+``fresh`` of a unit is the level of its first node that has not been decomposed: nodes of the path to ``begin`` above
+that level were counted by another unit. Thus a node is counted once however the tree is cut.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Units", "aligned", "cut", "digits_of", "length_of_levels", "number_of", "positions"]
+
+Digits = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Several work units: ``begin`` and ``end``, shape (units, n), and ``fresh``, shape (units,), all uint8."""
+
+    begin: Digits
+    end: Digits
+    fresh: Digits
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+    def __getitem__(self, index: slice | NDArray[np.intp]) -> Units:
+        return Units(self.begin[index], self.end[index], self.fresh[index])
+
+    @classmethod
+    def none(cls, n: int) -> Units:
+        """No units of a problem of ``n`` items."""
+        return cls(np.zeros((0, n), np.uint8), np.zeros((0, n), np.uint8), np.zeros(0, np.uint8))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Units]) -> Units:
+        """All units of the parts, in order."""
+        return cls(
+            np.concatenate([part.begin for part in parts]),
+            np.concatenate([part.end for part in parts]),
+            np.concatenate([part.fresh for part in parts]),
+        )
+
+    def length(self) -> int:
+        """Leaves in all units together, exactly."""
+        levels = self.end.sum(axis=0, dtype=np.int64) - self.begin.sum(axis=0, dtype=np.int64)
+        return length_of_levels(levels)
+
+
+def length_of_levels(levels: NDArray[np.int64]) -> int:
+    """The number whose digit sums by level are ``levels``, which may be negative and larger than digits."""
+    n = len(levels)
+    return sum(int(level) * math.factorial(n - 1 - depth) for depth, level in enumerate(levels))
+
+
+def number_of(digits: Sequence[int] | Digits) -> int:
+    """The leaf number of a digit vector."""
+    return length_of_levels(np.asarray(digits, np.int64))
+
+
+def digits_of(number: int, n: int) -> Digits:
+    """The digit vector, shape (n,), of a leaf number from 0 to n!.
+
+    Raises
+    ------
+    ValueError
+        If the number is outside that range.
+    """
+    if not 0 <= number <= math.factorial(n):
+        raise ValueError(f"a leaf number must be 0 to {n}!; got {number}")
+    digits = np.zeros(n, np.uint8)
+    for depth in range(n):
+        digits[depth], number = divmod(number, math.factorial(n - 1 - depth))
+    return digits
+
+
+def _fresh(begin: Digits) -> int:
+    """The shallowest level whose node has ``begin`` for its first leaf."""
+    chosen = np.flatnonzero(begin)
+    return int(chosen[-1]) + 1 if len(chosen) else 0
+
+
+def aligned(begin: int, end: int, n: int) -> Units:
+    """The aligned units that make up the interval [begin, end), none if it is empty."""
+    pieces: list[tuple[Digits, Digits]] = []
+    whole = digits_of(end, n)
+    at = begin
+    for depth in range(n):
+        stop = whole.copy()
+        stop[depth + 1 :] = 0
+        number = number_of(stop)
+        if number > at:
+            pieces.append((digits_of(at, n), stop))
+            at = number
+    if not pieces:
+        return Units.none(n)
+    starts = np.array([piece[0] for piece in pieces])
+    return Units(starts, np.array([piece[1] for piece in pieces]), np.array([_fresh(b) for b in starts], np.uint8))
+
+
+def cut(n: int, depth: int) -> Units:
+    """All n!/(n - depth)! subtrees at a level, left to right; together they count every node once."""
+    pieces = math.perm(n, depth)
+    begin = np.zeros((pieces, n), np.uint8)
+    if depth:
+        sizes = [n - level for level in range(depth)]
+        begin[:, :depth] = np.indices(sizes, dtype=np.uint8).reshape(depth, -1).T
+    end = begin.copy()
+    if depth:
+        end[:, depth - 1] += 1
+    else:
+        end[0, 0] = n
+    return Units(begin, end, np.array([_fresh(b) for b in begin], np.uint8))
+
+
+def positions(rows: NDArray[np.unsignedinteger], depths: NDArray[np.int32]) -> Digits:
+    """Where searches stand, as digit vectors.
+
+    Parameters
+    ----------
+    rows : ndarray of uint32 or uint64, shape (n, units)
+        One mask per level: the open items there, of which the lowest is the chosen one.
+    depths : ndarray of int32, shape (units,)
+        Level of the node to decompose next; the rows above it count.
+
+    Returns
+    -------
+    ndarray of uint8, shape (units, n)
+    """
+    n, units = rows.shape
+    free = np.full(units, (1 << n) - 1, np.uint64)
+    digits = np.zeros((units, n), np.uint8)
+    for level in range(n):
+        row = rows[level].astype(np.uint64)
+        chosen = np.where(level < depths, row & (~row + np.uint64(1)), np.uint64(0))
+        below = np.where(chosen > 0, chosen - np.uint64(1), np.uint64(0))
+        digits[:, level] = _count_bits(free & below)
+        free &= ~chosen
+    return digits
+
+
+def _count_bits(words: NDArray[np.uint64]) -> Digits:
+    as_bytes = np.ascontiguousarray(words).view(np.uint8).reshape(len(words), 8)
+    return np.unpackbits(as_bytes, axis=1).sum(axis=1).astype(np.uint8)

@@ -1,0 +1,165 @@
+"""The kernels of branch and bound: which shapes a device runs them in, and how they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.devices import Buffer, Capabilities, Device, Kernel
+from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
+
+__all__ = ["CONTROL_WORDS", "COUNTERS", "Kernels", "Shapes", "constants_of", "kernel_variants", "shapes_for"]
+
+CONTROL_WORDS = 8 + 64
+"""Words of the control buffer: six that masks.mako names, then one per level."""
+
+COUNTERS = 8
+"""Words of the counter buffer: nodes, leaves, pushed, solutions, and two sums of the present round."""
+
+_EXPLORE_IVMS_PER_UNIT_CPU = 16
+_LOCAL_BYTES = 44 * 1024
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """How a tree is searched on one device.
+
+    Attributes
+    ----------
+    block : int
+        Work-items a group of every kernel.
+    groups_per_unit : int
+        Groups of ``explore`` that a compute unit should hold, which limits their registers.
+    ivms : int
+        IVMs; a multiple of ``block``.
+    exports : int
+        Slots beyond them, through which work leaves the device.
+    backtrack : {"stack", "rebuild", "retract"}
+        How the state of an earlier node is got back: from a stack, by placing the path's items anew, or by taking
+        items back one by one.
+    steps, ramp_steps : int
+        Nodes an IVM decomposes in a launch at first, and while most are idle.
+    """
+
+    block: int
+    groups_per_unit: int
+    ivms: int
+    exports: int
+    backtrack: str
+    steps: int
+    ramp_steps: int
+
+    @property
+    def slots(self) -> int:
+        """All places for an interval."""
+        return self.ivms + self.exports
+
+
+def shapes_for(capabilities: Capabilities, tree: Tree, half: DeviceTree, ivms: int | None = None) -> Shapes:
+    """The shapes that suit a device: one IVM a group on CPUs, as many as its registers and local memory hold on GPUs."""
+    if capabilities.kind == "cpu":
+        count = ivms or capabilities.compute_units * _EXPLORE_IVMS_PER_UNIT_CPU
+        return Shapes(1, 1, count, min(1024, max(16, 2 * count)), "stack", 1024, 16)
+    word = 8 if tree.items > 32 else 4
+    table = half.table.nbytes if half.local_table else 0
+    block = min(128, capabilities.max_block)
+    while block > 32 and block * word * tree.leaf_depth + table > min(_LOCAL_BYTES, capabilities.local_memory):
+        block //= 2
+    room = capabilities.local_memory_per_unit // (block * word * tree.leaf_depth + table + 1024)
+    groups = max(1, min(half.threads_per_unit // block, room, 32))
+    count = ivms or capabilities.compute_units * groups * block
+    count = -(-count // block) * block
+    backtrack = "retract" if half.retract else "rebuild"
+    return Shapes(block, groups, count, min(16384, count), backtrack, 64, 4)
+
+
+def constants_of(tree: Tree, half: DeviceTree, shapes: Shapes) -> dict[str, Any]:
+    """What ``explore.mako`` is rendered with."""
+    return {
+        **_common(tree, shapes),
+        **half.constants,
+        "problem": half.template,
+        "source": half.source,
+        "local_table": half.local_table,
+        "table_words": len(half.table),
+        "counts": tree.counts,
+        "poll": half.poll,
+        "groups_per_unit": shapes.groups_per_unit,
+        "backtrack": shapes.backtrack,
+    }
+
+
+def _common(tree: Tree, shapes: Shapes) -> dict[str, Any]:
+    return {
+        "items": tree.items,
+        "leaf_depth": tree.leaf_depth,
+        "mask": "u64" if tree.items > 32 else "u32",
+        "block": shapes.block,
+    }
+
+
+_SIGNATURES: dict[str, str] = {
+    "explore": "buffer " * 13 + "int32 int32 int32",
+    "initialize": "buffer " * 12 + "int32 int32 int32",
+    "settle": "buffer buffer int32 int32 int32 int32",
+    "list_siblings": "buffer " * 5 + "int32 int32 int32",
+    "steal_siblings": "buffer " * 8 + "int32 int32 int32",
+    "measure": "buffer " * 7 + "int32 int32",
+    "steal_over": "buffer " * 10 + "int32 " * 7,
+}
+
+
+class Kernels:
+    """The compiled kernels of one tree on one device; made and used on its thread."""
+
+    def __init__(self, device: Device, tree: Tree, half: DeviceTree, shapes: Shapes) -> None:
+        self.device = device
+        self.shapes = shapes
+        self._explore = constants_of(tree, half, shapes)
+        self._common = _common(tree, shapes)
+
+    def _kernel(self, entry: str) -> Kernel:
+        exploring = entry in ("explore", "initialize")
+        template = "branch_and_bound/explore" if exploring else "branch_and_bound/steal"
+        constants = self._explore if exploring else self._common
+        return self.device.kernel(template, entry, _SIGNATURES[entry].split(), **constants)
+
+    def launch(self, entry: str, items: int, *arguments: Buffer | int) -> None:
+        """Start a kernel with at least ``items`` work-items."""
+        block = 1 if entry == "settle" else self.shapes.block
+        self.device.launch(self._kernel(entry), -(-items // block), block, *arguments)
+
+
+def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every template of this solver with constants that a device may ask for."""
+    from engine.solvers.branch_and_bound.atsp import ATSP
+    from engine.solvers.branch_and_bound.flowshop import Flowshop
+    from engine.solvers.branch_and_bound.queens import Queens
+
+    gpu = Capabilities("gpu", True, True, False, "kernels", 132, 49152, 228 * 1024, 256, 1024)
+    cpu = Capabilities("cpu", True, True, True, "lapack", 2, 1 << 20, 1 << 20, 64, 4096, vector_width=16)
+    small = [[3, 1, 2], [2, 2, 9], [1, 4, 1]]
+    trees: Sequence[Tree] = (
+        Queens(5).tree("auto", "auto"),
+        Queens(16).tree("auto", "auto"),
+        ATSP(small).tree("partial", "auto"),
+        ATSP(small).tree("cheapest_arcs", "auto"),
+        *(Flowshop(small).tree(bound, "auto") for bound in ("one_machine", "two_machine", "mixed")),
+        *(Flowshop.taillard(21).tree("one_machine", rule) for rule in ("forward", "max_sum", "min_branch", "min_min")),
+        Flowshop.taillard(31).tree("one_machine", "auto"),
+        Flowshop([[5000] * 20] * 5).tree("one_machine", "auto"),
+    )
+    seen: list[tuple[str, dict[str, Any]]] = []
+    for capabilities, languages in ((gpu, ("cuda", "opencl")), (cpu, ("opencl",))):
+        for tree in trees:
+            for language in languages:
+                half = tree.device(capabilities, language)
+                shapes = shapes_for(capabilities, tree, half)
+                for variant in (
+                    ("branch_and_bound/explore", constants_of(tree, half, shapes)),
+                    ("branch_and_bound/steal", _common(tree, shapes)),
+                ):
+                    if variant not in seen:
+                        seen.append(variant)
+                        yield variant

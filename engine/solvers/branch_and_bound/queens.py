@@ -1,0 +1,148 @@
+"""The n-queens problem: in how many ways n queens stand on an n x n board and none attacks another."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Capabilities
+from engine.errors import OptionError, ProblemError
+from engine.formats.text import Numbers, read_text
+from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
+
+__all__ = ["Queens", "QueensTree"]
+
+_LARGEST = 32
+
+
+class Queens(PermutationProblem):
+    """Count the solutions of the n-queens problem; ``objective`` of the result is their number.
+
+    Parameters
+    ----------
+    n : int
+        Size of the board, 1 to 32: a diagonal mask of one machine word holds 2 n - 1 bits.
+
+    Raises
+    ------
+    ProblemError
+        If ``n`` is not an integer in that range.
+    """
+
+    kind: ClassVar[str] = "queens"
+    sense: ClassVar[str] = "count"
+
+    def __init__(self, n: int, name: str | None = None) -> None:
+        try:
+            self.n = operator.index(n)
+        except TypeError as error:
+            raise ProblemError(f"n must be an integer; got {n!r}") from error
+        if not 1 <= self.n <= _LARGEST:
+            raise ProblemError(f"n must be 1 to {_LARGEST}; got {self.n}")
+        self.name = name if name is not None else f"queens-{self.n}"
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read a file of one line: the word ``queens`` and n."""
+        lines = [(number, line) for number, line in enumerate(read_text(path, "the file").splitlines(), 1) if line.strip()]
+        numbers = Numbers.of(lines, path)
+        if not numbers.words or numbers.words[0][0].lower() != "queens":
+            raise ProblemError("a file of n-queens begins with the word 'queens'", path, 1)
+        numbers.at = 1
+        n = numbers.take("n")
+        numbers.end("'queens' and n")
+        try:
+            return cls(n, Path(path).stem)
+        except ProblemError as error:
+            raise ProblemError(str(error), path, numbers.line) from error
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Whether the file begins with the word ``queens`` and a number."""
+        words = head.split()
+        return len(words) >= 2 and words[0].lower() == "queens" and words[1].isdigit()
+
+    def describe(self) -> str:
+        """One line."""
+        return f"n-queens {self.name}: {self.n} queens on a board of {self.n} x {self.n}"
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """``n``: shape ()."""
+        return {"n": np.array(self.n)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """The inverse of :meth:`to_arrays`."""
+        if "n" not in arrays:
+            raise ProblemError("the arrays of n-queens lack 'n'")
+        return cls(int(arrays["n"]), name)
+
+    def tree(self, bound: str, branching: str) -> QueensTree:
+        """Row by row, columns ascending; the first queen in the left half only, each of its solutions counting twice."""
+        if bound != "auto":
+            raise OptionError(f"n-queens has no choice of bounds; got bound = '{bound}'")
+        if branching not in ("auto", "forward"):
+            raise OptionError(f"n-queens is branched row by row (forward); got branching = '{branching}'")
+        return QueensTree(self.n)
+
+
+class QueensTree(Tree):
+    """State of the twin: occupied columns, and diagonals by row + column and column - row + n - 1, as masks."""
+
+    counts = True
+
+    def __init__(self, n: int) -> None:
+        self.items = n
+        self.leaf_depth = n
+
+    def device(self, capabilities: Capabilities, language: str) -> DeviceTree:
+        """See :meth:`Tree.device`."""
+        return DeviceTree("branch_and_bound/queens", "", {}, np.zeros(1, np.int32), False, retract=True, poll=64)
+
+    def root(self) -> tuple[int, int, int]:
+        """See :meth:`Tree.root`; the third entry is what a solution counts."""
+        return (0, 0, 2)
+
+    def place(self, state: tuple[int, int, int], depth: int, item: int, side: int) -> tuple[int, int, int]:
+        """See :meth:`Tree.place`."""
+        rising, falling, weight = state
+        if depth == 0 and 2 * item + 1 == self.items:
+            weight = 1
+        return (rising | 1 << (depth + item), falling | 1 << (item - depth + self.items - 1), weight)
+
+    def bound(
+        self, state: tuple[int, int, int], depth: int, open_items: Sequence[int], upper: int, initial: int
+    ) -> tuple[int, list[int]]:
+        """See :meth:`Tree.bound`: a column is pruned if a diagonal through its cell is taken, or by mirror symmetry."""
+        rising, falling, _ = state
+        half = (self.items + 1) // 2
+        return 0, [
+            column
+            for column in open_items
+            if not rising >> (depth + column) & 1
+            and not falling >> (column - depth + self.items - 1) & 1
+            and (depth > 0 or column < half)
+        ]
+
+    def leaf(self, state: tuple[int, int, int], open_items: Sequence[int]) -> int:
+        """See :meth:`Tree.leaf`."""
+        return state[2]
+
+    def lower_bound(self) -> int:
+        """See :meth:`Tree.lower_bound`."""
+        return 0
+
+    def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
+        """The column of each row's queen."""
+        return np.array(path, np.int64)
+
+    def evaluate(self, solution: NDArray[np.int64]) -> int:
+        """1 if no queen attacks another, else 0."""
+        rows = np.arange(len(solution))
+        lines = (solution, solution + rows, solution - rows)
+        return int(all(len(np.unique(line)) == self.items for line in lines))

@@ -1,0 +1,198 @@
+"""What a branch-and-bound search needs to know of a problem: its tree of partial permutations.
+
+A node at depth d has chosen d of ``items`` items; its children choose one more, tried in ascending order. Where a
+problem builds its permutation from both ends, a node also chooses a *side* for all of its children (0 front, 1 back),
+which must be a function of the node and of the initial upper bound alone: only then do intervals of the tree mean the
+same on every device and after a restart.
+
+Every tree exists twice: here in plain Python and NumPy, the *twin* that tests search with, and as a kernel template
+with the functions ``init``, ``place``, ``bound`` and ``leaf`` (see ``kernels/branch_and_bound/explore.mako``).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Capabilities
+from engine.problem import Problem
+
+__all__ = ["INFINITY", "LARGEST_TREE", "DeviceTree", "HostSearch", "PermutationProblem", "Tree", "search"]
+
+INFINITY = 2**31 - 1
+"""The upper bound that excludes nothing."""
+
+LARGEST_TREE = 64
+"""Items that a mask of one machine word holds."""
+
+
+@dataclass(frozen=True)
+class DeviceTree:
+    """A tree's kernel half, for one kind of device.
+
+    Attributes
+    ----------
+    template : str
+        Name under ``kernels/`` of the file with the problem's functions; empty if ``source`` holds them.
+    source : str
+        The functions themselves, as C in the common dialect.
+    constants : dict
+        What the template is rendered with, besides ``items``, ``leaf_depth`` and ``mask``.
+    table : ndarray of int32, shape (words,)
+        The instance, as the functions read it; copied to local memory where ``local_table`` says so.
+    retract : bool
+        Whether the functions include ``retract``, the inverse of ``place``.
+    threads_per_unit : int
+        IVMs that a multiprocessor of a GPU should hold: more hide waiting, fewer leave more registers to each.
+    poll : int
+        Nodes, a power of two, between two looks at whether others have run out of work.
+    """
+
+    template: str
+    source: str
+    constants: dict[str, Any]
+    table: NDArray[np.int32]
+    local_table: bool
+    retract: bool = False
+    threads_per_unit: int = 1024
+    poll: int = 16
+
+
+class Tree(ABC):
+    """The search tree of one instance under one bound and branching rule.
+
+    Attributes
+    ----------
+    items : int
+        Items to permute, 1 to :data:`LARGEST_TREE`.
+    leaf_depth : int
+        Depth at which a node is a leaf: ``items``, or ``items - 1`` where the last item leaves no choice.
+    counts : bool
+        Whether leaves are counted instead of minimised over.
+    """
+
+    items: int
+    leaf_depth: int
+    counts: bool = False
+
+    @abstractmethod
+    def device(self, capabilities: Capabilities, language: str) -> DeviceTree:
+        """The kernel half for a device."""
+
+    @abstractmethod
+    def root(self) -> Any:
+        """The twin's state of the root."""
+
+    @abstractmethod
+    def place(self, state: Any, depth: int, item: int, side: int) -> Any:
+        """The twin's state of a child; ``state`` is left as it is."""
+
+    @abstractmethod
+    def bound(self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int) -> tuple[int, list[int]]:
+        """The side on which a node is branched, and the items, ascending, whose children are not pruned.
+
+        A child is pruned when its lower bound is at least ``upper``; ``initial`` is the initial upper bound.
+        """
+
+    @abstractmethod
+    def leaf(self, state: Any, open_items: Sequence[int]) -> int:
+        """The objective of a leaf, or how many solutions it stands for."""
+
+    @abstractmethod
+    def lower_bound(self) -> int:
+        """A proven bound on the objective, from the root."""
+
+    @abstractmethod
+    def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
+        """The problem's own form of the leaf reached by choosing ``path`` on ``sides``, ``leaf_depth`` entries each."""
+
+    @abstractmethod
+    def evaluate(self, solution: NDArray[np.int64]) -> int:
+        """The objective of a solution, from the instance alone."""
+
+
+class PermutationProblem(Problem):
+    """A problem whose solutions are permutations, searched by branch and bound.
+
+    Besides what every problem defines, a subclass makes its :meth:`tree`. A subclass written elsewhere joins the solver
+    by :func:`engine.solvers.branch_and_bound.register`.
+    """
+
+    sense: ClassVar[str] = "minimize"
+    optimum: int | None = None
+
+    @abstractmethod
+    def tree(self, bound: str, branching: str) -> Tree:
+        """The search tree under a bound and a branching rule, ``"auto"`` for the problem's default.
+
+        Raises
+        ------
+        engine.errors.OptionError
+            If the problem has no such bound or rule.
+        engine.errors.ProblemError
+            If the tree has more items than masks hold.
+        """
+
+    def first_solution(self, method: str, seed: int) -> NDArray[np.int64] | None:
+        """A good solution to start from, or None; ``method`` is an option's word."""
+        return None
+
+
+@dataclass
+class HostSearch:
+    """What a search by the twin found: counts, and the best leaf below the bound it started with."""
+
+    nodes: int = 0
+    leaves: int = 0
+    pushed: int = 0
+    solutions: int = 0
+    best: int = INFINITY
+    path: tuple[int, ...] | None = None
+    sides: tuple[int, ...] = ()
+    explored: int = 0
+
+
+def search(tree: Tree, upper: int = INFINITY, share_best: bool = True) -> HostSearch:
+    """Search a whole tree on the host, depth first: the twin of every kernel and strategy.
+
+    Parameters
+    ----------
+    tree : Tree
+    upper : int
+        Initial upper bound; only leaves below it count as found.
+    share_best : bool
+        Whether a better leaf tightens the bound, as it does on devices.
+
+    Returns
+    -------
+    HostSearch
+        ``explored`` adds up the leaves below everything pruned or reached: n! if nothing was lost.
+    """
+    found = HostSearch(best=upper)
+    stack: list[tuple[Any, tuple[int, ...], tuple[int, ...]]] = [(tree.root(), (), ())]
+    while stack:
+        state, path, sides = stack.pop()
+        depth = len(path)
+        left = [item for item in range(tree.items) if item not in path]
+        if depth == tree.leaf_depth:
+            found.leaves += 1
+            found.explored += math.factorial(tree.items - depth)
+            value = tree.leaf(state, left)
+            if tree.counts:
+                found.solutions += value
+            elif value < found.best:
+                found.best, found.path, found.sides = value, path, sides
+            continue
+        found.nodes += 1
+        side, survivors = tree.bound(state, depth, left, found.best if share_best else upper, upper)
+        found.pushed += len(survivors)
+        found.explored += (len(left) - len(survivors)) * math.factorial(len(left) - 1)
+        for item in reversed(survivors):
+            stack.append((tree.place(state, depth, item, side), (*path, item), (*sides, side)))
+    return found

@@ -1,0 +1,173 @@
+<%namespace name="johnson" file="/branch_and_bound/flowshop_johnson.mako"/>
+// Flowshop for GPUs: the bounds of a node's children one job after another, in front and at the back together.
+//   u = F_0, lb = u + R_0 + B_0;  u = max(F_i, u + p_{i-1}), lb = max(lb, u + R_i + B_i)       (mirrored for the back)
+// A pair holds machine i of the front and machine m - 1 - i of the back${", as two 16-bit halves of a word" if packed else ""}.
+// table   times as columns of all machines by job, ${stride} words apart; heads; tails; totals (as pairs if packed);
+//         Johnson's orders where they are used
+<%
+    m = machines
+    heads = items * stride
+    both = branching != "forward"
+    two = bounds == "two_machine"
+    largest = 32767 if packed else 2147483647
+%>
+% if packed:
+typedef u32 pair_t;
+#define LOW(pair) ((i32)(i16)(pair))
+#define HIGH(pair) ((i32)(pair) >> 16)
+#define PAIR_ADD(a, b) __vadd2((a), (b))
+#define PAIR_SUBTRACT(a, b) __vsub2((a), (b))
+#define PAIR_ADD_MAX(a, b, c) __viaddmax_s16x2((a), (b), (c))
+#define SWAPPED(pair) __byte_perm((pair), 0, 0x1032)
+#define TIMES(column, i) ((pair_t)(column)[i])
+#define HEADS(i) ((pair_t)table[${heads} + (i)])
+#define TOTALS(i) ((pair_t)table[${heads + m} + (i)])
+% else:
+typedef struct {
+    i32 low;
+    i32 high;
+} pair_t;
+#define LOW(pair) ((pair).low)
+#define HIGH(pair) ((pair).high)
+FUNCTION pair_t pair_of(i32 low, i32 high)
+{
+    pair_t pair;
+    pair.low = low;
+    pair.high = high;
+    return pair;
+}
+#define PAIR_ADD(a, b) pair_of((a).low + (b).low, (a).high + (b).high)
+#define PAIR_SUBTRACT(a, b) pair_of((a).low - (b).low, (a).high - (b).high)
+FUNCTION pair_t PAIR_ADD_MAX(pair_t a, pair_t b, pair_t c)
+{
+    const i32 low = a.low + b.low;
+    const i32 high = a.high + b.high;
+    return pair_of(MAX(low, c.low), MAX(high, c.high));
+}
+#define SWAPPED(pair) pair_of((pair).high, (pair).low)
+#define TIMES(column, i) pair_of((column)[i], (column)[${m - 1} - (i)])
+#define HEADS(i) pair_of(table[${heads} + (i)], table[${heads + 2 * m - 1} - (i)])
+#define TOTALS(i) pair_of(table[${heads + 2 * m} + (i)], table[${heads + 3 * m - 1} - (i)])
+% endif
+
+typedef struct {
+    pair_t done[${m}];
+    pair_t rest[${m}];
+} state_t;
+
+% if pairs:
+${johnson.function()}
+% endif
+${johnson.side_rule()}
+
+FUNCTION void init(state_t* state, table_t table)
+{
+% for i in range(m):
+    state->done[${i}] = HEADS(${i});
+    state->rest[${i}] = TOTALS(${i});
+% endfor
+}
+
+FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
+{
+    table_t times = table + item * ${stride};
+% if packed:
+    // Both halves advance; the side that stays keeps its own.
+    const u32 moving = side ? 0xffff0000U : 0x0000ffffU;
+    u32 at = 0;
+% for i in range(m):
+    {
+        const u32 time = TIMES(times, ${i});
+        at = __vadd2(__vmaxs2(at, state->done[${i}]), time);
+        state->done[${i}] = (at & moving) | (state->done[${i}] & ~moving);
+        state->rest[${i}] = __vsub2(state->rest[${i}], time);
+    }
+% endfor
+% else:
+    i32 at = 0;
+% for i in range(m):
+    {
+        const pair_t time = TIMES(times, ${i});
+        const i32 done = side ? state->done[${i}].high : state->done[${i}].low;
+        at = MAX(at, done) + (side ? time.high : time.low);
+        state->done[${i}].low = side ? state->done[${i}].low : at;
+        state->done[${i}].high = side ? at : state->done[${i}].high;
+        state->rest[${i}] = PAIR_SUBTRACT(state->rest[${i}], time);
+    }
+% endfor
+% endif
+}
+
+% if pairs:
+FUNCTION i32 johnson_of_child(const state_t* state, mask_t open, i32 item, i32 side, i32 enough, table_t table)
+{
+    state_t child = *state;
+    place(&child, 0, item, -1, side, table);
+    i32 done[${m}], after[${m}];
+% for i in range(m):
+    done[${i}] = LOW(child.done[${i}]);
+    after[${m - 1 - i}] = HIGH(child.done[${i}]);
+% endfor
+    return johnson(done, after, open & ~(ONE << item), enough, table);
+}
+% endif
+
+FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
+{
+    pair_t after[${m}];
+% for i in range(m):
+    after[${i}] = PAIR_ADD(state->rest[${i}], SWAPPED(state->done[${m - 1 - i}]));
+% endfor
+    mask_t kept_front = 0, kept_back = 0;
+    i32 pruned = 0, difference = 0, least = ${largest}, least_often = 0;
+    for (mask_t left = open; left; left &= left - ONE) {
+        const i32 item = INDEX_OF_LOWEST(left);
+% if two:
+        const i32 front = johnson_of_child(state, open, item, 0, ${largest}, table);
+        const i32 back = ${f"johnson_of_child(state, open, item, 1, {largest}, table)" if both else 0};
+% else:
+        table_t times = table + item * ${stride};
+        pair_t u = state->done[0];
+        pair_t lb = PAIR_ADD(u, after[0]);
+% for i in range(1, m):
+        u = PAIR_ADD_MAX(u, TIMES(times, ${i - 1}), state->done[${i}]);
+        lb = PAIR_ADD_MAX(u, after[${i}], lb);
+% endfor
+        const i32 front = LOW(lb), back = HIGH(lb);
+% endif
+        const mask_t bit = LOWEST(left);
+        kept_front |= front < upper ? bit : 0;
+% if both:
+        kept_back |= back < upper ? bit : 0;
+        pruned += (front >= initial) - (back >= initial);
+        difference += front - back;
+% if branching == "min_min":
+        const i32 lower = MIN(front, back);
+        if (lower < least) {
+            least = lower;
+            least_often = 0;
+        }
+        least_often += (front == least) - (back == least);
+% endif
+% endif
+    }
+    *side = choose_side(pruned, difference, least_often);
+    mask_t kept = *side ? kept_back : kept_front;
+% if bounds == "mixed":
+    for (mask_t left = kept; left; left &= left - ONE)
+        if (johnson_of_child(state, open, INDEX_OF_LOWEST(left), *side, upper, table) >= upper)
+            kept ^= LOWEST(left);
+% endif
+    return kept;
+}
+
+FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)
+{
+    table_t times = table + INDEX_OF_LOWEST(open) * ${stride};
+    i32 at = 0, longest = 0;
+% for i in range(m):
+    at = MAX(at, LOW(state->done[${i}])) + LOW(TIMES(times, ${i}));
+    longest = MAX(longest, at + HIGH(state->done[${m - 1 - i}]));
+% endfor
+    return longest;
+}

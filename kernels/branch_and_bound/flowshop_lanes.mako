@@ -1,0 +1,206 @@
+<%namespace name="johnson" file="/branch_and_bound/flowshop_johnson.mako"/>
+// Flowshop for CPUs: the bounds of all children of a node at once, one job a lane of ${vectors} vectors.
+//   u = F_0, lb = u + R_0 + B_0;  u = max(F_i, u + p_{i-1}), lb = max(lb, u + R_i + B_i)       (mirrored for the back)
+// table   times as rows of all jobs by machine, padded to whole vectors; as columns of all machines by job; heads; tails;
+//         totals; Johnson's orders where they are used
+<%
+    lanes = 16 * vectors
+    vector = "short16" if value == "i16" else "int16"
+    bits = "ushort" if value == "i16" else "uint"
+    weights = ", ".join(f"(value_t){1 << k if value == 'i32' or k < 15 else -32768}" for k in range(16))
+    columns = machines * lanes
+    heads = columns + items * machines
+    largest = 32767 if value == "i16" else 2147483647
+    both = branching != "forward"
+    two = bounds == "two_machine"
+%>
+typedef ${value} value_t;
+typedef ${vector} lanes_t;
+typedef struct {
+    value_t front[${machines}];
+    value_t back[${machines}];
+    value_t rest[${machines}];
+} state_t;
+#define VALUES ((const GLOBAL value_t*)table)
+#define ROWS ((const GLOBAL lanes_t*)table)
+
+% if pairs:
+${johnson.function()}
+% endif
+${johnson.side_rule()}
+
+FUNCTION void init(state_t* state, table_t table)
+{
+    const GLOBAL value_t* start = VALUES + ${heads};
+    for (i32 i = 0; i < ${machines}; ++i) {
+        state->front[i] = start[i];
+        state->back[i] = start[i + ${machines}];
+        state->rest[i] = start[i + ${2 * machines}];
+    }
+}
+
+FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
+{
+    const GLOBAL value_t* times = VALUES + ${columns} + item * ${machines};
+    i32 at = 0;
+    if (side) {
+        for (i32 i = ${machines - 1}; i >= 0; --i) {
+            at = MAX(at, (i32)state->back[i]) + times[i];
+            state->back[i] = (value_t)at;
+            state->rest[i] -= times[i];
+        }
+    } else {
+        for (i32 i = 0; i < ${machines}; ++i) {
+            at = MAX(at, (i32)state->front[i]) + times[i];
+            state->front[i] = (value_t)at;
+            state->rest[i] -= times[i];
+        }
+    }
+}
+
+// The items whose lanes are below a limit.
+FUNCTION mask_t below(const lanes_t* bounds, i32 limit)
+{
+    const lanes_t weight = (lanes_t)(${weights});
+    const lanes_t most = (lanes_t)(value_t)MIN(limit, ${largest});
+    mask_t set = 0;
+% for k in range(vectors):
+    {
+        const lanes_t bits = (bounds[${k}] < most) & weight;
+        const ${vector[:-2]}8 eight = bits.lo | bits.hi;
+        const ${vector[:-2]}4 four = eight.lo | eight.hi;
+        const ${vector[:-2]}2 two = four.lo | four.hi;
+        set |= (mask_t)(u16)(two.x | two.y) << ${16 * k};
+    }
+% endfor
+    return set;
+}
+
+% if two:
+FUNCTION void two_machine(const state_t* state, mask_t open, i32 side, value_t* bounds, table_t table)
+{
+    for (mask_t left = open; left; left &= left - ONE) {
+        const i32 item = INDEX_OF_LOWEST(left);
+        state_t child = *state;
+        place(&child, 0, item, -1, side, table);
+        i32 done[${machines}], after[${machines}];
+        for (i32 i = 0; i < ${machines}; ++i) {
+            done[i] = child.front[i];
+            after[i] = child.back[i];
+        }
+        bounds[item] = (value_t)johnson(done, after, open ^ LOWEST(left), ${largest}, table);
+    }
+}
+% endif
+
+FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
+{
+    lanes_t front[${vectors}];
+    lanes_t back[${vectors}];
+% if two:
+    value_t* const cb = (value_t*)front;
+    value_t* const ce = (value_t*)back;
+    two_machine(state, open, 0, cb, table);
+% if both:
+    two_machine(state, open, 1, ce, table);
+% endif
+% else:
+    {
+        const value_t after = state->rest[0] + state->back[0];
+% for k in range(vectors):
+        lanes_t u${k} = (lanes_t)state->front[0];
+        lanes_t lb${k} = u${k} + (lanes_t)after;
+% endfor
+        for (i32 i = 1; i < ${machines}; ++i) {
+            const lanes_t done = (lanes_t)state->front[i];
+            const lanes_t rest = (lanes_t)(value_t)(state->rest[i] + state->back[i]);
+% for k in range(vectors):
+            u${k} = u${k} + ROWS[(i - 1) * ${vectors} + ${k}];
+            u${k} = MAX(u${k}, done);
+            const lanes_t x${k} = u${k} + rest;
+            lb${k} = MAX(lb${k}, x${k});
+% endfor
+        }
+% for k in range(vectors):
+        front[${k}] = lb${k};
+% endfor
+    }
+% if both:
+    {
+        const value_t ahead = state->rest[${machines - 1}] + state->front[${machines - 1}];
+% for k in range(vectors):
+        lanes_t u${k} = (lanes_t)state->back[${machines - 1}];
+        lanes_t lb${k} = u${k} + (lanes_t)ahead;
+% endfor
+        for (i32 i = ${machines - 2}; i >= 0; --i) {
+            const lanes_t done = (lanes_t)state->back[i];
+            const lanes_t rest = (lanes_t)(value_t)(state->rest[i] + state->front[i]);
+% for k in range(vectors):
+            u${k} = u${k} + ROWS[(i + 1) * ${vectors} + ${k}];
+            u${k} = MAX(u${k}, done);
+            const lanes_t x${k} = u${k} + rest;
+            lb${k} = MAX(lb${k}, x${k});
+% endfor
+        }
+% for k in range(vectors):
+        back[${k}] = lb${k};
+% endfor
+    }
+    const value_t* const cb = (const value_t*)front;
+    const value_t* const ce = (const value_t*)back;
+% endif
+% endif
+% if both:
+    const i32 pruned = COUNT(open & below(back, initial)) - COUNT(open & below(front, initial));
+    i32 difference = 0, least_often = 0;
+% if branching in ("max_sum", "min_branch"):
+% if branching == "min_branch":
+    if (pruned == 0)
+% endif
+        for (mask_t left = open; left; left &= left - ONE) {
+            const i32 item = INDEX_OF_LOWEST(left);
+            difference += (i32)cb[item] - (i32)ce[item];
+        }
+% else:
+    i32 least = ${largest};
+    for (mask_t left = open; left; left &= left - ONE) {
+        const i32 item = INDEX_OF_LOWEST(left);
+        least = MIN(least, (i32)MIN(cb[item], ce[item]));
+    }
+    for (mask_t left = open; left; left &= left - ONE) {
+        const i32 item = INDEX_OF_LOWEST(left);
+        least_often += (cb[item] == least) - (ce[item] == least);
+    }
+% endif
+    *side = choose_side(pruned, difference, least_often);
+% else:
+    *side = 0;
+% endif
+    mask_t kept = open & below(${"*side ? back : front" if both else "front"}, upper);
+% if bounds == "mixed":
+    for (mask_t left = kept; left; left &= left - ONE) {
+        state_t child = *state;
+        place(&child, 0, INDEX_OF_LOWEST(left), -1, *side, table);
+        i32 done[${machines}], after[${machines}];
+        for (i32 i = 0; i < ${machines}; ++i) {
+            done[i] = child.front[i];
+            after[i] = child.back[i];
+        }
+        if (johnson(done, after, open ^ LOWEST(left), upper, table) >= upper)
+            kept ^= LOWEST(left);
+    }
+% endif
+    return kept;
+}
+
+FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)
+{
+    const GLOBAL value_t* times = VALUES + ${columns} + INDEX_OF_LOWEST(open) * ${machines};
+    i32 at = 0, longest = 0;
+    for (i32 i = 0; i < ${machines}; ++i) {
+        at = MAX(at, (i32)state->front[i]) + times[i];
+        const i32 whole = at + state->back[i];
+        longest = MAX(longest, whole);
+    }
+    return longest;
+}

@@ -1,0 +1,285 @@
+<%namespace name="masks" file="/branch_and_bound/masks.mako"/>
+// Work stealing between the IVMs of one device, in launches of their own between those of explore.mako.
+//
+// A victim's interval [position, end) is cut at `middle` = (chosen ranks above level k, a rank at level k, zeros): the
+// victim keeps [position, middle) with the open siblings below the cut, the thief takes [middle, end). Both stay aligned
+// (see engine/solvers/branch_and_bound/intervals.py), and both have at least one open node.
+// One thief a victim and one victim a thief in every launch, so nothing is written twice.
+// Buffers as in explore.mako.
+${masks.declarations()}
+<% deepest = max(items - 3, 0) %>
+
+// Give [middle, end) to the thief: at level `level`, the open siblings `upper`, of which the cut comes before rank `rank`;
+// above it, all open siblings but the chosen. Without any at `level`, the thief begins at its deepest open sibling above.
+FUNCTION void split(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths, GLOBAL u8* begins, GLOBAL u8* ends,
+    i32 slots, i32 victim, i32 thief, i32 level, i32 rank, mask_t upper)
+{
+    mask_t free = ALL_ITEMS;
+    i32 last = -1;
+    for (i32 l = 0; l < level; ++l) {
+        const i64 at = (i64)l * slots;
+        const mask_t row = rows[at + victim];
+        const mask_t chosen = LOWEST(row);
+        const u8 digit = (u8)COUNT(free & (chosen - ONE));
+        rows[at + thief] = row;
+        rows[at + victim] = chosen;
+        if (row != chosen)
+            last = l;
+        free ^= chosen;
+        begins[at + thief] = digit;
+        ends[at + thief] = ends[at + victim];
+        ends[at + victim] = digit;
+    }
+    const i64 at = (i64)level * slots;
+    rows[at + thief] = upper;
+    rows[at + victim] &= ~upper;
+    begins[at + thief] = (u8)rank;
+    ends[at + thief] = ends[at + victim];
+    ends[at + victim] = (u8)rank;
+    for (i32 l = level + 1; l < ITEMS; ++l) {
+        const i64 below = (i64)l * slots;
+        begins[below + thief] = 0;
+        ends[below + thief] = ends[below + victim];
+        ends[below + victim] = 0;
+    }
+    sides[thief] = sides[victim];
+    if (!upper) {
+        const i64 above = (i64)last * slots + thief;
+        rows[above] ^= LOWEST(rows[above]);
+        level = last;
+    }
+    depths[thief] = level + 1;
+}
+
+// Rank, among the items open at a level, of an item.
+FUNCTION i32 rank_of(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 level, mask_t item)
+{
+    mask_t free = ALL_ITEMS;
+    for (i32 l = 0; l < level; ++l)
+        free ^= LOWEST(rows[(i64)l * slots + ivm]);
+    return COUNT(free & (item - ONE));
+}
+
+// The upper half of the open siblings at a level, the chosen one left out: one of one, one of two, two of three.
+FUNCTION mask_t upper_half(mask_t row)
+{
+    mask_t upper = row ^ LOWEST(row);
+    for (i32 keep = COUNT(upper) / 2; keep > 0; --keep)
+        upper ^= LOWEST(upper);
+    return upper;
+}
+
+// The shallowest level with an open sibling, or -1.
+FUNCTION i32 shallowest(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth)
+{
+    const i32 until = MIN(depth, ${deepest + 1});
+    for (i32 l = 0; l < until; ++l) {
+        const mask_t row = rows[(i64)l * slots + ivm];
+        if (row & (row - ONE))
+            return l;
+    }
+    return -1;
+}
+
+// Begin a round: from how many active IVMs on the next launch of explore may end early, and how many nodes it may do.
+// Launch: one work-item.
+KERNEL settle(GLOBAL i32* control, GLOBAL u64* counters, i32 ivms, i32 trigger, i32 steps, i32 ramp_steps)
+{
+    const i32 active = control[ACTIVE];
+    control[FLOOR] = active - (i32)(((i64)active * trigger + 999) / 1000) + 1;
+    control[STEPS] = 2 * active < ivms ? ramp_steps : steps;
+    control[THIEVES] = 0;
+    for (i32 level = 0; level <= ${deepest}; ++level)
+        control[BY_LEVEL + level] = 0;
+    counters[4] = 0;
+    counters[5] = active;
+}
+
+// List the idle IVMs, and the victims by the shallowest level at which they have an open sibling.
+// thieves[i], victims[level * slots + i]; how many is in control. `collect` is 0 where the thieves are given.
+// Launch: one work-item per IVM, ${block} a group.
+KERNEL LAUNCH_BOUNDS(${block}, 1) list_siblings(const GLOBAL mask_t* RESTRICT rows, const GLOBAL i32* RESTRICT depths,
+    GLOBAL i32* control, GLOBAL i32* RESTRICT thieves, GLOBAL i32* RESTRICT victims, i32 collect, i32 ivms, i32 slots)
+{
+    const i32 ivm = (i32)GLOBAL_ID;
+    i32 list = -1;
+    if (ivm < ivms) {
+        const i32 depth = depths[ivm];
+        if (depth >= 0) {
+            const i32 level = shallowest(rows, slots, ivm, depth);
+            list = level < 0 ? -1 : level + 1;
+        } else if (collect) {
+            list = 0;
+        }
+    }
+% if block > 1:
+    LOCAL_ARRAY(i32, sizes, ${deepest + 2});
+    for (i32 l = LOCAL_ID; l < ${deepest + 2}; l += ${block})
+        sizes[l] = 0;
+    BARRIER();
+    i32 place = 0;
+    if (list >= 0)
+        place = ATOMIC_ADD_I32(&sizes[list], 1);
+    BARRIER();
+    for (i32 l = LOCAL_ID; l < ${deepest + 2}; l += ${block})
+        if (sizes[l])
+            sizes[l] = ATOMIC_ADD_I32(&control[l ? BY_LEVEL + l - 1 : THIEVES], sizes[l]);
+    BARRIER();
+    if (list >= 0)
+        place += sizes[list];
+% else:
+    i32 place = 0;
+    if (list >= 0)
+        place = ATOMIC_ADD_I32(&control[list ? BY_LEVEL + list - 1 : THIEVES], 1);
+% endif
+    if (list == 0)
+        thieves[place] = ivm;
+    else if (list > 0)
+        victims[(i64)(list - 1) * slots + place] = ivm;
+}
+
+// The i-th thief takes the upper half of the open siblings of the i-th victim, the shallowest victims first.
+// `starts` is 0 where the thieves are not IVMs that search, but slots to export from.
+// Launch: one work-item per thief, ${block} a group.
+KERNEL LAUNCH_BOUNDS(${block}, 1) steal_siblings(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
+    GLOBAL u8* begins, GLOBAL u8* ends, GLOBAL i32* control, const GLOBAL i32* RESTRICT thieves,
+    const GLOBAL i32* RESTRICT victims, i32 starts, i32 ivms, i32 slots)
+{
+    const i32 index = (i32)GLOBAL_ID;
+    if (index < ivms && index < control[THIEVES]) {
+        i32 level = 0, place = index;
+        while (level <= ${deepest} && place >= control[BY_LEVEL + level]) {
+            place -= control[BY_LEVEL + level];
+            ++level;
+        }
+        if (level <= ${deepest}) {
+            const i32 victim = victims[(i64)level * slots + place];
+            const mask_t upper = upper_half(rows[(i64)level * slots + victim]);
+            const i32 rank = rank_of(rows, slots, victim, level, LOWEST(upper));
+            split(rows, sides, depths, begins, ends, slots, victim, thieves[index], level, rank, upper);
+            if (starts)
+                ATOMIC_ADD_I32(&control[ACTIVE], 1);
+            ATOMIC_ADD_I32(&control[STOLEN], 1);
+        }
+    }
+}
+
+// Length of [position, end) in units of n! / 2^62, at least 1. weights[l] = 2^62 (n - 1 - l)! / n!, rounded down.
+FUNCTION u64 length_of(const GLOBAL mask_t* rows, const GLOBAL u8* ends, const GLOBAL u64* weights, i32 slots, i32 ivm,
+    i32 depth)
+{
+    mask_t free = ALL_ITEMS;
+    u64 length = 0;
+    for (i32 l = 0; l < ITEMS; ++l) {
+        i64 digit = ends[(i64)l * slots + ivm];
+        if (l < depth) {
+            const mask_t chosen = LOWEST(rows[(i64)l * slots + ivm]);
+            digit -= COUNT(free & (chosen - ONE));
+            free ^= chosen;
+        }
+        length += (u64)digit * weights[l];
+    }
+    return (i64)length < 1 ? 1 : length;
+}
+
+// The length of every IVM's interval, their sum, and since when it is active: 0 idle, 1 before the first round.
+// Launch: one work-item per IVM, ${block} a group.
+KERNEL LAUNCH_BOUNDS(${block}, 1) measure(const GLOBAL mask_t* RESTRICT rows, const GLOBAL i32* RESTRICT depths,
+    const GLOBAL u8* RESTRICT ends, const GLOBAL u64* RESTRICT weights, GLOBAL u64* RESTRICT lengths,
+    GLOBAL i32* RESTRICT since, GLOBAL u64* counters, i32 ivms, i32 slots)
+{
+    const i32 ivm = (i32)GLOBAL_ID;
+    if (ivm < ivms) {
+        const i32 depth = depths[ivm];
+        since[ivm] = depth >= 0;
+        if (depth >= 0) {
+            const u64 length = length_of(rows, ends, weights, slots, ivm, depth);
+            lengths[ivm] = length;
+            ATOMIC_ADD_U64(&counters[4], length);
+        }
+    }
+}
+
+// One round of stealing over a distance: IVMs lie on rings of `radix` at `stride`, and an idle one looks at the one `offset`
+// further on its ring. It takes the upper half of that one's interval if it was active before this round and is no shorter
+// than the mean length shifted right by `shift` (any length for a negative shift).
+// Launch: one work-item per IVM, ${block} a group.
+KERNEL LAUNCH_BOUNDS(${block}, 1) steal_over(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
+    GLOBAL u8* begins, GLOBAL u8* ends, GLOBAL i32* control, const GLOBAL u64* counters,
+    const GLOBAL u64* RESTRICT weights, GLOBAL u64* lengths, volatile GLOBAL i32* since, i32 stride, i32 radix, i32 offset,
+    i32 round, i32 shift, i32 ivms, i32 slots)
+{
+    const i32 thief = (i32)GLOBAL_ID;
+    i32 victim = -1;
+    if (thief < ivms && since[thief] == 0) {
+        const i32 place = thief / stride % radix;
+        victim = thief + ((place + offset) % radix - place) * stride;
+        const i32 active = victim < ivms ? since[victim] : 0;
+        const u64 least = shift < 0 || !counters[5] ? 0 : counters[4] / counters[5] >> shift;
+        if (active == 0 || active > round || lengths[victim] < least)
+            victim = -1;
+    }
+    if (victim >= 0) {
+        const i32 depth = depths[victim];
+        const i32 open_level = shallowest(rows, slots, victim, depth);
+        if (open_level >= 0) {
+            // middle = (position + end) / 2, in digits: add from the right, halve from the left.
+            u8 middle[ITEMS];
+            mask_t free = ALL_ITEMS;
+            for (i32 l = 0; l < ITEMS; ++l) {
+                middle[l] = 0;
+                if (l < depth) {
+                    const mask_t chosen = LOWEST(rows[(i64)l * slots + victim]);
+                    middle[l] = (u8)COUNT(free & (chosen - ONE));
+                    free ^= chosen;
+                }
+            }
+            i32 carry = 0;
+            for (i32 l = ITEMS - 1; l >= 0; --l) {
+                i32 digit = middle[l] + ends[(i64)l * slots + victim] + carry;
+                carry = 0;
+                if (l > 0 && digit >= ITEMS - l) {
+                    digit -= ITEMS - l;
+                    carry = 1;
+                }
+                middle[l] = (u8)digit;
+            }
+            i32 odd = 0;
+            for (i32 l = 0; l < ITEMS; ++l) {
+                const i32 digit = middle[l] + odd * (ITEMS - l);
+                middle[l] = (u8)(digit / 2);
+                odd = digit & 1;
+            }
+            // The level where middle leaves the path, and the open siblings from there on.
+            i32 level = -1, rank = 0;
+            mask_t upper = 0, others = 0;
+            free = ALL_ITEMS;
+            for (i32 l = 0; l < MIN(depth, ${deepest + 1}); ++l) {
+                const mask_t row = rows[(i64)l * slots + victim];
+                const mask_t chosen = LOWEST(row);
+                if (middle[l] > COUNT(free & (chosen - ONE))) {
+                    mask_t below = free;
+                    for (i32 r = 0; r < middle[l]; ++r)
+                        below ^= LOWEST(below);
+                    level = l;
+                    rank = middle[l];
+                    upper = row & below;
+                    break;
+                }
+                others |= row ^ chosen;
+                free ^= chosen;
+            }
+            if (level < 0 || !(upper | others)) {
+                level = open_level;
+                upper = upper_half(rows[(i64)level * slots + victim]);
+                rank = rank_of(rows, slots, victim, level, LOWEST(upper));
+            }
+            split(rows, sides, depths, begins, ends, slots, victim, thief, level, rank, upper);
+            lengths[victim] = length_of(rows, ends, weights, slots, victim, depth);
+            lengths[thief] = length_of(rows, ends, weights, slots, thief, depths[thief]);
+            ATOMIC_ADD_I32(&control[ACTIVE], 1);
+            ATOMIC_ADD_I32(&control[STOLEN], 1);
+            since[thief] = round + 1;
+        }
+    }
+}
