@@ -1,0 +1,40 @@
+"""Branch and bound over permutations with IVM structures, on one or several devices.
+
+After Gmys, Mezmaz, Melab, Tuyttens, *IVM-based parallel branch-and-bound using hierarchical work stealing on multi-GPU
+systems*, Concurrency and Computation: Practice and Experience 29 (2017) e4019. The matrix of the
+integer-vector-matrix structure is kept as one bit mask per level.
+"""
+
+from __future__ import annotations
+
+from engine.solvers import Generator, MetricSpec, Solver
+from engine.solvers.branch_and_bound import generators
+from engine.solvers.branch_and_bound.atsp import ATSP
+from engine.solvers.branch_and_bound.flowshop import Flowshop
+from engine.solvers.branch_and_bound.kernels import kernel_variants
+from engine.solvers.branch_and_bound.options import Options
+from engine.solvers.branch_and_bound.queens import Queens
+from engine.solvers.branch_and_bound.solve import solve
+from engine.solvers.branch_and_bound.tree import PermutationProblem
+
+__all__ = ["SOLVER", "kernel_variants"]
+
+SOLVER = Solver(
+    name="branch_and_bound",
+    title="Branch and bound over permutations (flowshop, n-queens, asymmetric TSP)",
+    problems=(Flowshop, Queens, ATSP, PermutationProblem),
+    options=Options,
+    solve=solve,
+    metrics=(
+        MetricSpec("active_ivms", "Active IVMs", "IVMs", per_device=True),
+        MetricSpec("nodes_per_second", "Decomposed nodes", "nodes/s", per_device=True, log=True),
+        MetricSpec("explored_share", "Explored share of the tree", ""),
+        MetricSpec("stealing_share", "Time spent stealing", "", per_device=True),
+        MetricSpec("steals", "Intervals split on a device", "steals", per_device=True),
+        MetricSpec("exchanged", "Intervals given to other devices", "intervals"),
+    ),
+    generators={
+        "flowshop": Generator(generators.FlowshopOptions, generators.generate_flowshop, generators.write_flowshop),
+        "atsp": Generator(generators.ATSPOptions, generators.generate_atsp, generators.write_atsp),
+    },
+)
