@@ -15,10 +15,19 @@
 typedef u32 pair_t;
 #define LOW(pair) ((i32)(i16)(pair))
 #define HIGH(pair) ((i32)(pair) >> 16)
+% if language == "cuda":
 #define PAIR_ADD(a, b) __vadd2((a), (b))
 #define PAIR_SUBTRACT(a, b) __vsub2((a), (b))
+#define PAIR_MAX(a, b) __vmaxs2((a), (b))
 #define PAIR_ADD_MAX(a, b, c) __viaddmax_s16x2((a), (b), (c))
 #define SWAPPED(pair) __byte_perm((pair), 0, 0x1032)
+% else:
+#define PAIR_ADD(a, b) as_uint(as_short2(a) + as_short2(b))
+#define PAIR_SUBTRACT(a, b) as_uint(as_short2(a) - as_short2(b))
+#define PAIR_MAX(a, b) as_uint(max(as_short2(a), as_short2(b)))
+#define PAIR_ADD_MAX(a, b, c) as_uint(max(as_short2(a) + as_short2(b), as_short2(c)))
+#define SWAPPED(pair) rotate((u32)(pair), 16U)
+% endif
 #define TIMES(column, i) ((pair_t)(column)[i])
 #define HEADS(i) ((pair_t)table[${heads} + (i)])
 #define TOTALS(i) ((pair_t)table[${heads + m} + (i)])
@@ -78,9 +87,10 @@ FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, t
 % for i in range(m):
     {
         const u32 time = TIMES(times, ${i});
-        at = __vadd2(__vmaxs2(at, state->done[${i}]), time);
+        at = PAIR_MAX(at, state->done[${i}]);
+        at = PAIR_ADD(at, time);
         state->done[${i}] = (at & moving) | (state->done[${i}] & ~moving);
-        state->rest[${i}] = __vsub2(state->rest[${i}], time);
+        state->rest[${i}] = PAIR_SUBTRACT(state->rest[${i}], time);
     }
 % endfor
 % else:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device
+from engine.devices import Buffer, Capabilities, Device
 from engine.solvers.branch_and_bound.intervals import Units, positions
 from engine.solvers.branch_and_bound.kernels import CONTROL_WORDS, COUNTERS, Kernels, Shapes, shapes_for
 from engine.solvers.branch_and_bound.options import Options
@@ -91,14 +91,19 @@ class Explorer:
     options : Options
     initial : int
         The initial upper bound, on which branching depends.
+    capabilities : Capabilities, optional
+        What kernels and shapes are chosen by, if not the device's own.
     """
 
-    def __init__(self, device: Device, tree: Tree, options: Options, initial: int) -> None:
-        half = tree.device(device.capabilities, device.language)
+    def __init__(
+        self, device: Device, tree: Tree, options: Options, initial: int, capabilities: Capabilities | None = None
+    ) -> None:
+        used_as = capabilities or device.capabilities
+        half = tree.device(used_as, device.language)
         self.device = device
         self.tree = tree
         self.initial = initial
-        self.shapes: Shapes = shapes_for(device.capabilities, tree, half, options.ivms)
+        self.shapes: Shapes = shapes_for(used_as, tree, half, options.ivms)
         self.strategy = options.strategy
         self._trigger = max(1, round(options.steal_trigger * 1000))
         self._kernels = Kernels(device, tree, half, self.shapes)

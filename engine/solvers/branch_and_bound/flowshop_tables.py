@@ -11,9 +11,12 @@ from engine.devices import Capabilities
 from engine.solvers.branch_and_bound.flowshop_tree import FlowshopTree
 from engine.solvers.branch_and_bound.tree import DeviceTree
 
-__all__ = ["device_tree"]
+__all__ = ["PACKED_LANGUAGES", "device_tree"]
 
 _LANES = 16
+
+PACKED_LANGUAGES = ("cuda",)
+"""Where GPUs have instructions on the two halves of a word that the compiler uses."""
 
 
 def device_tree(tree: FlowshopTree, capabilities: Capabilities, language: str) -> DeviceTree:
@@ -31,7 +34,7 @@ def device_tree(tree: FlowshopTree, capabilities: Capabilities, language: str) -
         constants |= {"value": "i16" if short else "i32", "vectors": vectors, "johnson_at": len(table)}
         name, local = "branch_and_bound/flowshop_lanes", False
     else:
-        packed = short and language == "cuda"
+        packed = short and language in PACKED_LANGUAGES
         stride = tree.machines | 1
         table = _words(tree, stride, packed)
         constants |= {"packed": packed, "stride": stride, "johnson_at": len(table)}

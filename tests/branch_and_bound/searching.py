@@ -1,0 +1,93 @@
+"""What the tests of branch and bound share: one device's search without a run, and other people's algorithms."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Capabilities, Device, Member
+from engine.solvers.branch_and_bound.explorer import Explorer, Report
+from engine.solvers.branch_and_bound.intervals import Units, cut, length_of_levels
+from engine.solvers.branch_and_bound.options import Options
+from engine.solvers.branch_and_bound.tree import INFINITY, HostSearch, Tree
+
+
+def explore(
+    member: Member,
+    tree: Tree,
+    upper: int = INFINITY,
+    *,
+    units: Units | None = None,
+    capabilities: Capabilities | None = None,
+    **options: Any,
+) -> HostSearch:
+    """Search some units, or the whole tree, on one device until nothing is left."""
+
+    def work(device: Device) -> HostSearch:
+        explorer = Explorer(device, tree, Options(**options), upper, capabilities)
+        left, best, path, sides = cut(tree.items, 0) if units is None else units, upper, None, ()
+        while True:
+            report: Report = explorer.turn(best, left, 0, 0.01)
+            left = report.returned
+            if report.found is not None and report.found.value < best:
+                best, path, sides = report.found.value, report.found.path, report.found.sides
+            if not report.active and not len(left):
+                break
+        state = explorer.state()
+        assert len(state.open) == 0
+        explorer.release()
+        return HostSearch(
+            nodes=report.nodes,
+            leaves=report.leaves,
+            pushed=report.pushed,
+            solutions=report.solutions,
+            best=best,
+            path=path,
+            sides=sides,
+            explored=length_of_levels(state.explored),
+        )
+
+    return member.submit(work).result()
+
+
+def as_gpu(member: Member, block: int = 32) -> Capabilities:
+    """The device's capabilities as if it were a small GPU, so that its kernels are tested where there is none."""
+    return dataclasses.replace(
+        member.info.capabilities, kind="gpu", max_block=block, compute_units=2, local_memory_per_unit=16384
+    )
+
+
+def counts(found: HostSearch) -> tuple[int, int, int, int, int]:
+    """What must not depend on the device: nodes, leaves, children, solutions, and leaves accounted for."""
+    return (found.nodes, found.leaves, found.pushed, found.solutions, found.explored)
+
+
+def held_karp(costs: NDArray[np.int64]) -> int:
+    """The cheapest tour by dynamic programming over subsets (Held and Karp 1962)."""
+    n = len(costs) - 1
+    best = {(1 << city, city): int(costs[0, city + 1]) for city in range(n)}
+    for size in range(2, n + 1):
+        for chosen in itertools.combinations(range(n), size):
+            subset = sum(1 << city for city in chosen)
+            for city in chosen:
+                rest = subset ^ 1 << city
+                best[subset, city] = min(
+                    best[rest, before] + int(costs[before + 1, city + 1]) for before in chosen if before != city
+                )
+    return min(best[(1 << n) - 1, city] + int(costs[city + 1, 0]) for city in range(n))
+
+
+def brute_force(tree: Tree) -> int:
+    """The best objective over all permutations, by the tree's own evaluation of whole solutions."""
+    depth = tree.leaf_depth
+    paths = itertools.permutations(range(tree.items), depth)
+    return min(tree.evaluate(tree.solution(path, (0,) * depth)) for path in paths)
+
+
+def factorial_of(tree: Tree) -> int:
+    return math.factorial(tree.items)

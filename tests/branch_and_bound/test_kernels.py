@@ -1,0 +1,189 @@
+"""Claims about the search kernels: on every device they visit exactly the nodes that the host twin visits."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from searching import as_gpu, brute_force, counts, explore, factorial_of, held_karp
+
+from engine.devices import Member
+from engine.solvers.branch_and_bound import flowshop_tables
+from engine.solvers.branch_and_bound.atsp import ATSP
+from engine.solvers.branch_and_bound.flowshop import Flowshop
+from engine.solvers.branch_and_bound.queens import Queens
+from engine.solvers.branch_and_bound.tree import INFINITY, Tree, search
+
+STRATEGIES = ("siblings", "hypercube", "adapt", "large", "search", "ring")
+
+# Solutions, and decomposed nodes with the first queen in the left half, the root counted: sequence A000170 and the paper.
+QUEENS = {8: (92, 983), 9: (352, 4501), 10: (724, 17408), 11: (2680, 89878), 12: (14200, 420995)}
+QUEENS |= {13: (73712, 2490838), 14: (365596, 13496479)}
+
+
+def random_flowshop(jobs: int, machines: int, seed: int, largest: int = 99) -> Flowshop:
+    return Flowshop(np.random.default_rng(seed).integers(0, largest, (machines, jobs), endpoint=True))
+
+
+def random_atsp(n: int, seed: int) -> ATSP:
+    return ATSP(np.random.default_rng(seed).integers(0, 100, (n, n)))
+
+
+@pytest.mark.parametrize("n", QUEENS)
+def test_queens_has_the_published_solutions_and_nodes(device: Member, n: int) -> None:
+    found = explore(device, Queens(n).tree("auto", "auto"))
+    assert (found.solutions, found.nodes) == QUEENS[n]
+    assert found.explored == factorial_of(Queens(n).tree("auto", "auto"))
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_small_boards_agree_with_the_twin(device: Member, n: int) -> None:
+    tree = Queens(n).tree("auto", "auto")
+    assert counts(explore(device, tree)) == counts(search(tree))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_strategy_changes_who_works_and_not_what_is_visited(device: Member, strategy: str) -> None:
+    tree = Queens(11).tree("auto", "auto")
+    found = explore(device, tree, strategy=strategy)
+    assert (found.solutions, found.nodes, found.explored) == (*QUEENS[11], factorial_of(tree))
+
+
+@pytest.mark.parametrize("strategy", ["siblings", "hypercube"])
+@pytest.mark.parametrize("ivms", [1, 2, 7, 60])
+def test_the_number_of_ivms_does_not_change_what_is_visited(device: Member, strategy: str, ivms: int) -> None:
+    found = explore(device, Queens(10).tree("auto", "auto"), strategy=strategy, ivms=ivms)
+    assert (found.solutions, found.nodes) == QUEENS[10]
+
+
+@pytest.mark.parametrize("branching", ["forward", "max_sum", "min_branch", "min_min"])
+@pytest.mark.parametrize("bound", ["one_machine", "two_machine", "mixed"])
+def test_flowshop_visits_the_nodes_of_the_twin(device: Member, bound: str, branching: str) -> None:
+    problem = random_flowshop(8, 4, seed=3)
+    tree = problem.tree(bound, branching)
+    optimum = brute_force(tree)
+    for upper in (optimum, optimum + 1):
+        twin = search(tree, upper, share_best=False)
+        found = explore(device, tree, upper)
+        assert counts(found)[4] == factorial_of(tree)
+        if upper == optimum:
+            assert counts(found) == counts(twin)
+            assert found.path is None
+        else:
+            assert found.best == optimum
+            assert found.path is not None
+            assert tree.evaluate(tree.solution(found.path, found.sides)) == optimum
+
+
+@pytest.mark.parametrize(("jobs", "machines"), [(1, 1), (1, 4), (2, 1), (2, 3), (3, 2), (5, 1), (7, 12)])
+def test_flowshops_of_odd_shapes_are_solved(device: Member, jobs: int, machines: int) -> None:
+    tree = random_flowshop(jobs, machines, seed=jobs).tree("auto", "auto")
+    assert explore(device, tree).best == brute_force(tree)
+
+
+def test_times_too_long_for_sixteen_bits_are_searched_with_thirty_two(device: Member) -> None:
+    short, long = (random_flowshop(8, 5, seed=1, largest=largest) for largest in (99, 9_999_999))
+    assert short.tree("auto", "auto").short
+    assert not long.tree("auto", "auto").short
+    tree = long.tree("auto", "auto")
+    optimum = brute_force(tree)
+    assert explore(device, tree).best == optimum
+    assert counts(explore(device, tree, optimum)) == counts(search(tree, optimum))
+
+
+def test_more_than_32_jobs_take_wide_masks(device: Member) -> None:
+    times = np.ones((2, 40), np.int64)
+    times[1] = 50  # any order is optimal: the sum on machine 1 and one unit before it
+    tree = Flowshop(times).tree("auto", "auto")
+    assert tree.items == 40
+    assert explore(device, tree, 2001 + 1).best == 2001
+    assert explore(device, tree, 2001).path is None
+
+
+@pytest.mark.parametrize("bound", ["partial", "cheapest_arcs"])
+@pytest.mark.parametrize("n", [2, 3, 4, 8, 9])
+def test_atsp_visits_the_nodes_of_the_twin_and_finds_held_and_karps_tour(device: Member, bound: str, n: int) -> None:
+    problem = random_atsp(n, seed=n)
+    tree = problem.tree(bound, "auto")
+    optimum = held_karp(problem.costs)
+    assert counts(explore(device, tree, optimum)) == counts(search(tree, optimum))
+    found = explore(device, tree)
+    assert found.best == optimum
+    assert found.path is not None
+    assert tree.evaluate(tree.solution(found.path, found.sides)) == optimum
+
+
+# --- the kernels of GPUs, on whatever device there is -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", ["siblings", "hypercube", "adapt"])
+def test_many_ivms_a_group_visit_the_same_nodes(device: Member, strategy: str) -> None:
+    tree = Queens(10).tree("auto", "auto")
+    found = explore(device, tree, capabilities=as_gpu(device), strategy=strategy)
+    assert (found.solutions, found.nodes, found.explored) == (*QUEENS[10], factorial_of(tree))
+
+
+@pytest.mark.parametrize("languages", [(), ("cuda", "opencl")], ids=["in words", "in half words"])
+@pytest.mark.parametrize("branching", ["forward", "max_sum", "min_branch", "min_min"])
+def test_the_flowshop_of_gpus_visits_the_nodes_of_the_twin(
+    device: Member, branching: str, languages: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flowshop_tables, "PACKED_LANGUAGES", languages)
+    tree = random_flowshop(7, 5, seed=11).tree("one_machine", branching)
+    optimum = brute_force(tree)
+    found = explore(device, tree, optimum, capabilities=as_gpu(device))
+    assert counts(found) == counts(search(tree, optimum))
+    assert explore(device, tree, capabilities=as_gpu(device)).best == optimum
+
+
+@pytest.mark.parametrize("bound", ["two_machine", "mixed"])
+def test_the_two_machine_bound_of_gpus_visits_the_nodes_of_the_twin(device: Member, bound: str) -> None:
+    tree = random_flowshop(7, 4, seed=5).tree(bound, "max_sum")
+    optimum = brute_force(tree)
+    found = explore(device, tree, optimum, capabilities=as_gpu(device))
+    assert counts(found) == counts(search(tree, optimum))
+
+
+def test_the_atsp_of_gpus_visits_the_nodes_of_the_twin(device: Member) -> None:
+    problem = random_atsp(9, seed=4)
+    tree = problem.tree("cheapest_arcs", "auto")
+    optimum = held_karp(problem.costs)
+    found = explore(device, tree, optimum, capabilities=as_gpu(device))
+    assert counts(found) == counts(search(tree, optimum))
+
+
+# --- published counts -------------------------------------------------------------------------------------------------
+
+# Taillard's instances with the optimum for upper bound: nodes without the root, leaves. Two other programs agree.
+TAILLARD = [
+    (30, "one_machine", "min_branch", 2178, 2_415_746, 32),
+    (30, "one_machine", "min_min", 2178, 2_742_968, 53),
+    (30, "one_machine", "max_sum", 2178, 3_045_577, 58),
+    (29, "one_machine", "min_branch", 2237, 12_233_362, 67),
+    (28, "one_machine", "min_branch", 2200, 12_869_871, 36),
+]
+
+
+@pytest.mark.parametrize(("number", "bound", "branching", "optimum", "nodes", "leaves"), TAILLARD)
+def test_taillards_instances_have_the_published_nodes(
+    device: Member, number: int, bound: str, branching: str, optimum: int, nodes: int, leaves: int
+) -> None:
+    tree: Tree = Flowshop.taillard(number).tree(bound, branching)
+    found = explore(device, tree, optimum)
+    assert (found.nodes - 1, found.leaves) == (nodes, leaves)
+    assert found.explored == factorial_of(tree)
+    assert found.pushed + 1 == found.nodes + found.leaves
+
+
+@pytest.mark.slow
+def test_the_two_machine_bound_has_the_papers_nodes(device: Member) -> None:
+    tree = Flowshop.taillard(30).tree("two_machine", "max_sum")
+    assert explore(device, tree, 2178).nodes - 1 == 1_645_927
+
+
+def test_shapes_of_a_device_may_be_any(device: Member) -> None:
+    tree = Queens(9).tree("auto", "auto")
+    small = dataclasses.replace(as_gpu(device, block=32), compute_units=1, local_memory=2048)
+    assert explore(device, tree, capabilities=small).nodes == QUEENS[9][1]
+    assert INFINITY == 2**31 - 1
