@@ -58,7 +58,9 @@ def parse(text: str, path: str | Path | None = None) -> list[ParsedFlowshop]:
     """The instances of a file's text; ``path`` is only for messages."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
-        raise ProblemError("the file is empty; a flowshop instance begins with its numbers of jobs and machines", path, 1)
+        raise ProblemError(
+            "the file is empty; a flowshop instance begins with its numbers of jobs and machines", path, 1
+        )
     starts = [index for index, (_, line) in enumerate(lines) if _HEADER.search(line)]
     if not starts:
         return [_vrf(lines, path)]
@@ -105,7 +107,9 @@ def _sizes(numbers: Numbers) -> tuple[int, int]:
     jobs, machines = numbers.take("the number of jobs"), numbers.take("the number of machines")
     for name, value in (("jobs", jobs), ("machines", machines)):
         if not 1 <= value <= _LARGEST_SIDE:
-            raise ProblemError(f"the number of {name} must be 1 to {_LARGEST_SIDE}; got {value}", numbers.path, numbers.line)
+            raise ProblemError(
+                f"the number of {name} must be 1 to {_LARGEST_SIDE}; got {value}", numbers.path, numbers.line
+            )
     return jobs, machines
 
 
@@ -123,8 +127,11 @@ def recognize(head: str) -> bool:
     pairs = second[: 2 * machines]
     named = pairs[::2]
     whole = len(lines) > 2 or len(head) < 4096
-    return machines >= 2 and len(named) >= 2 and named == [str(i) for i in range(len(named))] and (
-        not whole or len(second) == 2 * machines
+    return (
+        machines >= 2
+        and len(named) >= 2
+        and named == [str(i) for i in range(len(named))]
+        and (not whole or len(second) == 2 * machines)
     )
 
 

@@ -65,9 +65,7 @@ class Numbers:
 
     def matrix(self, rows: int, columns: int, what: str) -> list[list[int]]:
         """The next ``rows * columns`` words, row by row."""
-        return [
-            [self.take(f"{what} ({row}, {column})") for column in range(columns)] for row in range(rows)
-        ]
+        return [[self.take(f"{what} ({row}, {column})") for column in range(columns)] for row in range(rows)]
 
     def end(self, what: str) -> None:
         """:class:`ProblemError` if there are words left after ``what``."""

@@ -25,7 +25,7 @@ typedef struct {
 #define ROWS ((const GLOBAL lanes_t*)table)
 
 % if pairs:
-${johnson.function()}
+${johnson.function_of_lanes()}
 % endif
 ${johnson.side_rule()}
 

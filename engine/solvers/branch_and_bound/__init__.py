@@ -10,6 +10,7 @@ from __future__ import annotations
 from engine.solvers import Generator, MetricSpec, Solver
 from engine.solvers.branch_and_bound import generators
 from engine.solvers.branch_and_bound.atsp import ATSP
+from engine.solvers.branch_and_bound.bench import bench
 from engine.solvers.branch_and_bound.flowshop import Flowshop
 from engine.solvers.branch_and_bound.kernels import kernel_variants
 from engine.solvers.branch_and_bound.options import Options
@@ -37,4 +38,5 @@ SOLVER = Solver(
         "flowshop": Generator(generators.FlowshopOptions, generators.generate_flowshop, generators.write_flowshop),
         "atsp": Generator(generators.ATSPOptions, generators.generate_atsp, generators.write_atsp),
     },
+    bench=bench,
 )

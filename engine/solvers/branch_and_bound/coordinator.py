@@ -71,9 +71,7 @@ class Coordinator:
         ``nodes``, ``leaves``, ``pushed``, ``solutions``, ``steals``, ``exchanged``.
     """
 
-    def __init__(
-        self, pool: DevicePool, run: Run, tree: Tree, options: Options, initial: int, units: Units
-    ) -> None:
+    def __init__(self, pool: DevicePool, run: Run, tree: Tree, options: Options, initial: int, units: Units) -> None:
         self._run = run
         self._tree = tree
         self._options = options
@@ -257,10 +255,10 @@ class Coordinator:
 
     def close(self) -> None:
         """Give the devices' memory back."""
-        began = [worker for worker in self._workers if worker.explorer is not None]
         wait([worker.turn for worker in self._workers if worker.turn is not None])
-        for worker in began:
-            worker.member.submit(_release, worker.explorer).result()
+        for worker in self._workers:
+            if worker.explorer is not None:
+                worker.member.submit(_release, worker.explorer).result()
 
 
 def _state(device: Device, explorer: Explorer) -> State:

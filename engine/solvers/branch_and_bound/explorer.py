@@ -174,11 +174,15 @@ class Explorer:
         exported = self._export(wanted) if wanted and control[_ACTIVE] > 1 else Units.none(self.tree.items)
         remaining = self._measure()
         counters = self.device.get(self._counters)
+        nodes, leaves, pushed, solutions = (int(value) for value in counters[:4])
         return Report(
-            time.perf_counter() - began,
-            stealing,
-            int(control[_ACTIVE]),
-            *(int(value) for value in counters[:4]),
+            seconds=time.perf_counter() - began,
+            stealing=stealing,
+            active=int(control[_ACTIVE]),
+            nodes=nodes,
+            leaves=leaves,
+            pushed=pushed,
+            solutions=solutions,
             stolen=int(control[_STOLEN]),
             open=remaining,
             found=self._improvement(),

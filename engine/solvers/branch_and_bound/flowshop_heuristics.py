@@ -54,11 +54,11 @@ def _insertions(columns: list[list[int]], order: list[int], job: int) -> NDArray
             row.append(at)
         tails.append(row[::-1])
     head, tail = np.array(heads), np.array(tails[::-1])
-    at = np.zeros(len(order) + 1, np.int64)
-    longest = at.copy()
+    reach = np.zeros(len(order) + 1, np.int64)
+    longest = reach.copy()
     for machine, time in enumerate(columns[job]):
-        at = np.maximum(at, head[:, machine]) + time
-        longest = np.maximum(longest, at + tail[:, machine])
+        reach = np.maximum(reach, head[:, machine]) + time
+        longest = np.maximum(longest, reach + tail[:, machine])
     return longest
 
 

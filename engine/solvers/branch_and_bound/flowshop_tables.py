@@ -27,7 +27,9 @@ def device_tree(tree: FlowshopTree, capabilities: Capabilities, language: str) -
         "branching": tree.branching,
         "bounds": tree.bound_name,
         "pairs": 0 if tree.pairs is None else len(tree.pairs.first),
+        "groups": 0 if tree.pairs is None else -(-len(tree.pairs.first) // _LANES),
     }
+    johnson = _johnson(tree)
     if capabilities.kind == "cpu":
         vectors = -(-tree.items // _LANES)
         table = _lanes(tree, np.dtype(np.int16 if short else np.int32), vectors * _LANES)
@@ -40,7 +42,9 @@ def device_tree(tree: FlowshopTree, capabilities: Capabilities, language: str) -
         constants |= {"packed": packed, "stride": stride, "johnson_at": len(table)}
         name, local = "branch_and_bound/flowshop", tree.bound_name == "one_machine" and table.nbytes <= 16384
     if tree.pairs is not None:
-        table = np.concatenate([table, _johnson(tree)])
+        if capabilities.kind == "cpu":
+            johnson = _in_lanes(johnson, tree.items)
+        table = np.concatenate([table, johnson.ravel()])
     return DeviceTree(name, "", constants, table, local, threads_per_unit=512)
 
 
@@ -50,7 +54,7 @@ def _lanes(tree: FlowshopTree, value: np.dtype[Any], lanes: int) -> NDArray[np.i
     rows[:, : tree.items] = tree.times
     parts = [rows.ravel(), tree.times.T.ravel(), tree.heads, tree.tails, tree.totals]
     flat = np.concatenate([part.astype(value) for part in parts])
-    flat = np.concatenate([flat, np.zeros(-len(flat) % 4, value)])
+    flat = np.concatenate([flat, np.zeros(-len(flat) % (64 // value.itemsize), value)])  # whole vectors follow
     return flat.view(np.int32)
 
 
@@ -71,10 +75,11 @@ def _words(tree: FlowshopTree, stride: int, packed: bool) -> NDArray[np.int32]:
 
 
 def _johnson(tree: FlowshopTree) -> NDArray[np.int32]:
-    """For each pair of machines u and v, in an order that begins with the widest lags; then each job in Johnson's order:
-    the job, its lag, and its times on both."""
+    """A row for each pair of machines, those far apart first: u, v, 0, 0, then of each job in Johnson's order the job
+    itself, its lag, and its times on both."""
     pairs = tree.pairs
-    assert pairs is not None
+    if pairs is None or not len(pairs.first):
+        return np.zeros((0, 4 * (tree.items + 1)), np.int32)
     order = np.argsort(-(pairs.second - pairs.first), kind="stable")
     rows = np.arange(len(order))[:, None]
     jobs = pairs.order[order]
@@ -82,4 +87,22 @@ def _johnson(tree: FlowshopTree) -> NDArray[np.int32]:
     first, second = tree.times[pairs.first[order]][rows, jobs], tree.times[pairs.second[order]][rows, jobs]
     body = np.stack([jobs, lags, first, second], axis=2).reshape(len(order), -1)
     heads = np.stack([pairs.first[order], pairs.second[order], 0 * order, 0 * order], axis=1)
-    return np.concatenate([heads, body], axis=1).astype(np.int32).ravel()
+    return np.concatenate([heads, body], axis=1).astype(np.int32)
+
+
+def _in_lanes(rows: NDArray[np.int32], items: int) -> NDArray[np.int32]:
+    """The same for 16 pairs at once: all u, all v; then of each job in order the lags, the times on u, the times on v,
+    and the jobs as masks of one or two words. The last pair fills the lanes that are left."""
+    if not len(rows):
+        return rows
+    count = -(-len(rows) // _LANES) * _LANES
+    padded = rows[np.minimum(np.arange(count), len(rows) - 1)].reshape(-1, _LANES, items + 1, 4)
+    ends = padded[:, :, 0, :2].transpose(0, 2, 1)
+    jobs = padded[:, :, 1:, 0].astype(np.int64)
+    words = [
+        np.where(jobs // 32 == word, 1 << jobs % 32, 0).astype(np.uint32) for word in range(2 if items > 32 else 1)
+    ]
+    times = padded[:, :, 1:, 1:].transpose(0, 2, 3, 1)
+    masks = np.stack([word.view(np.int32).transpose(0, 2, 1) for word in words], axis=2)
+    steps = np.concatenate([times, masks], axis=2)
+    return np.concatenate([ends.reshape(len(ends), -1), steps.reshape(len(steps), -1)], axis=1).astype(np.int32)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from engine.devices import Capabilities
 from engine.solvers.branch_and_bound.flowshop_heuristics import makespan
-from engine.solvers.branch_and_bound.tree import INFINITY, DeviceTree, Tree
+from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
 
 __all__ = ["BRANCHINGS", "FlowshopTree", "MachinePairs"]
 
@@ -125,7 +125,7 @@ class FlowshopTree(Tree):
     @property
     def short(self) -> bool:
         """Whether every bound fits 16 bits with room for one more job."""
-        return int(self.times.max()) * (self.items + self.machines) < _SHORT
+        return bool(int(self.times.max()) * (self.items + self.machines) < _SHORT)
 
     def device(self, capabilities: Capabilities, language: str) -> DeviceTree:
         """See :meth:`Tree.device`."""
@@ -237,14 +237,9 @@ def _advanced(done: Vector, column: Vector) -> Vector:
 
 
 def _one_machine(times: NDArray[np.int64], front: Vector, after: Vector) -> Vector:
-    reach = np.full(times.shape[1], front[0], np.int64)
-    bounds = reach + after[0]
+    reach: Vector = np.full(times.shape[1], front[0], np.int64)
+    bounds: Vector = reach + after[0]
     for machine in range(1, len(front)):
         reach = np.maximum(front[machine], reach + times[machine - 1])
         bounds = np.maximum(bounds, reach + after[machine])
     return bounds
-
-
-def largest_bound(tree: FlowshopTree) -> int:
-    """No bound of a tree is larger, and the infinite upper bound on devices is one more."""
-    return min(INFINITY - 1, int(tree.times.max()) * (tree.items + tree.machines))

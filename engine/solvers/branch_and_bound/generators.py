@@ -37,7 +37,9 @@ class FlowshopOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
-    taillard: int | None = Field(None, ge=1, le=120, description="Number of one of Taillard's instances; the rest is his.")
+    taillard: int | None = Field(
+        None, ge=1, le=120, description="Number of one of Taillard's instances; the rest is his."
+    )
     jobs: int = Field(20, ge=1, le=10_000, description="Number of jobs.")
     machines: int = Field(5, ge=1, le=1000, description="Number of machines.")
     seed: int = Field(1, ge=1, le=2**31 - 2, description="Time seed of Taillard's generator.")

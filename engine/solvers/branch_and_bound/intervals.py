@@ -154,4 +154,5 @@ def positions(rows: NDArray[np.unsignedinteger], depths: NDArray[np.int32]) -> D
 
 def _count_bits(words: NDArray[np.uint64]) -> Digits:
     as_bytes = np.ascontiguousarray(words).view(np.uint8).reshape(len(words), 8)
-    return np.unpackbits(as_bytes, axis=1).sum(axis=1).astype(np.uint8)
+    counts: Digits = np.unpackbits(as_bytes, axis=1).sum(axis=1).astype(np.uint8)
+    return counts

@@ -36,7 +36,5 @@ def whole_matrix(values: ArrayLike, what: str, axes: tuple[str, str]) -> NDArray
         raise ProblemError(f"{what} must be integers; got an array of {array.dtype}")
     if not sound.all():
         row, column = np.argwhere(~sound)[0]
-        raise ProblemError(
-            f"{what} must be integers; got {array[row, column]} at {axes[0]} {row}, {axes[1]} {column}"
-        )
+        raise ProblemError(f"{what} must be integers; got {array[row, column]} at {axes[0]} {row}, {axes[1]} {column}")
     return array.astype(np.int64)

@@ -48,6 +48,4 @@ class Options(SolverOptions):
     granularity: Literal["half", "speed"] = Field(
         "half", description="how much a device gives another: half of its IVMs' work, or in proportion to both speeds"
     )
-    ivms: int | None = Field(
-        None, ge=1, le=1 << 20, description="IVMs per device; default: as many as it runs at once"
-    )
+    ivms: int | None = Field(None, ge=1, le=1 << 20, description="IVMs per device; default: as many as it runs at once")

@@ -49,7 +49,9 @@ class Queens(PermutationProblem):
     @classmethod
     def read(cls, path: str | Path) -> Self:
         """Read a file of one line: the word ``queens`` and n."""
-        lines = [(number, line) for number, line in enumerate(read_text(path, "the file").splitlines(), 1) if line.strip()]
+        lines = [
+            (number, line) for number, line in enumerate(read_text(path, "the file").splitlines(), 1) if line.strip()
+        ]
         numbers = Numbers.of(lines, path)
         if not numbers.words or numbers.words[0][0].lower() != "queens":
             raise ProblemError("a file of n-queens begins with the word 'queens'", path, 1)

@@ -58,8 +58,8 @@ def rounds_of(strategy: str, ivms: int) -> list[Round]:
     ----------
     strategy : str
         ``ring``: the next IVM. ``search``: the next eight, one after another. ``large``: the same, but only from intervals
-        of at least the mean length. ``adapt``: at distances 1, 2, 4, ...; at first only from intervals of at least the mean
-        length, then of a quarter of it, then of any. ``hypercube``: along every dimension of a mixed-radix
+        of at least the mean length. ``adapt``: at distances 1, 2, 4, ...; at first only from intervals of at least the
+        mean length, then of a quarter of it, then of any. ``hypercube``: along every dimension of a mixed-radix
         hypercube, from intervals of at least the mean length.
     ivms : int
         How many IVMs there are.

@@ -15,12 +15,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Capabilities
+from engine.errors import ProblemError
 from engine.problem import Problem
 
 __all__ = ["INFINITY", "LARGEST_TREE", "DeviceTree", "HostSearch", "PermutationProblem", "Tree", "search"]
@@ -94,7 +96,9 @@ class Tree(ABC):
         """The twin's state of a child; ``state`` is left as it is."""
 
     @abstractmethod
-    def bound(self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int) -> tuple[int, list[int]]:
+    def bound(
+        self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
+    ) -> tuple[int, list[int]]:
         """The side on which a node is branched, and the items, ascending, whose children are not pruned.
 
         A child is pruned when its lower bound is at least ``upper``; ``initial`` is the initial upper bound.
@@ -120,12 +124,22 @@ class Tree(ABC):
 class PermutationProblem(Problem):
     """A problem whose solutions are permutations, searched by branch and bound.
 
-    Besides what every problem defines, a subclass makes its :meth:`tree`. A subclass written elsewhere joins the solver
-    by :func:`engine.solvers.branch_and_bound.register`.
+    Besides what every problem defines, a subclass makes its :meth:`tree`. Subclasses written elsewhere are
+    solved like the ones here (see ``samples/branch_and_bound/assignment.py``).
     """
 
     sense: ClassVar[str] = "minimize"
     optimum: int | None = None
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Whether a file looks like an instance; False for problems that are only made in Python."""
+        return False
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read an instance; an error for problems that are only made in Python."""
+        raise ProblemError(f"a {cls.__name__} is not read from files", path)
 
     @abstractmethod
     def tree(self, bound: str, branching: str) -> Tree:

@@ -1,0 +1,147 @@
+"""``quintet bench branch_and_bound``: published node counts checked, and nodes a second measured, in one call."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.results import Result
+from engine.solvers.branch_and_bound.atsp import ATSP
+from engine.solvers.branch_and_bound.flowshop import Flowshop
+from engine.solvers.branch_and_bound.generators import ATSPOptions, generate_atsp
+from engine.solvers.branch_and_bound.queens import Queens
+from engine.solvers.branch_and_bound.tree import PermutationProblem
+
+__all__ = ["bench"]
+
+# Number, optimum and decomposed nodes (the root left out) of the one-machine bound with min_branch, and the optimum for
+# upper bound; None where no second program has confirmed a count.
+_TAILLARD = (
+    (30, 2178, 2_415_746),
+    (29, 2237, 12_233_362),
+    (28, 2200, 12_869_871),
+    (22, 2099, 45_955_934),
+    (25, 2291, 84_319_283),
+    (24, 2223, 193_112_270),
+    (26, 2226, 278_927_521),
+    (27, 2273, 362_417_346),
+    (21, 2297, 461_633_497),
+    (23, 2326, 2_862_841_446),
+)
+# Solutions, and decomposed nodes with the first queen in the left half, the root counted.
+_QUEENS = (
+    (13, 73712, 2490838),
+    (14, 365596, 13496479),
+    (15, 2279184, 90634738),
+    (16, 14772512, 563208896),
+    (17, 95815104, 4224112371),
+    (18, 666090624, 29349876934),
+    (19, 4968057848, None),
+    (20, 39029188884, None),
+)
+_NEAR = 3  # the two programs behind the counts differ by as much: one leaves its first dive out
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One solving: what should come out, where that is known."""
+
+    name: str
+    problem: PermutationProblem
+    options: dict[str, Any] = field(default_factory=dict)
+    objective: int | None = None
+    nodes: int | None = None
+    slack: int = 0
+
+
+def _cases(size: str) -> Iterator[_Case]:
+    """``quick`` suits a CPU, ``usual`` takes seconds on a GPU, ``whole`` is everything."""
+    last = {"quick": 14, "usual": 18, "whole": 20}[size]
+    for n, solutions, nodes in _QUEENS:
+        if n <= last:
+            yield _Case(f"queens {n}", Queens(n), {}, solutions, nodes)
+    most = {"quick": 13e6, "usual": 500e6, "whole": 1e12}[size]
+    for number, optimum, count in _TAILLARD:
+        if count <= most:
+            options: dict[str, Any] = {"upper_bound": optimum}
+            yield _Case(f"ta{number:03d} one_machine", Flowshop.taillard(number), options, None, count + 1, _NEAR)
+    yield _Case("ta030 from scratch", Flowshop.taillard(30), {"upper_bound": 2179}, 2178)
+    if size != "quick":
+        options = {"upper_bound": 2178, "bound": "two_machine", "branching": "max_sum"}
+        yield _Case("ta030 two_machine", Flowshop.taillard(30), options, None, 1_645_928)
+    yield _Case("ta030 mixed", Flowshop.taillard(30), {"upper_bound": 2178, "bound": "mixed"})
+    for kind, n in (("crane", 12), ("tsmat", 12)) if size == "quick" else (("crane", 15), ("tsmat", 14)):
+        problem: ATSP = generate_atsp(ATSPOptions.model_validate({"type": kind, "n": n, "seed": 1}))
+        yield _Case(f"{problem.name} cheapest_arcs", problem, {"bound": "cheapest_arcs"})
+        yield _Case(f"{problem.name} partial", problem, {"bound": "partial"})
+
+
+def bench(arguments: list[str]) -> int:
+    """Solve the benchmark's instances, each once to compile and once to measure; print a line each.
+
+    Returns
+    -------
+    int
+        0 if every answer and every known count is right, else 1.
+    """
+    parser = argparse.ArgumentParser(prog="quintet bench branch_and_bound", description=__doc__)
+    parser.add_argument("--backend", choices=["auto", "cuda", "opencl"])
+    parser.add_argument("--devices", nargs="+", metavar="D", help="devices of the pool; the same may be named twice")
+    sizes = parser.add_mutually_exclusive_group()
+    sizes.add_argument("--quick", action="store_true", help="what a CPU does in half a minute")
+    sizes.add_argument("--whole", action="store_true", help="also 19 and 20 queens, and Ta023")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only cases whose name contains TEXT")
+    parser.add_argument("--strategy", default="siblings")
+    parser.add_argument("--ivms", type=int)
+    parser.add_argument("--steal-trigger", type=float, default=0.2)
+    parser.add_argument("--sharing", default="farmer")
+    given = parser.parse_args(arguments)
+    from engine.api import Engine
+
+    common = {
+        "strategy": given.strategy,
+        "ivms": given.ivms,
+        "steal_trigger": given.steal_trigger,
+        "sharing": given.sharing,
+    }
+    right = True
+    size = "quick" if given.quick else "whole" if given.whole else "usual"
+    print(f"{'case':28} {'nodes':>16} {'seconds':>9} {'Mnodes/s':>10} {'steals':>9}  verdict", flush=True)
+    with Engine(given.backend, given.devices) as engine:
+        optima: dict[str, int | float | None] = {}
+        for case in _cases(size):
+            if given.only not in case.name:
+                continue
+            options = {**common, **case.options}
+            engine.solve(case.problem, time_limit=0.3, **options)
+            result = engine.solve(case.problem, **options)
+            wrong = _wrong(case, result)
+            if isinstance(case.problem, ATSP):
+                agreed = optima.setdefault(case.problem.name, result.objective)
+                if agreed != result.objective:
+                    wrong = f"objective {result.objective}, but {agreed} with the other bound"
+            right = right and not wrong
+            print(_line(case, result, wrong), flush=True)
+    return 0 if right else 1
+
+
+def _wrong(case: _Case, result: Result) -> str:
+    """What is wrong with an answer; empty if nothing is."""
+    if result.status.stopped:
+        return f"ended as {result.status}"
+    if case.objective is not None and result.objective != case.objective:
+        return f"objective {result.objective}, should be {case.objective}"
+    nodes = result.counters["nodes"]
+    if case.nodes is not None and abs(nodes - case.nodes) > case.slack:
+        return f"{nodes} nodes, should be {case.nodes}"
+    return ""
+
+
+def _line(case: _Case, result: Result, wrong: str) -> str:
+    nodes = result.counters["nodes"]
+    checked = "right" if case.nodes is not None or case.objective is not None else "ended"
+    rate = nodes / max(result.seconds, 1e-9) / 1e6
+    steals = int(result.counters["steals"])
+    return f"{case.name:28} {nodes:16,} {result.seconds:9.3f} {rate:10.1f} {steals:9,}  {wrong or checked}"
