@@ -17,7 +17,7 @@ from engine.solvers.branch_and_bound.tree import INFINITY, Tree, search
 
 STRATEGIES = ("siblings", "hypercube", "adapt", "large", "search", "ring")
 
-# Solutions, and decomposed nodes with the first queen in the left half, the root counted: sequence A000170 and the paper.
+# Solutions (OEIS A000170), and decomposed nodes with the first queen in the left half, the root counted.
 QUEENS = {8: (92, 983), 9: (352, 4501), 10: (724, 17408), 11: (2680, 89878), 12: (14200, 420995)}
 QUEENS |= {13: (73712, 2490838), 14: (365596, 13496479)}
 

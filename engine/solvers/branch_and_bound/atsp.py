@@ -111,7 +111,7 @@ class ATSP(PermutationProblem):
         return ATSPTree(self.costs, chosen == "cheapest_arcs")
 
     def first_solution(self, method: str, seed: int) -> NDArray[np.int64] | None:
-        """The best nearest-neighbour tour over all starting cities, improved by moving cities; None for ``infinity``."""
+        """The best nearest-neighbour tour of all starts, by itself or with cities moved; None for ``infinity``."""
         if method == "infinity":
             return None
         tours = [_nearest_neighbour(self.costs, start) for start in range(self.n)]

@@ -103,7 +103,8 @@ class FlowshopTree(Tree):
         The bound of children; ``mixed`` chooses the side by the one-machine bound and prunes the children that it
         leaves by the two-machine bound.
     branching : str
-        One of :data:`BRANCHINGS`. With cb and ce the bounds of a node's children in front and at the back, over the open
+        One of :data:`BRANCHINGS`. With cb and ce the bounds of a node's children in front and at the back, over the
+        open
         jobs, and U the initial upper bound: ``max_sum`` takes the back if the sum of cb is smaller; ``min_branch`` the
         side that prunes more children against U, by ``max_sum`` if both prune as many; ``min_min`` the side on which
         the least of all bounds occurs less often, the back if ``min_branch``'s count does not favour the front, when

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mako.template import Template
+
 from engine.devices import Buffer, Capabilities, Device, Kernel
 from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
 
@@ -57,7 +59,7 @@ class Shapes:
 
 
 def shapes_for(capabilities: Capabilities, tree: Tree, half: DeviceTree, ivms: int | None = None) -> Shapes:
-    """The shapes that suit a device: one IVM a group on CPUs, as many as its registers and local memory hold on GPUs."""
+    """The shapes that suit a device: one IVM a group on CPUs, as many as registers and local memory hold on GPUs."""
     if capabilities.kind == "cpu":
         count = ivms or capabilities.compute_units * _EXPLORE_IVMS_PER_UNIT_CPU
         return Shapes(1, 1, count, min(1024, max(16, 2 * count)), "stack", 1024, 16)
@@ -76,11 +78,13 @@ def shapes_for(capabilities: Capabilities, tree: Tree, half: DeviceTree, ivms: i
 
 def constants_of(tree: Tree, half: DeviceTree, shapes: Shapes) -> dict[str, Any]:
     """What ``explore.mako`` is rendered with."""
+    common = _common(tree, shapes)
+    source = Template(text=half.source, strict_undefined=True).render_unicode(**common, **half.constants)
     return {
-        **_common(tree, shapes),
+        **common,
         **half.constants,
         "problem": half.template,
-        "source": half.source,
+        "source": source,
         "local_table": half.local_table,
         "table_words": len(half.table),
         "counts": tree.counts,

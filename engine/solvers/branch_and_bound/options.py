@@ -26,24 +26,24 @@ class Options(SolverOptions):
     )
     initial: Literal["iterated_greedy", "neh", "infinity"] = Field(
         "iterated_greedy",
-        description="first solution: by a search of moves (iterated greedy for flowshops), by construction alone (NEH), "
-        "or none",
+        description="first solution: by a search of moves (iterated greedy for flowshops), by construction alone "
+        "(NEH), or none",
     )
     upper_bound: int | None = Field(
         None, ge=0, description="only solutions below this are looked for; takes the place of the first solution"
     )
     strategy: Strategy = Field(
         "siblings",
-        description="whom idle IVMs steal from on their device: siblings (whoever has an open sibling nearest the root; "
-        "half of these), or half an interval over a hypercube, adapt, large, search or ring topology",
+        description="whom idle IVMs steal from on their device: siblings (whoever has an open sibling nearest the "
+        "root; half of these), or half an interval over a hypercube, adapt, large, search or ring topology",
     )
     steal_trigger: float = Field(
         0.2, gt=0, le=1, description="share of the active IVMs that run out of work before a launch ends for stealing"
     )
     sharing: Literal["farmer", "symmetric"] = Field(
         "farmer",
-        description="how devices share work: the host deals intervals and collects them from the busiest device, or idle "
-        "devices ask a random other one",
+        description="how devices share work: the host deals intervals and collects them from the busiest device, or "
+        "idle devices ask a random other one",
     )
     granularity: Literal["half", "speed"] = Field(
         "half", description="how much a device gives another: half of its IVMs' work, or in proportion to both speeds"

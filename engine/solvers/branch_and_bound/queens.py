@@ -85,7 +85,7 @@ class Queens(PermutationProblem):
         return cls(int(arrays["n"]), name)
 
     def tree(self, bound: str, branching: str) -> QueensTree:
-        """Row by row, columns ascending; the first queen in the left half only, each of its solutions counting twice."""
+        """Row by row, columns ascending; the first queen in the left half only, and its solutions twice."""
         if bound != "auto":
             raise OptionError(f"n-queens has no choice of bounds; got bound = '{bound}'")
         if branching not in ("auto", "forward"):

@@ -74,17 +74,17 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     Returns
     -------
     Result
-        ``optimal`` with the best solution; ``infeasible``, with the given bound as its ``bound``, where ``upper_bound`` was
-        given and no solution is below it; ``complete`` where solutions are counted. Counters: ``nodes`` (decomposed nodes,
-        the root among them), ``leaves``, ``steals``, ``exchanged`` (intervals that changed device). A run that is stopped
-        has its open intervals in ``arrays``: ``begin`` and ``end``, shape (units, n), as digits (see
-        :mod:`engine.solvers.branch_and_bound.intervals`), and ``fresh``, shape (units,).
+        ``optimal`` with the best solution; ``infeasible``, with the given bound as its ``bound``, where
+        ``upper_bound`` was given and no solution is below it; ``complete`` where solutions are counted. Counters:
+        ``nodes`` (decomposed nodes, the root among them), ``leaves``, ``steals``, ``exchanged`` (intervals that changed
+        device). A run that is stopped has its open intervals in ``arrays``: ``begin`` and ``end``, shape (units, n), as
+        digits (see :mod:`engine.solvers.branch_and_bound.intervals`), and ``fresh``, shape (units,).
 
     Raises
     ------
     engine.errors.AuditError
-        If the explored intervals do not add up to n! exactly, if nodes were lost, or if a solution does not have the value
-        it was found with.
+        If the explored intervals do not add up to n! exactly, if nodes were lost, or if a solution does not have the
+        value it was found with.
     """
     tree = problem.tree(options.bound, options.branching)
     if tree.counts and options.upper_bound is not None:
@@ -131,7 +131,7 @@ def _begin(
         arrays, state = run.restored.arrays, run.restored.state
         try:
             units = Units(arrays["begin"], arrays["end"], arrays["fresh"])
-            solution = arrays["solution"] if "solution" in arrays else None
+            solution = arrays.get("solution")
             incumbent = _Incumbent(tree, state["initial"], state["value"], solution, state["improved"])
             counters = {str(name): int(value) for name, value in state["counters"].items()}
             return incumbent, _Before(units, arrays["explored"].astype(np.int64), counters)

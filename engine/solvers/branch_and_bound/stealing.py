@@ -1,8 +1,8 @@
 """Who steals from whom on one device: the rounds of each strategy.
 
-IVMs lie on rings of ``radix`` at ``stride``; in a round every idle one looks at the one ``offset`` further on its ring, and
-takes the upper half of its interval if that is long enough: at least the mean length shifted right by ``shift``, or of any
-length for a negative shift. ``siblings`` works otherwise (see ``steal.mako``) and has no rounds.
+IVMs lie on rings of ``radix`` at ``stride``; in a round every idle one looks at the one ``offset`` further on its ring,
+and takes the upper half of its interval if that is long enough: at least the mean length shifted right by ``shift``, or
+of any length for a negative shift. ``siblings`` works otherwise (see ``steal.mako``) and has no rounds.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def rounds_of(strategy: str, ivms: int) -> list[Round]:
     Parameters
     ----------
     strategy : str
-        ``ring``: the next IVM. ``search``: the next eight, one after another. ``large``: the same, but only from intervals
-        of at least the mean length. ``adapt``: at distances 1, 2, 4, ...; at first only from intervals of at least the
-        mean length, then of a quarter of it, then of any. ``hypercube``: along every dimension of a mixed-radix
-        hypercube, from intervals of at least the mean length.
+        ``ring``: the next IVM. ``search``: the next eight, one after another. ``large``: the same, but only
+        from intervals of at least the mean length. ``adapt``: at distances 1, 2, 4, ...; at first only from
+        intervals of at least the mean length, then of a quarter of it, then of any. ``hypercube``: along
+        every dimension of a mixed-radix hypercube, from intervals of at least the mean length.
     ivms : int
         How many IVMs there are.
     """

@@ -43,7 +43,7 @@ class DeviceTree:
     template : str
         Name under ``kernels/`` of the file with the problem's functions; empty if ``source`` holds them.
     source : str
-        The functions themselves, as C in the common dialect.
+        The functions themselves, as a Mako template of C in the common dialect.
     constants : dict
         What the template is rendered with, besides ``items``, ``leaf_depth`` and ``mask``.
     table : ndarray of int32, shape (words,)

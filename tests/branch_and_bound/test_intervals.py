@@ -1,0 +1,110 @@
+"""Claims about work units: intervals of the factorial number system lose nothing and overlap nowhere."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from searching import as_gpu, explore
+
+from engine.devices import Member
+from engine.solvers.branch_and_bound.intervals import Units, aligned, cut, digits_of, number_of, positions
+from engine.solvers.branch_and_bound.queens import Queens
+from engine.solvers.branch_and_bound.stealing import radices, rounds_of
+from engine.solvers.branch_and_bound.tree import search
+
+
+@given(st.integers(1, 64), st.data())
+def test_digits_and_numbers_are_inverses(n: int, data: st.DataObject) -> None:
+    number = data.draw(st.integers(0, math.factorial(n)))
+    digits = digits_of(number, n)
+    assert number_of(digits) == number
+    assert all(digit < n - level for level, digit in enumerate(digits)) or number == math.factorial(n)
+
+
+def test_a_number_out_of_range_is_refused() -> None:
+    with pytest.raises(ValueError, match="a leaf number must be 0 to 3!; got 7"):
+        digits_of(7, 3)
+
+
+@given(st.integers(1, 20), st.data())
+def test_any_interval_is_made_up_of_aligned_units_in_order(n: int, data: st.DataObject) -> None:
+    ends = sorted(data.draw(st.lists(st.integers(0, math.factorial(n)), min_size=2, max_size=2)))
+    units = aligned(ends[0], ends[1], n)
+    numbers = [
+        (number_of(unit.begin[0]), number_of(unit.end[0])) for unit in (units[i : i + 1] for i in range(len(units)))
+    ]
+    assert units.length() == ends[1] - ends[0]
+    for (_, stop), (start, _) in pairwise(numbers):
+        assert stop == start
+    for begin, end in zip(units.begin, units.end, strict=True):
+        parted = int(np.flatnonzero(begin != end)[0])
+        assert begin[parted] < end[parted]
+        assert not end[parted + 1 :].any()
+
+
+@pytest.mark.parametrize(("n", "depth"), [(1, 0), (1, 1), (4, 0), (4, 1), (5, 2), (6, 3)])
+def test_a_cut_tree_is_the_whole_tree(n: int, depth: int) -> None:
+    units = cut(n, depth)
+    starts = [number_of(begin) for begin in units.begin]
+    stops = [number_of(end) for end in units.end]
+    assert len(units) == math.perm(n, depth)
+    assert [0, *stops] == [*starts, math.factorial(n)]
+
+
+def test_positions_are_the_ranks_of_the_chosen_items_among_the_open() -> None:
+    # Items 2, then 0, then 3 of five: ranks 2, 0, and 3 among {1, 3, 4} is rank 1.
+    rows = np.array([[0b10100], [0b00001], [0b11000], [0], [0]], np.uint32)
+    assert positions(rows, np.array([3], np.int32)).tolist() == [[2, 0, 1, 0, 0]]
+    assert positions(rows, np.array([1], np.int32)).tolist() == [[2, 0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+def test_a_tree_cut_anywhere_has_the_same_nodes(device: Member, depth: int) -> None:
+    tree = Queens(9).tree("auto", "auto")
+    twin = search(tree)
+    for capabilities in (None, as_gpu(device)):
+        found = explore(device, tree, units=cut(9, depth), capabilities=capabilities)
+        assert (found.nodes, found.leaves, found.pushed, found.explored) == (
+            twin.nodes,
+            twin.leaves,
+            twin.pushed,
+            twin.explored,
+        )
+
+
+@pytest.mark.parametrize("places", [[100], [1, 2, 3], [5039, 5040, 20000], [7, 4000, 4001, 39999]])
+def test_intervals_that_begin_anywhere_add_up_to_the_tree(device: Member, places: list[int]) -> None:
+    tree = Queens(8).tree("auto", "auto")
+    bounds = [0, *places, math.factorial(8)]
+    parts = [explore(device, tree, units=aligned(begin, end, 8)) for begin, end in pairwise(bounds)]
+    assert [part.explored for part in parts] == [end - begin for begin, end in pairwise(bounds)]
+    assert sum(part.solutions for part in parts) == 92
+    assert sum(part.nodes for part in parts) == search(tree).nodes
+
+
+def test_no_units_are_of_no_length() -> None:
+    assert Units.none(7).length() == 0
+    assert Units.joined([Units.none(7), cut(7, 1)]).length() == math.factorial(7)
+
+
+@given(st.integers(1, 200_000))
+def test_hypercubes_have_as_many_corners_as_there_are_ivms(ivms: int) -> None:
+    assert math.prod(radices(ivms)) == ivms
+
+
+@pytest.mark.parametrize("strategy", ["ring", "search", "large", "adapt", "hypercube"])
+@pytest.mark.parametrize("ivms", [1, 2, 7, 60, 512])
+def test_rounds_stay_on_their_rings(strategy: str, ivms: int) -> None:
+    for step in rounds_of(strategy, ivms):
+        assert 1 <= step.offset < step.radix
+        assert step.stride * step.radix <= ivms
+
+
+def test_the_papers_hypercube_is_fours_and_an_eight() -> None:
+    assert radices(1 << 14) == [4] * 7
+    assert radices(1 << 15) == [4] * 6 + [8]

@@ -1,0 +1,244 @@
+"""Claims about the problem classes: what they read, recognise, generate and refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from searching import brute_force, held_karp
+
+from engine.errors import OptionError, ProblemError
+from engine.formats import qaplib, taillard, tsplib
+from engine.problem import Problem
+from engine.solvers import problem_classes, recognize
+from engine.solvers.branch_and_bound.atsp import ATSP
+from engine.solvers.branch_and_bound.flowshop import Flowshop
+from engine.solvers.branch_and_bound.flowshop_heuristics import iterated_greedy, makespan, neh
+from engine.solvers.branch_and_bound.generators import ATSPOptions, FlowshopOptions, generate_atsp, generate_flowshop
+from engine.solvers.branch_and_bound.queens import Queens
+from engine.solvers.branch_and_bound.taillard_seeds import SIZES
+from engine.solvers.branch_and_bound.tree import search
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "branch_and_bound"
+
+# The first row of Taillard's first instance, as published.
+TA001 = [54, 83, 15, 71, 77, 36, 53, 38, 27, 87, 76, 91, 14, 29, 12, 77, 32, 87, 68, 94]
+
+
+def test_taillards_instances_are_generated_by_number() -> None:
+    problem = Flowshop.taillard(1)
+    assert (problem.machines, problem.jobs, problem.name) == (5, 20, "ta001")
+    assert problem.times[0].tolist() == TA001
+    assert Flowshop.taillard(120).times.shape == (20, 500)
+    with pytest.raises(ProblemError, match="numbered 1 to 120; got 121"):
+        Flowshop.taillard(121)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=[f"{n}x{m}" for n, m in SIZES])
+def test_generated_instances_are_the_published_tables(shared_data: Path, size: tuple[int, int]) -> None:
+    path = shared_data / "taillard" / "tables" / f"tai{size[0]}_{size[1]}.txt"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not here")
+    first = 10 * SIZES.index(size)
+    for index, parsed in enumerate(taillard.read(path)):
+        assert (parsed.times == Flowshop.taillard(first + index + 1).times).all()
+
+
+def test_a_flowshop_file_is_read_back_as_written(tmp_path: Path) -> None:
+    problem = Flowshop.taillard(11)
+    path = tmp_path / "ta011.txt"
+    taillard.write(path, problem.times, 17, 1582, 1582)
+    again = Flowshop.read(path)
+    assert (again.times == problem.times).all()
+    assert (again.name, again.optimum) == ("ta011", 1582)
+    assert recognize(path) is Flowshop
+
+
+def test_a_file_of_several_instances_gives_each(tmp_path: Path) -> None:
+    path = tmp_path / "several.txt"
+    taillard.write(path, Flowshop.taillard(1).times)
+    text = path.read_text()
+    taillard.write(path, Flowshop.taillard(2).times)
+    path.write_text(text + path.read_text())
+    assert (Flowshop.read(path, 2).times == Flowshop.taillard(2).times).all()
+    with pytest.raises(ProblemError, match="there is no instance 3; the file holds 2"):
+        Flowshop.read(path, 3)
+
+
+def test_the_layout_of_vallada_ruiz_and_framinan_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "VFR2_3.txt"
+    path.write_text("2 3\n0 5 1 6 2 7\n0 8 1 9 2 10\n")
+    assert Flowshop.read(path).times.tolist() == [[5, 8], [6, 9], [7, 10]]
+    assert recognize(path) is Flowshop
+
+
+HEADER = "number of jobs, number of machines, initial seed, upper bound and lower bound :\n"
+BROKEN_FLOWSHOPS = [
+    ("", "the file is empty"),
+    (HEADER + "2 2 0 0 0\nprocessing times :\n1 2\n3\n", "the file ends where processing time"),
+    (HEADER + "2 2 0 0 0\nprocessing times :\n1 2\n3 4\n5\n", "there is more than 2 x 2 processing times: '5'"),
+    (HEADER + "2 2 0 0 0\nprocessing times :\n1 2\n3 4.5\n", "must be an integer; got '4.5'"),
+    (HEADER + "2 2 0 0 0\nprocessing times :\n1 2\n3 -4\n", "job 1 on machine 1 must be at least 0; got -4"),
+    (HEADER + "0 2 0 0 0\nprocessing times :\n", "the number of jobs must be 1 to 100000; got 0"),
+    (HEADER + "2 2 0 0 0\n1 2\n3 4\n", "lacks its line 'processing times :'"),
+    ("2 2\n0 5 2 6\n0 1 1 1\n", "got machine 2 for 1"),
+    ("2 2\n0 5 1 6\n0 1\n", "the file ends where the number of machine 1 of job 1"),
+]
+
+
+@pytest.mark.parametrize(("text", "rule"), BROKEN_FLOWSHOPS, ids=[rule[:40] for _, rule in BROKEN_FLOWSHOPS])
+def test_a_broken_flowshop_file_is_explained(tmp_path: Path, text: str, rule: str) -> None:
+    path = tmp_path / "broken.txt"
+    path.write_text(text)
+    with pytest.raises(ProblemError) as caught:
+        Flowshop.read(path)
+    assert rule in str(caught.value)
+    assert "broken.txt" in str(caught.value)
+
+
+REFUSED: list[tuple[type[Problem], Any, str]] = [
+    (Flowshop, [[1, 2], [3, -1]], "job 1 on machine 1 must be at least 0; got -1"),
+    (Flowshop, [[1.5]], "must be integers; got 1.5 at machine 0, job 0"),
+    (Flowshop, [1, 2], "must be a matrix with at least one entry; got an array of shape (2,)"),
+    (Flowshop, [["a"]], "must be integers; got an array of"),
+    (Flowshop, [[2**30]], "they must stay below 2^30"),
+    (Flowshop, [[1, 2], [3]], "must be a matrix of integers"),
+    (ATSP, [[0, 1, 2], [1, 0, 2]], "must be a square matrix; got shape (2, 3)"),
+    (ATSP, [[0, -1], [1, 0]], "the cost from 0 to 1 must be at least 0; got -1"),
+    (ATSP, [[0]], "a tour needs at least 2 cities; got 1"),
+    (ATSP, [[0, 2**30], [1, 0]], "they must stay below 2^30"),
+    (Queens, 0, "n must be 1 to 32; got 0"),
+    (Queens, 33, "n must be 1 to 32; got 33"),
+    (Queens, "8", "n must be an integer; got '8'"),
+]
+
+
+@pytest.mark.parametrize(("kind", "value", "rule"), REFUSED, ids=[rule[:45] for _, _, rule in REFUSED])
+def test_a_value_that_breaks_a_rule_is_named(kind: Any, value: Any, rule: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        kind(value)
+    assert rule in str(caught.value)
+
+
+def test_more_items_than_a_mask_holds_are_refused_with_the_limit() -> None:
+    with pytest.raises(ProblemError, match=r"at most 64 jobs, what a 64-bit mask holds; .* has 65"):
+        Flowshop(np.ones((2, 65), int)).tree("auto", "auto")
+    with pytest.raises(ProblemError, match=r"at most 65 cities, what a 64-bit mask holds; .* has 66"):
+        ATSP(np.ones((66, 66), int)).tree("auto", "auto")
+
+
+def test_a_bound_of_another_problem_is_refused() -> None:
+    with pytest.raises(OptionError, match="bound must be one_machine, two_machine or mixed"):
+        Flowshop.taillard(1).tree("partial", "auto")
+    with pytest.raises(OptionError, match="bound must be partial or cheapest_arcs"):
+        ATSP([[0, 1], [1, 0]]).tree("mixed", "auto")
+    with pytest.raises(OptionError, match="no choice of bounds"):
+        Queens(5).tree("mixed", "auto")
+
+
+def test_tsplib_files_are_read(shared_data: Path) -> None:
+    problem = ATSP.read(shared_data / "atsp" / "br17.atsp")
+    assert (problem.name, problem.n) == ("br17", 17)
+    assert problem.costs[0, :5].tolist() == [0, 3, 5, 48, 48]
+    assert not problem.costs.diagonal().any()
+
+
+def test_a_tsplib_file_with_too_few_costs_is_explained(tmp_path: Path) -> None:
+    path = tmp_path / "short.atsp"
+    tsplib.write(path, "short", np.ones((3, 3), np.int64))
+    path.write_text(path.read_text().replace("1 1 1\nEOF", "1 1\nEOF"))
+    with pytest.raises(ProblemError, match="a matrix of DIMENSION 3 has 9 costs; the file has 8"):
+        ATSP.read(path)
+
+
+def test_qaplib_files_are_read(shared_data: Path) -> None:
+    flow, distance = qaplib.read(shared_data / "qaplib" / "nug12.dat")
+    assert flow.shape == distance.shape == (12, 12)
+    assert qaplib.recognize(Path("nug12.dat"), "12\n\n0 1 2\n")
+
+
+def test_only_ones_own_files_are_recognised(shared_data: Path) -> None:
+    mine = {"atsp": ATSP, "taillard": Flowshop}
+    seen = 0
+    for path in sorted(shared_data.rglob("*")):
+        if not path.is_file():
+            continue
+        head = path.read_bytes()[:4096].decode("utf-8", errors="replace")
+        folder = path.relative_to(shared_data).parts[0]
+        instance = path.suffix == ".atsp" or path.parent.name == "tables"
+        for kind in (ATSP, Flowshop, Queens):
+            claimed = kind.recognizes(path, head)
+            assert claimed == (instance and mine.get(folder) is kind), f"{kind.__name__}: {path}"
+            seen += claimed
+    assert seen > 0
+
+
+def test_samples_are_recognised_by_what_they_hold() -> None:
+    expected = {"ta030.txt": Flowshop, "queens-14.txt": Queens, "crane-13.atsp": ATSP}
+    assert {name: recognize(SAMPLES / name) for name in expected} == expected
+    assert Queens.read(SAMPLES / "queens-14.txt").n == 14
+    assert (Flowshop.read(SAMPLES / "ta030.txt").times == Flowshop.taillard(30).times).all()
+
+
+@pytest.mark.parametrize("problem", [Flowshop.taillard(3), ATSP([[0, 3], [4, 0]], "two"), Queens(7)])
+def test_a_problem_comes_back_from_its_arrays(problem: Problem) -> None:
+    again = type(problem).from_arrays(problem.to_arrays(), problem.name)
+    assert again.describe() == problem.describe()
+    assert type(problem).__name__ in problem_classes()
+
+
+@given(
+    st.integers(1, 6),
+    st.integers(1, 5),
+    st.integers(0, 2**32),
+    st.sampled_from(["one_machine", "two_machine", "mixed"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_the_flowshop_twin_finds_the_best_order(jobs: int, machines: int, seed: int, bound: str) -> None:
+    problem = Flowshop(np.random.default_rng(seed).integers(0, 20, (machines, jobs)))
+    tree = problem.tree(bound, "auto")
+    assert search(tree).best == brute_force(tree)
+    assert tree.lower_bound() <= brute_force(tree)
+
+
+@given(st.integers(2, 7), st.integers(0, 2**32), st.sampled_from(["partial", "cheapest_arcs"]))
+@settings(max_examples=40, deadline=None)
+def test_the_atsp_twin_finds_held_and_karps_tour(n: int, seed: int, bound: str) -> None:
+    problem = ATSP(np.random.default_rng(seed).integers(0, 30, (n, n)))
+    tree = problem.tree(bound, "auto")
+    assert search(tree).best == held_karp(problem.costs)
+    assert tree.lower_bound() <= held_karp(problem.costs)
+
+
+def test_neh_and_iterated_greedy_are_orders_that_get_better() -> None:
+    times = Flowshop.taillard(3).times
+    first = neh(times)
+    better = iterated_greedy(times, first, seed=0)
+    assert sorted(first.tolist()) == sorted(better.tolist()) == list(range(20))
+    assert makespan(times, better) <= makespan(times, first) < makespan(times, np.arange(20))
+    assert iterated_greedy(times, first, seed=0).tolist() == better.tolist()
+
+
+@pytest.mark.parametrize("method", ["neh", "iterated_greedy"])
+def test_first_tours_visit_every_city_from_city_0(method: str) -> None:
+    problem = generate_atsp(ATSPOptions(n=9, seed=2))
+    tour = problem.first_solution(method, 0)
+    assert tour is not None
+    assert tour[0] == 0
+    assert sorted(tour.tolist()) == list(range(9))
+    assert problem.tree("auto", "auto").evaluate(tour) >= held_karp(problem.costs)
+
+
+def test_generators_follow_their_options() -> None:
+    assert (generate_flowshop(FlowshopOptions(taillard=5)).times == Flowshop.taillard(5).times).all()
+    assert generate_flowshop(FlowshopOptions(jobs=7, machines=3, seed=9)).times.shape == (3, 7)
+    for kind in ("crane", "tsmat"):
+        options = ATSPOptions.model_validate({"type": kind, "n": 8, "seed": 3})
+        assert (generate_atsp(options).costs == generate_atsp(options).costs).all()
+    closed = generate_atsp(ATSPOptions(type="tsmat", n=8)).costs
+    assert (closed == closed.T).all()
+    assert (closed[:, :, None] + closed[None, :, :] >= closed[:, None, :]).all()

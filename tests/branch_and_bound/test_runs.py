@@ -1,0 +1,181 @@
+"""Claims about whole runs: answers, bounds, stopping, resuming, several devices, and the audit."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.devices import Member
+from engine.errors import AuditError, OptionError
+from engine.events import Event, Incumbent, Metric
+from engine.solvers.branch_and_bound import coordinator
+from engine.solvers.branch_and_bound.explorer import Explorer, Found
+from engine.solvers.branch_and_bound.intervals import Units
+from engine.solvers.branch_and_bound.tree import search
+
+# Makespans of Taillard's first ten instances, proved optimal in the literature.
+OPTIMA = [1278, 1359, 1081, 1293, 1235, 1195, 1234, 1206, 1230, 1108]
+
+
+def solve(device: Member, problem: Any, times: int = 1, **options: Any) -> engine.Result:
+    return engine.solve(problem, devices=[device.info.id] * times, **options)
+
+
+@pytest.mark.parametrize("number", range(1, 11))
+def test_taillards_first_ten_are_solved_from_scratch(device: Member, number: int) -> None:
+    problem = engine.Flowshop.taillard(number)
+    result = solve(device, problem)
+    assert (result.status, result.objective, result.bound) == ("optimal", OPTIMA[number - 1], OPTIMA[number - 1])
+    assert problem.evaluate(result.solution) == OPTIMA[number - 1]
+
+
+def test_a_search_without_any_first_solution_finds_the_optimum(device: Member) -> None:
+    result = solve(device, engine.Flowshop.taillard(1), initial="infinity", branching="min_branch", time_limit=60)
+    assert (result.status, result.objective) == ("optimal", 1278)
+
+
+def test_with_the_optimum_for_bound_nothing_better_exists(device: Member) -> None:
+    result = solve(device, engine.Flowshop.taillard(30), upper_bound=2178)
+    assert (result.status, result.objective, result.bound) == ("infeasible", None, 2178)
+    assert result.solution is None
+    assert result.counters["nodes"] == 2_415_747
+
+
+def test_with_one_more_than_the_optimum_it_is_found(device: Member) -> None:
+    problem = engine.Flowshop.taillard(30)
+    result = solve(device, problem, upper_bound=2179)
+    assert (result.status, result.objective) == ("optimal", 2178)
+    assert problem.evaluate(result.solution) == 2178
+
+
+def test_a_bound_below_what_is_possible_is_answered_at_once(device: Member) -> None:
+    result = solve(device, engine.Flowshop.taillard(1), upper_bound=10)
+    assert (result.status, result.bound, result.counters["nodes"]) == ("infeasible", 10, 0)
+
+
+def test_solutions_that_are_counted_have_no_upper_bound(device: Member) -> None:
+    with pytest.raises(OptionError, match="upper_bound has no meaning"):
+        solve(device, engine.Queens(6), upper_bound=3)
+
+
+@pytest.mark.parametrize("sharing", ["farmer", "symmetric"])
+@pytest.mark.parametrize("granularity", ["half", "speed"])
+@pytest.mark.parametrize("devices", [2, 3])
+def test_several_devices_visit_what_one_visits(device: Member, sharing: str, granularity: str, devices: int) -> None:
+    result = solve(device, engine.Queens(12), devices, sharing=sharing, granularity=granularity)
+    assert (result.objective, result.counters["nodes"]) == (14200, 420995)
+    flowshop = solve(
+        device, engine.Flowshop.taillard(30), devices, sharing=sharing, granularity=granularity, upper_bound=2178
+    )
+    assert flowshop.counters["nodes"] == 2_415_747
+
+
+@pytest.mark.parametrize("strategy", ["siblings", "hypercube", "adapt", "large", "search", "ring"])
+def test_every_strategy_proves_the_same_optimum(device: Member, strategy: str) -> None:
+    problem = engine.Flowshop(np.random.default_rng(8).integers(1, 99, (5, 9)))
+    best = search(problem.tree("auto", "auto")).best
+    result = solve(device, problem, 2, strategy=strategy, initial="neh")
+    assert (result.status, result.objective) == ("optimal", best)
+
+
+def test_the_generated_tsp_sample_is_solved_alike_by_both_bounds(device: Member) -> None:
+    problem = engine.ATSP.read(Path(__file__).parents[2] / "samples" / "branch_and_bound" / "crane-13.atsp")
+    results = [solve(device, problem, bound=bound) for bound in ("partial", "cheapest_arcs")]
+    assert {result.objective for result in results} == {results[0].objective}
+    assert results[1].counters["nodes"] <= results[0].counters["nodes"]
+    tour = results[0].solution
+    assert int(problem.costs[tour, np.roll(tour, -1)].sum()) == results[0].objective
+
+
+@pytest.mark.parametrize("again", [1, 2])
+def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device: Member, again: int, tmp_path: Path) -> None:
+    problem = engine.Flowshop.taillard(28)
+    first = solve(device, problem, 2, upper_bound=2200, time_limit=0.2, run_folder=tmp_path / "run")
+    assert first.status == "time_limit"
+    assert 0 < first.counters["nodes"] < 12_869_872
+    assert first.arrays["begin"].shape == first.arrays["end"].shape
+    resumed = engine.resume(tmp_path / "run", devices=[device.info.id] * again)
+    assert (resumed.status, resumed.counters["nodes"], resumed.counters["leaves"]) == ("infeasible", 12_869_872, 36)
+
+
+def test_a_stopped_count_resumes_to_the_same_solutions(device: Member, tmp_path: Path) -> None:
+    first = solve(device, engine.Queens(15), time_limit=0.2, run_folder=tmp_path / "run")
+    assert first.status == "time_limit"
+    assert first.bound is None
+    resumed = engine.resume(tmp_path / "run", devices=[device.info.id] * 2)
+    assert (resumed.objective, resumed.counters["nodes"]) == (2279184, 90634738)
+
+
+def test_a_checkpoint_while_running_changes_nothing(device: Member, tmp_path: Path) -> None:
+    result = solve(device, engine.Queens(14), 2, run_folder=tmp_path / "run", checkpoint_interval=0.05)
+    assert (result.objective, result.counters["nodes"]) == (365596, 13496479)
+    assert (tmp_path / "run" / "checkpoint.json").exists()
+
+
+def test_a_run_tells_what_it_does(device: Member) -> None:
+    told: list[Event] = []
+    result = solve(device, engine.Flowshop.taillard(5), on_event=told.append)
+    names = {event.name for event in told if isinstance(event, Metric)}
+    assert {"active_ivms", "nodes_per_second", "explored_share", "stealing_share", "steals", "exchanged"} <= names
+    incumbents = [event for event in told if isinstance(event, Incumbent)]
+    assert incumbents[-1].objective == result.objective
+    shares = [event.value for event in told if isinstance(event, Metric) and event.name == "explored_share"]
+    assert shares[-1] == pytest.approx(1.0)
+
+
+def test_lost_work_is_an_error_and_never_an_answer(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = coordinator.Coordinator._deal
+
+    def lossy(self: coordinator.Coordinator) -> Units:
+        return original(self)[1:]
+
+    monkeypatch.setattr(coordinator.Coordinator, "_deal", lossy)
+    with pytest.raises(AuditError, match=f"add up to .* of {math.factorial(9)} leaves"):
+        solve(device, engine.Queens(9), 2)
+
+
+def test_a_value_that_its_solution_does_not_have_is_an_error(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Explorer._improvement
+
+    def wrong(self: Explorer) -> Found | None:
+        found = original(self)
+        return None if found is None else Found(found.value - 1, found.path, found.sides)
+
+    monkeypatch.setattr(Explorer, "_improvement", wrong)
+    with pytest.raises(AuditError, match="was reported with the value"):
+        solve(device, engine.Flowshop.taillard(30), upper_bound=2179)
+
+
+@pytest.fixture(scope="module")
+def assignment() -> Any:
+    """The worked example of a problem of one's own."""
+    path = Path(__file__).parents[2] / "samples" / "branch_and_bound" / "assignment.py"
+    spec = importlib.util.spec_from_file_location("assignment", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["assignment"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_problem_of_ones_own_visits_the_nodes_of_its_twin(device: Member, assignment: Any) -> None:
+    problem = assignment.grid(2, 4, seed=3)
+    twin = search(problem.tree("auto", "auto"))
+    found = solve(device, problem)
+    assert (found.status, found.objective) == ("optimal", twin.best)
+    assert problem.tree("auto", "auto").evaluate(found.solution) == twin.best
+    proof = solve(device, problem, upper_bound=twin.best)
+    assert proof.counters["nodes"] == search(problem.tree("auto", "auto"), twin.best).nodes
+
+
+def test_a_problem_of_ones_own_solves_qaplib(device: Member, assignment: Any, shared_data: Path) -> None:
+    problem = assignment.Assignment.read(shared_data / "qaplib" / "nug12.dat")
+    assert solve(device, problem, upper_bound=579).objective == 578
