@@ -57,6 +57,15 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
     return kept;
 }
 
+FUNCTION void child_bounds(const state_t* state, i32 depth, mask_t open, i32 item, i32* front, i32* back, table_t table)
+{
+    *front = state->cost + COST(state->last, item + 1);
+% if cheapest:
+    *front += state->rest - OUT(state->last);
+% endif
+    *back = 0;
+}
+
 FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)
 {
     const i32 city = INDEX_OF_LOWEST(open) + 1;

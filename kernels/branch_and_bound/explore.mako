@@ -1,4 +1,5 @@
 <%namespace name="masks" file="/branch_and_bound/masks.mako"/>
+<%namespace name="rule" file="/branch_and_bound/rule.mako"/>
 // Variant pte: each work-item is one IVM, which selects, branches, bounds and prunes node after node, depth first.
 //
 // rows[l]   the open siblings at level l of the path, one mask each; the lowest is the chosen one (the vector's entry)
@@ -13,6 +14,7 @@
 ${masks.declarations()}
 #define TABLE_SPACE ${"LOCAL" if local_table else "GLOBAL"}
 typedef const TABLE_SPACE i32* table_t;
+${rule.functions()}
 ${masks.problem_functions()}
 
 KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRICT rows, GLOBAL mask_t* RESTRICT sides,

@@ -67,8 +67,6 @@ typedef struct {
 % if pairs:
 ${johnson.function()}
 % endif
-${johnson.side_rule()}
-
 FUNCTION void init(state_t* state, table_t table)
 {
 % for i in range(m):
@@ -122,53 +120,71 @@ FUNCTION i32 johnson_of_child(const state_t* state, mask_t open, i32 item, i32 s
 }
 % endif
 
-FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
+% if not two:
+// What is still to come on each machine: the open jobs and the other end.
+FUNCTION void time_after(const state_t* state, pair_t* after)
 {
-    pair_t after[${m}];
 % for i in range(m):
     after[${i}] = PAIR_ADD(state->rest[${i}], SWAPPED(state->done[${m - 1 - i}]));
 % endfor
-    mask_t kept_front = 0, kept_back = 0;
-    i32 pruned = 0, difference = 0, least = ${largest}, least_often = 0;
-    for (mask_t left = open; left; left &= left - ONE) {
-        const i32 item = INDEX_OF_LOWEST(left);
-% if two:
-        const i32 front = johnson_of_child(state, open, item, 0, ${largest}, table);
-        const i32 back = ${f"johnson_of_child(state, open, item, 1, {largest}, table)" if both else 0};
-% else:
-        table_t times = table + item * ${stride};
-        pair_t u = state->done[0];
-        pair_t lb = PAIR_ADD(u, after[0]);
+}
+
+FUNCTION void one_machine(const state_t* state, const pair_t* after, i32 item, i32* front, i32* back, table_t table)
+{
+    table_t times = table + item * ${stride};
+    pair_t u = state->done[0];
+    pair_t lb = PAIR_ADD(u, after[0]);
 % for i in range(1, m):
-        u = PAIR_ADD_MAX(u, TIMES(times, ${i - 1}), state->done[${i}]);
-        lb = PAIR_ADD_MAX(u, after[${i}], lb);
+    u = PAIR_ADD_MAX(u, TIMES(times, ${i - 1}), state->done[${i}]);
+    lb = PAIR_ADD_MAX(u, after[${i}], lb);
 % endfor
-        const i32 front = LOW(lb), back = HIGH(lb);
+    *front = LOW(lb);
+    *back = HIGH(lb);
+}
 % endif
-        const mask_t bit = LOWEST(left);
-        kept_front |= front < upper ? bit : 0;
-% if both:
-        kept_back |= back < upper ? bit : 0;
-        pruned += (front >= initial) - (back >= initial);
-        difference += front - back;
-% if branching == "min_min":
-        const i32 lower = MIN(front, back);
-        if (lower < least) {
-            least = lower;
-            least_often = 0;
-        }
-        least_often += (front == least) - (back == least);
+
+FUNCTION void child_bounds(const state_t* state, i32 depth, mask_t open, i32 item, i32* front, i32* back, table_t table)
+{
+% if two:
+    *front = johnson_of_child(state, open, item, 0, ${largest}, table);
+    *back = ${f"johnson_of_child(state, open, item, 1, {largest}, table)" if both else 0};
+% else:
+    pair_t after[${m}];
+    time_after(state, after);
+    one_machine(state, after, item, front, back, table);
 % endif
-% endif
-    }
-    *side = choose_side(pruned, difference, least_often);
-    mask_t kept = *side ? kept_back : kept_front;
+}
+
 % if bounds == "mixed":
+FUNCTION mask_t refine(const state_t* state, i32 depth, mask_t open, mask_t kept, i32 side, i32 upper, table_t table)
+{
     for (mask_t left = kept; left; left &= left - ONE)
-        if (johnson_of_child(state, open, INDEX_OF_LOWEST(left), *side, upper, table) >= upper)
+        if (johnson_of_child(state, open, INDEX_OF_LOWEST(left), side, upper, table) >= upper)
             kept ^= LOWEST(left);
-% endif
     return kept;
+}
+% endif
+
+FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
+{
+    rule_t rule;
+    begin_rule(&rule);
+% if not two:
+    pair_t after[${m}];
+    time_after(state, after);
+% endif
+    for (mask_t left = open; left; left &= left - ONE) {
+        i32 front, back;
+% if two:
+        child_bounds(state, depth, open, INDEX_OF_LOWEST(left), &front, &back, table);
+% else:
+        one_machine(state, after, INDEX_OF_LOWEST(left), &front, &back, table);
+% endif
+        judge(&rule, LOWEST(left), front, back, upper, initial);
+    }
+    *side = choose_side(rule.pruned, rule.difference, rule.least_often);
+    const mask_t kept = *side ? rule.kept_back : rule.kept_front;
+    return ${"refine(state, depth, open, kept, *side, upper, table)" if bounds == "mixed" else "kept"};
 }
 
 FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)

@@ -69,19 +69,3 @@ FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough,
     return best;
 }
 </%def>
-
-<%def name="side_rule()">
-// The branching rule: `front` and `back` are the bounds of the open jobs' children (see FlowshopTree).
-FUNCTION i32 choose_side(i32 pruned, i32 difference, i32 least_often)
-{
-% if branching == "forward":
-    return 0;
-% elif branching == "max_sum":
-    return difference < 0;
-% elif branching == "min_branch":
-    return pruned ? pruned < 0 : difference < 0;
-% else:
-    return least_often ? least_often > 0 : pruned <= 0;
-% endif
-}
-</%def>

@@ -27,8 +27,6 @@ typedef struct {
 % if pairs:
 ${johnson.function_of_lanes()}
 % endif
-${johnson.side_rule()}
-
 FUNCTION void init(state_t* state, table_t table)
 {
     const GLOBAL value_t* start = VALUES + ${heads};

@@ -35,6 +35,13 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
     return depth == 0 ? free & (mask_t)${(1 << (items + 1) // 2) - 1}U : free;
 }
 
+FUNCTION void child_bounds(const state_t* state, i32 depth, mask_t open, i32 item, i32* front, i32* back, table_t table)
+{
+    i32 side;
+    *front = bound(state, depth, open, 0, 0, &side, table) >> item & 1 ? 0 : 2147483647;
+    *back = 0;
+}
+
 FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)
 {
     return state->weight;

@@ -5,8 +5,8 @@
 Facility i goes to location p[i]; the cost is the sum over all i, j of flow[i, j] * distance[p[i], p[j]]. The tree
 assigns facilities 0, 1, ... in turn, so an item is a location. A node's bound is, after Gilmore and Lawler, what the
 placed facilities cost among themselves, and for every other facility the least it can cost with the placed ones
-wherever it goes, plus the smallest scalar product of its flows to other open facilities with the distances from any open location.
-To stay short, every open facility takes its cheapest location, where Gilmore and Lawler solve an assignment problem.
+wherever it goes, plus the smallest scalar product of its flows to other open facilities with the distances from any
+location. To stay short, every open facility takes its cheapest location, where Gilmore and Lawler solve an assignment problem.
 
 Two halves say the same thing: the class ``AssignmentTree`` in Python, and the functions in ``KERNEL``, written once
 for CUDA and OpenCL. ``engine.solvers.branch_and_bound.tree.search`` searches with the first; both must visit the same
@@ -29,7 +29,8 @@ from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem,
 
 # A Mako template, rendered with `items`, `leaf_depth` and the constants of device(). Types: i32, mask_t (a set of
 # items); ITEMS, ONE, LOWEST(set) and INDEX_OF_LOWEST(set) are there too. `table` is the int32 array that device()
-# returns. `place` makes a child's state of its parent's; `bound` returns the items whose children have a bound below `upper`.
+# returns. `place` makes a child's state of its parent's; `bound` returns the items whose children have a bound
+# below `upper`.
 KERNEL = """
 #define FLOW(i, j) table[(i) * ${items} + (j)]
 #define DISTANCE(k, l) table[${items**2} + (k) * ${items} + (l)]

@@ -153,6 +153,29 @@ def test_the_atsp_of_gpus_visits_the_nodes_of_the_twin(device: Member) -> None:
     assert counts(found) == counts(search(tree, optimum))
 
 
+# --- variant pte_peb --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", ["siblings", "hypercube"])
+def test_children_bounded_in_parallel_are_the_same_children(device: Member, strategy: str) -> None:
+    for problem in (Queens(8), random_atsp(8, seed=6), random_flowshop(7, 4, seed=2)):
+        tree = problem.tree("auto", "auto")
+        upper = INFINITY if tree.counts else search(tree).best
+        twin = counts(search(tree, upper))
+        for capabilities in (None, as_gpu(device)):
+            found = explore(device, tree, upper, variant="pte_peb", strategy=strategy, capabilities=capabilities)
+            assert counts(found) == twin
+
+
+@pytest.mark.parametrize("branching", ["forward", "max_sum", "min_branch", "min_min"])
+@pytest.mark.parametrize("bound", ["one_machine", "two_machine", "mixed"])
+def test_every_flowshop_bound_can_be_taken_in_parallel(device: Member, bound: str, branching: str) -> None:
+    tree = random_flowshop(7, 4, seed=9).tree(bound, branching)
+    optimum = brute_force(tree)
+    assert counts(explore(device, tree, optimum, variant="pte_peb")) == counts(search(tree, optimum))
+    assert explore(device, tree, variant="pte_peb").best == optimum
+
+
 # --- published counts -------------------------------------------------------------------------------------------------
 
 # Taillard's instances with the optimum for upper bound: nodes without the root, leaves. Two other programs agree.

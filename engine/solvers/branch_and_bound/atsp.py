@@ -177,7 +177,9 @@ class ATSPTree(Tree):
         table[n, :n] = self._out
         local = capabilities.kind != "cpu" and table.nbytes <= capabilities.local_memory // 4
         constants = {"cities": n, "stride": stride, "cheapest": self.cheapest}
-        return DeviceTree("branch_and_bound/atsp", "", constants, table.ravel(), local, retract=True, poll=32)
+        return DeviceTree(
+            "branch_and_bound/atsp", "", constants, table.ravel(), local, retract=True, child_bounds=True, poll=32
+        )
 
     def root(self) -> tuple[int, int, int]:
         """See :meth:`Tree.root`."""

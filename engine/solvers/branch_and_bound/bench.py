@@ -94,6 +94,7 @@ def bench(arguments: list[str]) -> int:
     sizes.add_argument("--whole", action="store_true", help="also 19 and 20 queens, and Ta023")
     parser.add_argument("--only", default="", metavar="TEXT", help="only cases whose name contains TEXT")
     parser.add_argument("--strategy", default="siblings")
+    parser.add_argument("--variant", default="auto")
     parser.add_argument("--ivms", type=int)
     parser.add_argument("--steal-trigger", type=float, default=0.2)
     parser.add_argument("--sharing", default="farmer")
@@ -102,6 +103,7 @@ def bench(arguments: list[str]) -> int:
 
     common = {
         "strategy": given.strategy,
+        "variant": given.variant,
         "ivms": given.ivms,
         "steal_trigger": given.steal_trigger,
         "sharing": given.sharing,

@@ -13,8 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Buffer, Capabilities, Device
+from engine.errors import OptionError
+from engine.numerics.scan import Scanner
 from engine.solvers.branch_and_bound.intervals import Units, positions
-from engine.solvers.branch_and_bound.kernels import CONTROL_WORDS, COUNTERS, Kernels, Shapes, shapes_for
+from engine.solvers.branch_and_bound.kernels import (
+    CONTROL_WORDS,
+    COUNTERS,
+    Kernels,
+    Shapes,
+    as_parallel,
+    shapes_for,
+)
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.stealing import rounds_of
 from engine.solvers.branch_and_bound.tree import Tree
@@ -26,6 +35,8 @@ _MOST_STEPS = 1 << 16
 _MOST_ROUNDS = 64
 _FEWEST_STEPS = 16
 _WHOLE = 1 << 62
+_BEFORE_COMPARING = 0.5
+_PARALLEL_STEPS = 16
 
 
 @dataclass(frozen=True)
@@ -74,6 +85,19 @@ class Report:
 
 
 @dataclass(frozen=True)
+class _Children:
+    """What ``pte_peb`` needs: where each IVM's children begin, whose and which each is, and both its bounds."""
+
+    scanner: Scanner
+    offsets: Buffer
+    owners: Buffer
+    items: Buffer
+    fronts: Buffer
+    backs: Buffer
+    table: Buffer
+
+
+@dataclass(frozen=True)
 class State:
     """A search at rest: its open intervals, and digit sums by level, shape (items,), of what is explored."""
 
@@ -106,7 +130,17 @@ class Explorer:
         self.shapes: Shapes = shapes_for(used_as, tree, half, options.ivms)
         self.strategy = options.strategy
         self._trigger = max(1, round(options.steal_trigger * 1000))
-        self._kernels = Kernels(device, tree, half, self.shapes)
+        parallel = tree.device(as_parallel(used_as), device.language)
+        if options.variant == "pte_peb" and not parallel.child_bounds:
+            raise OptionError("variant = 'pte_peb' needs a problem whose kernel functions include child_bounds")
+        self._variant = options.variant if options.variant != "auto" else "pte"
+        self._to_compare = options.variant == "auto" and half.costly and parallel.child_bounds
+        self._rates: dict[str, float] = {}
+        self._searched = 0.0
+        self._mark: tuple[int, float] | None = None
+        self._kernels = Kernels(device, tree, half, parallel, self.shapes)
+        self._parallel_table = parallel.table
+        self._children: _Children | None = None
         self._plan = rounds_of(options.strategy, self.shapes.ivms)
         self._steps, self._rounds = self.shapes.steps, 8
         slots, n = self.shapes.slots, tree.items
@@ -146,6 +180,8 @@ class Explorer:
 
     def release(self) -> None:
         """Give the memory back."""
+        if self._children is not None:
+            self._children.scanner.close()
         for buffer in self._buffers:
             self.device.release(buffer)
         self._buffers.clear()
@@ -169,6 +205,7 @@ class Explorer:
         returned = self._take(units)
         stealing = 0.0
         if self._read_active():
+            self._compare()
             stealing = self._explore(seconds)
         control = self.device.get(self._control, 0, 8)
         exported = self._export(wanted) if wanted and control[_ACTIVE] > 1 else Units.none(self.tree.items)
@@ -210,6 +247,7 @@ class Explorer:
             self._search()
         self.device.sync()
         elapsed = time.perf_counter() - began
+        self._searched += elapsed
         stealing = min(elapsed, one * self._rounds)
         self._adapt(elapsed, seconds)
         return stealing
@@ -229,11 +267,30 @@ class Explorer:
             else:
                 self._steps = max(_FEWEST_STEPS, self._steps // 2)
 
+    def _compare(self) -> None:
+        """Where both variants may pay: a slice of each once most IVMs are at work, then the faster one."""
+        if not self._to_compare or self._searched < _BEFORE_COMPARING:
+            return
+        nodes = int(self.device.get(self._counters, 0, 1)[0])
+        if self._mark is not None:
+            self._rates[self._variant] = (nodes - self._mark[0]) / max(1e-9, self._searched - self._mark[1])
+        if len(self._rates) == 2:
+            self._variant = "pte" if self._rates["pte"] >= self._rates["pte_peb"] else "pte_peb"
+            self._to_compare = False
+        elif self._rates and self._variant == "pte":
+            self._variant, self._mark = "pte_peb", None  # whose first slice is spent compiling
+            self._steps, self._rounds = _PARALLEL_STEPS, 2
+        else:
+            self._mark = (nodes, self._searched)
+
     def _search(self) -> None:
         shapes = self.shapes
         self._kernels.launch(
             "settle", 1, self._control, self._counters, shapes.ivms, self._trigger, self._steps, shapes.ramp_steps
         )
+        if self._variant == "pte_peb":
+            self._search_in_parallel()
+            return
         self._kernels.launch(
             "explore",
             shapes.ivms,
@@ -243,6 +300,46 @@ class Explorer:
             shapes.ivms,
             shapes.slots,
         )
+
+    def _search_in_parallel(self) -> None:
+        """Steps of variant ``pte_peb`` until enough IVMs have run out of work, or for as many as a launch would do."""
+        shapes = self.shapes
+        if self._children is None:
+            most = shapes.ivms * self.tree.items
+            self._children = _Children(
+                Scanner(self.device),
+                self._empty(shapes.ivms, np.int32),
+                self._empty(most, np.int32),
+                self._empty(most, np.uint8),
+                self._empty(most, np.int32),
+                self._empty(most, np.int32),
+                self._put(self._parallel_table),
+            )
+        on = self._children
+        for _ in range(min(self._steps, _PARALLEL_STEPS)):
+            active, floor = (int(word) for word in self.device.get(self._control, 0, 2))
+            if active == 0 or active < floor:
+                break
+            self._kernels.launch("count_children", shapes.ivms, self._depths, on.offsets, shapes.ivms)
+            children = on.scanner.exclusive(on.offsets, on.offsets)
+            self._kernels.launch(
+                "list_children",
+                shapes.ivms,
+                *(self._rows, self._depths, on.offsets, on.owners, on.items, shapes.ivms, shapes.slots),
+            )
+            self._kernels.launch(
+                "bound_children",
+                children,
+                *(self._rows, self._sides, self._depths, on.owners, on.items, on.fronts, on.backs, on.table),
+                *(children, shapes.slots),
+            )
+            self._kernels.launch(
+                "prune_children",
+                shapes.ivms,
+                *(self._rows, self._sides, self._depths, self._begins, self._ends, self._explored, self._best),
+                *(self._found_value, self._found_path, self._found_sides, self._control, self._counters, on.table),
+                *(on.offsets, on.fronts, on.backs, self.initial, shapes.ivms, shapes.slots),
+            )
 
     def _steal(self) -> None:
         if self.strategy == "siblings":

@@ -45,7 +45,14 @@ def device_tree(tree: FlowshopTree, capabilities: Capabilities, language: str) -
         if capabilities.kind == "cpu":
             johnson = _in_lanes(johnson, tree.items)
         table = np.concatenate([table, johnson.ravel()])
-    return DeviceTree(name, "", constants, table, local, threads_per_unit=512)
+    costly = tree.pairs is not None
+    return DeviceTree(
+        *(name, "", constants, table, local),
+        child_bounds=capabilities.kind != "cpu",
+        costly=costly,
+        refines=tree.bound_name == "mixed",
+        threads_per_unit=512,
+    )
 
 
 def _lanes(tree: FlowshopTree, value: np.dtype[Any], lanes: int) -> NDArray[np.int32]:

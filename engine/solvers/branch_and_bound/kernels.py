@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,17 @@ from mako.template import Template
 from engine.devices import Buffer, Capabilities, Device, Kernel
 from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
 
-__all__ = ["CONTROL_WORDS", "COUNTERS", "Kernels", "Shapes", "constants_of", "kernel_variants", "shapes_for"]
+__all__ = [
+    "CONTROL_WORDS",
+    "COUNTERS",
+    "Kernels",
+    "Shapes",
+    "as_parallel",
+    "constants_of",
+    "kernel_variants",
+    "parallel_constants_of",
+    "shapes_for",
+]
 
 CONTROL_WORDS = 8 + 64
 """Words of the control buffer: six that masks.mako names, then one per level."""
@@ -81,6 +92,7 @@ def constants_of(tree: Tree, half: DeviceTree, shapes: Shapes) -> dict[str, Any]
     common = _common(tree, shapes)
     source = Template(text=half.source, strict_undefined=True).render_unicode(**common, **half.constants)
     return {
+        "branching": "forward",
         **common,
         **half.constants,
         "problem": half.template,
@@ -94,6 +106,11 @@ def constants_of(tree: Tree, half: DeviceTree, shapes: Shapes) -> dict[str, Any]
     }
 
 
+def as_parallel(capabilities: Capabilities) -> Capabilities:
+    """What to choose the functions of ``pte_peb`` by: one child a work-item, on CPUs too."""
+    return dataclasses.replace(capabilities, kind="gpu")
+
+
 def _common(tree: Tree, shapes: Shapes) -> dict[str, Any]:
     return {
         "items": tree.items,
@@ -103,9 +120,20 @@ def _common(tree: Tree, shapes: Shapes) -> dict[str, Any]:
     }
 
 
+def parallel_constants_of(tree: Tree, half: DeviceTree, shapes: Shapes) -> dict[str, Any]:
+    """What ``bound_in_parallel.mako`` is rendered with."""
+    whole = constants_of(tree, half, shapes)
+    unused = ("local_table", "table_words", "poll", "groups_per_unit", "backtrack")
+    return {name: value for name, value in whole.items() if name not in unused} | {"refines": half.refines}
+
+
 _SIGNATURES: dict[str, str] = {
     "explore": "buffer " * 13 + "int32 int32 int32",
     "initialize": "buffer " * 12 + "int32 int32 int32",
+    "count_children": "buffer buffer int32",
+    "list_children": "buffer " * 5 + "int32 int32",
+    "bound_children": "buffer " * 8 + "int32 int32",
+    "prune_children": "buffer " * 16 + "int32 int32 int32",
     "settle": "buffer buffer int32 int32 int32 int32",
     "list_siblings": "buffer " * 5 + "int32 int32 int32",
     "steal_siblings": "buffer " * 8 + "int32 int32 int32",
@@ -117,16 +145,20 @@ _SIGNATURES: dict[str, str] = {
 class Kernels:
     """The compiled kernels of one tree on one device; made and used on its thread."""
 
-    def __init__(self, device: Device, tree: Tree, half: DeviceTree, shapes: Shapes) -> None:
+    def __init__(self, device: Device, tree: Tree, half: DeviceTree, parallel: DeviceTree, shapes: Shapes) -> None:
         self.device = device
+        self._parallel = parallel_constants_of(tree, parallel, shapes)
         self.shapes = shapes
         self._explore = constants_of(tree, half, shapes)
         self._common = _common(tree, shapes)
 
     def _kernel(self, entry: str) -> Kernel:
-        exploring = entry in ("explore", "initialize")
-        template = "branch_and_bound/explore" if exploring else "branch_and_bound/steal"
-        constants = self._explore if exploring else self._common
+        if entry.endswith("_children"):
+            template, constants = "branch_and_bound/bound_in_parallel", self._parallel
+        elif entry in ("explore", "initialize"):
+            template, constants = "branch_and_bound/explore", self._explore
+        else:
+            template, constants = "branch_and_bound/steal", self._common
         return self.device.kernel(template, entry, _SIGNATURES[entry].split(), **constants)
 
     def launch(self, entry: str, items: int, *arguments: Buffer | int) -> None:
@@ -160,7 +192,9 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
             for language in languages:
                 half = tree.device(capabilities, language)
                 shapes = shapes_for(capabilities, tree, half)
+                parallel = tree.device(as_parallel(capabilities), language)
                 for variant in (
+                    ("branch_and_bound/bound_in_parallel", parallel_constants_of(tree, parallel, shapes)),
                     ("branch_and_bound/explore", constants_of(tree, half, shapes)),
                     ("branch_and_bound/steal", _common(tree, shapes)),
                 ):

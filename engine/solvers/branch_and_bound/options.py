@@ -16,6 +16,11 @@ Strategy = Literal["siblings", "hypercube", "adapt", "large", "search", "ring"]
 class Options(SolverOptions):
     """Options of branch and bound."""
 
+    variant: Literal["auto", "pte", "pte_peb"] = Field(
+        "auto",
+        description="pte (select, branch, bound and prune in one kernel), pte_peb (the children of all selected nodes "
+        "bounded in parallel), or auto (pte, and for costly bounds the faster of the two in a short measurement)",
+    )
     bound: Literal["auto", "one_machine", "two_machine", "mixed", "partial", "cheapest_arcs"] = Field(
         "auto",
         description="lower bound: one_machine, two_machine or mixed for flowshops (default one_machine), partial or "

@@ -104,7 +104,9 @@ class QueensTree(Tree):
 
     def device(self, capabilities: Capabilities, language: str) -> DeviceTree:
         """See :meth:`Tree.device`."""
-        return DeviceTree("branch_and_bound/queens", "", {}, np.zeros(1, np.int32), False, retract=True, poll=64)
+        return DeviceTree(
+            "branch_and_bound/queens", "", {}, np.zeros(1, np.int32), False, retract=True, child_bounds=True, poll=64
+        )
 
     def root(self) -> tuple[int, int, int]:
         """See :meth:`Tree.root`; the third entry is what a solution counts."""

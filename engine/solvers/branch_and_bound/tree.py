@@ -50,6 +50,12 @@ class DeviceTree:
         The instance, as the functions read it; copied to local memory where ``local_table`` says so.
     retract : bool
         Whether the functions include ``retract``, the inverse of ``place``.
+    child_bounds : bool
+        Whether the functions include ``child_bounds``, which variant ``pte_peb`` needs.
+    costly : bool
+        Whether bounding takes so long that ``pte_peb`` may pay.
+    refines : bool
+        Whether the functions include ``refine``, which prunes the children that are left by a costlier bound.
     threads_per_unit : int
         IVMs that a multiprocessor of a GPU should hold: more hide waiting, fewer leave more registers to each.
     poll : int
@@ -62,6 +68,9 @@ class DeviceTree:
     table: NDArray[np.int32]
     local_table: bool
     retract: bool = False
+    child_bounds: bool = False
+    costly: bool = False
+    refines: bool = False
     threads_per_unit: int = 1024
     poll: int = 16
 

@@ -1,0 +1,182 @@
+<%namespace name="masks" file="/branch_and_bound/masks.mako"/>
+<%namespace name="rule" file="/branch_and_bound/rule.mako"/>
+// Variant pte_peb: a step of all IVMs in launches of its own kind: count the children of the selected nodes; their prefix
+// sums say where each node's children go in one dense list; bound the children in parallel, one a work-item; then each
+// IVM prunes, and goes to its next node. For bounds that take so long that a node's children should not wait for each
+// other.
+// offsets   where the children of each IVM's node begin; owners, items   of each child
+// fronts, backs   the bounds of each child in front and at the back
+// Other buffers as in explore.mako. Launch: one work-item per IVM, or per child; ${block} a group.
+${masks.declarations()}
+#define TABLE_SPACE GLOBAL
+typedef const TABLE_SPACE i32* table_t;
+${rule.functions()}
+${masks.problem_functions()}
+
+// Items on the path to an IVM's node.
+FUNCTION mask_t items_used(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth)
+{
+    mask_t used = 0;
+    for (i32 level = 0; level < depth; ++level)
+        used |= LOWEST(rows[(i64)level * slots + ivm]);
+    return used;
+}
+
+// The state of an IVM's node.
+FUNCTION void walk(state_t* state, const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth, mask_t turned, table_t table)
+{
+    i32 before = -1;
+    init(state, table);
+    for (i32 level = 0; level < depth; ++level) {
+        const i32 item = INDEX_OF_LOWEST(rows[(i64)level * slots + ivm]);
+        place(state, level, item, before, (i32)(turned >> level) & 1, table);
+        before = item;
+    }
+}
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) count_children(const GLOBAL i32* RESTRICT depths, GLOBAL i32* RESTRICT counts,
+    i32 ivms)
+{
+    const i32 ivm = (i32)GLOBAL_ID;
+    if (ivm < ivms) {
+        const i32 depth = depths[ivm];
+        counts[ivm] = depth < 0 || depth == LEAF_DEPTH ? 0 : ITEMS - depth;
+    }
+}
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) list_children(const GLOBAL mask_t* RESTRICT rows, const GLOBAL i32* RESTRICT depths,
+    const GLOBAL i32* RESTRICT offsets, GLOBAL i32* RESTRICT owners, GLOBAL u8* RESTRICT items, i32 ivms, i32 slots)
+{
+    const i32 ivm = (i32)GLOBAL_ID;
+    if (ivm < ivms) {
+        const i32 depth = depths[ivm];
+        if (depth >= 0 && depth < LEAF_DEPTH) {
+            i32 at = offsets[ivm];
+            for (mask_t left = ALL_ITEMS & ~items_used(rows, slots, ivm, depth); left; left &= left - ONE) {
+                owners[at] = ivm;
+                items[at] = (u8)INDEX_OF_LOWEST(left);
+                ++at;
+            }
+        }
+    }
+}
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) bound_children(const GLOBAL mask_t* RESTRICT rows, const GLOBAL mask_t* RESTRICT sides,
+    const GLOBAL i32* RESTRICT depths, const GLOBAL i32* RESTRICT owners, const GLOBAL u8* RESTRICT items,
+    GLOBAL i32* RESTRICT fronts, GLOBAL i32* RESTRICT backs, const GLOBAL i32* RESTRICT table, i32 children, i32 slots)
+{
+    const i32 child = (i32)GLOBAL_ID;
+    if (child < children) {
+        const i32 ivm = owners[child];
+        const i32 depth = depths[ivm];
+        const mask_t open = ALL_ITEMS & ~items_used(rows, slots, ivm, depth);
+        state_t state;
+        walk(&state, rows, slots, ivm, depth, sides[ivm], table);
+        i32 front = 0, back = 0;
+        child_bounds(&state, depth, open, items[child], &front, &back, table);
+        fronts[child] = front;
+        backs[child] = back;
+    }
+}
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) prune_children(GLOBAL mask_t* RESTRICT rows, GLOBAL mask_t* RESTRICT sides,
+    GLOBAL i32* RESTRICT depths, const GLOBAL u8* RESTRICT begins, const GLOBAL u8* RESTRICT ends,
+    GLOBAL i32* RESTRICT explored, volatile GLOBAL i32* best, GLOBAL i32* RESTRICT found_value,
+    GLOBAL u8* RESTRICT found_path, GLOBAL mask_t* RESTRICT found_sides, volatile GLOBAL i32* control,
+    GLOBAL u64* counters, const GLOBAL i32* RESTRICT table, const GLOBAL i32* RESTRICT offsets,
+    const GLOBAL i32* RESTRICT fronts, const GLOBAL i32* RESTRICT backs, i32 initial, i32 ivms, i32 slots)
+{
+    const i32 ivm = (i32)GLOBAL_ID;
+    u32 nodes = 0, leaves = 0, pushed = 0, solutions = 0;
+    i32 depth = ivm < ivms ? depths[ivm] : -1;
+    if (depth >= 0) {
+        const i32 upper = *best;
+        const mask_t open = ALL_ITEMS & ~items_used(rows, slots, ivm, depth);
+        mask_t survivors = 0, turned = sides[ivm];
+        if (depth == LEAF_DEPTH) {
+            state_t state;
+            walk(&state, rows, slots, ivm, depth, turned, table);
+            const i32 value = leaf(&state, open, table);
+            ++leaves;
+% if counts:
+            solutions = (u32)value;
+% else:
+            if (value < upper) {
+                ATOMIC_MIN_I32(best, value);
+                if (value < found_value[ivm]) {
+                    found_value[ivm] = value;
+                    for (i32 level = 0; level < LEAF_DEPTH; ++level)
+                        found_path[(i64)level * slots + ivm] = (u8)INDEX_OF_LOWEST(rows[(i64)level * slots + ivm]);
+                    found_sides[ivm] = turned;
+                }
+            }
+% endif
+        } else {
+            rule_t rule;
+            begin_rule(&rule);
+            i32 at = offsets[ivm];
+            for (mask_t left = open; left; left &= left - ONE) {
+                judge(&rule, LOWEST(left), fronts[at], backs[at], upper, initial);
+                ++at;
+            }
+            const i32 side = choose_side(rule.pruned, rule.difference, rule.least_often);
+            survivors = side ? rule.kept_back : rule.kept_front;
+% if refines:
+            if (survivors) {
+                state_t state;
+                walk(&state, rows, slots, ivm, depth, turned, table);
+                survivors = refine(&state, depth, open, survivors, side, upper, table);
+            }
+% endif
+            turned = (turned & ~(ONE << depth)) | ((mask_t)side << depth);
+            ++nodes;
+            pushed = (u32)COUNT(survivors);
+        }
+        if (survivors) {
+            rows[(i64)depth * slots + ivm] = survivors;
+            ++depth;
+        } else {
+            mask_t row = 0;
+            while (depth > 0) {
+                --depth;
+                row = rows[(i64)depth * slots + ivm];
+                row ^= LOWEST(row);
+                if (row)
+                    break;
+            }
+            if (row) {
+                rows[(i64)depth * slots + ivm] = row;
+                ++depth;
+            } else {
+                depth = -1;
+                ATOMIC_ADD_I32(&control[ACTIVE], -1);
+                for (i32 level = 0; level < ITEMS; ++level) {
+                    const i64 at = (i64)level * slots + ivm;
+                    explored[at] += (i32)ends[at] - (i32)begins[at];
+                }
+            }
+        }
+        sides[ivm] = turned;
+        depths[ivm] = depth;
+    }
+% if block > 1:
+    LOCAL_ARRAY(u32, sums, 4);
+    if (LOCAL_ID < 4)
+        sums[LOCAL_ID] = 0;
+    BARRIER();
+    if (nodes | leaves) {
+        ATOMIC_ADD_U32(&sums[0], nodes);
+        ATOMIC_ADD_U32(&sums[1], leaves);
+        ATOMIC_ADD_U32(&sums[2], pushed);
+        ATOMIC_ADD_U32(&sums[3], solutions);
+    }
+    BARRIER();
+    if (LOCAL_ID < 4 && sums[LOCAL_ID])
+        ATOMIC_ADD_U64(&counters[LOCAL_ID], sums[LOCAL_ID]);
+% else:
+    ATOMIC_ADD_U64(&counters[0], nodes);
+    ATOMIC_ADD_U64(&counters[1], leaves);
+    ATOMIC_ADD_U64(&counters[2], pushed);
+    ATOMIC_ADD_U64(&counters[3], solutions);
+% endif
+}

@@ -1,0 +1,53 @@
+<%def name="functions()">
+// Which side a node is branched on, and which children stay: `judge` takes the bounds of the children one after another.
+// `branching` as in engine/solvers/branch_and_bound/flowshop_tree.py.
+typedef struct {
+    mask_t kept_front;
+    mask_t kept_back;
+    i32 pruned;
+    i32 difference;
+    i32 least;
+    i32 least_often;
+} rule_t;
+
+FUNCTION void begin_rule(rule_t* rule)
+{
+    rule->kept_front = 0;
+    rule->kept_back = 0;
+    rule->pruned = 0;
+    rule->difference = 0;
+    rule->least = 2147483647;
+    rule->least_often = 0;
+}
+
+FUNCTION void judge(rule_t* rule, mask_t item, i32 front, i32 back, i32 upper, i32 initial)
+{
+    rule->kept_front |= front < upper ? item : 0;
+% if branching != "forward":
+    rule->kept_back |= back < upper ? item : 0;
+    rule->pruned += (front >= initial) - (back >= initial);
+    rule->difference += front - back;
+% if branching == "min_min":
+    const i32 lower = MIN(front, back);
+    if (lower < rule->least) {
+        rule->least = lower;
+        rule->least_often = 0;
+    }
+    rule->least_often += (front == rule->least) - (back == rule->least);
+% endif
+% endif
+}
+
+FUNCTION i32 choose_side(i32 pruned, i32 difference, i32 least_often)
+{
+% if branching == "forward":
+    return 0;
+% elif branching == "max_sum":
+    return difference < 0;
+% elif branching == "min_branch":
+    return pruned ? pruned < 0 : difference < 0;
+% else:
+    return least_often ? least_often > 0 : pruned <= 0;
+% endif
+}
+</%def>
