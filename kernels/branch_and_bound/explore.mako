@@ -57,6 +57,20 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
     state_t state;
 #define STATE state
 % endif
+% if backtrack == "save":
+    // States of the last few levels that have siblings to come back to; bit l of `saved`: level l's is in the store.
+#define SAVED ${saved}
+    state_t store[SAVED];
+    mask_t saved = 0;
+#define SAME_PLACE ((mask_t)${sum(1 << k for k in range(0, 64 if mask == "u64" else 32, saved))}${"UL" if mask == "u64" else "U"})
+#define SAVE(siblings) \
+    if ((siblings) & ((siblings) - ONE)) { \
+        store[depth % SAVED] = state; \
+        saved = (saved & ~(SAME_PLACE << (depth % SAVED))) | (ONE << depth); \
+    } else { \
+        saved &= ~(ONE << depth); \
+    }
+% endif
     mask_t used = 0, turned = 0;
     if (began >= 0) {
         turned = sides[ivm];
@@ -105,21 +119,14 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
             pushed += (u32)COUNT(survivors);
             turned = (turned & ~(ONE << depth)) | ((mask_t)side << depth);
         }
-        if (survivors) {
-            const i32 item = INDEX_OF_LOWEST(survivors);
-            const i32 before = depth > 0 ? INDEX_OF_LOWEST(ROW(depth - 1)) : -1;
-            ROW(depth) = survivors;
-            used |= LOWEST(survivors);
-% if backtrack == "stack":
-            stack[depth + 1] = stack[depth];
-            place(&stack[depth + 1], depth, item, before, (i32)(turned >> depth) & 1, table);
-% else:
-            place(&state, depth, item, before, (i32)(turned >> depth) & 1, table);
+        // The next node is the first open item at `depth`: a child of this node, or a sibling on the way back.
+        mask_t row = survivors;
+        if (row) {
+% if backtrack == "save":
+            SAVE(row);
 % endif
-            ++depth;
         } else {
-            mask_t row = 0;
-            while (depth > 0) {
+            while (depth > 0 && !row) {
                 --depth;
                 row = ROW(depth);
                 const mask_t chosen = LOWEST(row);
@@ -129,33 +136,37 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
                 retract(&state, depth, INDEX_OF_LOWEST(chosen), depth > 0 ? INDEX_OF_LOWEST(ROW(depth - 1)) : -1,
                     (i32)(turned >> depth) & 1, table);
 % endif
-                if (row)
-                    break;
             }
+% if backtrack == "save":
             if (row) {
-                ROW(depth) = row;
-                used |= LOWEST(row);
-% if backtrack == "rebuild":
-                init(&state, table);
-                i32 before = -1;
-                for (i32 level = 0; level <= depth; ++level) {
-                    const i32 item = INDEX_OF_LOWEST(ROW(level));
-                    place(&state, level, item, before, (i32)(turned >> level) & 1, table);
-                    before = item;
+                if (saved >> depth & 1) {
+                    state = store[depth % SAVED];
+                } else {
+                    init(&state, table);
+                    i32 before = -1;
+                    for (i32 level = 0; level < depth; ++level) {
+                        const i32 item = INDEX_OF_LOWEST(ROW(level));
+                        place(&state, level, item, before, (i32)(turned >> level) & 1, table);
+                        before = item;
+                    }
+                    SAVE(row);
                 }
-% else:
-                const i32 before = depth > 0 ? INDEX_OF_LOWEST(ROW(depth - 1)) : -1;
-% if backtrack == "stack":
-                stack[depth + 1] = stack[depth];
-                place(&stack[depth + 1], depth, INDEX_OF_LOWEST(row), before, (i32)(turned >> depth) & 1, table);
-% else:
-                place(&state, depth, INDEX_OF_LOWEST(row), before, (i32)(turned >> depth) & 1, table);
-% endif
-% endif
-                ++depth;
-            } else {
-                depth = -1;
             }
+% endif
+        }
+        if (row) {
+            const i32 before = depth > 0 ? INDEX_OF_LOWEST(ROW(depth - 1)) : -1;
+            ROW(depth) = row;
+            used |= LOWEST(row);
+% if backtrack == "stack":
+            stack[depth + 1] = stack[depth];
+            place(&stack[depth + 1], depth, INDEX_OF_LOWEST(row), before, (i32)(turned >> depth) & 1, table);
+% else:
+            place(&state, depth, INDEX_OF_LOWEST(row), before, (i32)(turned >> depth) & 1, table);
+% endif
+            ++depth;
+        } else {
+            depth = -1;
         }
         if ((step & ${poll - 1}) == 0) {
             if (control[ACTIVE] < floor_active)

@@ -6,7 +6,8 @@ Facility i goes to location p[i]; the cost is the sum over all i, j of flow[i, j
 assigns facilities 0, 1, ... in turn, so an item is a location. A node's bound is, after Gilmore and Lawler, what the
 placed facilities cost among themselves, and for every other facility the least it can cost with the placed ones
 wherever it goes, plus the smallest scalar product of its flows to other open facilities with the distances from any
-location. To stay short, every open facility takes its cheapest location, where Gilmore and Lawler solve an assignment problem.
+location. To stay short, every open facility
+takes its cheapest location, where Gilmore and Lawler solve an assignment problem.
 
 Two halves say the same thing: the class ``AssignmentTree`` in Python, and the functions in ``KERNEL``, written once
 for CUDA and OpenCL. ``engine.solvers.branch_and_bound.tree.search`` searches with the first; both must visit the same

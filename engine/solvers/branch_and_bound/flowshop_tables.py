@@ -51,8 +51,13 @@ def device_tree(tree: FlowshopTree, capabilities: Capabilities, language: str) -
         child_bounds=capabilities.kind != "cpu",
         costly=costly,
         refines=tree.bound_name == "mixed",
-        threads_per_unit=512,
+        threads_per_unit=_threads(tree.machines if short and language in PACKED_LANGUAGES else 2 * tree.machines),
     )
+
+
+def _threads(words: int) -> int:
+    """IVMs a multiprocessor: as many as keep two states of so many words each, and as much again, in registers."""
+    return 1024 if words <= 6 else 768 if words <= 12 else 512
 
 
 def _lanes(tree: FlowshopTree, value: np.dtype[Any], lanes: int) -> NDArray[np.int32]:

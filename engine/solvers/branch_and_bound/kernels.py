@@ -32,6 +32,7 @@ COUNTERS = 8
 
 _EXPLORE_IVMS_PER_UNIT_CPU = 16
 _LOCAL_BYTES = 44 * 1024
+_SAVED = 8
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ class Shapes:
         IVMs; a multiple of ``block``.
     exports : int
         Slots beyond them, through which work leaves the device.
-    backtrack : {"stack", "rebuild", "retract"}
-        How the state of an earlier node is got back: from a stack, by placing the path's items anew, or by taking
-        items back one by one.
+    backtrack : {"stack", "save", "retract"}
+        How the state of an earlier node is got back: from a stack of all levels, from a store of the last ``_SAVED``
+        levels with open siblings (else by placing the path's items anew), or by taking items back one by one.
     steps, ramp_steps : int
         Nodes an IVM decomposes in a launch at first, and while most are idle.
     """
@@ -83,7 +84,7 @@ def shapes_for(capabilities: Capabilities, tree: Tree, half: DeviceTree, ivms: i
     groups = max(1, min(half.threads_per_unit // block, room, 32))
     count = ivms or capabilities.compute_units * groups * block
     count = -(-count // block) * block
-    backtrack = "retract" if half.retract else "rebuild"
+    backtrack = "retract" if half.retract else "save"
     return Shapes(block, groups, count, min(16384, count), backtrack, 64, 4)
 
 
@@ -103,6 +104,7 @@ def constants_of(tree: Tree, half: DeviceTree, shapes: Shapes) -> dict[str, Any]
         "poll": half.poll,
         "groups_per_unit": shapes.groups_per_unit,
         "backtrack": shapes.backtrack,
+        "saved": max(1, min(_SAVED, tree.leaf_depth)),
     }
 
 
@@ -123,7 +125,7 @@ def _common(tree: Tree, shapes: Shapes) -> dict[str, Any]:
 def parallel_constants_of(tree: Tree, half: DeviceTree, shapes: Shapes) -> dict[str, Any]:
     """What ``bound_in_parallel.mako`` is rendered with."""
     whole = constants_of(tree, half, shapes)
-    unused = ("local_table", "table_words", "poll", "groups_per_unit", "backtrack")
+    unused = ("local_table", "table_words", "poll", "groups_per_unit", "backtrack", "saved")
     return {name: value for name, value in whole.items() if name not in unused} | {"refines": half.refines}
 
 
@@ -177,14 +179,11 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
     cpu = Capabilities("cpu", True, True, True, "lapack", 2, 1 << 20, 1 << 20, 64, 4096, vector_width=16)
     small = [[3, 1, 2], [2, 2, 9], [1, 4, 1]]
     trees: Sequence[Tree] = (
-        Queens(5).tree("auto", "auto"),
-        Queens(16).tree("auto", "auto"),
-        ATSP(small).tree("partial", "auto"),
-        ATSP(small).tree("cheapest_arcs", "auto"),
-        *(Flowshop(small).tree(bound, "auto") for bound in ("one_machine", "two_machine", "mixed")),
-        *(Flowshop.taillard(21).tree("one_machine", rule) for rule in ("forward", "max_sum", "min_branch", "min_min")),
-        Flowshop.taillard(31).tree("one_machine", "auto"),
-        Flowshop([[5000] * 20] * 5).tree("one_machine", "auto"),
+        Queens(15).tree("auto", "auto"),
+        *(ATSP(small).tree(bound, "auto") for bound in ("partial", "cheapest_arcs")),
+        *(Flowshop(small).tree(bound, "max_sum") for bound in ("one_machine", "two_machine", "mixed")),
+        *(Flowshop.taillard(21).tree("one_machine", rule) for rule in ("forward", "min_branch", "min_min")),
+        Flowshop([[5000] * 40] * 5).tree("mixed", "auto"),
     )
     seen: list[tuple[str, dict[str, Any]]] = []
     for capabilities, languages in ((gpu, ("cuda", "opencl")), (cpu, ("opencl",))):
