@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from searching import as_gpu, brute_force, counts, explore, factorial_of, held_karp
 
-from engine.devices import Member
-from engine.solvers.branch_and_bound import flowshop_tables
+from engine.devices import Device, Member
+from engine.solvers.branch_and_bound import explorer, flowshop_tables
 from engine.solvers.branch_and_bound.atsp import ATSP
 from engine.solvers.branch_and_bound.flowshop import Flowshop
+from engine.solvers.branch_and_bound.intervals import cut
+from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.queens import Queens
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree, search
 
@@ -176,6 +178,27 @@ def test_every_flowshop_bound_can_be_taken_in_parallel(device: Member, bound: st
     assert explore(device, tree, variant="pte_peb").best == optimum
 
 
+def test_auto_measures_both_variants_of_a_costly_bound(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explorer, "_BEFORE_COMPARING", 0.0)
+    tried: list[str] = []
+    original = explorer.Explorer._search
+
+    def noted(self: explorer.Explorer) -> None:
+        tried.append(self._variant)
+        original(self)
+
+    monkeypatch.setattr(explorer.Explorer, "_search", noted)
+    tree = random_flowshop(11, 4, seed=9).tree("mixed", "forward")
+    upper = int(tree.lower_bound() * 1.2)
+    found = explore(device, tree, upper, variant="auto", capabilities=as_gpu(device))
+    assert {"pte", "pte_peb"} <= set(tried)
+    tried.clear()
+    alone = explore(device, tree, upper, variant="pte")
+    assert set(tried) == {"pte"}
+    assert found.best == alone.best
+    assert found.explored == alone.explored == factorial_of(tree)
+
+
 # --- published counts -------------------------------------------------------------------------------------------------
 
 # Taillard's instances with the optimum for upper bound: nodes without the root, leaves. Two other programs agree.
@@ -210,3 +233,20 @@ def test_shapes_of_a_device_may_be_any(device: Member) -> None:
     small = dataclasses.replace(as_gpu(device, block=32), compute_units=1, local_memory=2048)
     assert explore(device, tree, capabilities=small).nodes == QUEENS[9][1]
     assert INFINITY == 2**31 - 1
+
+
+@pytest.mark.parametrize("problem", [Queens(12), random_flowshop(40, 3, seed=1)], ids=["32-bit masks", "64-bit masks"])
+def test_a_search_takes_no_more_memory_than_it_plans(device: Member, problem: Queens | Flowshop) -> None:
+    tree = problem.tree("auto", "auto")
+
+    def work(running: Device) -> tuple[int, int]:
+        before = sum(buffer.nbytes for buffer in running._owned.buffers)
+        found = explorer.Explorer(running, tree, Options(variant="pte_peb", ivms=500), INFINITY)
+        found.turn(INFINITY, cut(tree.items, 0), 0, 0.001)
+        taken = sum(buffer.nbytes for buffer in running._owned.buffers) - before
+        planned = found.shapes.bytes_for(tree)
+        found.release()
+        return taken, planned
+
+    taken, planned = device.submit(work).result()
+    assert 0.7 * planned < taken <= planned + 65536

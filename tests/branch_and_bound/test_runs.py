@@ -15,7 +15,7 @@ import engine
 from engine.devices import Member
 from engine.errors import AuditError, OptionError
 from engine.events import Event, Incumbent, Metric
-from engine.solvers.branch_and_bound import coordinator, explorer
+from engine.solvers.branch_and_bound import coordinator
 from engine.solvers.branch_and_bound.explorer import Explorer, Found
 from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.tree import search
@@ -91,25 +91,6 @@ def test_every_variant_proves_the_same_optimum(device: Member, variant: str) -> 
     best = search(problem.tree("one_machine", "auto")).best
     result = solve(device, problem, 2, variant=variant, bound="two_machine", initial="neh")
     assert (result.status, result.objective) == ("optimal", best)
-
-
-def test_auto_measures_both_variants_of_a_costly_bound(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explorer, "_BEFORE_COMPARING", 0.0)
-    tried: list[str] = []
-    original = Explorer._search
-
-    def noted(self: Explorer) -> None:
-        tried.append(self._variant)
-        original(self)
-
-    monkeypatch.setattr(Explorer, "_search", noted)
-    problem = engine.Flowshop.taillard(30)
-    result = solve(device, problem, bound="mixed", upper_bound=2178)
-    assert {"pte", "pte_peb"} <= set(tried)
-    assert (
-        result.counters["nodes"]
-        == solve(device, problem, bound="mixed", upper_bound=2178, variant="pte").counters["nodes"]
-    )
 
 
 def test_a_problem_without_child_bounds_is_not_searched_in_parallel(device: Member, assignment: Any) -> None:

@@ -7,6 +7,7 @@ store, or in the inbox of a device; the search is over when there are none anywh
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
@@ -15,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Device, DevicePool, Member
+from engine.errors import DeviceError
 from engine.run import SLICE_SECONDS, Run
 from engine.solvers.branch_and_bound.explorer import Explorer, Found, Report, State
 from engine.solvers.branch_and_bound.intervals import Units
+from engine.solvers.branch_and_bound.kernels import Shapes, shapes_for
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.tree import Tree
 
@@ -72,6 +75,9 @@ class Coordinator:
     """
 
     def __init__(self, pool: DevicePool, run: Run, tree: Tree, options: Options, initial: int, units: Units) -> None:
+        plans = [shapes_for_member(member, tree, options) for member in pool.members]
+        needed = {member.label: plan.bytes_for(tree) for member, plan in zip(pool.members, plans, strict=True)}
+        pool.require_memory(needed, f"the search with {plans[0].ivms} IVMs", "set ivms to fewer")
         self._run = run
         self._tree = tree
         self._options = options
@@ -258,7 +264,14 @@ class Coordinator:
         wait([worker.turn for worker in self._workers if worker.turn is not None])
         for worker in self._workers:
             if worker.explorer is not None:
-                worker.member.submit(_release, worker.explorer).result()
+                with contextlib.suppress(DeviceError):  # a device that failed has told so, and is closed as a whole
+                    worker.member.submit(_release, worker.explorer).result()
+
+
+def shapes_for_member(member: Member, tree: Tree, options: Options) -> Shapes:
+    """The shapes that a member of a pool will search in."""
+    capabilities = member.info.capabilities
+    return shapes_for(capabilities, tree, tree.device(capabilities, member.info.language), options.ivms)
 
 
 def _state(device: Device, explorer: Explorer) -> State:

@@ -230,6 +230,9 @@ class Explorer:
     def _read_active(self) -> int:
         return int(self.device.get(self._control, 0, 1)[0])
 
+    def _nodes(self) -> int:
+        return int(self.device.get(self._counters, 0, 1)[0])
+
     def _tell_upper(self, upper: int) -> None:
         if upper < self._upper:
             self._upper = upper
@@ -237,6 +240,7 @@ class Explorer:
 
     def _explore(self, seconds: float) -> float:
         """Rounds of stealing and searching; returns the seconds spent stealing."""
+        before = self._nodes()
         began = time.perf_counter()
         self._steal()
         self.device.sync()
@@ -249,29 +253,31 @@ class Explorer:
         elapsed = time.perf_counter() - began
         self._searched += elapsed
         stealing = min(elapsed, one * self._rounds)
-        self._adapt(elapsed, seconds)
+        self._adapt(elapsed, seconds, self._nodes() - before)
         return stealing
 
-    def _adapt(self, elapsed: float, seconds: float) -> None:
-        """Make the next slice about as long as it should be: by more rounds at first, then by longer ones."""
+    def _adapt(self, elapsed: float, seconds: float, nodes: int) -> None:
+        """Make the next slice about as long as it should be.
+
+        A launch that nobody ends early should take an eighth of a slice; where launches end early for stealing, more of
+        them fit. IVMs are much faster while few are at work, so only a slice with many tells how fast they are.
+        """
+        active = self._read_active()
+        if 2 * active >= self.shapes.ivms:
+            fitting = int(seconds / 8 * nodes / (elapsed * active))
+            self._steps = max(_FEWEST_STEPS, min(fitting, 2 * self._steps, _MOST_STEPS))
+        else:
+            self._steps = min(self._steps, self.shapes.steps)
         if elapsed < seconds / 2:
-            if self._rounds < 16 or self._steps >= _MOST_STEPS:
-                self._rounds = min(_MOST_ROUNDS, 2 * self._rounds)
-            else:
-                self._steps = min(_MOST_STEPS, 2 * self._steps)
+            self._rounds = min(_MOST_ROUNDS, 2 * self._rounds)
         elif elapsed > 1.5 * seconds:
-            if self._steps > self.shapes.steps:
-                self._steps //= 2
-            elif self._rounds > 2:
-                self._rounds //= 2
-            else:
-                self._steps = max(_FEWEST_STEPS, self._steps // 2)
+            self._rounds = max(2, self._rounds // 2)
 
     def _compare(self) -> None:
         """Where both variants may pay: a slice of each once most IVMs are at work, then the faster one."""
         if not self._to_compare or self._searched < _BEFORE_COMPARING:
             return
-        nodes = int(self.device.get(self._counters, 0, 1)[0])
+        nodes = self._nodes()
         if self._mark is not None:
             self._rates[self._variant] = (nodes - self._mark[0]) / max(1e-9, self._searched - self._mark[1])
         if len(self._rates) == 2:

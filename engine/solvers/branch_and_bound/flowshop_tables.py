@@ -45,7 +45,7 @@ def device_tree(tree: FlowshopTree, capabilities: Capabilities, language: str) -
         if capabilities.kind == "cpu":
             johnson = _in_lanes(johnson, tree.items)
         table = np.concatenate([table, johnson.ravel()])
-    costly = tree.pairs is not None
+    costly = tree.pairs is not None and capabilities.kind != "cpu"
     return DeviceTree(
         *(name, "", constants, table, local),
         child_bounds=capabilities.kind != "cpu",

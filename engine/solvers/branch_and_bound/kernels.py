@@ -69,6 +69,12 @@ class Shapes:
         """All places for an interval."""
         return self.ivms + self.exports
 
+    def bytes_for(self, tree: Tree) -> int:
+        """Device memory of a search: per slot and level a mask, two digits, a sum, a path entry and a list entry; then
+        the children of variant ``pte_peb``."""
+        word = 8 if tree.items > 32 else 4
+        return self.slots * (tree.items * (word + 11) + 2 * word + 24) + self.ivms * (13 * tree.items + 4)
+
 
 def shapes_for(capabilities: Capabilities, tree: Tree, half: DeviceTree, ivms: int | None = None) -> Shapes:
     """The shapes that suit a device: one IVM a group on CPUs, as many as registers and local memory hold on GPUs."""
