@@ -87,6 +87,7 @@ class Coordinator:
         self._workers = [_Worker(member, tree.items) for member in pool.members]
         self._slice = SLICE_SECONDS if len(self._workers) == 1 else _SHORT_SLICE
         self._exchanged = 0
+        self._upper = initial
         self.explored = np.zeros(tree.items, np.int64)
 
     @property
@@ -120,27 +121,29 @@ class Coordinator:
         engine.run.StopRequested
             When the run must end; :meth:`rest` then gives what is open.
         """
+        self._upper = upper
         while True:
             self._run.poll()
             if self._run.checkpoint_due():
                 units = self._at_rest(improved)
                 keep(units, self.explored, self.counters)
             self._ask()
-            busy = {worker.turn for worker in self._workers if self._begin_turn(worker, upper) and worker.turn}
+            busy = {worker.turn for worker in self._workers if self._begin_turn(worker) and worker.turn}
             if not busy:
                 break
             wait(busy, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
             for worker in self._workers:
                 if worker.turn is not None and worker.turn.done():
-                    upper = self._end_turn(worker, upper, improved)
+                    self._end_turn(worker, improved)
             self._tell()
         self._at_rest(improved)
 
-    def _begin_turn(self, worker: _Worker, upper: int) -> bool:
+    def _begin_turn(self, worker: _Worker) -> bool:
         """Start a device's next turn if there is anything to do for it; whether it is in a turn."""
         if worker.turn is not None:
             return True
-        if worker.active == 0 and not len(worker.inbox):
+        few = worker.explorer is None or 4 * worker.active < worker.explorer.shapes.ivms
+        if few and len(self._store) and not len(worker.inbox):
             worker.inbox = self._deal()
         if worker.active == 0 and not len(worker.inbox):
             return False
@@ -148,7 +151,7 @@ class Coordinator:
         worker.waiting = False
         worker.served, worker.requests = worker.requests, []
         wanted = self._wanted(worker)
-        worker.turn = worker.member.submit(self._turn, worker, upper, units, wanted, self._slice)
+        worker.turn = worker.member.submit(self._turn, worker, self._upper, units, wanted, self._slice)
         return True
 
     def _turn(self, device: Device, worker: _Worker, upper: int, units: Units, wanted: int, seconds: float) -> Report:
@@ -156,12 +159,12 @@ class Coordinator:
             worker.explorer = Explorer(device, self._tree, self._options, self._initial)
         return worker.explorer.turn(upper, units, wanted, seconds)
 
-    def _end_turn(self, worker: _Worker, upper: int, improved: Callable[[Found], int]) -> int:
-        """Take over what a turn brought; returns the best value known."""
+    def _end_turn(self, worker: _Worker, improved: Callable[[Found], int]) -> None:
+        """Take over what a turn brought."""
         assert worker.turn is not None
         report, worker.turn = worker.turn.result(), None
         if report.found is not None:
-            upper = min(upper, improved(report.found))
+            self._upper = min(self._upper, improved(report.found))
         self._store = Units.joined([self._store, report.returned])
         self._hand_on(worker, report.exported)
         share = (report.nodes - worker.nodes) / max(report.seconds, 1e-9)
@@ -179,7 +182,6 @@ class Coordinator:
         self._run.metric("nodes_per_second", share, label)
         self._run.metric("stealing_share", report.stealing / max(report.seconds, 1e-9), label)
         self._run.metric("steals", report.stolen, label)
-        return upper
 
     def _tell(self) -> None:
         open_share = sum(worker.open for worker in self._workers)
@@ -246,11 +248,10 @@ class Coordinator:
         return self._at_rest(improved)
 
     def _at_rest(self, improved: Callable[[Found], int]) -> Units:
-        upper = self._initial
         wait([worker.turn for worker in self._workers if worker.turn is not None])
         for worker in self._workers:
             if worker.turn is not None:
-                upper = self._end_turn(worker, upper, improved)
+                self._end_turn(worker, improved)
         states = [
             worker.member.submit(_state, worker.explorer).result()
             for worker in self._workers
