@@ -149,7 +149,12 @@ def _constants(
         return shapes.node_block, {"block": shapes.node_block, "tile": shapes.tile_words, "genes": shapes.tile_genes}
     if template == "learn":
         sizes = {"choose_parents": shapes.node_block, "open_nodes": shapes.group, "extend_masks": shapes.node_block}
-        return sizes[entry], {"block": shapes.node_block, "group": shapes.group, "level": level, "max_parents": max(1, k)}
+        return sizes[entry], {
+            "block": shapes.node_block,
+            "group": shapes.group,
+            "level": level,
+            "max_parents": max(1, k),
+        }
     if template == "network":
         group = shapes.group if entry == "plan_levels" else shapes.node_block
         return group, {"block": shapes.node_block, "group": shapes.group, "max_parents": k, "laplace": laplace}
@@ -232,7 +237,9 @@ class Launcher:
         shapes = self.shapes
         self.groups(entry, -(-words // shapes.tile_words) * -(-genes // shapes.tile_genes), *arguments)
 
-    def count(self, mode: str, lines: int, n: int, *arguments: Buffer | int, histogram: tuple[Buffer | int, ...]) -> None:
+    def count(
+        self, mode: str, lines: int, n: int, *arguments: Buffer | int, histogram: tuple[Buffer | int, ...]
+    ) -> None:
         """Count pairs, or the rows of a level: ``lines`` of them at most, against n candidates."""
         shapes = self.shapes
         template = _counting_template(shapes, self._counting)
@@ -260,7 +267,10 @@ class Launcher:
         assert self._fitness is not None
         template, block, types, constants = _fitness_kernel(self._fitness, self.shapes)
         kernel = self.device.kernel(
-            f"boa/{template}", "evaluate", ("buffer", "int32", "int32", "int32", "buffer", "buffer", *types), **constants
+            f"boa/{template}",
+            "evaluate",
+            ("buffer", "int32", "int32", "int32", "buffer", "buffer", *types),
+            **constants,
         )
         each = 32 if isinstance(self._fitness, Decomposable) else block
         self.device.launch(
@@ -284,7 +294,7 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
         shapes = shapes_for(capabilities)
         wanted: list[tuple[str, dict[str, Any]]] = []
         for entry, template in _TEMPLATES.items():
-            for k in (0, 3, 6) if template in ("network", "sample", "summarise") else (3, 6):
+            for k in (0, 3) if template in ("network", "summarise") else (3,):
                 for level in range(k) if template == "learn" else (0,):
                     wanted.append((template, _constants(shapes, entry, k, k == 3, 2, level)[1]))
         fitnesses: list[Fitness] = [onemax(4), trap(10), Hierarchy("hiff", 8), Hierarchy("htrap", 27)]
@@ -296,10 +306,9 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
         if shapes.serial:
             wanted.append(("count_serial", {"together": shapes.count_together}))
         else:
-            wanted += [
-                ("count_tiled", {"each": each, "depth": shapes.count_depth})
-                for each in (shapes.count_each, shapes.count_each // 2)
-            ]
+            sizes = (shapes.count_each, shapes.count_each // 2)
+            wanted += [("count_tiled", {"each": each, "depth": shapes.count_depth}) for each in sizes]
+            wanted.append(("count_tensor", {}))
         for template, constants in wanted:
             variant = (f"boa/{template}", constants)
             if variant not in seen:

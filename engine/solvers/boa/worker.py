@@ -294,9 +294,7 @@ class Worker:
                 if level:
                     self.launcher.groups(
                         "extend_masks",
-                        min(
-                            slots * rows * self._chosen_words // 16 // self.shapes.node_block + 1, self.shapes.groups
-                        ),
+                        min(slots * rows * self._chosen_words // 16 // self.shapes.node_block + 1, self.shapes.groups),
                         *(self._chosen, self._chosen_words, self._masks, self._active, self._parents),
                         *(level, self._rows, start, self.status),
                         level=level,
