@@ -4,9 +4,9 @@
 name      layout                                                                                           numbering
 ========= ================================================================================================ ==========
 ``cnf``   DIMACS: lines ``c ...``, ``p cnf n m``, then literals, each clause ended by 0; ``%`` ends it all    1-based
-``nk``    Pelikan's nearest-neighbour NK: "n k step", then a table of 2^(k+1) values every ``step``           0-based
-          genes (the first gene is the highest bit; a table cut off at the last gene uses its first
-          entries), the optimum, and a permutation of the genes
+``nk``    Pelikan's nearest-neighbour NK: "n k step", then on one line or more a table of 2^(k+1)              0-based
+          values every ``step`` genes (the first gene is the highest bit; a table cut off at the last
+          gene uses its first entries), the optimum, and a permutation of the genes
 ``ising`` Goldman's: "energy states", the number of bonds, then "a b J"                                       0-based
 ``graph`` rudy, as Biq Mac and the G-set: "n m", then "a b weight"; with a == b in it, or in a file           1-based
           ``.sparse`` or ``.qubo``, a QUBO matrix whose off-diagonal entries stand for two
@@ -73,7 +73,9 @@ def recognize(path: Path, head: str) -> str | None:
     """Name of the format a file seems to be in, or None; ``head`` is its first 4096 bytes, decoded."""
     lines = head.removeprefix("\ufeff").splitlines()
     if len(head.encode("utf-8", errors="replace")) >= 4096:
-        lines = lines[:-1] or lines
+        last = lines.pop() if lines else ""
+        if len(lines) < 2:  # the beginning of a very long line
+            lines.append(last.rpartition(" ")[0])
     rows = [line.split() for line in lines if line.strip()]
     comments = 0
     while comments < len(rows) and rows[comments][0] == "c":
@@ -100,7 +102,8 @@ def recognize(path: Path, head: str) -> str | None:
 
 def _is_nk(first: list[str], second: list[str]) -> bool:
     n, k, step = (int(word) for word in first)
-    return n > 0 and 0 <= k < 16 and step > 0 and (len(second) == 2 ** (k + 1) or "." in second[0])
+    floats = sum("." in word for word in second[:16])
+    return n > 0 and 0 <= k < 16 and step > 0 and 2 * floats >= len(second[:16])
 
 
 def _names(row: list[str], n: int) -> bool:
@@ -120,7 +123,7 @@ def read(path: str | Path) -> Parsed:
         text = path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         raise ProblemError(f"cannot be read: {error.strerror or error}", path) from error
-    found = recognize(path, text[:4000] if len(text) > 4000 else text)
+    found = recognize(path, text[:5000])
     if found is None:
         raise ProblemError("is none of: DIMACS CNF, NK landscape, Ising glass, max-cut or QUBO, boa", path)
     lines = _Lines(path, text)
@@ -198,12 +201,15 @@ def _read_cnf(lines: _Lines) -> Parsed:
 
 def _read_nk(lines: _Lines) -> Parsed:
     n, k, step = (lines.whole(word, "n, k and step") for word in lines.next("n, k and step"))
-    tables = []
-    for _ in range(0, n, step):
-        row = lines.next(f"its {-(-n // step)} tables")
-        if len(row) != 1 << (k + 1):
-            raise lines.error(f"a table must have {1 << (k + 1)} values, for k = {k}; got {len(row)}")
-        tables.append([lines.number(word, "a value") for word in row])
+    if n < 1 or not 0 <= k < 16 or step < 1:
+        raise lines.error(f"n and step must be at least 1, and k from 0 to 15; got {n}, {step} and {k}")
+    size, count = 2 << k, -(-n // step)
+    values: list[float] = []
+    while len(values) < size * count:
+        values += [lines.number(word, "a value") for word in lines.next(f"its {count} tables of {size} values")]
+    if len(values) > size * count:
+        raise lines.error(f"there must be {count} tables of {size} values; got {len(values)} values")
+    tables = [values[start : start + size] for start in range(0, len(values), size)]
     optimum = None
     for row in lines:
         if len(row) == 1:

@@ -18,8 +18,8 @@ class Options(SolverOptions):
 
     population: int | Literal["auto"] = Field(
         "auto",
-        description="individuals, 8 to 2097152; auto: begin with a few and double until the target or a limit is reached, "
-        "or two doublings bring nothing",
+        description="individuals, 8 to 2097152; auto: begin with a few and double until the target or a limit is "
+        "reached, or two doublings bring nothing",
     )
     max_parents: int = Field(3, ge=0, le=6, description="most edges into a gene; 0 learns no network (UMDA)")
     selection: Literal["truncation", "tournament"] = Field("truncation", description="how parents are selected")
@@ -31,7 +31,8 @@ class Options(SolverOptions):
         None,
         gt=0,
         le=1,
-        description="offspring per individual and generation; default: what truncation leaves, 0.5 for tournaments, 1 for rtr",
+        description="offspring per individual and generation; default: what truncation leaves, 0.5 for tournaments, "
+        "1 for rtr",
     )
     niching: Literal["worst", "rtr"] = Field(
         "worst", description="whom offspring replace: the worst, or by restricted tournaments the most similar"

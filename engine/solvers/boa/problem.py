@@ -24,8 +24,8 @@ class BOA(Problem):
     Parameters
     ----------
     fitness : str, Fitness or callable
-        The name of a built-in (``"onemax"``, ``"trap-5"``, ``"deceptive-3"``, ``"hiff"``, ``"htrap"``), a fitness object, or
-        a Python function from an (m, n) uint8 array to m finite numbers.
+        The name of a built-in (``"onemax"``, ``"trap-5"``, ``"deceptive-3"``, ``"hiff"``, ``"htrap"``), a fitness
+        object, or a Python function from an (m, n) uint8 array to m finite numbers.
     n : int, optional
         Genes; a fitness object knows its own.
     each, processes
@@ -198,8 +198,8 @@ class BOA(Problem):
         numbers = arrays["numbers"].tolist()
         if "function" in arrays:
             raise ProblemError(
-                f"the fitness of this run was the Python function {arrays['function']}, which a run folder cannot keep; "
-                "solve again with engine.BOA(function, n, seeds=...), the seeds from the folder's result"
+                f"the fitness of this run was the Python function {arrays['function']}, which a run folder cannot "
+                "keep; solve again with engine.BOA(function, n, seeds=...), the seeds from the folder's result"
             )
         fitness: Fitness
         if "tables" in arrays:

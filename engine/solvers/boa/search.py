@@ -134,7 +134,7 @@ class Search:
     def _each(self, task: Callable[[Worker, Share], Any]) -> list[Any]:
         return gather(
             [
-                member.submit(_with, worker, lambda own, share=share: task(own, share))
+                member.submit(_with_share, worker, task, share)
                 for member, worker, share in zip(self._members, self._workers, self._shares, strict=True)
             ]
         )
@@ -292,6 +292,10 @@ def _make(device: Device, settings: Settings, fitness: Fitness, counting: Counti
 
 def _with(device: Device, worker: Worker, task: Callable[[Worker], Any]) -> Any:
     return task(worker)
+
+
+def _with_share(device: Device, worker: Worker, task: Callable[[Worker, Share], Any], share: Share) -> Any:
+    return task(worker, share)
 
 
 def _run_slice(

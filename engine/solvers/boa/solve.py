@@ -117,8 +117,8 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: Run) -> Result:
     Returns
     -------
     Result
-        ``solution``: the best bit string, uint8 of shape (n,). ``arrays``: ``"edges"`` (e, 2) and ``"order"`` (n,) of the
-        last network, ``"history"`` with the columns of :data:`HISTORY_COLUMNS`. Counters: ``"evaluations"``,
+        ``solution``: the best bit string, uint8 of shape (n,). ``arrays``: ``"edges"`` (e, 2) and ``"order"`` (n,) of
+        the last network, ``"history"`` with the columns of :data:`HISTORY_COLUMNS`. Counters: ``"evaluations"``,
         ``"generations"``, ``"population"``, ``"populations"``, ``"edges"``. Status ``optimal`` only if the optimum is
         known and was found.
 

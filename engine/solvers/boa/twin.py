@@ -51,7 +51,7 @@ def permutation(settings: Settings, generation: int) -> NDArray[np.int32]:
     """Genes in the order in which they are sampled; an edge goes from an earlier to a later one."""
     step = settings.structure_step(generation)
     words = uniform_words(settings.seed, STREAM_PERMUTATION, step, 0, settings.n, chain=settings.chain)
-    return np.lexsort((words[:, 1], words[:, 0])).astype(np.int32)
+    return np.asarray(np.lexsort((words[:, 1], words[:, 0])), np.int32)
 
 
 def initial_population(settings: Settings) -> Bits:
@@ -94,7 +94,8 @@ def tournament_winners(settings: Settings, keys: Keys, generation: int) -> NDArr
     entrants = _scaled(np.concatenate(drawn, axis=1)[:, : settings.tournament_size], len(keys))
     rank = np.empty(len(keys), np.int64)
     rank[best_first(keys)] = np.arange(len(keys))
-    return entrants[np.arange(len(entrants)), np.argmin(rank[entrants], axis=1)].astype(np.int32)
+    winners = entrants[np.arange(len(entrants)), np.argmin(rank[entrants], axis=1)]
+    return np.asarray(winners, np.int32)
 
 
 def _scaled(words: NDArray[np.uint32], below: int) -> NDArray[np.int64]:
@@ -171,7 +172,7 @@ def probabilities(counts: NDArray[np.int64], laplace: bool) -> NDArray[np.int64]
     zeros, ones = counts
     both = zeros + ones
     if laplace:
-        return ((ones + 1) << 31) // (both + 2)
+        return np.asarray(((ones + 1) << 31) // (both + 2), np.int64)
     return np.where(both > 0, (ones << 31) // np.maximum(both, 1), 1 << 30)
 
 

@@ -41,7 +41,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class Share:
-    """What one of several devices does: nodes [first_node, last_node) and words of offspring [first_word, last_word)."""
+    """What one of several devices does: nodes [first_node, last_node), offspring words [first_word, last_word)."""
 
     first_node: int
     last_node: int
