@@ -19,12 +19,20 @@ __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
 PUBLIC = {"network_dot": network_dot, "network_graph": network_graph}
 
+
+def _bench(arguments: list[str]) -> int:
+    from engine.solvers.boa.bench import bench
+
+    return bench(arguments)
+
+
 SOLVER = Solver(
     name="boa",
     title="Bayesian optimization algorithm",
     problems=(BOA,),
     options=Options,
     solve=solve,
+    bench=_bench,
     metrics=(
         MetricSpec("best", "Best value", "value"),
         MetricSpec("mean", "Mean value", "value"),

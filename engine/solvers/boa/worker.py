@@ -282,8 +282,7 @@ class Worker:
         if settings.max_parents == 0:
             self.recount()
             return
-        empty_histogram = (self._parents, self._depth, settings.selected)
-        self._count("pairs", settings.n, 0, 0, empty_histogram)
+        self.count_pairs()
         for start in range(first, last, self._slots):
             slots = min(self._slots, last - start)
             for level in range(settings.max_parents):
@@ -300,10 +299,14 @@ class Worker:
                         level=level,
                     )
                     lines = slots if self.launcher.by_node else slots * rows
-                    self._count("rows", lines, level, start, empty_histogram)
+                    self._count("rows", lines, level, start)
                 self._choose(level, slots, start)
 
-    def _count(self, mode: str, lines: int, level: int, start: int, histogram: tuple[Buffer | int, ...]) -> None:
+    def count_pairs(self) -> None:
+        """How many of the selected have both, for all pairs of genes."""
+        self._count("pairs", self.settings.n, 0, 0)
+
+    def _count(self, mode: str, lines: int, level: int, start: int) -> None:
         n = self.settings.n
         self.launcher.count(
             mode,
@@ -311,7 +314,7 @@ class Worker:
             n,
             *(self._chosen, self._chosen_words, n, self._pairs, self._masks, self._counts, self._active),
             *(level, self._rows, start, self.status),
-            histogram=histogram,
+            histogram=(self._parents, self._depth, self.settings.selected),
         )
 
     def _choose(self, level: int, slots: int, start: int) -> None:
