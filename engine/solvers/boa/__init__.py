@@ -21,9 +21,15 @@ PUBLIC = {"network_dot": network_dot, "network_graph": network_graph}
 
 
 def _bench(arguments: list[str]) -> int:
-    from engine.solvers.boa.bench import bench
+    from engine.solvers.boa.bench import bench  # it needs the engine, which looks for this package
 
     return bench(arguments)
+
+
+def _tune(arguments: list[str]) -> int:
+    from engine.solvers.boa.tune import tune  # likewise
+
+    return tune(arguments)
 
 
 SOLVER = Solver(
@@ -33,6 +39,7 @@ SOLVER = Solver(
     options=Options,
     solve=solve,
     bench=_bench,
+    tune=_tune,
     metrics=(
         MetricSpec("best", "Best value", "value"),
         MetricSpec("mean", "Mean value", "value"),

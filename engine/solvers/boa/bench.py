@@ -14,21 +14,19 @@ from rich.console import Console
 from rich.table import Table
 
 from engine.api import Engine
-from engine.devices import Device, DeviceInfo, DevicePool, select
+from engine.devices import Device, DevicePool, select
 from engine.solvers.boa.fitness import trap
-from engine.solvers.boa.instances import built_in
 from engine.solvers.boa.kernels import Shapes, offers_tensor, shapes_for
 from engine.solvers.boa.options import Options
 from engine.solvers.boa.problem import BOA
 from engine.solvers.boa.settings import Counting, Settings
 from engine.solvers.boa.solve import settings_for
-from engine.solvers.boa.tune import Trial, smallest_population
 from engine.solvers.boa.twin import Twin, permutation
 from engine.solvers.boa.worker import Worker
 
 __all__ = ["bench"]
 
-_SOLVE = {  # genes: options that solve trap-5, 10 of 10
+_SOLVE: dict[int, dict[str, Any]] = {  # genes: options that solve trap-5, 10 of 10
     100: {"population": 12_000, "max_parents": 4},
     200: {"population": 30_000, "max_parents": 4, "selection_fraction": 0.2},
     1000: {"population": 150_000, "max_parents": 4, "selection_fraction": 0.2},
@@ -43,7 +41,6 @@ _SOLVE = {  # genes: options that solve trap-5, 10 of 10
 @click.option("--genes", type=int, multiple=True, help="Sizes of the traps to solve (default 100, 200; GPUs to 2000).")
 @click.option("--repeat", type=click.IntRange(1), default=None, help="Seeds a size (default 10, quick 3).")
 @click.option("--counting", type=click.Choice(["auto", "popcount", "tensor"]), default="auto", help="Way to count.")
-@click.option("--tune", "tuned", metavar="NAME", help="Instead: bisect the population of a built-in, with --genes.")
 def _command(
     backend: Any,
     names: Sequence[str],
@@ -51,14 +48,11 @@ def _command(
     genes: Sequence[int],
     repeat: int | None,
     counting: str,
-    tuned: str | None,
 ) -> int:
     console = Console(width=150)
     infos = select(backend, names or None)
     gpu = any(info.capabilities.kind == "gpu" for info in infos)
     runs = repeat or (3 if quick else 10)
-    if tuned:
-        return _tune(tuned, genes or (100,), infos, runs, console)
     good = True
     with DevicePool(infos[:1]) as pool:
         member = pool.members[0]
@@ -170,7 +164,7 @@ def _measure_paper(sizes: Sequence[int], engine: Engine, counting: str, console:
     table = Table("genes", "seconds", "best", title="the paper's setting: N = 4800, k = 3, 200 generations")
     for n in sizes:
         problem = BOA("trap-5", n)
-        options = {
+        options: dict[str, Any] = {
             "population": 4800,
             "selection_fraction": 0.5,
             "probabilities": "laplace",
@@ -194,7 +188,8 @@ def _measure_traps(sizes: Sequence[int], engine: Engine, runs: int, counting: st
         problem = BOA("trap-5", n)
         nearest = min(_SOLVE, key=lambda known: abs(known - n))
         given = _SOLVE[nearest] if n == nearest else _SOLVE[nearest] | {"population": 150 * n}
-        for options in (given, {}):
+        choices: tuple[dict[str, Any], ...] = (given, {})
+        for options in choices:
             if not options and n > 1000:
                 continue
             engine.solve(problem, **{"counting": counting, **options, "max_generations": 2, "restarts": 2})
@@ -213,21 +208,3 @@ def _measure_traps(sizes: Sequence[int], engine: Engine, runs: int, counting: st
             )
     console.print(table)
     return good
-
-
-def _tune(name: str, sizes: Sequence[int], infos: list[DeviceInfo], runs: int, console: Console) -> int:
-    """The smallest reliable population of a built-in."""
-
-    def tell(trial: Trial) -> None:
-        console.print(
-            f"  population {trial.population:>8,}: {trial.solved}/{trial.runs} solved, "
-            f"{trial.generations:.1f} generations, {trial.evaluations:.0f} evaluations, {trial.seconds:.3f} s"
-        )
-
-    found = True
-    with Engine(devices=[info.id for info in infos]) as engine:
-        for n in sizes:
-            tuning = smallest_population(BOA(built_in(name, n)), engine, runs=runs, on_trial=tell)
-            console.print(f"{name}, {n} genes: {tuning.population or 'no'} individuals solve {runs} of {runs}")
-            found &= tuning.population is not None
-    return 0 if found else 1

@@ -25,7 +25,8 @@ Keys = NDArray[np.int64]
 
 _MOST_GENES = 1 << 20
 _WIDEST_SCOPE = 16
-_LARGEST_SUM = 2**62
+_LARGEST_SUM = 2**41
+"""Keys stay below, so that the sum over a population of 2^21 fits 64 bits."""
 
 
 class Fitness(ABC):
@@ -88,7 +89,7 @@ class Decomposable(Fitness):
         Genes of each function, at most 16; the first is the lowest bit of the table's index.
     tables : sequence of array_like
         For each function its ``2**len(scope)`` values, or one table for all. Values with up to nine decimals are exact;
-        others are rounded to multiples of 2^-30.
+        others, and those whose sum would pass 2^41 then, are rounded to multiples of 2^-30 or of what is possible.
     minimize : bool
     constant : number
         Added to every value.
@@ -129,10 +130,10 @@ class Decomposable(Fitness):
         flat = np.concatenate(raw)
         if not np.isfinite(flat).all():
             raise ProblemError("the values of tables must be finite")
-        self.scale = _scale_of(np.append(flat, constant))
         largest = sum(float(np.abs(table).max()) for table in raw) * (len(scopes) if shared else 1) + abs(constant)
-        if largest * self.scale >= _LARGEST_SUM:
-            raise ProblemError(f"the values of tables must stay below 2^62 in sum; got {largest:g} x {self.scale}")
+        if largest >= _LARGEST_SUM:
+            raise ProblemError(f"the values of tables must stay below 2^41 in sum; got {largest:g}")
+        self.scale = _scale_of(np.append(flat, constant), largest)
         sign = -1 if minimize else 1
         self.tables: NDArray[np.int64] = frozen(sign * np.rint(flat * self.scale).astype(np.int64))
         self.constant = sign * round(constant * self.scale)
@@ -202,13 +203,13 @@ class Decomposable(Fitness):
         return made
 
 
-def _scale_of(values: NDArray[np.float64]) -> int:
-    """The least power of ten, to nine, that makes all values whole; else 2^30."""
+def _scale_of(values: NDArray[np.float64], largest: float) -> int:
+    """The least power of ten, to nine, that makes all values whole; else a power of two, to 2^30, that leaves room."""
     for digits in range(10):
         scaled = values * 10.0**digits
-        if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-14 * np.abs(scaled)):
+        if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-14 * np.abs(scaled)) and largest * 10**digits < _LARGEST_SUM:
             return int(10**digits)
-    return 1 << 30
+    return int(2 ** min(30, math.ceil(math.log2(_LARGEST_SUM / max(largest, 1.0))) - 1))
 
 
 def onemax(n: int) -> Decomposable:

@@ -294,6 +294,8 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
         shapes = shapes_for(capabilities)
         wanted: list[tuple[str, dict[str, Any]]] = []
         for entry, template in _TEMPLATES.items():
+            if capabilities is small and template not in ("select", "network", "summarise"):
+                continue
             for k in (0, 3) if template in ("network", "summarise") else (3,):
                 for level in range(k) if template == "learn" else (0,):
                     wanted.append((template, _constants(shapes, entry, k, k == 3, 2, level)[1]))

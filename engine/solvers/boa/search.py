@@ -20,7 +20,7 @@ from engine.run import SLICE_SECONDS
 from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.kernels import shapes_for
 from engine.solvers.boa.settings import Counting, Settings
-from engine.solvers.boa.twin import permutation
+from engine.solvers.boa.twin import permutation, permutations
 from engine.solvers.boa.worker import Ending, Network, Share, Worker, node_bytes, required_bytes
 
 __all__ = ["PHASES", "Search", "Snapshot", "shares"]
@@ -195,7 +195,7 @@ class Search:
             return self._one_by_one()
         count = max(1, min(self._length, most))
         first = self.generation
-        orders = np.stack([permutation(self.settings, first + place) for place in range(count)])
+        orders = permutations(self.settings, first, count)
         began = time.perf_counter()
         done: Slice = (
             self._members[0].submit(_run_slice, self._workers[0], first, orders, self._ending, self.settings).result()

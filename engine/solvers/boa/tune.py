@@ -1,17 +1,22 @@
-"""The smallest population that solves a problem reliably, by bisection over whole runs."""
+"""``quintet tune boa``: the smallest population that solves a problem reliably, by bisection over whole runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import click
+from rich.console import Console
+
 from engine.api import Engine
+from engine.cli_options import own_options, split_options
 from engine.errors import OptionError
-from engine.solvers.boa.options import MOST_INDIVIDUALS
+from engine.solvers.boa.options import MOST_INDIVIDUALS, Options
 from engine.solvers.boa.problem import BOA
 
-__all__ = ["Trial", "Tuning", "smallest_population"]
+__all__ = ["Trial", "Tuning", "smallest_population", "tune"]
 
 
 @dataclass(frozen=True)
@@ -117,3 +122,49 @@ def _try(
         seconds += result.seconds
     each = max(1, solved)
     return Trial(population, solved, number + 1, evaluations / each, generations / each, seconds / each)
+
+
+@click.command("boa", help="Find the smallest population that solves PROBLEM, a file or a built-in such as trap-5.")
+@click.argument("problem")
+@click.option("--genes", type=click.IntRange(1), help="Genes, for a built-in.")
+@click.option("--runs", type=click.IntRange(1), default=10, show_default=True, help="Runs that must all be solved.")
+@click.option("--precision", type=float, default=0.1, show_default=True, help="Where bisection ends, as a fraction.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the first run.")
+@click.option("--backend", type=click.Choice(["auto", "cuda", "opencl"]), help="What the kernels run through.")
+@click.option("--devices", multiple=True, help="Devices to use together.")
+@click.pass_context
+def _command(
+    context: click.Context,
+    problem: str,
+    genes: int | None,
+    runs: int,
+    precision: float,
+    seed: int,
+    backend: Any,
+    devices: tuple[str, ...],
+) -> int:
+    console = Console(width=120)
+    asked = BOA.read(problem) if genes is None and Path(problem).exists() else BOA(problem, genes)
+    console.print(asked.describe())
+
+    def tell(trial: Trial) -> None:
+        console.print(
+            f"population {trial.population:>8,}: {trial.solved}/{trial.runs} solved; a solved run takes "
+            f"{trial.generations:.1f} generations, {trial.evaluations:.0f} evaluations, {trial.seconds:.3f} s"
+        )
+
+    with Engine(backend, list(devices) or None) as engine:
+        tuning = smallest_population(
+            asked, engine, runs=runs, seed=seed, precision=precision, on_trial=tell, **context.obj
+        )
+    if tuning.population is None:
+        console.print(f"no population up to {MOST_INDIVIDUALS:,} solves {runs} of {runs}")
+        return 4
+    console.print(f"{tuning.population:,} individuals solve {runs} of {runs}")
+    return 0
+
+
+def tune(arguments: list[str]) -> int:
+    """Run the command with command-line arguments, options of the solver among them."""
+    rest, options = split_options(arguments, own_options(_command), [Options])
+    return int(_command.main(rest, prog_name="quintet tune boa", standalone_mode=False, obj=options) or 0)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.numerics.philox import uniform_words
+from engine.numerics.philox import philox4x32, stream_word, uniform_words
 from engine.solvers.boa.scores import ScoreTables, score_tables
 from engine.solvers.boa.settings import (
     GENE_STRIDE,
@@ -38,6 +38,7 @@ __all__ = [
     "initial_population",
     "learn",
     "permutation",
+    "permutations",
     "probabilities",
     "sample",
     "tournament_winners",
@@ -49,9 +50,18 @@ Keys = NDArray[np.int64]
 
 def permutation(settings: Settings, generation: int) -> NDArray[np.int32]:
     """Genes in the order in which they are sampled; an edge goes from an earlier to a later one."""
-    step = settings.structure_step(generation)
-    words = uniform_words(settings.seed, STREAM_PERMUTATION, step, 0, settings.n, chain=settings.chain)
-    return np.asarray(np.lexsort((words[:, 1], words[:, 0])), np.int32)
+    return permutations(settings, generation, 1)[0]
+
+
+def permutations(settings: Settings, first: int, count: int) -> NDArray[np.int32]:
+    """Permutations of ``count`` generations from ``first`` on, shape (count, n): random words, sorted."""
+    steps = [settings.structure_step(generation) for generation in range(first, first + count)]
+    counters = np.zeros((count, settings.n, 4), np.uint32)
+    counters[:, :, 0] = np.arange(settings.n)
+    counters[:, :, 2] = np.array(steps)[:, None]
+    counters[:, :, 3] = stream_word(STREAM_PERMUTATION, settings.chain)
+    words = philox4x32(counters, (settings.seed & 0xFFFFFFFF, settings.seed >> 32))
+    return np.asarray(np.lexsort((words[..., 1], words[..., 0])), np.int32)
 
 
 def initial_population(settings: Settings) -> Bits:
