@@ -13,6 +13,7 @@ import engine
 from engine.errors import ProblemError
 from engine.solvers.boa import instances
 from engine.solvers.boa.fitness import Decomposable, Fitness, Function, Hierarchy, Snippet, deceptive3, onemax, trap
+from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
 
 
 def every(n: int) -> np.ndarray:
@@ -177,6 +178,15 @@ def test_problems_come_back_from_a_run_folder(problem: engine.BOA) -> None:
     if not isinstance(problem.fitness, Snippet):
         bits = every(problem.n)[:500] if problem.n < 15 else np.random.default_rng(0).integers(0, 2, (99, problem.n))
         assert np.array_equal(again.evaluate(bits), problem.evaluate(bits))
+
+
+@pytest.mark.parametrize(("n", "neighbours", "step"), [(12, 4, 1), (13, 3, 2), (9, 1, 5), (6, 0, 1), (3, 2, 7)])
+def test_generated_landscapes_are_read_back(tmp_path: Path, n: int, neighbours: int, step: int) -> None:
+    problem = generate_nk(NKOptions(n=n, neighbours=neighbours, step=step, seed=8))
+    write_nk(problem, tmp_path / "landscape")
+    again = engine.BOA.read(tmp_path / "landscape")
+    assert again.optimum == problem.optimum
+    assert np.array_equal(again.evaluate(every(n)), problem.evaluate(every(n)))
 
 
 def test_samples_are_read_with_the_optimum_of_brute_force_where_it_is_small() -> None:

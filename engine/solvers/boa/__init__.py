@@ -7,7 +7,8 @@ Munetomo, Akama, *Theoretical and empirical analysis of a GPU based parallel Bay
 
 from __future__ import annotations
 
-from engine.solvers import MetricSpec, Solver
+from engine.solvers import Generator, MetricSpec, Solver
+from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
 from engine.solvers.boa.kernels import kernel_variants
 from engine.solvers.boa.network import network_dot, network_graph
 from engine.solvers.boa.options import Options
@@ -38,6 +39,7 @@ SOLVER = Solver(
     problems=(BOA,),
     options=Options,
     solve=solve,
+    generators={"nk": Generator(NKOptions, generate_nk, write_nk)},
     bench=_bench,
     tune=_tune,
     metrics=(

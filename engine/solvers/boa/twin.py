@@ -50,7 +50,7 @@ Keys = NDArray[np.int64]
 
 def permutation(settings: Settings, generation: int) -> NDArray[np.int32]:
     """Genes in the order in which they are sampled; an edge goes from an earlier to a later one."""
-    return permutations(settings, generation, 1)[0]
+    return np.asarray(permutations(settings, generation, 1)[0], np.int32)
 
 
 def permutations(settings: Settings, first: int, count: int) -> NDArray[np.int32]:
