@@ -29,8 +29,8 @@ __all__ = ["bench"]
 _SOLVE: dict[int, dict[str, Any]] = {  # genes: options that solve trap-5, 10 of 10
     100: {"population": 12_000, "max_parents": 4},
     200: {"population": 30_000, "max_parents": 4, "selection_fraction": 0.2},
-    1000: {"population": 150_000, "max_parents": 4, "selection_fraction": 0.2},
-    2000: {"population": 320_000, "max_parents": 4, "selection_fraction": 0.2},
+    1000: {"population": 170_000, "max_parents": 4, "selection_fraction": 0.2},
+    2000: {"population": 360_000, "max_parents": 4, "selection_fraction": 0.2},
 }
 
 
@@ -187,7 +187,7 @@ def _measure_traps(sizes: Sequence[int], engine: Engine, runs: int, counting: st
     for n in sizes:
         problem = BOA("trap-5", n)
         nearest = min(_SOLVE, key=lambda known: abs(known - n))
-        given = _SOLVE[nearest] if n == nearest else _SOLVE[nearest] | {"population": 150 * n}
+        given = _SOLVE[nearest] if n == nearest else _SOLVE[nearest] | {"population": 180 * n}
         choices: tuple[dict[str, Any], ...] = (given, {})
         for options in choices:
             if not options and n > 1000:
