@@ -1,4 +1,4 @@
-"""The command line: ``quintet solve | resume | replay | devices | solvers | demo | generate | bench``.
+"""The command line: ``quintet solve | resume | replay | devices | solvers | demo | generate | bench | tune``.
 
 Exit codes: 0 solved, or stopped by a limit with an answer; 2 bad input or options; 3 device or driver trouble; 4 no
 answer (infeasible is an answer); 130 after a second Ctrl-C; 1 for anything that should not happen.
@@ -420,7 +420,7 @@ def solvers(name: str | None) -> int:
     return 0
 
 
-# --- demo, generate, bench -------------------------------------------------------------------------------------------
+# --- demo, generate, bench, tune -------------------------------------------------------------------------------------
 
 
 @cli.command()
@@ -541,3 +541,16 @@ def bench(solver: str, arguments: tuple[str, ...]) -> int:
     if found.bench is None:
         raise OptionError(f"the solver {solver} has no benchmark")
     return found.bench(list(arguments))
+
+
+@cli.command(
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": []}
+)
+@click.argument("solver")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def tune(solver: str, arguments: tuple[str, ...]) -> int:
+    """Find settings of SOLVER that solve a problem reliably; its own arguments follow."""
+    found = solver_named(solver)
+    if found.tune is None:
+        raise OptionError(f"the solver {solver} has nothing to tune")
+    return found.tune(list(arguments))

@@ -74,7 +74,8 @@ class Solver:
     """Everything the rest of the house needs to know of one solver.
 
     ``solve(problem, options, pool, run)`` does the work. ``bench(arguments)`` is what ``quintet bench NAME`` runs with
-    the rest of its command line: it checks and measures in one call and returns an exit code.
+    the rest of its command line: it checks and measures in one call and returns an exit code. ``tune(arguments)`` is
+    what ``quintet tune NAME`` runs likewise: it finds settings that solve a problem reliably.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Solver:
     metrics: tuple[MetricSpec, ...] = ()
     generators: dict[str, Generator] = field(default_factory=dict)
     bench: Callable[[list[str]], int] | None = None
+    tune: Callable[[list[str]], int] | None = None
 
 
 @functools.cache

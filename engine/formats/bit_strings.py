@@ -1,0 +1,265 @@
+"""Text formats of problems over bit strings: NK landscapes, Ising glasses, CNF formulas, max-cut and QUBO.
+
+========= ================================================================================================ ==========
+name      layout                                                                                           numbering
+========= ================================================================================================ ==========
+``cnf``   DIMACS: lines ``c ...``, ``p cnf n m``, then literals, each clause ended by 0; ``%`` ends it all    1-based
+``nk``    Pelikan's nearest-neighbour NK: "n k step", then on one line or more a table of 2^(k+1)              0-based
+          values every ``step`` genes (the first gene is the highest bit; a table cut off at the last
+          gene uses its first entries), the optimum, and a permutation of the genes
+``ising`` Goldman's: "energy states", the number of bonds, then "a b J"                                       0-based
+``graph`` rudy, as Biq Mac and the G-set: "n m", then "a b weight"; with a == b in it, or in a file           1-based
+          ``.sparse`` or ``.qubo``, a QUBO matrix whose off-diagonal entries stand for two
+``boa``   Quintet's own for built-in functions: ``boa trap n=100 k=5``
+========= ================================================================================================ ==========
+
+References
+----------
+M. Pelikan, K. Sastry, D. E. Goldberg, M. V. Butz, M. Hauschild, "Performance of evolutionary algorithms on NK
+landscapes with nearest neighbor interactions and tunable overlap", GECCO 2009. SATLIB; Biq Mac library (A. Wiegele).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.errors import ProblemError
+
+__all__ = ["Parsed", "read", "recognize"]
+
+_INTEGER = re.compile(r"[+-]?\d+")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_QUBO_SUFFIXES = (".sparse", ".qubo")
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What a file says.
+
+    Attributes
+    ----------
+    format : {"cnf", "nk", "ising", "maxcut", "qubo", "boa"}
+    n : int
+        Genes.
+    clauses : list of lists of int
+        Of ``cnf``: literals, 1-based, negative for negated.
+    terms : list of (int, int, float)
+        Of ``ising``, ``maxcut``, ``qubo``: 0-based pairs with coupling, weight or entry.
+    tables : list of lists of float
+        Of ``nk``.
+    neighbours, step : int
+        Of ``nk``: k and the distance of neighbouring tables.
+    optimum : float or None
+        As stated by the file: the maximum of ``nk``, the least energy of ``ising``.
+    words : dict of str to str
+        Of ``boa``: ``"fitness"`` and what stands behind it.
+    """
+
+    format: str
+    n: int
+    clauses: list[list[int]] = field(default_factory=list)
+    terms: list[tuple[int, int, float]] = field(default_factory=list)
+    tables: list[list[float]] = field(default_factory=list)
+    neighbours: int = 0
+    step: int = 0
+    optimum: float | None = None
+    words: dict[str, str] = field(default_factory=dict)
+
+
+def recognize(path: Path, head: str) -> str | None:
+    """Name of the format a file seems to be in, or None; ``head`` is its first 4096 bytes, decoded."""
+    lines = head.removeprefix("\ufeff").splitlines()
+    if len(head.encode("utf-8", errors="replace")) >= 4096:
+        last = lines.pop() if lines else ""
+        if len(lines) < 2:  # the beginning of a very long line
+            lines.append(last.rpartition(" ")[0])
+    rows = [line.split() for line in lines if line.strip()]
+    comments = 0
+    while comments < len(rows) and rows[comments][0] == "c":
+        comments += 1
+    if comments < len(rows) and rows[comments][:2] == ["p", "cnf"]:
+        return "cnf"
+    if len(rows) and rows[0][0] == "boa" and len(rows[0]) > 1:
+        return "boa"
+    if len(rows) < 2 or not all(_NUMBER.fullmatch(word) for word in rows[0][:3] if word != "J"):
+        return None
+    first = rows[0]
+    whole = all(_INTEGER.fullmatch(word) for word in first)
+    if len(first) == 2 and whole and re.fullmatch("[01]+", first[1]) and len(first[1]) > 1 and len(rows[1]) == 1:
+        return "ising" if len(rows) > 2 and len(rows[2]) == 3 else None
+    if len(first) == 3 and whole and _is_nk(first, rows[1]):
+        return "nk"
+    if len(first) in (2, 3) and first[2:] in ([], ["J"]) and _INTEGER.fullmatch(first[0]) and int(first[0]) > 0:
+        pairs = rows[1:]
+        good = all(len(row) == 3 and all(_NUMBER.fullmatch(word) for word in row) for row in pairs)
+        if good and all(_names(row, int(first[0])) for row in pairs):
+            return "qubo" if path.suffix.lower() in _QUBO_SUFFIXES else "maxcut"
+    return None
+
+
+def _is_nk(first: list[str], second: list[str]) -> bool:
+    n, k, step = (int(word) for word in first)
+    floats = sum("." in word for word in second[:16])
+    return n > 0 and 0 <= k < 16 and step > 0 and 2 * floats >= len(second[:16])
+
+
+def _names(row: list[str], n: int) -> bool:
+    return all(_INTEGER.fullmatch(word) and 1 <= int(word) <= n for word in row[:2])
+
+
+def read(path: str | Path) -> Parsed:
+    """Read a file of any of these formats.
+
+    Raises
+    ------
+    ProblemError
+        If it cannot be read, or breaks a rule of its format; with the line.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        raise ProblemError(f"cannot be read: {error.strerror or error}", path) from error
+    found = recognize(path, text[:5000])
+    if found is None:
+        raise ProblemError("is none of: DIMACS CNF, NK landscape, Ising glass, max-cut or QUBO, boa", path)
+    lines = _Lines(path, text)
+    if found == "cnf":
+        return _read_cnf(lines)
+    if found == "boa":
+        return _read_boa(lines)
+    if found == "nk":
+        return _read_nk(lines)
+    return _read_ising(lines) if found == "ising" else _read_graph(lines, found)
+
+
+class _Lines:
+    """The lines of a file that hold something, with their numbers, and errors that name them."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        self._rows = ((number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.strip())
+        self.line = 0
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for number, row in self._rows:
+            self.line = number
+            yield row
+
+    def next(self, what: str) -> list[str]:
+        """The next line, which should hold ``what``."""
+        for row in self:
+            return row
+        raise ProblemError(f"the file ends before {what}", self.path)
+
+    def error(self, message: str) -> ProblemError:
+        return ProblemError(message, self.path, self.line)
+
+    def whole(self, word: str, what: str) -> int:
+        if not _INTEGER.fullmatch(word):
+            raise self.error(f"{what} must be a whole number; got {word[:40]!r}")
+        return int(word)
+
+    def number(self, word: str, what: str) -> float:
+        if not _NUMBER.fullmatch(word):
+            raise self.error(f"{what} must be a number; got {word[:40]!r}")
+        return float(word)
+
+
+def _read_cnf(lines: _Lines) -> Parsed:
+    row = lines.next("the line 'p cnf'")
+    while row[0] == "c":
+        row = lines.next("the line 'p cnf'")
+    if len(row) != 4:
+        raise lines.error("the problem line must be 'p cnf variables clauses'")
+    n, count = lines.whole(row[2], "the number of variables"), lines.whole(row[3], "the number of clauses")
+    clauses: list[list[int]] = []
+    clause: list[int] = []
+    for row in lines:
+        if row[0] == "c":
+            continue
+        if row[0] == "%" or len(clauses) == count:
+            break
+        for word in row:
+            literal = lines.whole(word, "a literal")
+            if abs(literal) > n:
+                raise lines.error(f"a literal must be from 1 to {n}, or negated; got {literal}")
+            if literal == 0:
+                clauses.append(clause)
+                clause = []
+            else:
+                clause.append(literal)
+    if clause:
+        clauses.append(clause)
+    if len(clauses) != count:
+        raise lines.error(f"there must be {count} clauses; got {len(clauses)}")
+    return Parsed("cnf", n, clauses=clauses)
+
+
+def _read_nk(lines: _Lines) -> Parsed:
+    n, k, step = (lines.whole(word, "n, k and step") for word in lines.next("n, k and step"))
+    if n < 1 or not 0 <= k < 16 or step < 1:
+        raise lines.error(f"n and step must be at least 1, and k from 0 to 15; got {n}, {step} and {k}")
+    size, count = 2 << k, -(-n // step)
+    values: list[float] = []
+    while len(values) < size * count:
+        values += [lines.number(word, "a value") for word in lines.next(f"its {count} tables of {size} values")]
+    if len(values) > size * count:
+        raise lines.error(f"there must be {count} tables of {size} values; got {len(values)} values")
+    tables = [values[start : start + size] for start in range(0, len(values), size)]
+    optimum = None
+    for row in lines:
+        if len(row) == 1:
+            optimum = lines.number(row[0], "the optimum")
+        elif row != [str(gene) for gene in range(n)]:
+            raise lines.error("only the permutation 0 1 2 ... is supported after the tables")
+    return Parsed("nk", n, tables=tables, neighbours=k, step=step, optimum=optimum)
+
+
+def _read_ising(lines: _Lines) -> Parsed:
+    energy, state = lines.next("the least energy")
+    bonds = lines.whole(lines.next("the number of bonds")[0], "the number of bonds")
+    n = len(state)
+    terms = _terms(lines, n, 0, "spin", bonds)
+    return Parsed("ising", n, terms=terms, optimum=lines.number(energy, "the energy"))
+
+
+def _read_graph(lines: _Lines, format: str) -> Parsed:
+    first = lines.next("n and m")
+    n, count = lines.whole(first[0], "n"), lines.whole(first[1], "m")
+    terms = _terms(lines, n, 1, "vertex", count)
+    if any(a == b for a, b, _ in terms):
+        format = "qubo"
+    return Parsed(format, n, terms=terms)
+
+
+def _terms(lines: _Lines, n: int, base: int, what: str, count: int) -> list[tuple[int, int, float]]:
+    """``count`` lines of two numbers and a weight."""
+    terms = []
+    for row in lines:
+        if len(row) != 3:
+            raise lines.error(f"a line must hold two numbers and a weight; got {' '.join(row)[:40]!r}")
+        pair = [lines.whole(word, f"a {what}") for word in row[:2]]
+        for number in pair:
+            if not base <= number < n + base:
+                raise lines.error(f"a {what} must be from {base} to {n + base - 1}; got {number}")
+        terms.append((pair[0] - base, pair[1] - base, lines.number(row[2], "a weight")))
+    if len(terms) != count:
+        raise lines.error(f"there must be {count} lines of weights; got {len(terms)}")
+    return terms
+
+
+def _read_boa(lines: _Lines) -> Parsed:
+    row = lines.next("the name of a function")
+    words = {"fitness": row[1]}
+    for word in row[2:]:
+        name, equals, value = word.partition("=")
+        if not equals or name not in ("n", "k") or not _INTEGER.fullmatch(value):
+            raise lines.error(f"behind the name stand n= and k= with whole numbers; got {word[:40]!r}")
+        words[name] = value
+    if "n" not in words:
+        raise lines.error("n= is missing: how many genes the function has")
+    return Parsed("boa", int(words["n"]), words=words)

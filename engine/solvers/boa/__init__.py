@@ -1,0 +1,57 @@
+"""The Bayesian optimization algorithm: learn a network from good bit strings, sample new ones from it, repeat.
+
+After Pelikan, Goldberg, Cantu-Paz, *BOA: the Bayesian optimization algorithm* (GECCO 1999), and Munawar, Wahib,
+Munetomo, Akama, *Theoretical and empirical analysis of a GPU based parallel Bayesian optimization algorithm* (PDCAT
+2009). Every step of a generation runs on the device.
+"""
+
+from __future__ import annotations
+
+from engine.solvers import Generator, MetricSpec, Solver
+from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
+from engine.solvers.boa.kernels import kernel_variants
+from engine.solvers.boa.network import network_dot, network_graph
+from engine.solvers.boa.options import Options
+from engine.solvers.boa.problem import BOA
+from engine.solvers.boa.search import PHASES
+from engine.solvers.boa.solve import solve
+
+__all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
+
+PUBLIC = {"network_dot": network_dot, "network_graph": network_graph}
+
+
+def _bench(arguments: list[str]) -> int:
+    from engine.solvers.boa.bench import bench  # it needs the engine, which looks for this package
+
+    return bench(arguments)
+
+
+def _tune(arguments: list[str]) -> int:
+    from engine.solvers.boa.tune import tune  # likewise
+
+    return tune(arguments)
+
+
+SOLVER = Solver(
+    name="boa",
+    title="Bayesian optimization algorithm",
+    problems=(BOA,),
+    options=Options,
+    solve=solve,
+    generators={"nk": Generator(NKOptions, generate_nk, write_nk)},
+    bench=_bench,
+    tune=_tune,
+    metrics=(
+        MetricSpec("best", "Best value", "value"),
+        MetricSpec("mean", "Mean value", "value"),
+        MetricSpec("worst", "Worst value", "value"),
+        MetricSpec("entropy", "Entropy of a gene", "bits"),
+        MetricSpec("open_genes", "Genes not yet fixed", "genes"),
+        MetricSpec("edges", "Edges of the network", "edges"),
+        MetricSpec("population", "Population", "individuals"),
+        MetricSpec("generation", "Generation", ""),
+        MetricSpec("evaluations", "Evaluations", ""),
+        *(MetricSpec(f"{phase}_seconds", f"{phase.capitalize()} of a generation", "s") for phase in PHASES),
+    ),
+)

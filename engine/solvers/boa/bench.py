@@ -1,0 +1,210 @@
+"""``quintet bench boa``: checks and measures in one call; solved / total stands beside every time."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from engine.api import Engine
+from engine.devices import Device, DevicePool, select
+from engine.solvers.boa.fitness import trap
+from engine.solvers.boa.kernels import Shapes, offers_tensor, shapes_for
+from engine.solvers.boa.options import Options
+from engine.solvers.boa.problem import BOA
+from engine.solvers.boa.settings import Counting, Settings
+from engine.solvers.boa.solve import settings_for
+from engine.solvers.boa.twin import Twin, permutation
+from engine.solvers.boa.worker import Worker
+
+__all__ = ["bench"]
+
+_SOLVE: dict[int, dict[str, Any]] = {  # genes: options that solve trap-5, 10 of 10
+    100: {"population": 12_000, "max_parents": 4},
+    200: {"population": 30_000, "max_parents": 4, "selection_fraction": 0.2},
+    1000: {"population": 170_000, "max_parents": 4, "selection_fraction": 0.2},
+    2000: {"population": 360_000, "max_parents": 4, "selection_fraction": 0.2},
+}
+
+
+@click.command("boa", help="Check and measure the Bayesian optimization algorithm on this machine.")
+@click.option("--backend", type=click.Choice(["auto", "cuda", "opencl"]), default="auto", help="Which devices.")
+@click.option("--devices", "names", multiple=True, help="Devices to measure together; all GPUs by default.")
+@click.option("--quick", is_flag=True, help="Small sizes and few runs.")
+@click.option("--genes", type=int, multiple=True, help="Sizes of the traps to solve (default 100, 200; GPUs to 2000).")
+@click.option("--repeat", type=click.IntRange(1), default=None, help="Seeds a size (default 10, quick 3).")
+@click.option("--counting", type=click.Choice(["auto", "popcount", "tensor"]), default="auto", help="Way to count.")
+def _command(
+    backend: Any,
+    names: Sequence[str],
+    quick: bool,
+    genes: Sequence[int],
+    repeat: int | None,
+    counting: str,
+) -> int:
+    console = Console(width=150)
+    infos = select(backend, names or None)
+    gpu = any(info.capabilities.kind == "gpu" for info in infos)
+    runs = repeat or (3 if quick else 10)
+    good = True
+    with DevicePool(infos[:1]) as pool:
+        member = pool.members[0]
+        good &= member.submit(_check, console).result()
+        member.submit(_measure_counting, quick, console).result()
+        member.submit(_measure_learning, console).result()
+    with Engine(devices=[info.id for info in infos]) as engine:
+        _measure_paper((200,) if quick or not gpu else (200, 1000), engine, counting, console)
+        sizes = genes or ((100,) if quick else (100, 200, 1000, 2000) if gpu else (100, 200))
+        good &= _measure_traps(sizes, engine, runs, counting, console)
+    return 0 if good else 1
+
+
+def bench(arguments: list[str]) -> int:
+    """Run the benchmark with command-line arguments; 0 if every check held."""
+    return int(_command.main(arguments, prog_name="quintet bench boa", standalone_mode=False) or 0)
+
+
+def _ways(device: Device) -> list[Counting]:
+    tensor = offers_tensor(device.language, device.capabilities)
+    return ["popcount", "histogram", "tensor"] if tensor else ["popcount", "histogram"]
+
+
+def _worker(device: Device, settings: Settings, counting: Counting, shapes: Shapes | None = None) -> Worker:
+    """A worker whose selected individuals are ready to be learned from."""
+    fitness = trap(settings.n, 5)
+    worker = Worker(device, shapes or shapes_for(device.capabilities), settings, fitness, counting, settings.n, 1)
+    worker.draw(np.zeros((0, settings.n), np.uint8))
+    worker.evaluate_population()
+    worker.put_orders(permutation(settings, 0)[None])
+    worker.select(0, 0)
+    return worker
+
+
+def _check(device: Device, console: Console) -> bool:
+    """Networks and offspring of every way of counting against the twin, edge for edge and bit for bit."""
+    wrong = total = 0
+    for counting in _ways(device):
+        for n, population, k in ((30, 997, 3), (135, 1500, 3), (260, 777, 4)):
+            settings = settings_for(Options(population=population, max_parents=k), n, population, seed=n)
+            worker = _worker(device, settings, counting)
+            words = -(-settings.offspring // 32)
+            worker.learn(0, n)
+            worker.sample(0, 0, words)
+            worker.evaluate(0, words)
+            worker.replace(0)
+            network, (_, keys) = worker.network(), worker.population()
+            worker.release()
+            twin = Twin(settings, trap(n, 5).keys)
+            twin.step()
+            assert twin.learned is not None
+            own = [network.parents[node, : network.parent_count[node]].tolist() for node in range(n)]
+            total += 1
+            wrong += own != twin.learned.parents or not np.array_equal(keys, twin.keys)
+    console.print(f"{device.info.id}: {total - wrong} of {total} generations equal to the NumPy twin")
+    return wrong == 0
+
+
+def _median_seconds(device: Device, task: Any, repeat: int = 5) -> float:
+    task()
+    device.sync()
+    times = []
+    for _ in range(repeat):
+        began = time.perf_counter()
+        task()
+        device.sync()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def _measure_counting(device: Device, quick: bool, console: Console) -> None:
+    """Rate of counting all pairs, in bits ANDed and counted a second; a pair is counted once."""
+    gpu = device.capabilities.kind == "gpu"
+    sizes = ((4095, 32_768), (1000, 30_000)) if gpu and not quick else ((1000, 4096),) if gpu else ((200, 8192),)
+    table = Table("genes", "selected", "counting", "ms", "bit-operations/s", title=f"{device.info.id}: pair counts")
+    base = shapes_for(device.capabilities)
+    for n, selected in sizes:
+        n -= n % 5
+        settings = replace(settings_for(Options(), n, 2 * selected, 0), selected=selected, max_parents=1)
+        ways: list[tuple[str, Counting, Shapes]] = [(way, way, base) for way in _ways(device) if way != "histogram"]
+        if gpu:
+            ways += [("popcount, tiles of 64", "popcount", replace(base, count_each=4))]
+        for label, way, shapes in ways:
+            worker = _worker(device, settings, way, shapes)
+            seconds = _median_seconds(device, worker.count_pairs)
+            worker.release()
+            rate = n * (n + 1) / 2 * selected / seconds
+            table.add_row(f"{n}", f"{selected}", label, f"{1e3 * seconds:.3f}", f"{rate:.2e}")
+    console.print(table)
+
+
+def _measure_learning(device: Device, console: Console) -> None:
+    """One network of the size that the issue names for CPUs, and of the paper's largest, on random traps."""
+    table = Table("genes", "selected", "parents", "counting", "ms a network", title=f"{device.info.id}: learning")
+    for n, selected, k in ((100, 2400, 3), (1000, 2400, 3)):
+        if n > 100 and device.capabilities.kind == "cpu":
+            continue
+        settings = replace(settings_for(Options(max_parents=k), n, 2 * selected, 0), selected=selected)
+        for way in _ways(device):
+            worker = _worker(device, settings, way)
+            seconds = _median_seconds(device, lambda: worker.learn(0, n), 3 if way == "histogram" else 5)  # noqa: B023
+            worker.release()
+            table.add_row(f"{n}", f"{selected}", f"{k}", way, f"{1e3 * seconds:.2f}")
+    console.print(table)
+
+
+def _measure_paper(sizes: Sequence[int], engine: Engine, counting: str, console: Console) -> None:
+    """The paper's setting: trap-5, N = 4800, half selected, k = 3, 200 generations whatever they come to."""
+    table = Table("genes", "seconds", "best", title="the paper's setting: N = 4800, k = 3, 200 generations")
+    for n in sizes:
+        problem = BOA("trap-5", n)
+        options: dict[str, Any] = {
+            "population": 4800,
+            "selection_fraction": 0.5,
+            "probabilities": "laplace",
+            "patience": 1000,
+            "max_generations": 200,
+            "target": n + 1,
+            "counting": counting,
+        }
+        engine.solve(problem, **options | {"max_generations": 3})
+        result = engine.solve(problem, **options)
+        assert result.counters["generations"] == 200
+        table.add_row(f"{n}", f"{result.seconds:.3f}", f"{result.objective} of {n}")
+    console.print(table)
+
+
+def _measure_traps(sizes: Sequence[int], engine: Engine, runs: int, counting: str, console: Console) -> bool:
+    """Time to solve trap-5, warm, with a population that solves it and with none given."""
+    table = Table("genes", "population", "solved", "median s", "worst s", "generations", "evaluations", title="trap-5")
+    good = True
+    for n in sizes:
+        problem = BOA("trap-5", n)
+        nearest = min(_SOLVE, key=lambda known: abs(known - n))
+        given = _SOLVE[nearest] if n == nearest else _SOLVE[nearest] | {"population": 180 * n}
+        choices: tuple[dict[str, Any], ...] = (given, {})
+        for options in choices:
+            if not options and n > 1000:
+                continue
+            engine.solve(problem, **{"counting": counting, **options, "max_generations": 2, "restarts": 2})
+            results = [engine.solve(problem, seed=seed, counting=counting, **options) for seed in range(runs)]
+            solved = [result for result in results if result.objective == n]
+            good &= len(solved) == runs
+            seconds = [result.seconds for result in results]
+            table.add_row(
+                f"{n}",
+                f"{options.get('population', 'auto')}",
+                f"{len(solved)}/{runs}",
+                f"{statistics.median(seconds):.3f}",
+                f"{max(seconds):.3f}",
+                f"{statistics.median(result.counters['generations'] for result in results):.0f}",
+                f"{statistics.median(result.counters['evaluations'] for result in results):.3g}",
+            )
+    console.print(table)
+    return good

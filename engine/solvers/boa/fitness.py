@@ -1,0 +1,462 @@
+"""What a bit string is worth, as exact whole numbers: tables, hierarchies, C snippets and Python functions.
+
+Every fitness here gives *keys*: 64-bit integers to maximise. A value in the user's unit is ``key / scale``, with the
+sign turned where the user minimises. Whole numbers make ties and trajectories the same on every device.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import ProblemError
+from engine.problem import frozen
+
+__all__ = ["Decomposable", "Fitness", "Function", "Hierarchy", "Snippet", "deceptive3", "onemax", "trap"]
+
+Bits = NDArray[np.uint8]
+Keys = NDArray[np.int64]
+
+_MOST_GENES = 1 << 20
+_WIDEST_SCOPE = 16
+_LARGEST_SUM = 2**41
+"""Keys stay below, so that the sum over a population of 2^21 fits 64 bits."""
+
+
+class Fitness(ABC):
+    """Base of every fitness.
+
+    Attributes
+    ----------
+    n : int
+        Genes.
+    text : str
+        For people: ``"trap-5"``.
+    scale : int
+        Keys per unit of value.
+    minimize : bool
+        Whether the user's value is to be minimised; keys are maximised always.
+    best_key : int or None
+        The key of a global optimum, where it is known.
+    """
+
+    n: int
+    text: str
+    scale: int = 1
+    minimize: bool = False
+    best_key: int | None = None
+
+    def value(self, key: int) -> int | float:
+        """The value of a key, in the user's unit."""
+        signed = -key if self.minimize else key
+        return signed if self.scale == 1 else signed / self.scale
+
+    def key(self, value: float) -> int:
+        """The smallest key that is at least as good as a value: what a target means."""
+        return math.ceil((-value if self.minimize else value) * self.scale - 1e-6)
+
+    @abstractmethod
+    def keys(self, bits: Bits) -> Keys:
+        """Keys of individuals, shape (m, n) uint8 to (m,): the host's own evaluation."""
+
+    @abstractmethod
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """For a run folder."""
+
+
+def check_genes(n: int) -> int:
+    """``n`` if it is a number of genes that can be handled."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+        raise ProblemError(f"n must be a whole number; got {n!r}")
+    if not 1 <= n <= _MOST_GENES:
+        raise ProblemError(f"n must be from 1 to {_MOST_GENES:,}; got {n}")
+    return int(n)
+
+
+class Decomposable(Fitness):
+    """A sum of functions of few genes each, given by tables.
+
+    Parameters
+    ----------
+    n : int
+    scopes : sequence of sequences of int
+        Genes of each function, at most 16; the first is the lowest bit of the table's index.
+    tables : sequence of array_like
+        For each function its ``2**len(scope)`` values, or one table for all. Values with up to nine decimals are exact;
+        others, and those whose sum would pass 2^41 then, are rounded to multiples of 2^-30 or of what is possible.
+    minimize : bool
+    constant : number
+        Added to every value.
+    optimum : number, optional
+        The best value, where known.
+
+    Raises
+    ------
+    ProblemError
+        If a scope or a table breaks these rules, naming it.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        scopes: Sequence[Sequence[int]],
+        tables: Sequence[ArrayLike],
+        *,
+        minimize: bool = False,
+        constant: float = 0,
+        optimum: float | None = None,
+        text: str = "decomposable",
+    ) -> None:
+        self.n = check_genes(n)
+        self.text = text
+        self.minimize = minimize
+        widths = np.array([len(scope) for scope in scopes], np.int64)
+        shared = len(tables) == 1 and len(scopes) != 1
+        if len(scopes) == 0 or (len(tables) != len(scopes) and not shared):
+            raise ProblemError(f"there must be a table for each scope; got {len(tables)} for {len(scopes)} scopes")
+        for place, scope in enumerate(scopes):
+            self._check_scope(place, scope)
+        raw = [np.asarray(table, np.float64).ravel() for table in tables]
+        for place, width in enumerate(widths):
+            if len(raw[0 if shared else place]) != 1 << width:
+                size = len(raw[0 if shared else place])
+                raise ProblemError(f"table {place} must have {1 << width} values, for {width} genes; it has {size}")
+        flat = np.concatenate(raw)
+        if not np.isfinite(flat).all():
+            raise ProblemError("the values of tables must be finite")
+        largest = sum(float(np.abs(table).max()) for table in raw) * (len(scopes) if shared else 1) + abs(constant)
+        if largest >= _LARGEST_SUM:
+            raise ProblemError(f"the values of tables must stay below 2^41 in sum; got {largest:g}")
+        self.scale = _scale_of(np.append(flat, constant), largest)
+        sign = -1 if minimize else 1
+        self.tables: NDArray[np.int64] = frozen(sign * np.rint(flat * self.scale).astype(np.int64))
+        self.constant = sign * round(constant * self.scale)
+        starts = np.concatenate([[0], np.cumsum([len(table) for table in raw])[:-1]]).astype(np.int32)
+        self.table_starts: NDArray[np.int32] = frozen(np.zeros(len(scopes), np.int32) if shared else starts)
+        self.scope_starts: NDArray[np.int32] = frozen(np.concatenate([[0], np.cumsum(widths)]).astype(np.int32))
+        self.genes: NDArray[np.int32] = frozen(np.array([gene for scope in scopes for gene in scope], np.int32))
+        self.best_key = None if optimum is None else self.key(optimum)
+
+    def _check_scope(self, place: int, scope: Sequence[int]) -> None:
+        if len(scope) > _WIDEST_SCOPE:
+            raise ProblemError(f"scope {place} must have at most {_WIDEST_SCOPE} genes; it has {len(scope)}")
+        for gene in scope:
+            if not 0 <= gene < self.n:
+                raise ProblemError(f"genes of scope {place} must be from 0 to {self.n - 1}; got {gene}")
+        if len(set(scope)) != len(scope):
+            raise ProblemError(f"scope {place} names a gene twice: {list(scope)}")
+
+    @property
+    def width(self) -> int:
+        """Genes of every function, or 0 if they differ."""
+        widths = np.unique(np.diff(self.scope_starts))
+        return int(widths[0]) if len(widths) == 1 else 0
+
+    @property
+    def narrow(self) -> bool:
+        """Whether every sum fits 32 bits."""
+        sizes = np.diff(self.scope_starts)
+        largest = [int(np.abs(self.tables[at : at + (1 << size)]).max()) for at, size in self._distinct(sizes)]
+        return max(largest) * len(self.table_starts) + abs(self.constant) < 2**31
+
+    def _distinct(self, sizes: NDArray[Any]) -> list[tuple[int, int]]:
+        return sorted({(int(at), int(size)) for at, size in zip(self.table_starts, sizes, strict=True)})
+
+    def keys(self, bits: Bits) -> Keys:
+        """See :meth:`Fitness.keys`."""
+        total = np.full(len(bits), self.constant, np.int64)
+        for place, start in enumerate(self.table_starts):
+            index = np.zeros(len(bits), np.int64)
+            for position, gene in enumerate(self.genes[self.scope_starts[place] : self.scope_starts[place + 1]]):
+                index += bits[:, gene].astype(np.int64) << position
+            total += self.tables[start + index]
+        return total
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """See :meth:`Fitness.to_arrays`."""
+        best = [] if self.best_key is None else [self.best_key]
+        return {
+            "genes": self.genes,
+            "scope_starts": self.scope_starts,
+            "table_starts": self.table_starts,
+            "tables": self.tables,
+            "numbers": np.array([self.n, self.scale, self.minimize, self.constant, *best], np.int64),
+            "text": np.array(self.text),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The inverse of :meth:`to_arrays`."""
+        made = cls.__new__(cls)
+        numbers = [int(number) for number in arrays["numbers"]]
+        made.n, made.scale, made.constant, made.minimize = numbers[0], numbers[1], numbers[3], bool(numbers[2])
+        made.best_key = numbers[4] if len(numbers) > 4 else None
+        made.text = str(arrays["text"])
+        made.tables, made.genes = frozen(arrays["tables"]), frozen(arrays["genes"])
+        made.table_starts, made.scope_starts = frozen(arrays["table_starts"]), frozen(arrays["scope_starts"])
+        return made
+
+
+def _scale_of(values: NDArray[np.float64], largest: float) -> int:
+    """The least power of ten, to nine, that makes all values whole; else a power of two, to 2^30, that leaves room."""
+    for digits in range(10):
+        scaled = values * 10.0**digits
+        if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-14 * np.abs(scaled)) and largest * 10**digits < _LARGEST_SUM:
+            return int(10**digits)
+    return int(2 ** min(30, math.ceil(math.log2(_LARGEST_SUM / max(largest, 1.0))) - 1))
+
+
+def onemax(n: int) -> Decomposable:
+    """The number of ones; optimum n."""
+    n = check_genes(n)
+    return Decomposable(n, [[gene] for gene in range(n)], [[0, 1]], optimum=n, text="onemax")
+
+
+def trap(n: int, k: int = 5) -> Decomposable:
+    """Sum over blocks of k genes: k if all are one, else k - 1 - (number of ones); optimum n.
+
+    Source: K. Deb, D. E. Goldberg, "Analyzing deception in trap functions", FOGA 2 (1993) 93-108.
+    """
+    n = check_genes(n)
+    if not 2 <= k <= _WIDEST_SCOPE or n % k:
+        raise ProblemError(f"trap-{k} needs k from 2 to {_WIDEST_SCOPE} and n a multiple of k; got n = {n}")
+    table = [k if ones == k else k - 1 - ones for ones in (index.bit_count() for index in range(1 << k))]
+    return Decomposable(n, [range(start, start + k) for start in range(0, n, k)], [table], optimum=n, text=f"trap-{k}")
+
+
+def deceptive3(n: int) -> Decomposable:
+    """Sum over blocks of three: 0.9, 0.8, 0 and 1 for 0, 1, 2 and 3 ones; optimum n / 3.
+
+    Source: Pelikan, Goldberg, Cantu-Paz, GECCO 1999, section 5.1.
+    """
+    n = check_genes(n)
+    if n % 3:
+        raise ProblemError(f"deceptive-3 needs n a multiple of 3; got {n}")
+    table = [(0.9, 0.8, 0.0, 1.0)[index.bit_count()] for index in range(8)]
+    scopes = [range(start, start + 3) for start in range(0, n, 3)]
+    return Decomposable(n, scopes, [table], optimum=n // 3, text="deceptive-3")
+
+
+@dataclass(frozen=True)
+class _Family:
+    """A hierarchy: ``arity`` children a block; worth of a block without gaps by its ones, below the top and there."""
+
+    arity: int
+    scale: int
+    lower: tuple[int, ...]
+    top: tuple[int, ...]
+    leaves: int
+
+
+_FAMILIES = {
+    "hiff": _Family(2, 1, (1, 0, 1), (1, 0, 1), leaves=1),
+    "htrap": _Family(3, 20, (20, 10, 0, 20), (18, 9, 0, 20), leaves=0),
+}
+
+
+class Hierarchy(Fitness):
+    """Blocks of blocks: a block whose children agree passes their value up, others pass up a gap worth nothing.
+
+    ``"hiff"``: n = 2^m; a block of 2^l equal genes is worth 2^l; optimum n (m + 1), all zeros or all ones.
+    ``"htrap"``: n = 3^m; traps of three on every level, worth 3^l; below the top 0 and 3 ones are worth the same, at
+    the top 0.9 and 1; optimum m n, all ones.
+
+    Sources: R. A. Watson, G. S. Hornby, J. B. Pollack, "Modeling building-block interdependency", PPSN V (1998) 97-106;
+    M. Pelikan, D. E. Goldberg, "Escaping hierarchical traps with competent genetic algorithms", GECCO 2001, 511-518.
+    """
+
+    def __init__(self, family: str, n: int) -> None:
+        self.n = check_genes(n)
+        self.text = family
+        self._family = _FAMILIES[family]
+        self.scale = self._family.scale
+        self.levels = round(math.log(n, self._family.arity))
+        if self.levels < 1 or self._family.arity**self.levels != n:
+            raise ProblemError(f"{family} needs n a power of {self._family.arity}, and more than 1; got {n}")
+        self.best_key = n * self.levels * self.scale + n * self._family.leaves
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """What the kernel is rendered with."""
+        family = self._family
+        return {
+            "arity": family.arity,
+            "levels": self.levels,
+            "lower": family.lower,
+            "top": family.top,
+            "base": self.n * family.leaves,
+        }
+
+    def keys(self, bits: Bits) -> Keys:
+        """See :meth:`Fitness.keys`."""
+        family = self._family
+        symbols = bits.astype(np.int64)
+        total = np.full(len(bits), self.n * family.leaves, np.int64)
+        for level in range(1, self.levels + 1):
+            blocks = symbols.reshape(len(bits), -1, family.arity)
+            whole = (blocks >= 0).all(axis=2)
+            ones = np.where(whole, blocks.sum(axis=2), 0)
+            worth = np.array(family.top if level == self.levels else family.lower)[ones]
+            total += family.arity**level * np.where(whole, worth, 0).sum(axis=1)
+            symbols = np.where(whole & (ones == family.arity), 1, np.where(whole & (ones == 0), 0, -1))
+        return total
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """See :meth:`Fitness.to_arrays`."""
+        return {"hierarchy": np.array(self.text), "numbers": np.array([self.n], np.int64)}
+
+
+class Snippet(Fitness):
+    """A fitness in C, compiled for CUDA and OpenCL alike.
+
+    Parameters
+    ----------
+    code : str
+        Statements that set ``fitness``, a 64-bit integer that begins at 0. ``BIT(i)`` is gene i, 0 or 1; ``N`` the
+        number of genes; ``i32``, ``i64``, ``u32`` and ``u64`` are types.
+    n : int
+    scale : int
+        Keys per unit of value, where the value is no whole number.
+    minimize : bool
+    optimum : number, optional
+    host : callable, optional
+        The same function in NumPy, from (m, n) uint8 to (m,): the answer is checked with it.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        n: int,
+        *,
+        scale: int = 1,
+        minimize: bool = False,
+        optimum: float | None = None,
+        host: Callable[[Bits], ArrayLike] | None = None,
+    ) -> None:
+        self.n = check_genes(n)
+        self.text = "C snippet"
+        if not code.strip():
+            raise ProblemError("the C snippet is empty; it must set fitness")
+        if scale < 1:
+            raise ProblemError(f"scale must be at least 1; got {scale}")
+        self.code, self.scale, self.minimize, self.host = code, int(scale), minimize, host
+        self.best_key = None if optimum is None else self.key(optimum)
+
+    def keys(self, bits: Bits) -> Keys:
+        """See :meth:`Fitness.keys`; only with ``host``."""
+        if self.host is None:
+            raise ProblemError("a C snippet is evaluated by devices only; give host= to check it on the host too")
+        values = np.asarray(self.host(bits), np.float64) * self.scale
+        return np.rint(-values if self.minimize else values).astype(np.int64)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """See :meth:`Fitness.to_arrays`; ``host`` is not kept."""
+        best = [] if self.best_key is None else [self.best_key]
+        return {
+            "code": np.array(self.code),
+            "numbers": np.array([self.n, self.scale, self.minimize, *best], np.int64),
+        }
+
+
+class Function(Fitness):
+    """A Python function of the user's, on the host.
+
+    Parameters
+    ----------
+    function : callable
+        From an (m, n) uint8 array to m finite numbers; or, with ``each``, from one (n,) array to one number.
+    n : int
+    each : bool
+        Whether the function takes individuals one by one.
+    processes : int
+        With ``each``: how many processes share the work; the function must then be importable by name.
+    minimize : bool
+    optimum : number, optional
+    """
+
+    scale = 0
+
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        n: int,
+        *,
+        each: bool = False,
+        processes: int = 1,
+        minimize: bool = False,
+        optimum: float | None = None,
+    ) -> None:
+        self.n = check_genes(n)
+        self.text = getattr(function, "__name__", type(function).__name__)
+        if processes < 1 or (processes > 1 and not each):
+            raise ProblemError(f"processes must be 1, or more with each=True; got {processes}")
+        self.function, self.each, self.processes, self.minimize = function, each, processes, minimize
+        self.best_key = None if optimum is None else self.key(optimum)
+
+    def value(self, key: int) -> float:
+        """See :meth:`Fitness.value`: keys are the bits of doubles, ordered as the doubles are."""
+        bits = np.int64(key) if key >= 0 else np.int64(key) ^ np.int64(0x7FFFFFFFFFFFFFFF)
+        number = float(bits.view(np.float64))
+        return -number if self.minimize else number
+
+    def key(self, value: float) -> int:
+        """See :meth:`Fitness.key`."""
+        return int(self._encoded(np.array([value], np.float64))[0])
+
+    def _encoded(self, values: NDArray[np.float64]) -> Keys:
+        signed = (-values if self.minimize else values) + 0.0  # no negative zero
+        bits = signed.view(np.int64)
+        return np.where(bits >= 0, bits, bits ^ np.int64(0x7FFFFFFFFFFFFFFF))
+
+    def keys(self, bits: Bits, mapped: Callable[..., Any] = map) -> Keys:
+        """See :meth:`Fitness.keys`; ``mapped`` is how one by one is done.
+
+        Raises
+        ------
+        ProblemError
+            If the function raises, returns the wrong length, or a value that is not finite; with the individual.
+        """
+        try:
+            raw: Any = list(mapped(self.function, list(bits))) if self.each else self.function(bits.copy())
+        except Exception as error:
+            raise ProblemError(self._raised(bits, error)) from error
+        try:
+            values = np.asarray(raw, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ProblemError(f"the fitness {self.text} must return numbers: {error}") from error
+        if values.shape != (len(bits),):
+            raise ProblemError(
+                f"the fitness {self.text} must return {len(bits)} values for {len(bits)} individuals; "
+                f"it returned an array of shape {values.shape}"
+            )
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if wrong.size:
+            raise ProblemError(
+                f"the fitness {self.text} must return finite numbers; "
+                f"it returned {values[wrong[0]]} for {_shown(bits[wrong[0]])}"
+            )
+        return self._encoded(values)
+
+    def _raised(self, bits: Bits, error: Exception) -> str:
+        """Which individual the function cannot take, found by trying one by one."""
+        text = f"the fitness {self.text} raised {type(error).__name__}: {error}"
+        for individual in bits:
+            try:
+                self.function(individual if self.each else individual[None, :].copy())
+            except Exception:
+                return f"{text}, for {_shown(individual)}"
+        return f"{text}, for {len(bits)} individuals together, though for none of them alone"
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """See :meth:`Fitness.to_arrays`: a function cannot be kept, only what it was called."""
+        return {"function": np.array(self.text), "numbers": np.array([self.n], np.int64)}
+
+
+def _shown(individual: Bits) -> str:
+    return "".join(map(str, individual.tolist()))

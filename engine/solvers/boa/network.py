@@ -1,0 +1,66 @@
+"""The learned network as edges between genes, for people and for other programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from engine.results import Result
+
+__all__ = ["edge_list", "network_dot", "network_graph"]
+
+
+def edge_list(
+    order: NDArray[np.int32], parents: NDArray[np.int32], parent_count: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Edges by gene from parents by rank.
+
+    Parameters
+    ----------
+    order : ndarray, shape (n,)
+        Gene of each rank.
+    parents : ndarray, shape (n, k)
+        Ranks of the parents of each rank.
+    parent_count : ndarray, shape (n,)
+
+    Returns
+    -------
+    ndarray of int32, shape (edges, 2)
+        Rows (from, to), in sampling order.
+    """
+    used = np.arange(parents.shape[1]) < parent_count[:, None]
+    to = np.repeat(order, parent_count)
+    return np.stack([order[parents[used]], to], axis=1).astype(np.int32)
+
+
+def network_dot(result: Result) -> str:
+    """The final network of a run in the DOT language of Graphviz.
+
+    Raises
+    ------
+    KeyError
+        If the result is of another solver.
+    """
+    lines = [f"  {source} -> {target};" for source, target in result.arrays["edges"].tolist()]
+    return "\n".join(["digraph boa {", *(f"  {gene};" for gene in result.arrays["order"].tolist()), *lines, "}", ""])
+
+
+def network_graph(result: Result) -> Any:
+    """The final network of a run as a ``networkx.DiGraph``; networkx must be installed.
+
+    Raises
+    ------
+    ImportError
+        If it is not.
+    KeyError
+        If the result is of another solver.
+    """
+    import networkx  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(result.arrays["order"].tolist())
+    graph.add_edges_from(result.arrays["edges"].tolist())
+    return graph

@@ -1,0 +1,224 @@
+"""The problem class: a function of bit strings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import ProblemError
+from engine.formats import bit_strings
+from engine.problem import Problem, frozen
+from engine.solvers.boa import instances
+from engine.solvers.boa.fitness import Decomposable, Fitness, Function, Hierarchy, Snippet
+
+__all__ = ["BOA"]
+
+
+class BOA(Problem):
+    """A function of n bits to optimise, known by its values only.
+
+    Parameters
+    ----------
+    fitness : str, Fitness or callable
+        The name of a built-in (``"onemax"``, ``"trap-5"``, ``"deceptive-3"``, ``"hiff"``, ``"htrap"``), a fitness
+        object, or a Python function from an (m, n) uint8 array to m finite numbers.
+    n : int, optional
+        Genes; a fitness object knows its own.
+    each, processes
+        Of a Python function: whether it takes individuals one by one, and how many processes share them. A function for
+        several processes must be importable by name.
+    minimize : bool
+        Of a Python function: whether its least value is sought.
+    optimum : number, optional
+        Of a Python function: its best value, where known; reaching it ends a run.
+    seeds : array_like of 0 and 1, shape (s, n), optional
+        Known individuals that the initial population begins with.
+
+    Raises
+    ------
+    ProblemError
+        If the fitness is unknown, has no instance of that size, or the seeds are not n bits each.
+
+    Examples
+    --------
+    >>> import engine
+    >>> engine.solve(engine.BOA(lambda bits: bits.sum(axis=1), 40), population=200).objective
+    40.0
+    """
+
+    kind: ClassVar[str] = "boa"
+
+    def __init__(
+        self,
+        fitness: str | Fitness | Callable[[Any], Any],
+        n: int | None = None,
+        *,
+        each: bool = False,
+        processes: int = 1,
+        minimize: bool = False,
+        optimum: float | None = None,
+        seeds: ArrayLike | None = None,
+        name: str | None = None,
+    ) -> None:
+        if isinstance(fitness, Fitness):
+            if n not in (None, fitness.n):
+                raise ProblemError(f"this fitness has {fitness.n} genes; got n = {n}")
+            self.fitness = fitness
+        elif n is None:
+            raise ProblemError("n is missing: how many genes the fitness takes")
+        elif isinstance(fitness, str):
+            self.fitness = instances.built_in(fitness, n)
+        elif callable(fitness):
+            self.fitness = Function(fitness, n, each=each, processes=processes, minimize=minimize, optimum=optimum)
+        else:
+            raise ProblemError(f"fitness must be a name, a fitness or a function; got {type(fitness).__name__}")
+        self.seeds = _seeds(seeds, self.n)
+        self.name = name or f"{self.fitness.text} n={self.n}"
+        self.sense = "minimize" if self.fitness.minimize else "maximize"  # type: ignore[misc]
+
+    @property
+    def n(self) -> int:
+        """Genes."""
+        return self.fitness.n
+
+    @property
+    def optimum(self) -> int | float | None:
+        """The best value, or a proven bound on it, where one is known."""
+        key = self.fitness.best_key
+        return None if key is None else self.fitness.value(key)
+
+    # --- other ways to make one ---------------------------------------------------------------------------------
+
+    @classmethod
+    def decomposable(
+        cls, n: int, scopes: Sequence[Sequence[int]], tables: Sequence[ArrayLike], **arguments: Any
+    ) -> Self:
+        """A sum of tables over few genes each: see :class:`engine.solvers.boa.fitness.Decomposable`."""
+        return cls(Decomposable(n, scopes, tables, **arguments))
+
+    @classmethod
+    def snippet(cls, code: str, n: int, **arguments: Any) -> Self:
+        """A fitness in C: see :class:`engine.solvers.boa.fitness.Snippet`."""
+        return cls(Snippet(code, n, **arguments))
+
+    @classmethod
+    def nk(cls, n: int, neighbours: int = 4, step: int = 1, seed: int = 0) -> Self:
+        """A random nearest-neighbour NK landscape with its exact optimum."""
+        return cls(
+            instances.random_nk(n, neighbours, step, seed), name=f"NK n={n} k={neighbours} step={step} seed={seed}"
+        )
+
+    @classmethod
+    def ising(cls, side: int, seed: int = 0) -> Self:
+        """A random +-J spin glass on a torus, up to side 10 with its exact optimum."""
+        return cls(instances.random_ising(side, seed), name=f"Ising {side}x{side} seed={seed}")
+
+    @classmethod
+    def max_sat(cls, n: int, clauses: Sequence[Sequence[int]]) -> Self:
+        """The most clauses that hold; literals are 1-based, negative for negated."""
+        return cls(instances.max_sat(n, clauses))
+
+    @classmethod
+    def max_cut(cls, n: int, edges: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Self:
+        """The heaviest cut; edges are (vertex, vertex, weight), 0-based."""
+        return cls(instances.max_cut(n, edges, optimum))
+
+    @classmethod
+    def qubo(cls, n: int, entries: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Self:
+        """The least x'Qx; an entry off the diagonal is given once and stands for two, 0-based."""
+        return cls(instances.qubo(n, entries, optimum))
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read a file of any format of :mod:`engine.formats.bit_strings`.
+
+        Raises
+        ------
+        ProblemError
+            If it cannot be read, or breaks a rule of its format.
+        """
+        parsed = bit_strings.read(path)
+        try:
+            return cls(instances.from_parsed(parsed), name=Path(path).name)
+        except ProblemError as error:
+            raise ProblemError(str(error), path) from error
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Whether a file is in one of these formats, by its first lines."""
+        return bit_strings.recognize(path, head) is not None
+
+    # --- what every problem has ---------------------------------------------------------------------------------
+
+    def describe(self) -> str:
+        """One line: the function, the genes, and the optimum where known."""
+        text = f"{self.fitness.text} of {self.n:,} genes"
+        if self.name != f"{self.fitness.text} n={self.n}":
+            text = f"{self.name}: {text}"
+        if self.fitness.minimize:
+            text += ", to be minimised"
+        if self.optimum is not None:
+            text += f", best possible {self.optimum:g}"
+        return text + (f", {len(self.seeds)} known individuals" if len(self.seeds) else "")
+
+    def __repr__(self) -> str:
+        return f"<{self.describe()}>"
+
+    def evaluate(self, bits: ArrayLike) -> NDArray[Any]:
+        """Values of bit strings on the host.
+
+        Parameters
+        ----------
+        bits : array_like of 0 and 1, shape (m, n)
+
+        Returns
+        -------
+        ndarray, shape (m,)
+        """
+        checked = _seeds(bits, self.n)
+        return np.array([self.fitness.value(int(key)) for key in self.fitness.keys(checked)])
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The fitness as arrays (a Python function: only its name), and ``seeds``."""
+        return {**self.fitness.to_arrays(), "seeds": self.seeds}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """The inverse of :meth:`to_arrays`.
+
+        Raises
+        ------
+        ProblemError
+            If the fitness was a Python function, which cannot be kept.
+        """
+        numbers = arrays["numbers"].tolist()
+        if "function" in arrays:
+            raise ProblemError(
+                f"the fitness of this run was the Python function {arrays['function']}, which a run folder cannot "
+                "keep; solve again with engine.BOA(function, n, seeds=...), the seeds from the folder's result"
+            )
+        fitness: Fitness
+        if "tables" in arrays:
+            fitness = Decomposable.from_arrays(arrays)
+        elif "hierarchy" in arrays:
+            fitness = Hierarchy(str(arrays["hierarchy"]), numbers[0])
+        else:
+            fitness = Snippet(str(arrays["code"]), numbers[0], scale=numbers[1], minimize=bool(numbers[2]))
+            fitness.best_key = numbers[3] if len(numbers) > 3 else None
+        return cls(fitness, seeds=arrays["seeds"], name=name)
+
+
+def _seeds(seeds: ArrayLike | None, n: int) -> NDArray[np.uint8]:
+    """Individuals as (s, n) zeros and ones."""
+    if seeds is None:
+        return frozen(np.zeros((0, n), np.uint8))
+    raw = np.asarray(seeds)
+    if raw.ndim != 2 or raw.shape[1] != n:
+        raise ProblemError(f"individuals must be rows of {n} genes; got an array of shape {raw.shape}")
+    if not np.isin(raw, (0, 1)).all():
+        raise ProblemError("individuals must hold zeros and ones only")
+    return frozen(raw.astype(np.uint8))

@@ -1,0 +1,170 @@
+"""``quintet tune boa``: the smallest population that solves a problem reliably, by bisection over whole runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from engine.api import Engine
+from engine.cli_options import own_options, split_options
+from engine.errors import OptionError
+from engine.solvers.boa.options import MOST_INDIVIDUALS, Options
+from engine.solvers.boa.problem import BOA
+
+__all__ = ["Trial", "Tuning", "smallest_population", "tune"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Runs with one population: how many were solved, and what a solved one took on average."""
+
+    population: int
+    solved: int
+    runs: int
+    evaluations: float
+    generations: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What was found: the smallest ``population`` with every run solved, or None; and all trials by population."""
+
+    population: int | None
+    trials: tuple[Trial, ...]
+
+
+def smallest_population(
+    problem: BOA,
+    engine: Engine,
+    *,
+    runs: int = 10,
+    seed: int = 0,
+    start: int | None = None,
+    most: int = MOST_INDIVIDUALS,
+    precision: float = 0.1,
+    on_trial: Callable[[Trial], None] | None = None,
+    **options: Any,
+) -> Tuning:
+    """Double the population until all runs are solved, then bisect.
+
+    Parameters
+    ----------
+    problem : BOA
+        Its optimum must be known, or a ``target`` be among the options.
+    engine : Engine
+    runs : int
+        Runs a population, with the seeds ``seed``, ``seed + 1``, ...; a population fails with the first run not solved.
+    start, most : int
+        The first population, 4 n (at least 64) by default, and the largest to try.
+    precision : float
+        Bisection ends when the populations on either side differ by this fraction.
+    on_trial : callable, optional
+        Told each trial.
+    **options
+        Of the solver.
+
+    Returns
+    -------
+    Tuning
+
+    Raises
+    ------
+    OptionError
+        If nothing says when a run is solved, or a number makes no sense.
+    """
+    target = options.get("target", problem.optimum)
+    if target is None:
+        raise OptionError("the optimum of this problem is not known; give a target to tune for")
+    if runs < 1 or not 0 < precision < 1 or "population" in options:
+        raise OptionError("runs must be at least 1, precision between 0 and 1, and population not given")
+    trials: dict[int, Trial] = {}
+
+    def reliable(population: int) -> bool:
+        trial = _try(problem, engine, population, runs, seed, float(target), options)
+        trials[population] = trial
+        if on_trial is not None:
+            on_trial(trial)
+        return trial.solved == runs
+
+    low, high = 0, start or max(64, 4 * problem.n)
+    while not reliable(high):
+        low = high
+        if high >= most:
+            return Tuning(None, tuple(sorted(trials.values(), key=lambda trial: trial.population)))
+        high = min(2 * high, most)
+    while high - low > max(1, precision * high) and low + high > 16:
+        middle = (low + high) // 2
+        if middle < 8:
+            break
+        low, high = (low, middle) if reliable(middle) else (middle, high)
+    return Tuning(high, tuple(sorted(trials.values(), key=lambda trial: trial.population)))
+
+
+def _try(
+    problem: BOA, engine: Engine, population: int, runs: int, seed: int, target: float, options: dict[str, Any]
+) -> Trial:
+    evaluations = generations = seconds = 0.0
+    solved = 0
+    for number in range(runs):
+        result = engine.solve(problem, seed=seed + number, population=population, **options)
+        value = result.objective
+        if value is None or (value > target if problem.sense == "minimize" else value < target):
+            break
+        solved += 1
+        evaluations += result.counters["evaluations"]
+        generations += result.counters["generations"]
+        seconds += result.seconds
+    each = max(1, solved)
+    return Trial(population, solved, number + 1, evaluations / each, generations / each, seconds / each)
+
+
+@click.command("boa", help="Find the smallest population that solves PROBLEM, a file or a built-in such as trap-5.")
+@click.argument("problem")
+@click.option("--genes", type=click.IntRange(1), help="Genes, for a built-in.")
+@click.option("--runs", type=click.IntRange(1), default=10, show_default=True, help="Runs that must all be solved.")
+@click.option("--precision", type=float, default=0.1, show_default=True, help="Where bisection ends, as a fraction.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the first run.")
+@click.option("--backend", type=click.Choice(["auto", "cuda", "opencl"]), help="What the kernels run through.")
+@click.option("--devices", multiple=True, help="Devices to use together.")
+@click.pass_context
+def _command(
+    context: click.Context,
+    problem: str,
+    genes: int | None,
+    runs: int,
+    precision: float,
+    seed: int,
+    backend: Any,
+    devices: tuple[str, ...],
+) -> int:
+    console = Console(width=120)
+    asked = BOA.read(problem) if genes is None and Path(problem).exists() else BOA(problem, genes)
+    console.print(asked.describe())
+
+    def tell(trial: Trial) -> None:
+        console.print(
+            f"population {trial.population:>8,}: {trial.solved}/{trial.runs} solved; a solved run takes "
+            f"{trial.generations:.1f} generations, {trial.evaluations:.0f} evaluations, {trial.seconds:.3f} s"
+        )
+
+    with Engine(backend, list(devices) or None) as engine:
+        tuning = smallest_population(
+            asked, engine, runs=runs, seed=seed, precision=precision, on_trial=tell, **context.obj
+        )
+    if tuning.population is None:
+        console.print(f"no population up to {MOST_INDIVIDUALS:,} solves {runs} of {runs}")
+        return 4
+    console.print(f"{tuning.population:,} individuals solve {runs} of {runs}")
+    return 0
+
+
+def tune(arguments: list[str]) -> int:
+    """Run the command with command-line arguments, options of the solver among them."""
+    rest, options = split_options(arguments, own_options(_command), [Options])
+    return int(_command.main(rest, prog_name="quintet tune boa", standalone_mode=False, obj=options) or 0)

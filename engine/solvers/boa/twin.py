@@ -1,0 +1,307 @@
+"""The algorithm in NumPy: what every kernel is compared with, bit for bit.
+
+A generation: select, learn a network greedily under a permutation, sample offspring from it, evaluate, replace.
+
+References
+----------
+M. Pelikan, D. E. Goldberg, E. Cantu-Paz, "BOA: the Bayesian optimization algorithm", GECCO 1999, 525-532.
+A. Munawar, M. Wahib, M. Munetomo, K. Akama, "Theoretical and empirical analysis of a GPU based parallel Bayesian
+optimization algorithm", PDCAT 2009, 457-462.
+M. Pelikan, D. E. Goldberg, "Escaping hierarchical traps with competent genetic algorithms", GECCO 2001 (restricted
+tournament replacement).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.numerics.philox import philox4x32, stream_word, uniform_words
+from engine.solvers.boa.scores import ScoreTables, score_tables
+from engine.solvers.boa.settings import (
+    GENE_STRIDE,
+    STREAM_INITIAL,
+    STREAM_OFFSPRING,
+    STREAM_PERMUTATION,
+    STREAM_TOURNAMENT,
+    STREAM_WINDOW,
+    Settings,
+)
+
+__all__ = [
+    "Learned",
+    "Twin",
+    "best_first",
+    "initial_population",
+    "learn",
+    "permutation",
+    "permutations",
+    "probabilities",
+    "sample",
+    "tournament_winners",
+]
+
+Bits = NDArray[np.uint8]
+Keys = NDArray[np.int64]
+
+
+def permutation(settings: Settings, generation: int) -> NDArray[np.int32]:
+    """Genes in the order in which they are sampled; an edge goes from an earlier to a later one."""
+    return np.asarray(permutations(settings, generation, 1)[0], np.int32)
+
+
+def permutations(settings: Settings, first: int, count: int) -> NDArray[np.int32]:
+    """Permutations of ``count`` generations from ``first`` on, shape (count, n): random words, sorted."""
+    steps = [settings.structure_step(generation) for generation in range(first, first + count)]
+    counters = np.zeros((count, settings.n, 4), np.uint32)
+    counters[:, :, 0] = np.arange(settings.n)
+    counters[:, :, 2] = np.array(steps)[:, None]
+    counters[:, :, 3] = stream_word(STREAM_PERMUTATION, settings.chain)
+    words = philox4x32(counters, (settings.seed & 0xFFFFFFFF, settings.seed >> 32))
+    return np.asarray(np.lexsort((words[..., 1], words[..., 0])), np.int32)
+
+
+def initial_population(settings: Settings) -> Bits:
+    """Uniform individuals, shape (N, n)."""
+    columns = -(-settings.population // 32)
+    planes = np.empty((settings.n, columns), np.uint32)
+    for gene in range(settings.n):
+        words = uniform_words(
+            settings.seed, STREAM_INITIAL, 0, gene * GENE_STRIDE, -(-columns // 4), chain=settings.chain
+        )
+        planes[gene] = words.reshape(-1)[:columns]
+    return _individuals(planes, settings.population)
+
+
+def _individuals(planes: NDArray[np.uint32], count: int) -> Bits:
+    """Rows of genes from bit planes: bit b of word w belongs to individual 32 w + b."""
+    bits = np.unpackbits(planes.astype("<u4").view(np.uint8), axis=1, bitorder="little")
+    return np.ascontiguousarray(bits[:, :count].T)
+
+
+def best_first(keys: Keys) -> NDArray[np.int64]:
+    """Individuals by fitness, the best first; of equals the one with the lower number."""
+    return np.argsort(-keys, kind="stable")
+
+
+def tournament_winners(settings: Settings, keys: Keys, generation: int) -> NDArray[np.int32]:
+    """S winners of tournaments between individuals drawn with replacement."""
+    drawn = []
+    for attempt in range(-(-settings.tournament_size // 4)):
+        words = uniform_words(
+            settings.seed,
+            STREAM_TOURNAMENT,
+            generation,
+            0,
+            settings.selected,
+            chain=settings.chain,
+            attempt=attempt,
+        )
+        drawn.append(words)
+    entrants = _scaled(np.concatenate(drawn, axis=1)[:, : settings.tournament_size], len(keys))
+    rank = np.empty(len(keys), np.int64)
+    rank[best_first(keys)] = np.arange(len(keys))
+    winners = entrants[np.arange(len(entrants)), np.argmin(rank[entrants], axis=1)]
+    return np.asarray(winners, np.int32)
+
+
+def _scaled(words: NDArray[np.uint32], below: int) -> NDArray[np.int64]:
+    """Random words as whole numbers from 0 to ``below - 1``."""
+    return ((words.astype(np.uint64) * np.uint64(below)) >> np.uint64(32)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A network over genes in sampling order.
+
+    ``order`` holds the gene of each rank; ``parents[r]`` the ranks of the parents of rank ``r``, in the order they were
+    added; ``counts[r]`` has shape (2, 2^s): individuals by the gene's value and by the configuration of its s parents.
+    """
+
+    order: NDArray[np.int32]
+    parents: list[list[int]]
+    counts: list[NDArray[np.int64]]
+
+
+def learn(chosen: Bits, order: NDArray[np.int32], max_parents: int, tables: ScoreTables) -> Learned:
+    """Greedy edge additions under a permutation, each node by itself.
+
+    Parameters
+    ----------
+    chosen : ndarray of uint8, shape (S, n)
+        The selected individuals.
+    order : ndarray of int32, shape (n,)
+        Gene of each rank.
+    max_parents : int
+    tables : ScoreTables
+
+    Returns
+    -------
+    Learned
+        A parent is added if it raises the score, the best first, of equals the one of the lower rank.
+    """
+    ranked = chosen[:, order].astype(np.float64)
+    parents: list[list[int]] = []
+    counts: list[NDArray[np.int64]] = []
+    for node in range(len(order)):
+        own: list[int] = []
+        code = ranked[:, node].astype(np.int64)
+        totals = np.bincount(code, minlength=2)
+        while len(own) < max_parents and node > len(own):
+            level = len(own)
+            rows = 2 << level
+            ones = (code == np.arange(rows)[:, None]).astype(np.float64) @ ranked[:, :node]
+            with_one = np.rint(ones).astype(np.int64)
+            score = _score(tables, level, totals[0::2], totals[1::2])
+            gains = -np.full(node, score) - tables.prices[level]
+            for part in (with_one, totals[:, None] - with_one):
+                gains += _score(tables, level + 1, part[0::2], part[1::2])
+            gains[own] = np.iinfo(np.int64).min
+            best = int(np.argmax(gains))
+            if gains[best] <= 0:
+                break
+            own.append(best)
+            code += ranked[:, best].astype(np.int64) << (level + 1)
+            totals = np.bincount(code, minlength=2 * rows)
+        parents.append(own)
+        counts.append(totals.reshape(-1, 2).T.astype(np.int64))
+    return Learned(order, parents, counts)
+
+
+def _score(tables: ScoreTables, level: int, zeros: NDArray[np.int64], ones: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sum over configurations (the first axis) of L(zeros, ones)."""
+    leaf, total = tables.leaf[level], tables.total[level]
+    return np.asarray((leaf[zeros] + leaf[ones] - total[zeros + ones]).sum(axis=0))
+
+
+def probabilities(counts: NDArray[np.int64], laplace: bool) -> NDArray[np.int64]:
+    """Chance of a one for each configuration, in units of 2^-31, rounded down; half where nothing is known."""
+    zeros, ones = counts
+    both = zeros + ones
+    if laplace:
+        return np.asarray(((ones + 1) << 31) // (both + 2), np.int64)
+    return np.where(both > 0, (ones << 31) // np.maximum(both, 1), 1 << 30)
+
+
+def sample(settings: Settings, learned: Learned, generation: int) -> Bits:
+    """Offspring by ancestral sampling, shape (M, n).
+
+    The random number of an individual and a gene has 31 bits, the highest first: bit b is that of the individual in
+    word b of the eight blocks drawn for this gene and these 32 individuals.
+    """
+    columns = -(-settings.offspring // 32)
+    ranked = np.zeros((32 * columns, settings.n), np.uint8)
+    for rank, gene in enumerate(learned.order):
+        blocks = [
+            uniform_words(
+                settings.seed,
+                STREAM_OFFSPRING,
+                generation,
+                int(gene) * GENE_STRIDE,
+                columns,
+                chain=settings.chain,
+                attempt=attempt,
+            )
+            for attempt in range(8)
+        ]
+        digits = np.concatenate(blocks, axis=1)[:, :31].T
+        number = np.zeros(32 * columns, np.int64)
+        for digit in np.ascontiguousarray(digits):
+            number = 2 * number + _individuals(digit[None, :], 32 * columns)[:, 0]
+        code = np.zeros(32 * columns, np.int64)
+        for place, parent in enumerate(learned.parents[rank]):
+            code += ranked[:, parent].astype(np.int64) << place
+        ranked[:, rank] = number < probabilities(learned.counts[rank], settings.probabilities == "laplace")[code]
+    individuals = np.empty((settings.offspring, settings.n), np.uint8)
+    individuals[:, learned.order] = ranked[: settings.offspring]
+    return individuals
+
+
+class Twin:
+    """A run in NumPy.
+
+    Parameters
+    ----------
+    settings : Settings
+    evaluate : callable
+        From (m, n) uint8 to (m,) int64: the fitness to maximise, exactly.
+
+    Attributes
+    ----------
+    bits, keys : ndarray
+        The population and its fitness, slot by slot.
+    learned : Learned or None
+        The last network.
+    """
+
+    def __init__(self, settings: Settings, evaluate: Callable[[Bits], Keys]) -> None:
+        self.settings = settings
+        self._evaluate = evaluate
+        self.generation = 0
+        self.bits = initial_population(settings)
+        self.keys = evaluate(self.bits)
+        self.learned: Learned | None = None
+        self._tables = score_tables(
+            settings.score, settings.selected, settings.max_parents, settings.equivalent_sample_size
+        )
+
+    def select(self) -> NDArray[np.int32]:
+        """Individuals to learn from."""
+        settings = self.settings
+        if settings.selection == "tournament":
+            return tournament_winners(settings, self.keys, self.generation)
+        return np.sort(best_first(self.keys)[: settings.selected]).astype(np.int32)
+
+    def step(self) -> None:
+        """One generation."""
+        settings, generation = self.settings, self.generation
+        chosen = self.bits[self.select()]
+        if settings.learns(generation) or self.learned is None:
+            order = permutation(settings, generation)
+            self.learned = learn(chosen, order, settings.max_parents, self._tables)
+        else:
+            self.learned = _counted(chosen, self.learned)
+        offspring = sample(settings, self.learned, generation)
+        keys = self._evaluate(offspring)
+        if settings.replacement == "worst":
+            slots = np.sort(best_first(self.keys)[settings.population - settings.offspring :])
+            self.bits[slots], self.keys[slots] = offspring, keys
+        else:
+            self._replace_nearest(offspring, keys)
+        self.generation += 1
+
+    def _replace_nearest(self, offspring: Bits, keys: Keys) -> None:
+        """Restricted tournaments, all against the population as it was; the best rival for a slot takes it."""
+        settings = self.settings
+        ones = self.bits.astype(np.float32)
+        winner: dict[int, int] = {}
+        blocks = -(-settings.window // 4)
+        for rival in range(len(offspring)):
+            start = rival * blocks
+            words = uniform_words(
+                settings.seed, STREAM_WINDOW, self.generation, start, blocks, chain=settings.chain
+            ).reshape(-1)
+            window = _scaled(words[: settings.window], settings.population)
+            distance = np.abs(ones[window] - offspring[rival]).sum(axis=1)
+            nearest = int(window[np.lexsort((window, distance))[0]])
+            if keys[rival] > self.keys[nearest]:
+                former = winner.get(nearest)
+                if former is None or keys[rival] > keys[former]:
+                    winner[nearest] = rival
+        for slot, rival in winner.items():
+            self.bits[slot], self.keys[slot] = offspring[rival], keys[rival]
+
+
+def _counted(chosen: Bits, learned: Learned) -> Learned:
+    """The same network, with the counts of these individuals."""
+    ranked = chosen[:, learned.order].astype(np.int64)
+    counts = []
+    for node, own in enumerate(learned.parents):
+        code = ranked[:, node].copy()
+        for place, parent in enumerate(own):
+            code += ranked[:, parent] << (place + 1)
+        counts.append(np.bincount(code, minlength=2 << len(own)).reshape(-1, 2).T.astype(np.int64))
+    return Learned(learned.order, learned.parents, counts)

@@ -1,0 +1,92 @@
+<%namespace name="rows" file="/boa/rows.mako"/>
+<% edge = 16 * each %>
+// Counting as a product of bit matrices, by AND and popcount: see rows.mako for what is counted.
+//
+// Launch: a group of 256 work-items (16 x 16) for each tile of ${edge} rows x ${edge} candidates, of which a work-item has
+// ${each} x ${each}; tiles without a candidate return at once. Planes come through local memory, ${depth} words at a time.
+% for mode in ("pairs", "rows"):
+
+KERNEL LAUNCH_BOUNDS(256, 1) count_${mode}(${rows.row_arguments()})
+{
+    LOCAL_ARRAY(u32, left, ${depth * (edge + 1)});
+    LOCAL_ARRAY(u32, right, ${depth * (edge + 1)});
+    const i32 across = (n + ${edge - 1}) / ${edge};
+    const i32 first_row = GROUP_ID / across * ${edge};
+    const i32 first_candidate = GROUP_ID % across * ${edge};
+% if mode == "pairs":
+    const i32 total = n;
+    const i32 last_node = MIN(first_row + ${edge - 1}, n - 1);
+    const i32 needed = status[0] == 0 && first_candidate <= last_node;
+% else:
+    const i32 per = (1 << level) - 1;
+    const i32 total = active[0] * per;
+    const i32 last = MIN(first_row + ${edge - 1}, total - 1);
+    const i32 needed = status[0] == 0 && first_row < total && first_candidate < first_node + active[1 + last / per];
+% endif
+    if (!needed)
+        return;
+
+    i32 sums[${each}][${each}];
+% for i in range(each):
+% for j in range(each):
+    sums[${i}][${j}] = 0;
+% endfor
+% endfor
+    const i32 y = LOCAL_ID / 16;
+    const i32 x = LOCAL_ID % 16;
+    for (i32 start = 0; start < words; start += ${depth}) {
+        for (i32 item = LOCAL_ID; item < ${edge * depth}; item += 256) {
+            const i32 line = item / ${depth};
+            const i32 word = item % ${depth};
+            const i32 candidate = first_candidate + line;
+            const i32 row = first_row + line;
+            right[word * ${edge + 1} + line] = candidate < n ? planes[(i64)candidate * words + start + word] : 0u;
+% if mode == "pairs":
+            left[word * ${edge + 1} + line] = row < total ? planes[(i64)row * words + start + word] : 0u;
+% else:
+            left[word * ${edge + 1} + line] = row < total
+                ? masks[((i64)active[1 + row / per] * rows + (per - level) + row % per) * words + start + word] : 0u;
+% endif
+        }
+        BARRIER();
+        for (i32 word = 0; word < ${depth}; ++word) {
+% for i in range(each):
+            const u32 l${i} = left[word * ${edge + 1} + y + ${16 * i}];
+            const u32 r${i} = right[word * ${edge + 1} + x + ${16 * i}];
+% endfor
+% for i in range(each):
+% for j in range(each):
+            sums[${i}][${j}] += COUNT_BITS_U32(l${i} & r${j});
+% endfor
+% endfor
+        }
+        BARRIER();
+    }
+% for i in range(each):
+    {
+        const i32 row = first_row + y + ${16 * i};
+        if (row < total) {
+% if mode == "pairs":
+            const i32 limit = row + 1;
+            GLOBAL i32* target = pairs + (i64)row * n;
+% else:
+            const i32 slot = active[1 + row / per];
+            const i32 limit = first_node + slot;
+            GLOBAL i32* target = counts + ((i64)slot * rows + (per - level) + row % per) * n;
+% endif
+% for j in range(each):
+            {
+                const i32 candidate = first_candidate + x + ${16 * j};
+                if (candidate < limit) {
+                    target[candidate] = sums[${i}][${j}];
+% if mode == "pairs":
+                    pairs[(i64)candidate * n + row] = sums[${i}][${j}];
+% endif
+                }
+            }
+% endfor
+        }
+    }
+% endfor
+}
+% endfor

@@ -1,0 +1,187 @@
+<%doc>
+Greedy edge addition, in lockstep over nodes; counts come from the counting kernels (see rows.mako).
+
+Of a node: parents[node max_parents + i], parent_count[node], its score, and totals[node 2^(max_parents + 1) + m], the
+individuals in each configuration m (bit 0 the node, bit i its i-th parent). active[0] nodes are still open; they are
+active[1], active[2], ..., ascending, as slots from first_node on.
+</%doc>
+<%namespace name="scan" file="/common/scan.mako"/>
+<% cells = 2 << level %>
+// choose_parents: adds to each open node of ${level} parents the candidate that raises its score most, if any does.
+//
+// gain(j) = sum over configurations c of the parents and of j of L(zeros, ones) - score - price
+// L(a, b) = leaf[a] + leaf[b] - total[a + b]; all modulo 2^32, as only differences matter. Equal gains: the lower rank.
+// Launch: a group of ${block} work-items a node. leaf and total begin at their row for ${level + 1} parents.
+#define L(a, b) (leaf[a] + leaf[b] - total[(a) + (b)])
+KERNEL LAUNCH_BOUNDS(${block}, 1) choose_parents(const GLOBAL i32* RESTRICT pairs, const GLOBAL i32* RESTRICT counts, i32 n, i32 rows,
+    i32 first_node, i32 selected, const GLOBAL i32* RESTRICT active, GLOBAL i32* RESTRICT parents, GLOBAL i32* RESTRICT parent_count,
+    GLOBAL u32* RESTRICT scores, GLOBAL i32* RESTRICT totals, const GLOBAL u32* RESTRICT tables, i32 leaf_start,
+    i32 total_start, i32 row_length, i32 price, const GLOBAL i64* RESTRICT status)
+{
+    LOCAL_ARRAY(i64, best_of, ${block});
+    LOCAL_ARRAY(i32, whole, ${cells});
+    LOCAL_ARRAY(i32, member, ${level + 1});
+    LOCAL_ARRAY(u32, before, 1);
+    if (status[0] != 0 || GROUP_ID >= active[0])
+        return;
+    const i32 slot = active[1 + GROUP_ID];
+    const i32 node = first_node + slot;
+    GLOBAL i32* own_totals = totals + (i64)node * ${2 << max_parents};
+    if (LOCAL_ID == 0) {
+% if level == 0:
+        const i32 ones = pairs[(i64)node * n + node];
+        own_totals[0] = selected - ones;
+        own_totals[1] = ones;
+        parent_count[node] = 0;
+        const GLOBAL u32* leaf = tables + leaf_start;
+        const GLOBAL u32* total = tables + total_start;
+        before[0] = L(selected - ones, ones);
+% else:
+        before[0] = scores[node];
+% endif
+        for (i32 m = 0; m < ${cells}; ++m)
+            whole[m] = own_totals[m];
+        member[0] = node;
+        for (i32 i = 0; i < ${level}; ++i)
+            member[1 + i] = parents[(i64)node * ${max_parents} + i];
+    }
+% if block > 1:
+    BARRIER();
+% endif
+    const GLOBAL u32* leaf = tables + leaf_start + row_length;
+    const GLOBAL u32* total = tables + total_start + row_length;
+    const GLOBAL i32* own = counts + (i64)slot * rows * n;
+% for i in range(level + 1):
+    const i32 member${i} = member[${i}];
+    const GLOBAL i32* pair${i} = pairs + (i64)member${i} * n;
+% endfor
+    i64 best = 0;
+    for (i32 j = LOCAL_ID; j < node; j += ${block}) {
+% if level:
+        if (${" || ".join(f"j == member{i}" for i in range(1, level + 1))})
+            continue;
+% endif
+        i32 v[${cells}];
+        v[0] = pairs[(i64)j * n + j];
+% for m in range(1, cells):
+<% top = m.bit_length() - 1 %>\
+% if m == 1 << top:
+        v[${m}] = pair${top}[j];
+% else:
+        v[${m}] = own[(i64)${(1 << top) - 1 - top + m - (1 << top) - 1} * n + j];
+% endif
+% endfor
+% for i in range(level + 1):
+% for m in range(cells):
+% if not m >> i & 1:
+        v[${m}] -= v[${m + (1 << i)}];
+% endif
+% endfor
+% endfor
+        u32 score = 0;
+% for m in range(0, cells, 2):
+        score += L(v[${m}], v[${m + 1}]) + L(whole[${m}] - v[${m}], whole[${m + 1}] - v[${m + 1}]);
+% endfor
+        const i32 gain = (i32)(score - before[0] - (u32)price);
+        if (gain > 0) {
+            const i64 key = ((i64)gain << 32) | (u32)(n - j);
+            best = MAX(best, key);
+        }
+    }
+% if block > 1:
+    best_of[LOCAL_ID] = best;
+    BARRIER();
+    for (i32 reach = ${block // 2}; reach > 0; reach /= 2) {
+        if (LOCAL_ID < reach)
+            best_of[LOCAL_ID] = MAX(best_of[LOCAL_ID], best_of[LOCAL_ID + reach]);
+        BARRIER();
+    }
+    best = best_of[0];
+% endif
+    if (LOCAL_ID == 0 && best > 0) {
+        const i32 j = n - (i32)(best & 0x7FFFFFFF);
+        i32 v[${cells}];
+        v[0] = pairs[(i64)j * n + j];
+% for m in range(1, cells):
+<% top = m.bit_length() - 1 %>\
+% if m == 1 << top:
+        v[${m}] = pair${top}[j];
+% else:
+        v[${m}] = own[(i64)${(1 << top) - 1 - top + m - (1 << top) - 1} * n + j];
+% endif
+% endfor
+        for (i32 i = 0; i <= ${level}; ++i)
+            for (i32 m = 0; m < ${cells}; ++m)
+                if (!(m >> i & 1))
+                    v[m] -= v[m | 1 << i];
+        for (i32 m = 0; m < ${cells}; ++m) {
+            own_totals[m] = whole[m] - v[m];
+            own_totals[${cells} + m] = v[m];
+        }
+        parents[(i64)node * ${max_parents} + ${level}] = j;
+        parent_count[node] = ${level + 1};
+        scores[node] = before[0] + (u32)(i32)(best >> 32) + (u32)price;
+    }
+}
+
+// open_nodes: all slots at level 0 and, later, those that have just been given a parent and have a candidate left.
+// Launch: one group.
+KERNEL LAUNCH_BOUNDS(${group}, 1) open_nodes(i32 level, i32 slots, i32 first_node, const GLOBAL i32* RESTRICT parent_count,
+    GLOBAL i32* RESTRICT active, const GLOBAL i64* RESTRICT status)
+{
+    if (status[0] != 0)
+        return;
+    LOCAL_ARRAY(i32, part, ${group});
+    i32 before = 0;
+    for (i32 base = 0; base < slots; base += ${group}) {
+        const i32 slot = base + LOCAL_ID;
+        const i32 mine = slot < slots
+            && (level == 0 || (first_node + slot > level && parent_count[first_node + slot] == level));
+% if group > 1:
+        part[LOCAL_ID] = mine;
+${scan.block_inclusive("part", "i32", group)}
+        if (mine)
+            active[before + part[LOCAL_ID]] = slot;
+        before += part[${group - 1}];
+        BARRIER();
+% else:
+        if (mine)
+            active[1 + before] = slot;
+        before += mine;
+% endif
+    }
+    if (LOCAL_ID == 0)
+        active[0] = before;
+}
+
+// extend_masks: planes of the subsets with p_s, for each open node: plane of p_s AND plane of the rest.
+// Launch: work-items share the words of all rows.
+KERNEL LAUNCH_BOUNDS(${block}, 1) extend_masks(const GLOBAL u32* RESTRICT planes, i32 words, GLOBAL u32* RESTRICT masks,
+    const GLOBAL i32* RESTRICT active, const GLOBAL i32* RESTRICT parents, i32 level, i32 rows, i32 first_node,
+    const GLOBAL i64* RESTRICT status)
+{
+    if (status[0] != 0)
+        return;
+    const i32 each = (1 << level) - 1;
+    const i64 lines = (i64)active[0] * each;
+    const i32 wide = words / 16;
+    for (i64 item = GLOBAL_ID; item < lines * wide; item += GLOBAL_SIZE) {
+        const i32 line = (i32)(item / wide);
+        const i32 start = (i32)(item % wide) * 16;
+        const i32 slot = active[1 + line / each];
+        const i32 node = first_node + slot;
+        const i32 rest = line % each + 1;
+        const GLOBAL u32* newest = planes + (i64)parents[(i64)node * ${max_parents} + level - 1] * words + start;
+        const GLOBAL u32* others;
+        i32 top = 0;
+        while (rest >> (top + 1))
+            ++top;
+        if (rest == 1 << top)
+            others = planes + (i64)(top == 0 ? node : parents[(i64)node * ${max_parents} + top - 1]) * words + start;
+        else
+            others = masks + ((i64)slot * rows + (1 << top) - 1 - top + rest - (1 << top) - 1) * words + start;
+        GLOBAL u32* target = masks + ((i64)slot * rows + each - level + rest - 1) * words + start;
+        for (i32 w = 0; w < 16; ++w)
+            target[w] = newest[w] & others[w];
+    }
+}

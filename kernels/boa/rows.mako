@@ -1,0 +1,15 @@
+<%doc>
+What the counting kernels share: which pairs of bit planes they count, and where the counts go.
+
+Genes are numbered by rank here, so the candidate parents of node r are the ranks below r. Counts are kept for *subsets*
+of {node, its parents so far}: how many individuals have a one in every member and in candidate j. Configurations
+follow by inclusion and exclusion in choose_parents, so adding parent p_s needs the subsets that contain p_s only, and
+of those, {p_s} alone is a row of the pair counts.
+
+    pairs      pairs[r n + j] = ones of (plane r AND plane j), for all r and j
+    subset m   bit 0 of m is the node, bit i its i-th parent. With at least two members and the highest member s, it
+               is row (2^s - 1 - s) + (m - 2^s - 1) of its node's ${"rows"} rows, in `masks` and in `counts`.
+
+A launch for level s takes every active node's 2^s - 1 rows of highest member s, one after the other.
+</%doc>
+<%def name="row_arguments()">const GLOBAL u32* RESTRICT planes, i32 words, i32 n, GLOBAL i32* RESTRICT pairs, const GLOBAL u32* RESTRICT masks, GLOBAL i32* RESTRICT counts, const GLOBAL i32* RESTRICT active, i32 level, i32 rows, i32 first_node, const GLOBAL i64* RESTRICT status</%def>

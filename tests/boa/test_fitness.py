@@ -1,0 +1,206 @@
+"""Fitness functions on the host: against their definitions, brute force and each other."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.errors import ProblemError
+from engine.solvers.boa import instances
+from engine.solvers.boa.fitness import Decomposable, Fitness, Function, Hierarchy, Snippet, deceptive3, onemax, trap
+from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
+
+
+def every(n: int) -> np.ndarray:
+    return np.array(list(itertools.product((0, 1), repeat=n)), np.uint8)
+
+
+def values(fitness: Fitness, bits: np.ndarray) -> list[float]:
+    return [fitness.value(int(key)) for key in fitness.keys(bits)]
+
+
+def test_traps_follow_their_definition() -> None:
+    bits = every(10)
+    blocks = bits.reshape(len(bits), 2, 5).sum(axis=2)
+    assert values(trap(10, 5), bits) == np.where(blocks == 5, 5, 4 - blocks).sum(axis=1).tolist()
+    assert values(deceptive3(3), every(3)) == [0.9, 0.8, 0.8, 0.0, 0.8, 0.0, 0.0, 1.0]
+    assert values(onemax(4), every(4)) == every(4).sum(axis=1).tolist()
+
+
+def recursive_hiff(bits: list[int]) -> int:
+    worth = len(bits) if len(set(bits)) == 1 else 0
+    middle = len(bits) // 2
+    return worth + (recursive_hiff(bits[:middle]) + recursive_hiff(bits[middle:]) if middle else 0)
+
+
+def recursive_htrap(bits: list[int], top: bool = True) -> tuple[float, int | None]:
+    """Worth, and the symbol passed up."""
+    if len(bits) == 1:
+        return 0.0, bits[0]
+    third = len(bits) // 3
+    parts = [recursive_htrap(bits[at : at + third], False) for at in range(0, len(bits), third)]
+    below, symbols = sum(part[0] for part in parts), [part[1] for part in parts]
+    if None in symbols:
+        return below, None
+    number = sum(symbol or 0 for symbol in symbols)
+    low = 0.9 if top else 1.0
+    worth = 1.0 if number == 3 else low * (2 - number) / 2
+    return below + len(bits) * worth, symbols[0] if len(set(symbols)) == 1 else None
+
+
+def test_hierarchies_follow_their_recursive_definition() -> None:
+    random = np.random.default_rng(2)
+    for fitness, n in ((Hierarchy("hiff", 16), 16), (Hierarchy("htrap", 27), 27)):
+        block = 2 if fitness.text == "hiff" else 3
+        bits = np.repeat(random.integers(0, 2, (200, n // block)), block, axis=1).astype(np.uint8)
+        bits[::3] ^= (random.random((67, n)) < 0.05).astype(np.uint8)
+        for row, value in zip(bits.tolist(), values(fitness, bits), strict=True):
+            assert value == pytest.approx(recursive_hiff(row) if block == 2 else recursive_htrap(row)[0])
+
+
+@pytest.mark.parametrize(
+    "fitness",
+    [
+        trap(15, 5),
+        trap(12, 4),
+        deceptive3(12),
+        onemax(11),
+        Hierarchy("hiff", 16),
+        Hierarchy("htrap", 9),
+        instances.random_nk(14, 4, 1, seed=1),
+        instances.random_nk(13, 3, 2, seed=2),
+        instances.random_nk(12, 2, 3, seed=3),
+        instances.random_nk(10, 0, 1, seed=4),
+        instances.random_ising(3, seed=5),
+        instances.random_ising(4, seed=6),
+    ],
+    ids=lambda fitness: f"{fitness.text}-{fitness.n}",
+)
+def test_known_optima_are_those_of_brute_force(fitness: Fitness) -> None:
+    assert fitness.best_key == fitness.keys(every(fitness.n)).max()
+
+
+def test_satisfied_clauses_are_counted() -> None:
+    clauses = [[1, -2, 3], [-1], [2, 2], [3, -3], []]
+    expected = []
+    for bits in every(3):
+        truth = lambda literal, bits=bits: bits[abs(literal) - 1] == (literal > 0)  # noqa: E731
+        expected.append(sum(any(truth(literal) for literal in clause) for clause in clauses))
+    assert values(instances.max_sat(3, clauses), every(3)) == expected
+
+
+def test_cuts_and_quadratic_forms_are_those_of_their_matrices() -> None:
+    random = np.random.default_rng(0)
+    matrix = np.triu(random.integers(-9, 10, (6, 6)))
+    entries = [(a, b, int(matrix[a, b])) for a in range(6) for b in range(a, 6)]
+    full = matrix + np.triu(matrix, 1).T
+    bits = every(6)
+    form = instances.qubo(6, entries)
+    assert values(form, bits) == np.einsum("mi,ij,mj->m", bits.astype(int), full, bits.astype(int)).tolist()
+    assert form.value(int(form.keys(bits).max())) == min(values(form, bits))
+    edges = [entry for entry in entries if entry[0] != entry[1]]
+    cut = [sum(w for a, b, w in edges if row[a] != row[b]) for row in bits]
+    assert values(instances.max_cut(6, edges), bits) == cut
+
+
+def test_tables_with_decimals_are_exact() -> None:
+    fitness = Decomposable(2, [[0], [1]], [[0.1, 0.123456789], [0, 1e-7]])
+    assert fitness.scale == 10**9
+    assert values(fitness, every(2)) == [0.1, 0.1000001, 0.123456789, 0.123456889]
+    rough = Decomposable(1, [[0]], [[0, np.pi]])
+    assert values(rough, every(1))[1] == pytest.approx(np.pi, abs=2**-30)
+    large = Decomposable(1, [[0]], [[0, 1e9 + 0.123456789]])
+    assert values(large, every(1))[1] == pytest.approx(1e9 + 0.123456789, abs=2**-9)
+    assert large.keys(every(1)).max() < 2**41
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: trap(12, 5), "n a multiple of 3|n a multiple of k; got n = 12"),
+        (lambda: Hierarchy("hiff", 12), "n a power of 2, and more than 1; got 12"),
+        (lambda: onemax(0), "n must be from 1 to 1,048,576; got 0"),
+        (lambda: Decomposable(3, [[0, 3]], [[0] * 4]), "genes of scope 0 must be from 0 to 2; got 3"),
+        (lambda: Decomposable(3, [[1, 1]], [[0] * 4]), "scope 0 names a gene twice"),
+        (lambda: Decomposable(3, [[0], [1, 2]], [[0, 1], [0, 1]]), "table 1 must have 4 values, for 2 genes; it has 2"),
+        (lambda: Decomposable(3, [[0]], [[0, np.inf]]), "must be finite"),
+        (lambda: Decomposable(3, [[0]], [[0, 1e15]]), "must stay below"),
+        (lambda: Decomposable(20, [range(17)], [[0]]), "at most 16 genes; it has 17"),
+        (lambda: Snippet(" ", 3), "the C snippet is empty"),
+        (lambda: engine.BOA("trep-5", 10), "no built-in fitness 'trep-5'; did you mean 'trap-5'"),
+        (lambda: engine.BOA("onemax"), "n is missing"),
+        (lambda: engine.BOA(3, 4), "must be a name, a fitness or a function; got int"),
+        (lambda: engine.BOA(onemax(4), 5), "this fitness has 4 genes; got n = 5"),
+        (lambda: engine.BOA("onemax", 4, seeds=[[0, 1, 2, 0]]), "zeros and ones only"),
+        (lambda: engine.BOA("onemax", 4, seeds=[0, 1]), "rows of 4 genes"),
+        (lambda: Function(len, 4, processes=2), "with each=True"),
+        (lambda: instances.ising_grid_optimum(3, [(0, 4, 1)]), "no neighbours"),
+    ],
+)
+def test_what_breaks_a_rule_is_told(make: Any, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        make()
+
+
+def test_keys_of_functions_are_ordered_as_their_values() -> None:
+    numbers = np.array([-1e300, -2.5, -0.0, 0.0, 1e-300, 3.0, 1e300])
+    ascending = Function(lambda bits: numbers, 3)
+    keys = ascending.keys(np.zeros((7, 3), np.uint8))
+    assert (np.diff(keys) >= 0).all()
+    assert keys[2] == keys[3]
+    assert [ascending.value(int(key)) for key in keys] == numbers.tolist()
+    falling = Function(lambda bits: numbers, 3, minimize=True)
+    assert (np.diff(falling.keys(np.zeros((7, 3), np.uint8))) <= 0).all()
+    assert falling.value(falling.key(2.5)) == 2.5
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        engine.BOA("trap-5", 20, seeds=[[1] * 20]),
+        engine.BOA("htrap", 9),
+        engine.BOA.nk(12, seed=3),
+        engine.BOA.qubo(3, [(0, 0, 5), (0, 2, -7)]),
+        engine.BOA.snippet("fitness = 3 * BIT(1);", 4, scale=2, optimum=1.5),
+    ],
+    ids=lambda problem: problem.name,
+)
+def test_problems_come_back_from_a_run_folder(problem: engine.BOA) -> None:
+    again = engine.BOA.from_arrays(problem.to_arrays(), problem.name)
+    assert again.describe() == problem.describe()
+    assert (again.optimum, again.sense) == (problem.optimum, problem.sense)
+    assert np.array_equal(again.seeds, problem.seeds)
+    if not isinstance(problem.fitness, Snippet):
+        bits = every(problem.n)[:500] if problem.n < 15 else np.random.default_rng(0).integers(0, 2, (99, problem.n))
+        assert np.array_equal(again.evaluate(bits), problem.evaluate(bits))
+
+
+@pytest.mark.parametrize(("n", "neighbours", "step"), [(12, 4, 1), (13, 3, 2), (9, 1, 5), (6, 0, 1), (3, 2, 7)])
+def test_generated_landscapes_are_read_back(tmp_path: Path, n: int, neighbours: int, step: int) -> None:
+    problem = generate_nk(NKOptions(n=n, neighbours=neighbours, step=step, seed=8))
+    write_nk(problem, tmp_path / "landscape")
+    again = engine.BOA.read(tmp_path / "landscape")
+    assert again.optimum == problem.optimum
+    assert np.array_equal(again.evaluate(every(n)), problem.evaluate(every(n)))
+
+
+def test_samples_are_read_with_the_optimum_of_brute_force_where_it_is_small() -> None:
+    folder = Path(__file__).resolve().parents[2] / "samples" / "boa"
+    names = sorted(path.name for path in folder.iterdir())
+    assert len(names) == 10
+    problems = {name: engine.BOA.read(folder / name) for name in names}
+    nk = problems["nk.txt"].fitness
+    assert isinstance(nk, Decomposable)
+    assert nk.best_key == instances.nk_optimum(nk)
+    glass = problems["ising.txt"].fitness
+    assert isinstance(glass, Decomposable)
+    bonds = [
+        (*glass.genes[2 * bond : 2 * bond + 2].tolist(), int(glass.tables[glass.table_starts[bond]]))
+        for bond in range(len(glass.table_starts))
+    ]
+    assert glass.best_key == instances.ising_grid_optimum(7, bonds)

@@ -1,0 +1,231 @@
+"""Every kernel against the algorithm in NumPy, bit for bit, over whole generations."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from engine.devices import Device, Member
+from engine.solvers.boa import fitness as functions
+from engine.solvers.boa.kernels import Shapes, offers_tensor, shapes_for
+from engine.solvers.boa.scores import score_tables
+from engine.solvers.boa.settings import Counting, Settings
+from engine.solvers.boa.twin import Twin, learn, permutation, sample
+from engine.solvers.boa.worker import Ending, Network, Worker
+
+BASE = Settings(
+    n=30,
+    population=1000,
+    selected=333,
+    offspring=667,
+    max_parents=3,
+    selection="truncation",
+    tournament_size=2,
+    replacement="worst",
+    window=20,
+    score="k2",
+    equivalent_sample_size=1.0,
+    probabilities="frequency",
+    permutation="fresh",
+    structure_generations=1,
+    seed=7,
+)
+
+NEVER = Ending(None, 10**6)
+
+
+def individuals(planes: np.ndarray, count: int) -> np.ndarray:
+    return np.unpackbits(planes.astype("<u4").view(np.uint8), axis=1, bitorder="little")[:, :count].T
+
+
+def follow(
+    device: Device,
+    settings: Settings,
+    fitness: functions.Fitness,
+    counting: Counting = "popcount",
+    shapes: Shapes | None = None,
+    generations: int = 3,
+    slots: int | None = None,
+) -> None:
+    worker = Worker(
+        device, shapes or shapes_for(device.capabilities), settings, fitness, counting, slots or settings.n, 1
+    )
+    twin = Twin(settings, fitness.keys)
+    words = -(-settings.offspring // 32)
+    try:
+        worker.draw(np.zeros((0, settings.n), np.uint8))
+        worker.evaluate_population()
+        worker.summarise(0, 0, NEVER)
+        same_population(worker, twin)
+        for generation in range(generations):
+            worker.put_orders(permutation(settings, generation)[None])
+            worker.select(generation, 0)
+            if settings.learns(generation):
+                worker.learn(0, settings.n)
+            else:
+                worker.recount()
+            network = worker.network()
+            worker.sample(generation, 0, words)
+            worker.evaluate(0, words)
+            worker.replace(generation)
+            worker.summarise(generation + 1, 0, NEVER)
+            twin.step()
+            assert twin.learned is not None
+            same_network(network, twin.learned.parents, twin.learned.counts)
+            same_population(worker, twin)
+            row = dict(zip(("reason", "generation", "best", "individual"), worker.history(1)[0].tolist(), strict=False))
+            best = int(twin.keys.max())
+            assert (row["best"], row["individual"]) == (best, int(np.argmax(twin.keys)))
+            assert np.array_equal(worker.best(), twin.bits[row["individual"]])
+    finally:
+        worker.release()
+
+
+def same_population(worker: Worker, twin: Twin) -> None:
+    planes, keys = worker.population()
+    assert np.array_equal(keys, twin.keys)
+    assert np.array_equal(individuals(planes, twin.settings.population), twin.bits)
+
+
+def same_network(network: Network, parents: list[list[int]], counts: list[np.ndarray]) -> None:
+    for node, own in enumerate(parents):
+        assert network.parents[node, : network.parent_count[node]].tolist() == own
+        assert np.array_equal(network.totals[node][: 2 << len(own)].reshape(-1, 2).T, counts[node])
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "bic": {"score": "bic"},
+    "bdeu-laplace": {"score": "bdeu", "probabilities": "laplace", "max_parents": 4},
+    "univariate": {"max_parents": 0},
+    "one-parent": {"max_parents": 1},
+    "six-parents": {"max_parents": 6, "population": 300, "selected": 100, "offspring": 200, "n": 20},
+    "tournament": {"selection": "tournament", "selected": 1000, "offspring": 500},
+    "rtr": {
+        "selection": "tournament",
+        "selected": 1000,
+        "offspring": 999,
+        "replacement": "rtr",
+        "tournament_size": 5,
+    },
+    "kept-structure": {"structure_generations": 2},
+    "fixed-order": {"permutation": "fixed"},
+    "few-offspring": {"offspring": 100},
+    "another-chain": {"chain": 3},
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_generations_are_those_of_the_twin(device: Member, variant: str) -> None:
+    settings = dataclasses.replace(BASE, **VARIANTS[variant])
+    device.submit(follow, settings, functions.trap(settings.n, 5)).result()
+
+
+@pytest.mark.parametrize(
+    "fitness",
+    [
+        functions.onemax(30),
+        functions.deceptive3(30),
+        functions.Hierarchy("hiff", 32),
+        functions.Hierarchy("htrap", 27),
+        functions.Decomposable(33, [[0, 32, 5], [7], range(10, 20)], [range(8), [0, 0.25], np.arange(1024) % 7]),
+        functions.Decomposable(31, [[0, 30]], [[0, 1e7, 0.125, 3]], minimize=True, constant=-1.5),
+        functions.Snippet(
+            "for (i32 i = 0; i < N; ++i) fitness += BIT(i) * (i + 1);", 31, host=lambda bits: bits @ np.arange(1, 32)
+        ),
+    ],
+    ids=lambda fitness: fitness.text,
+)
+def test_devices_and_host_agree_on_every_kind_of_fitness(device: Member, fitness: functions.Fitness) -> None:
+    device.submit(follow, dataclasses.replace(BASE, n=fitness.n), fitness, generations=1).result()
+
+
+@pytest.mark.parametrize("counting", ["popcount", "histogram", "tensor"])
+def test_every_way_of_counting_learns_the_same_network(device: Member, counting: Counting) -> None:
+    if counting == "tensor" and not offers_tensor(device.info.language, device.info.capabilities):
+        pytest.skip("tensor cores that multiply bits need CUDA and compute capability 8.0")
+    settings = dataclasses.replace(BASE, n=40, max_parents=3)
+    device.submit(follow, settings, functions.trap(40, 5), counting).result()
+
+
+def test_nodes_learned_a_few_at_a_time_are_the_same(device: Member) -> None:
+    device.submit(follow, BASE, functions.trap(30, 5), slots=7).result()
+
+
+def test_kernels_with_many_items_a_group_give_the_same(device: Member) -> None:
+    many = shapes_for(dataclasses.replace(device.info.capabilities, kind="gpu", max_block=256))
+    device.submit(follow, BASE, functions.trap(30, 5), shapes=many, generations=2).result()
+
+
+@hypothesis_settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_networks_of_awkward_populations_are_those_of_the_twin(device: Member, data: st.DataObject) -> None:
+    """Sizes that fill no word, constant genes, copies of genes, complements: ties everywhere."""
+    n = data.draw(st.integers(1, 40), "genes")
+    selected = data.draw(st.integers(1, 600), "selected")
+    seed = data.draw(st.integers(0, 2**32 - 1), "seed")
+    k = data.draw(st.sampled_from([1, 2, 3]), "parents")
+    random = np.random.default_rng(seed)
+    bits = (random.random((selected, n)) < random.random(n)).astype(np.uint8)
+    for gene in range(n):
+        kind = random.integers(0, 6)
+        if kind == 0:
+            bits[:, gene] = random.integers(0, 2)
+        elif kind <= 2:
+            bits[:, gene] = bits[:, random.integers(0, n)] ^ (kind == 2)
+    settings = dataclasses.replace(
+        BASE, n=n, population=selected + 1, selected=selected, offspring=33, max_parents=k, seed=seed
+    )
+    expected = learn(bits, permutation(settings, 0), k, score_tables("k2", selected, k))
+
+    def learned(device: Device) -> Network:
+        worker = Worker(
+            device, shapes_for(device.capabilities), settings, functions.onemax(n), "popcount", settings.n, 1
+        )
+        try:
+            worker.draw(np.concatenate([bits, np.zeros((1, n), np.uint8)]))
+            worker.set_keys(np.r_[np.ones(selected, np.int64), 0])
+            worker.put_orders(permutation(settings, 0)[None])
+            worker.select(0, 0)
+            worker.learn(0, n)
+            return worker.network()
+        finally:
+            worker.release()
+
+    network = device.submit(learned).result()
+    same_network(network, expected.parents, expected.counts)
+    ranks = np.repeat(np.arange(n), network.parent_count)
+    used = np.arange(network.parents.shape[1]) < network.parent_count[:, None]
+    assert (network.parents[used] < ranks).all(), "an edge from a later node could close a cycle"
+
+
+def test_offspring_follow_the_joint_distribution_of_the_network() -> None:
+    random = np.random.default_rng(5)
+    first = random.random(4000) < 0.3
+    second = np.where(first, random.random(4000) < 0.9, random.random(4000) < 0.2)
+    third = (first ^ second) ^ (random.random(4000) < 0.1)
+    bits = np.stack([first, second, third], axis=1).astype(np.uint8)
+    settings = dataclasses.replace(BASE, n=3, population=10_000, selected=4000, offspring=60_000, max_parents=2)
+    network = learn(bits, permutation(settings, 0), 2, score_tables("k2", 4000, 2))
+    assert sum(map(len, network.parents)) == 3
+    weights = np.array([1, 2, 4])
+    expected = np.bincount(bits @ weights, minlength=8) / 4000 * 60_000  # a complete network is the joint distribution
+    counted = np.bincount(sample(settings, network, 0) @ weights, minlength=8)
+    chi_square = float(((counted - expected) ** 2 / expected).sum())
+    assert chi_square < 24.3  # the 0.999 quantile for 7 degrees of freedom
+
+
+def test_learning_does_not_depend_on_how_genes_are_numbered() -> None:
+    twin = Twin(BASE, functions.trap(30, 5).keys)
+    chosen, order = twin.bits[twin.select()], permutation(BASE, 0)
+    tables = score_tables("k2", BASE.selected, 3)
+    shuffled = np.random.default_rng(1).permutation(30)
+    place = np.argsort(shuffled)
+    again = learn(chosen[:, shuffled], place[order].astype(np.int32), 3, tables)
+    assert again.parents == learn(chosen, order, 3, tables).parents

@@ -1,0 +1,332 @@
+"""Whole runs: what must be solved, what must fail, and that nothing but the seed decides the trajectory."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.devices import Member
+from engine.errors import AuditError, OptionError, ProblemError, RunFolderError
+from engine.events import Event, Incumbent, Notice
+from engine.solvers.boa import instances
+from engine.solvers.boa.fitness import Snippet
+from engine.solvers.boa.options import Options
+from engine.solvers.boa.search import shares
+from engine.solvers.boa.settings import Settings
+from engine.solvers.boa.solve import settings_for
+
+
+@pytest.fixture(scope="module")
+def running(device: Member) -> Iterator[engine.Engine]:
+    with engine.Engine(devices=[device.info.id]) as opened:
+        yield opened
+
+
+def solved(running: engine.Engine, problem: engine.BOA, seeds: range, **options: Any) -> int:
+    return sum(running.solve(problem, seed=seed, **options).objective == problem.optimum for seed in seeds)
+
+
+HALF = {"selection_fraction": 0.5}
+MUST_SUCCEED = [  # problem, options, runs, successes at least; generations from .. to
+    ("trap-5", 20, {"population": 2000, **HALF}, 10, 10, (4, 8)),
+    ("trap-5", 30, {"population": 2000, **HALF}, 10, 9, (5, 10)),
+    ("trap-5", 50, {"population": 6000, "max_parents": 4}, 10, 10, (5, 7)),
+    ("trap-5", 100, {"population": 12000, "max_parents": 4}, 5, 5, (9, 12)),
+    (
+        "trap-5",
+        100,
+        {"population": 5000, "max_parents": 4, "niching": "rtr", "selection": "tournament"},
+        3,
+        3,
+        (15, 25),
+    ),
+    ("onemax", 100, {"population": 400, **HALF}, 10, 10, (18, 24)),
+    ("deceptive-3", 60, {"population": 4000, **HALF}, 5, 5, (12, 18)),
+    ("hiff", 64, {"population": 4000, "max_parents": 4, "niching": "rtr", "selection": "tournament"}, 3, 3, (5, 20)),
+    ("htrap", 27, {"population": 3000, "max_parents": 4, "niching": "rtr", "selection": "tournament"}, 3, 3, (3, 20)),
+]
+
+
+@pytest.mark.parametrize(("name", "n", "options", "runs", "least", "generations"), MUST_SUCCEED)
+def test_populations_of_the_published_size_find_the_optimum(
+    running: engine.Engine,
+    name: str,
+    n: int,
+    options: dict[str, Any],
+    runs: int,
+    least: int,
+    generations: tuple[int, int],
+) -> None:
+    problem = engine.BOA(name, n)
+    results = [running.solve(problem, seed=seed, **options) for seed in range(runs)]
+    found = [result for result in results if result.objective == problem.optimum]
+    assert len(found) >= least
+    assert all(result.status is engine.Status.OPTIMAL for result in found)
+    counts = [result.counters["generations"] for result in found]
+    assert generations[0] <= np.median(counts) <= generations[1], counts
+
+
+MUST_FAIL = [
+    ("no network", 50, {"population": 4800, "max_parents": 0, **HALF}, 5, 0),
+    ("half the individuals", 100, {"population": 4800, **HALF}, 5, 2),
+    ("a third of the individuals", 50, {"population": 1000, **HALF}, 5, 2),
+]
+
+
+@pytest.mark.parametrize(("why", "n", "options", "runs", "most"), MUST_FAIL)
+def test_traps_are_not_solved_without_what_it_takes(
+    running: engine.Engine, why: str, n: int, options: dict[str, Any], runs: int, most: int
+) -> None:
+    assert solved(running, engine.BOA("trap-5", n), range(runs), **options) <= most, why
+
+
+def test_population_auto_solves_a_trap_nobody_gave_a_population_for(running: engine.Engine) -> None:
+    problem = engine.BOA("trap-5", 60)
+    assert solved(running, problem, range(3)) == 3
+
+
+def test_auto_ends_when_larger_populations_bring_nothing(running: engine.Engine) -> None:
+    problem = engine.BOA.decomposable(20, [[gene] for gene in range(20)], [[0, 1]])
+    result = running.solve(problem)
+    assert result.objective == 20
+    assert result.status is engine.Status.FEASIBLE  # nobody said that it is the optimum
+    assert result.bound is None
+    sizes, best = result.arrays["history"][:, 0], result.arrays["history"][:, 3]
+    reached = [best[sizes == size].max() for size in np.unique(sizes)]
+    assert len(reached) == result.counters["populations"] < Options().restarts
+    assert reached[-3:] == [20, 20, 20]
+
+
+@pytest.mark.parametrize("step", [1, 3, 5])
+def test_nk_landscapes_are_solved_to_the_exact_optimum(running: engine.Engine, step: int) -> None:
+    problem = engine.BOA.nk(40, 4, step, seed=step)
+    assert solved(running, problem, range(2), population=4000, niching="rtr", selection="tournament") == 2
+
+
+def test_spin_glass_is_solved_to_the_exact_optimum(running: engine.Engine) -> None:
+    problem = engine.BOA.ising(6, seed=3)
+    assert solved(running, problem, range(2), population=3000) == 2
+
+
+def history(result: engine.Result) -> list[list[float]]:
+    return np.nan_to_num(result.arrays["history"]).tolist()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"population": 1000},
+        {"population": 900, "niching": "rtr", "selection": "tournament", "structure_generations": 2},
+    ],
+)
+def test_two_devices_go_the_way_of_one(device: Member, options: dict[str, Any]) -> None:
+    problem = engine.BOA("trap-5", 50)
+    alone = engine.solve(problem, devices=[device.info.id], seed=4, max_generations=6, **options)
+    pair = engine.solve(problem, devices=[device.info.id] * 2, seed=4, max_generations=6, **options)
+    assert history(alone) == history(pair)
+    assert np.array_equal(alone.solution, pair.solution)
+    assert np.array_equal(alone.arrays["edges"], pair.arrays["edges"])
+
+
+def test_shares_cover_every_node_and_offspring_once() -> None:
+    settings = settings_for(Options(), 37, 1000, 0)
+    assert isinstance(settings, Settings)
+    for count in (1, 2, 3, 5):
+        parts = shares(settings, count)
+        nodes = [node for part in parts for node in range(part.first_node, part.last_node)]
+        words = [word for part in parts for word in range(part.first_word, part.last_word)]
+        assert nodes == list(range(37))
+        assert words == list(range(-(-settings.offspring // 32)))
+
+
+def test_another_seed_goes_another_way(running: engine.Engine) -> None:
+    problem = engine.BOA("trap-5", 30)
+    one, same, other = (running.solve(problem, seed=seed, population=500) for seed in (1, 1, 2))
+    assert history(one) == history(same)
+    assert history(one) != history(other)
+
+
+def test_stopped_run_resumes_to_the_same_end(running: engine.Engine, tmp_path: Path) -> None:
+    problem = engine.BOA("trap-5", 60)
+    options = {"population": "auto", "seed": 3, "structure_generations": 2}
+    whole = running.solve(problem, **options)
+    stopping = threading.Event()
+
+    def stop_late(event: Event) -> None:
+        if isinstance(event, Incumbent) and event.objective is not None and event.objective >= 50:
+            stopping.set()
+
+    run = running.start(problem, run_folder=tmp_path / "run", on_event=stop_late, **options)
+    stopping.wait(60)
+    run.stop()
+    stopped = run.wait()
+    if stopped.status is engine.Status.INTERRUPTED:
+        resumed = engine.resume(tmp_path / "run", devices=list(stopped.devices))
+    else:  # it was done before it could be stopped
+        resumed = stopped
+    assert history(resumed) == history(whole)
+    assert resumed.objective == whole.objective
+    assert resumed.counters == whole.counters
+
+
+def test_checkpoint_in_the_middle_of_a_structure_resumes_exactly(running: engine.Engine, tmp_path: Path) -> None:
+    problem = engine.BOA.nk(40, seed=1)
+    options = {"population": 2000, "structure_generations": 3, "max_generations": 11, "seed": 1, "target": 1e9}
+    whole = running.solve(problem, **options)
+    seen: list[Event] = []
+    run = running.start(problem, run_folder=tmp_path / "run", on_event=seen.append, **options)
+    run.pause()
+    run.stop()
+    first = run.wait()
+    assert first.status is engine.Status.INTERRUPTED
+    resumed = engine.resume(tmp_path / "run", devices=list(first.devices))
+    assert history(resumed) == history(whole)
+
+
+def test_known_individuals_are_part_of_the_first_population(running: engine.Engine) -> None:
+    optimum = np.ones((2, 50), np.uint8)
+    optimum[0, 3] = 0
+    result = running.solve(engine.BOA("trap-5", 50, seeds=optimum), population=100)
+    assert result.status is engine.Status.OPTIMAL
+    assert result.counters["generations"] == 0
+    assert np.array_equal(result.solution, optimum[1])
+
+
+def ones(bits: np.ndarray) -> np.ndarray:
+    return bits.sum(axis=1)
+
+
+def ones_of_one(bits: np.ndarray) -> int:
+    return int(bits.sum())
+
+
+def test_python_functions_are_maximised_or_minimised(running: engine.Engine) -> None:
+    most = running.solve(engine.BOA(ones, 30, optimum=30), population=300)
+    least = running.solve(engine.BOA(lambda bits: bits.sum(axis=1) - 7.5, 30, minimize=True), population=300)
+    each = running.solve(engine.BOA(lambda bits: int(bits.sum()), 30, each=True), population=300)
+    assert (most.objective, least.objective, each.objective) == (30, -7.5, 30)
+    assert most.status is engine.Status.OPTIMAL
+    assert np.array_equal(least.solution, np.zeros(30))
+
+
+def test_python_function_and_table_go_the_same_way(running: engine.Engine) -> None:
+    table = running.solve(engine.BOA("onemax", 30), population=200, seed=5)
+    function = running.solve(engine.BOA(ones, 30, optimum=30), population=200, seed=5)
+    known = [0, 1, 2, 3, 5, 6, 7]  # all but the mean
+    assert table.arrays["history"][:, known].tolist() == function.arrays["history"][:, known].tolist()
+
+
+def test_function_one_by_one_may_be_shared_by_processes(running: engine.Engine) -> None:
+    alone = running.solve(engine.BOA(ones, 12, optimum=12), population=64)
+    shared = running.solve(engine.BOA(ones_of_one, 12, each=True, processes=2, optimum=12), population=64)
+    assert history(shared) == history(alone)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda bits: bits.sum(), "must return 64 values for 64 individuals"),
+        (lambda bits: np.where(bits[:, 0] == 1, np.nan, 1.0), r"returned nan for 1[01]{9}"),
+        (lambda bits: 1 / bits.sum(axis=1, keepdims=True), "array of shape"),
+        (lambda bits: ["x"] * len(bits), "must return numbers"),
+    ],
+)
+def test_fitness_that_returns_nonsense_is_reported_with_the_individual(
+    running: engine.Engine, function: Any, message: str
+) -> None:
+    with pytest.raises(ProblemError, match=message):
+        running.solve(engine.BOA(function, 10), population=64)
+
+
+def test_fitness_that_fails_later_keeps_the_best_so_far(running: engine.Engine) -> None:
+    calls = []
+
+    def fails(bits: np.ndarray) -> np.ndarray:
+        calls.append(len(bits))
+        if len(calls) > 3 and len(bits) > 1:
+            raise ValueError("no more")
+        if len(calls) > 3 and bits[0, 0] == 1:
+            raise ValueError("not this one")
+        return bits.sum(axis=1)
+
+    events: list[Event] = []
+    result = running.solve(engine.BOA(fails, 40), population=100, on_event=events.append)
+    assert result.status is engine.Status.INTERRUPTED
+    assert result.objective == result.solution.sum() > 20
+    warnings = [event.message for event in events if isinstance(event, Notice) and event.level == "warning"]
+    assert any("raised ValueError: no more, for 1" in text for text in warnings)
+
+
+def test_function_of_a_run_folder_cannot_come_back(running: engine.Engine, tmp_path: Path) -> None:
+    run = running.start(engine.BOA(ones, 200), population=2000, run_folder=tmp_path / "run")
+    run.stop()
+    run.wait()
+    with pytest.raises(
+        (ProblemError, RunFolderError), match="the Python function ones, which a run folder cannot keep"
+    ):
+        engine.resume(tmp_path / "run", devices=list(run.devices))
+
+
+def test_snippet_is_checked_with_the_function_it_was_said_to_be(running: engine.Engine) -> None:
+    code = "for (i32 i = 0; i < N; ++i) fitness += BIT(i);"
+    result = running.solve(engine.BOA(Snippet(code, 25, optimum=25, host=ones)), population=200)
+    assert result.objective == 25
+    with pytest.raises(AuditError, match="but the devices found 25"):
+        running.solve(engine.BOA(Snippet(code, 25, optimum=25, host=lambda bits: 0 * ones(bits))), population=200)
+
+
+def test_result_has_the_network_of_the_last_generation(running: engine.Engine) -> None:
+    result = running.solve(engine.BOA("trap-5", 30), population=2000)
+    place = {int(gene): rank for rank, gene in enumerate(result.arrays["order"])}
+    assert sorted(place) == list(range(30))
+    edges = result.arrays["edges"].tolist()
+    assert len(edges) == result.counters["edges"] > 0
+    assert all(place[source] < place[target] for source, target in edges)
+    dot = engine.network_dot(result)
+    assert dot.startswith("digraph boa {")
+    assert all(f"  {source} -> {target};" in dot for source, target in edges)
+
+
+def test_limits_end_a_run_where_they_say(running: engine.Engine) -> None:
+    problem = engine.BOA("trap-5", 100)
+    few = running.solve(problem, population=1000, max_generations=3)
+    assert (few.status, few.counters["generations"]) == (engine.Status.ITERATION_LIMIT, 3)
+    spent = running.solve(problem, population=1000, max_evaluations=3000)
+    assert spent.counters["evaluations"] == 1000 + 2 * 700
+    target = running.solve(problem, population=1000, target=70)
+    assert target.objective >= 70
+    assert target.status is engine.Status.FEASIBLE
+    stalled = running.solve(problem, population=200, probabilities="laplace", patience=4)
+    best = stalled.arrays["history"][:, 3]
+    assert best[-1] == best[-5]
+    assert stalled.status is engine.Status.FEASIBLE
+
+
+def test_options_that_make_no_sense_together_are_refused(running: engine.Engine) -> None:
+    problem = engine.BOA("onemax", 20)
+    with pytest.raises(OptionError, match="selection_fraction must be below 1"):
+        running.solve(problem, population=100, selection_fraction=1)
+    with pytest.raises(OptionError, match="population must be auto, or from 8"):
+        running.solve(problem, population=3)
+
+
+def test_instances_of_the_benchmarks_are_solved(running: engine.Engine, shared_data: Path) -> None:
+    nk = engine.BOA.read(shared_data / "boa" / "nk" / "pnk50_4_3_0")
+    glass = engine.BOA.read(shared_data / "boa" / "ising" / "IsingSpinGlass_pm_64_0.txt")
+    formula = engine.BOA.read(shared_data / "boa" / "sat" / "uf20-01.cnf")
+    for problem, population in ((nk, 4000), (glass, 3000), (formula, 1000)):
+        assert solved(running, problem, range(2), population=population) == 2, problem.name
+    qubo = running.solve(engine.BOA.read(shared_data / "boa" / "qubo" / "gka1a.sparse"), population=4000)
+    assert qubo.objective == -3414
+    cut = engine.BOA.read(shared_data / "boa" / "maxcut" / "g05_60.0")
+    assert running.solve(cut, population=4000, niching="rtr", selection="tournament").objective == 536
+
+
+def test_random_instances_are_those_of_their_seed() -> None:
+    assert np.array_equal(instances.random_nk(20, seed=4).tables, instances.random_nk(20, seed=4).tables)

@@ -1,0 +1,40 @@
+"""The smallest reliable population, and the command lines of tune and bench."""
+
+from __future__ import annotations
+
+import pytest
+
+import engine
+from engine.devices import Member
+from engine.errors import OptionError
+from engine.solvers.boa.bench import bench
+from engine.solvers.boa.tune import Trial, smallest_population, tune
+
+
+def test_bisection_ends_between_failure_and_success(device: Member) -> None:
+    told: list[Trial] = []
+    with engine.Engine(devices=[device.info.id]) as running:
+        found = smallest_population(engine.BOA("trap-5", 30), running, runs=3, on_trial=told.append)
+    assert found.population is not None
+    by_size = {trial.population: trial for trial in found.trials}
+    assert by_size[found.population].solved == 3
+    smaller = [size for size, trial in by_size.items() if trial.solved < trial.runs and size < found.population]
+    assert smaller
+    assert found.population - max(smaller) <= 0.1 * found.population + 1
+    assert len(told) == len(found.trials)
+    assert 300 < found.population < 3000  # 2000 are known to solve 10 of 10
+
+
+def test_unknown_optimum_cannot_be_tuned_for(device: Member) -> None:
+    with engine.Engine(devices=[device.info.id]) as running, pytest.raises(OptionError, match="give a target"):
+        smallest_population(engine.BOA(len, 10), running)
+
+
+def test_commands_check_and_report(device: Member, capsys: pytest.CaptureFixture[str]) -> None:
+    backend = device.info.language
+    assert tune(["onemax", "--genes", "20", "--runs", "2", "--backend", backend, "--max-parents", "1"]) == 0
+    assert "individuals solve 2 of 2" in capsys.readouterr().out
+    assert bench(["--quick", "--backend", backend, "--devices", device.info.id, "--genes", "30", "--repeat", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "generations equal to the NumPy twin" in text
+    assert "1/1" in text

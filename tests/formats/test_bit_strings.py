@@ -1,0 +1,77 @@
+"""Files of problems over bit strings: recognised for what they are, read with their optima, refused with the line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.errors import ProblemError
+from engine.formats.bit_strings import read, recognize
+from engine.solvers import problem_classes
+from engine.solvers.boa.fitness import Decomposable
+from engine.solvers.boa.instances import from_parsed, ising_grid_optimum, nk_optimum
+
+GOOD = {
+    "f.cnf": ("c comment\np cnf 3 2\n1 -2 0 3\n-1 0\n%\n0\n", "cnf", 3),
+    "nk": ("3 1 1\n0.1 0.2 0.3 0.4\n0.5 0.6 0.7 0.8\n0.9 1.0 0.0 0.0\n2.2\n0 1 2\n", "nk", 3),
+    "one-line": ("2 1 2\n0.1 0.2 0.3 0.4\n", "nk", 2),
+    "glass": ("-3 010\n3\n0 1 -1\n1 2 -1\n2 0 1\n", "ising", 3),
+    "cut": ("3 2 J\n1 2 5\n2 3 -1.5\n", "maxcut", 3),
+    "a.qubo": ("3 2\n1 2 5\n2 3 -1\n", "qubo", 3),
+    "diagonal": ("3 2\n1 1 5\n2 3 -1\n", "qubo", 3),
+    "own": ("boa trap n=20 k=4\n", "boa", 20),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_every_format_is_recognised_and_read(tmp_path: Path, name: str) -> None:
+    text, format, n = GOOD[name]
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    assert recognize(path, text) is not None
+    parsed = read(path)
+    assert (parsed.format, parsed.n) == (format, n)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("p cnf 3 2\n1 -2 0\n", "there must be 2 clauses; got 1"),
+        ("p cnf 3 1\n1 -4 0\n", r"from 1 to 3, or negated; got -4 \(.*, line 2\)"),
+        ("p cnf 3 1\n1 x 0\n", r"a literal must be a whole number; got 'x' \(.*, line 2\)"),
+        ("3 1 1\n0.1 0.2 0.3 0.4\n", "the file ends before its 3 tables of 4 values"),
+        ("2 1 2\n0.1 0.2 0.3 0.4\n1.0\n1 0\n", "only the permutation 0 1 2"),
+        ("-3 010\n3\n0 1 -1\n1 3 -1\n2 0 1\n", r"a spin must be from 0 to 2; got 3 \(.*, line 4\)"),
+        ("3 3\n1 2 5\n2 3 1\n", "there must be 3 lines of weights; got 2"),
+        ("boa trap k=5\n", "n= is missing"),
+        ("boa trap n=20 q=5\n", "got 'q=5'"),
+        ("nothing at all\n", "is none of"),
+    ],
+)
+def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "instance.txt"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ProblemError, match=message):
+        read(path)
+
+
+def test_no_file_of_another_family_is_claimed(shared_data: Path) -> None:
+    for path in sorted(shared_data.rglob("*")):
+        if path.is_file():
+            with path.open("rb") as stream:
+                head = stream.read(4096).decode("utf-8", errors="replace")
+            ours = path.parent.parent.name == "boa" and path.name != "optima.txt"
+            assert (recognize(path, head) is not None) == ours, path
+            if ours:
+                assert [name for name, kind in problem_classes().items() if kind.recognizes(path, head)] == ["BOA"]
+
+
+def test_stated_optima_are_those_of_the_exact_solvers(shared_data: Path) -> None:
+    for path in sorted((shared_data / "boa" / "nk").iterdir()):
+        fitness = from_parsed(read(path))
+        assert isinstance(fitness, Decomposable)
+        assert fitness.best_key == nk_optimum(fitness), path
+    for n in (16, 64, 100):
+        parsed = read(shared_data / "boa" / "ising" / f"IsingSpinGlass_pm_{n}_0.txt")
+        assert parsed.optimum == -ising_grid_optimum(round(n**0.5), parsed.terms)
