@@ -57,20 +57,6 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
     state_t state;
 #define STATE state
 % endif
-% if backtrack == "save":
-    // States of the last few levels that have siblings to come back to; bit l of `saved`: level l's is in the store.
-#define SAVED ${saved}
-    state_t store[SAVED];
-    mask_t saved = 0;
-#define SAME_PLACE ((mask_t)${sum(1 << k for k in range(0, 64 if mask == "u64" else 32, saved))}${"UL" if mask == "u64" else "U"})
-#define SAVE(siblings) \
-    if ((siblings) & ((siblings) - ONE)) { \
-        store[depth % SAVED] = state; \
-        saved = (saved & ~(SAME_PLACE << (depth % SAVED))) | (ONE << depth); \
-    } else { \
-        saved &= ~(ONE << depth); \
-    }
-% endif
     mask_t used = 0, turned = 0;
     if (began >= 0) {
         turned = sides[ivm];
@@ -121,11 +107,7 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
         }
         // The next node is the first open item at `depth`: a child of this node, or a sibling on the way back.
         mask_t row = survivors;
-        if (row) {
-% if backtrack == "save":
-            SAVE(row);
-% endif
-        } else {
+        if (!row) {
             while (depth > 0 && !row) {
                 --depth;
                 row = ROW(depth);
@@ -137,19 +119,14 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
                     (i32)(turned >> depth) & 1, table);
 % endif
             }
-% if backtrack == "save":
+% if backtrack == "rebuild":
             if (row) {
-                if (saved >> depth & 1) {
-                    state = store[depth % SAVED];
-                } else {
-                    init(&state, table);
-                    i32 before = -1;
-                    for (i32 level = 0; level < depth; ++level) {
-                        const i32 item = INDEX_OF_LOWEST(ROW(level));
-                        place(&state, level, item, before, (i32)(turned >> level) & 1, table);
-                        before = item;
-                    }
-                    SAVE(row);
+                init(&state, table);
+                i32 before = -1;
+                for (i32 level = 0; level < depth; ++level) {
+                    const i32 item = INDEX_OF_LOWEST(ROW(level));
+                    place(&state, level, item, before, (i32)(turned >> level) & 1, table);
+                    before = item;
                 }
             }
 % endif
