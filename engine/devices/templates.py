@@ -190,7 +190,10 @@ def template_names() -> Iterator[str]:
 
 
 def compiler_location(log: str) -> str | None:
-    """``knapsack/rows.mako, line 7``: the first place an NVRTC or Clang log names with the word error, if any."""
+    """``knapsack/rows.mako, line 7``: the first place an NVRTC or Clang log names with the word error, if any.
+
+    NVIDIA's OpenCL compiler tells the line alone.
+    """
     return min(_places(log), default=(0, None))[1]
 
 
@@ -204,6 +207,8 @@ def _places(log: str) -> Iterator[tuple[int, str]]:
     ):
         if match := re.search(pattern, log):
             yield match.start(), f"{match[1]}, line {match[2]}"
+    if match := re.search(r"<kernel>:(\d+):\d+: (?:fatal )?error", log):  # NVIDIA's OpenCL
+        yield match.start(), f"line {match[1]}"
 
 
 def dump(source: Source, directory: str | Path | None = None) -> str:

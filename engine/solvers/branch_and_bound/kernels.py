@@ -49,8 +49,8 @@ class Shapes:
     exports : int
         Slots beyond them, through which work leaves the device.
     backtrack : {"stack", "rebuild", "retract"}
-        How the state of an earlier node is got back: from a stack of all levels, by placing the path's items anew (three
-        times as fast on an H200 as keeping states in local memory), or by taking items back one by one.
+        How the state of an earlier node is got back: from a stack of all levels, by placing the path's items anew
+        (three times as fast on an H200 as keeping states in local memory), or by taking items back one by one.
     steps, ramp_steps : int
         Nodes an IVM decomposes in a launch at first, and while most are idle.
     """
