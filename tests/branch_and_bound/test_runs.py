@@ -28,6 +28,11 @@ def solve(device: Member, problem: Any, times: int = 1, **options: Any) -> engin
     return engine.solve(problem, devices=[device.info.id] * times, **options)
 
 
+def few_ivms(device: Member) -> dict[str, int]:
+    """Options that make a GPU slow enough to be stopped on the way."""
+    return {"ivms": 256} if device.info.capabilities.kind == "gpu" else {}
+
+
 @pytest.mark.parametrize("number", range(1, 11))
 def test_taillards_first_ten_are_solved_from_scratch(device: Member, number: int) -> None:
     problem = engine.Flowshop.taillard(number)
@@ -110,7 +115,7 @@ def test_the_generated_tsp_sample_is_solved_alike_by_both_bounds(device: Member)
 @pytest.mark.parametrize("again", [1, 2])
 def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device: Member, again: int, tmp_path: Path) -> None:
     problem = engine.Flowshop.taillard(28)
-    first = solve(device, problem, 2, upper_bound=2200, time_limit=0.2, run_folder=tmp_path / "run")
+    first = solve(device, problem, 2, upper_bound=2200, time_limit=0.2, run_folder=tmp_path / "run", **few_ivms(device))
     assert first.status == "time_limit"
     assert 0 < first.counters["nodes"] < 12_869_872
     assert first.arrays["begin"].shape == first.arrays["end"].shape
@@ -119,7 +124,7 @@ def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device: Member,
 
 
 def test_a_stopped_count_resumes_to_the_same_solutions(device: Member, tmp_path: Path) -> None:
-    first = solve(device, engine.Queens(15), time_limit=0.2, run_folder=tmp_path / "run")
+    first = solve(device, engine.Queens(15), time_limit=0.2, run_folder=tmp_path / "run", **few_ivms(device))
     assert first.status == "time_limit"
     assert first.bound is None
     resumed = engine.resume(tmp_path / "run", devices=[device.info.id] * 2)
@@ -127,9 +132,10 @@ def test_a_stopped_count_resumes_to_the_same_solutions(device: Member, tmp_path:
 
 
 def test_a_checkpoint_while_running_changes_nothing(device: Member, tmp_path: Path) -> None:
-    result = solve(device, engine.Queens(14), 2, run_folder=tmp_path / "run", checkpoint_interval=0.05)
+    folder = tmp_path / "run"
+    result = solve(device, engine.Queens(14), 2, run_folder=folder, checkpoint_interval=0.02, **few_ivms(device))
     assert (result.objective, result.counters["nodes"]) == (365596, 13496479)
-    assert (tmp_path / "run" / "checkpoint.json").exists()
+    assert (folder / "checkpoint.json").exists()
 
 
 def test_a_run_tells_what_it_does(device: Member) -> None:
