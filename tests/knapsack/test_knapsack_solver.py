@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from engine import Engine, Knapsack, Status
 from engine.errors import OutOfDeviceMemory
 from engine.events import Event, Metric, Notice
 from engine.results import Result
+from engine.solvers.knapsack import sweep
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 
 VARIANTS = ("auto", "rows", "tiles", "classes")
@@ -192,6 +194,24 @@ def test_the_range_is_shared_evenly_and_exchanged(three_devices: Engine) -> None
     shares = [event for event in events if isinstance(event, Metric) and event.name == "share"]
     assert {event.device for event in shares} == set(result.devices)
     assert np.median([event.value for event in shares]) == pytest.approx(1 / 3, abs=0.01)
+
+
+def test_unlike_devices_share_by_speed(three_devices: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts then differ, and one may be nearly the whole row."""
+    monkeypatch.setattr(sweep, "alike", lambda members: False)
+    original = sweep.Sweep._slices
+
+    def slices(self: sweep.Sweep, *arguments: Any) -> Any:
+        self._speed = [1e7, 1e10, 1e8]
+        return original(self, *arguments)
+
+    monkeypatch.setattr(sweep.Sweep, "_slices", slices)
+    problem = generate(GeneratorOptions(type="strongly-correlated", n=700, seed=9))
+    events: list[Event] = []
+    result = three_devices.solve(problem, reduce=False, minimum_share=1, on_event=events.append)
+    assert_solved(result, problem, brute_force(problem))
+    shares = [event.value for event in events if isinstance(event, Metric) and event.name == "share"]
+    assert any(0.6 < share < 1 for share in shares)
 
 
 def test_a_problem_too_large_is_refused_before_anything_is_allocated(one_device: Engine) -> None:

@@ -177,7 +177,7 @@ class _Program:
         size = self._shapes[0].item_bytes
         largest = max(group.weight for group in self.schedule.groups)
         halo = min(widest, max(largest, widest // (8 * len(pool))))
-        row_cells = room_for_rows(widest, len(pool), halo)
+        row_cells = room_for_rows(widest, pool.members, halo)
         per_device = {
             label: sum(member.info.id == label for member in pool.members)
             for label in {member.info.id for member in pool.members}

@@ -23,7 +23,7 @@ from engine.solvers.knapsack.kernels import Place, Shapes
 from engine.solvers.knapsack.schedule import Goal, Schedule
 from engine.solvers.knapsack.worker import Parcel, Report, Step, Trace, Worker
 
-__all__ = ["Row", "Sweep", "room_for_rows"]
+__all__ = ["Row", "Sweep", "alike", "room_for_rows"]
 
 _EXCHANGE_SECONDS = 500e-6  # what one exchange costs all devices, beside the cells moved
 _TRACE_WORK = (100_000_000, 10_000_000)  # cells one launch of the walk back may look at: on a GPU, on a CPU
@@ -48,11 +48,16 @@ class _Slice:
     needs: tuple[tuple[int, int], ...]
 
 
-def room_for_rows(widest: int, members: int, halo: int) -> int:
+def alike(members: Sequence[Member]) -> bool:
+    """Whether the members are devices of one kind, which share a row evenly; others share it by speed."""
+    return len({(member.info.name, member.info.language) for member in members}) == 1
+
+
+def room_for_rows(widest: int, members: Sequence[Member], halo: int) -> int:
     """Cells each member's row must hold, for rows of ``widest`` cells and slices that look ``halo`` cells back."""
-    if members == 1:
+    if len(members) == 1 or not alike(members):
         return widest
-    return min(widest, math.ceil(widest / members) + 3 * halo)
+    return min(widest, math.ceil(widest / len(members)) + 3 * halo)
 
 
 class Sweep:
@@ -97,7 +102,7 @@ class Sweep:
             member.info.language == "cuda" and member.info.capabilities.peer_access for member in self.members
         )
         self._speed = [1e9 if member.info.capabilities.kind == "cpu" else 3e11 for member in self.members]
-        self._even = len({member.info.name for member in self.members}) == 1
+        self._even = alike(self.members)
         self.cells = 0
         self.exchanged_bytes = 0
         self._walked = 0
