@@ -249,7 +249,3 @@ class OpenCLDevice(Device):
         """See :meth:`Device.sync`."""
         with self._reporting():
             self._queue.finish()
-
-    def flush(self) -> None:
-        """Make the driver start what it was given."""
-        self._queue.flush()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
@@ -74,15 +75,32 @@ class Member:
         future.result()
 
 
-@contextlib.contextmanager
-def _prompt_threads() -> Iterator[None]:
-    """Let the interpreter change threads every 0.1 ms instead of 5: a device waits while another's thread runs."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(before, 1e-4))
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
+class _PromptThreads(contextlib.AbstractContextManager[None]):
+    """Let the interpreter change threads every 0.1 ms instead of 5: a device waits while another's thread runs.
+
+    The interval is the process's; it is put back when the last of those who asked for this has left.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before = 0.0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._before = sys.getswitchinterval()
+                sys.setswitchinterval(min(self._before, 1e-4))
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                sys.setswitchinterval(self._before)
+
+
+_PROMPT_THREADS = _PromptThreads()
 
 
 class DevicePool:
@@ -104,7 +122,7 @@ class DevicePool:
         self.members: list[Member] = []
         self._prompt = contextlib.ExitStack()
         if len(devices) > 1:
-            self._prompt.enter_context(_prompt_threads())
+            self._prompt.enter_context(_PROMPT_THREADS)
         for info in devices:
             count = seen[info.id] = seen.get(info.id, 0) + 1
             self.members.append(Member(info, info.id if count == 1 else f"{info.id}#{count}"))
@@ -139,7 +157,7 @@ class DevicePool:
         if trouble is not None:
             raise trouble
 
-    def require_memory(self, needed: Mapping[str, int], what: str, advice: str) -> None:
+    def require_memory(self, needed: Mapping[str, int], what: str, advice: str, largest: int = 0) -> None:
         """Refuse a plan that does not fit, before anything is allocated.
 
         Parameters
@@ -148,6 +166,8 @@ class DevicePool:
             What the plan takes on each member; members that share one device are added up.
         what, advice : str
             Completed to ``"<what> needs 5.1 GB on opencl:0, which has 2.0 GB free; <advice>"``.
+        largest : int
+            Bytes of the plan's largest single buffer.
 
         Raises
         ------
@@ -162,6 +182,11 @@ class DevicePool:
                 raise OutOfDeviceMemory(
                     f"{what} needs {bytes_text(by_device[member.info.id])} on {member.info.id}, "
                     f"which has {bytes_text(max(0, free))} free; {advice}"
+                )
+            if largest > member.info.max_allocation:
+                raise OutOfDeviceMemory(
+                    f"{what} needs one buffer of {bytes_text(largest)} on {member.info.id}, "
+                    f"which allows {bytes_text(member.info.max_allocation)} at once; {advice}"
                 )
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,13 +18,7 @@ Quintet = Callable[..., tuple[int, str, str]]
 @pytest.fixture(autouse=True)
 def _quiet_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No configuration of this machine, the counting solver on its abacus, and three files to count by."""
-    for name in list(os.environ):
-        if name.startswith("QUINTET_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "nobody"))
-    monkeypatch.chdir(tmp_path)
-    counting.install(monkeypatch)
+    counting.quiet_surroundings(monkeypatch, tmp_path)
     Path("small.txt").write_text(f"count 100 {counting.expected(100)}\n")
     Path("endless.txt").write_text("count 1000000000\n")
     Path("none.txt").write_text("count 0\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -225,3 +226,19 @@ def test_a_plan_that_does_not_fit_is_refused_in_one_sentence(
         with pytest.raises(OutOfDeviceMemory) as caught:
             pool.require_memory(needed, what, advice)
         assert str(caught.value) == message
+
+
+def test_a_buffer_larger_than_a_device_allows_is_refused_by_plan(opencl: Member) -> None:
+    message = rf"the row needs one buffer of .* on {opencl.info.id}, which allows .*; split it"
+    with DevicePool([opencl.info]) as pool, pytest.raises(OutOfDeviceMemory, match=message):
+        pool.require_memory({}, "the row", "split it", largest=opencl.info.max_allocation + 1)
+
+
+def test_threads_change_promptly_while_a_pool_has_several_devices(opencl: Member) -> None:
+    before = sys.getswitchinterval()
+    first = DevicePool([opencl.info] * 2)
+    second = DevicePool([opencl.info] * 2)
+    first.close()
+    assert sys.getswitchinterval() == pytest.approx(1e-4)
+    second.close()
+    assert sys.getswitchinterval() == before

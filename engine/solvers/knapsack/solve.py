@@ -201,7 +201,10 @@ class _Program:
             f"(2 rows of {bytes_text(row_cells * size)} and {bytes_text(store_cells * size)} of kept rows)"
         )
         pool.require_memory(
-            {member.label: needed for member in pool.members}, what, "add devices, or set items = false or keep_memory"
+            {member.label: needed for member in pool.members},
+            what,
+            "add devices, or set items = false or keep_memory",
+            largest=(max(row_cells, store_cells) + PAD) * size,
         )
         self.device_bytes = needed
         return row_cells, store_cells, halo

@@ -202,25 +202,28 @@ class Sweep:
         parcels = self._send_first(row, present)
         steps = self._steps(present, upcoming, goal, keep)
         last: tuple[_Slice, dict[int, Report]] | None = None
-        while present is not None:
-            self._run.poll()
-            futures = self._submit(row, present, upcoming, steps, parcels, goal)
-            if last is not None:  # while the devices work: tell of the slice before, and plan the next but one
+        try:
+            while present is not None:
+                self._run.poll()
+                futures = self._submit(row, present, upcoming, steps, parcels, goal)
+                if last is not None:  # while the devices work: tell of the slice before, and plan the next but one
+                    self._tell(*last, goal, phase)
+                    last = None
+                later = next(slices, None)
+                steps = self._steps(upcoming, later, goal, keep)
+                gather(futures.values())
+                reports = {index: future.result() for index, future in futures.items()}
+                row = Row(present.end, {index: report.place for index, report in reports.items()})
+                for index, report in reports.items():
+                    for stage, place in report.kept.items():
+                        kept[stage][index] = place
+                parcels = self._deliver(reports, upcoming)
+                if checkpoint is not None and self._run.checkpoint_due():
+                    checkpoint(row)
+                last, present, upcoming = (present, reports), upcoming, later
+        finally:  # a stopped run has done its last slice too
+            if last is not None:
                 self._tell(*last, goal, phase)
-            later = next(slices, None)
-            steps = self._steps(upcoming, later, goal, keep)
-            gather(futures.values())
-            reports = {index: future.result() for index, future in futures.items()}
-            row = Row(present.end, {index: report.place for index, report in reports.items()})
-            for index, report in reports.items():
-                for stage, place in report.kept.items():
-                    kept[stage][index] = place
-            parcels = self._deliver(reports, upcoming)
-            if checkpoint is not None and self._run.checkpoint_due():
-                checkpoint(row)
-            last, present, upcoming = (present, reports), upcoming, later
-        if last is not None:
-            self._tell(*last, goal, phase)
         return row, {stage: Row(stage, pieces) for stage, pieces in kept.items()}
 
     def _slices(self, begin: int, until: int, goal: Goal, alone: bool) -> Iterator[_Slice]:
