@@ -388,7 +388,7 @@ class Device(ABC):
 
     @abstractmethod
     def after(self, mark: Mark) -> None:
-        """Let what the present lane is given from now on wait, on the device, for a mark of any lane; returns at once."""
+        """Let what this lane is given from now on wait, on the device, for a mark of any lane; returns at once."""
 
     @abstractmethod
     def wait(self, mark: Mark) -> None:
@@ -419,7 +419,7 @@ class Device(ABC):
         """Begin to fill a contiguous host array from byte ``offset`` of the buffer on."""
 
     def put_later(self, array: NDArray[Any], into: Buffer, start: int = 0) -> None:
-        """Copy a contiguous host array into a buffer from element ``start`` on, in order with the lane; returns at once.
+        """Copy a contiguous host array into a buffer from element ``start`` on, in order with the lane; does not wait.
 
         The array must stay as it is until the host has waited for a later :meth:`mark`; it overlaps with kernels only
         if it is, or views, an array of :meth:`staging`.

@@ -140,10 +140,10 @@ class OpenCLDevice(Device):
         try:
             native = _native_devices()[info.index]
             self._context = self._cl.Context([native])
-            self._queue = self._cl.CommandQueue(self._context)
+            self._queue: cl.CommandQueue = self._cl.CommandQueue(self._context)
         except (self._cl.Error, IndexError) as error:
             raise DeviceError(f"cannot open {info.id} ({info.name}): {error}") from error
-        self._queues = [self._queue]
+        self._queues: list[cl.CommandQueue] = [self._queue]
         self._copies: list[cl.Event] = []  # dropping one that is not done would wait for it, and hold the GIL
         self._programs: dict[str, cl.Program] = {}
         self._taken = 0
