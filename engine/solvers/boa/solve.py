@@ -36,6 +36,9 @@ _SMALLEST = 64
 _TARGET, _CONVERGED, _STALLED = 1, 2, 3
 _BARREN_DOUBLINGS = 2
 _TRACED_GENES = 1000
+_PICTURED_GENES, _PICTURED_ROWS, _PICTURED_BYTES = 512, 64, 1 << 22
+_MOST_TRACED_EDGES = 2000
+_PICTURE_SECONDS = 1.0
 
 
 @dataclass
@@ -54,6 +57,7 @@ class _State:
     population: int = 0
     order: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     network: Network | None = None
+    pictured: float = -math.inf
 
     @property
     def value(self) -> int | float | None:
@@ -206,6 +210,7 @@ def _populations(
         with search:
             state.population = size_now
             reason = _evolve(problem, options, run, state, search, snapshot)
+            _picture(run, state, search, search.generation)
             snapshot = None
         state.populations = chain + 1
         if reason == _TARGET:
@@ -304,11 +309,36 @@ def _tell(run: Run, state: _State, search: Search, done: Slice) -> None:
         run.metric(name, value)
     for phase, seconds in done.seconds.items():
         run.metric(f"{phase}_seconds", seconds)
+    if run.elapsed - state.pictured >= _PICTURE_SECONDS:
+        state.pictured = run.elapsed
+        _picture(run, state, search, int(generation))
     if state.network is not None:
         entropy = _entropies(state.network, state.order)
         run.metric("entropy", float(entropy.mean()))
         if search.settings.n <= _TRACED_GENES:
             run.trace("gene_entropy", int(generation), entropy.round(4).tolist())
+
+
+def _picture(run: Run, state: _State, search: Search, generation: int) -> None:
+    """About once a second, for those who watch: the network, and individuals from the best to the worst.
+
+    The trace ``network`` lists edges as from, to, from, to; ``individuals`` has a number of genes and then, row by row,
+    their bits in whole numbers of 32, the first gene in the lowest bit.
+    """
+    if state.network is not None and int(state.network.parent_count.sum()) <= _MOST_TRACED_EDGES:
+        edges = edge_list(state.order, state.network.parents, state.network.parent_count)
+        run.trace("network", generation, [float(gene) for gene in edges.ravel()])
+    n, population = search.settings.n, search.settings.population
+    if n > _PICTURED_GENES or n * population > 8 * _PICTURED_BYTES:
+        return
+    snapshot = search.snapshot()
+    rows = np.linspace(0, population - 1, min(population, _PICTURED_ROWS)).astype(np.int64)
+    chosen = np.argsort(-snapshot.keys[:population], kind="stable")[rows]
+    bits = (snapshot.planes[:, chosen >> 5] >> (chosen & 31).astype(np.uint32)).T & 1
+    packed = np.packbits(bits.astype(np.uint8), axis=1, bitorder="little")
+    words = np.zeros((len(rows), 4 * -(-n // 32)), np.uint8)
+    words[:, : packed.shape[1]] = packed
+    run.trace("individuals", generation, [float(n), *map(float, words.view("<u4").ravel())])
 
 
 def _entropies(network: Network, order: NDArray[np.int32]) -> NDArray[np.float64]:
