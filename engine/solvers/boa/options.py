@@ -66,9 +66,9 @@ class Options(SolverOptions):
         description="populations side by side, 1 to 64, shared out over the devices, or one for each device; they "
         "exchange their best. With 1, all devices share one population",
     )
-    migration_interval: int = Field(5, ge=1, description="generations between two migrations")
+    migration_interval: int = Field(2, ge=1, description="generations between two migrations")
     migration_fraction: float = Field(
-        0.05, gt=0, le=0.5, description="the best of each island, as a part of it, that replace the worst of the next"
+        0.1, gt=0, le=0.5, description="the best of each island, as a part of it, that replace the worst of the next"
     )
 
     @model_validator(mode="after")
