@@ -53,9 +53,9 @@ def linear_algebra(
     Parameters
     ----------
     device : Device
-        On whose thread this is called and the object is used. Calls take their place in the device's current order of
-        work, which is asked for at every call. Scratch memory is the object's, so work that runs side by side on one
-        device (on two streams) takes an object for each.
+        On whose thread this is called and the object is used. Calls take their place in the device's present lane,
+        which is asked for at every call. Scratch memory is the object's, so lanes that run side by side take an
+        object each.
     provider : {"cusolver", "lapack", "kernels"}, optional
         By default what ``device.capabilities.linear_algebra`` says; if that is cuSOLVER and CuPy is not installed, the
         kernels, and ``notice`` is told so.
@@ -71,7 +71,9 @@ def linear_algebra(
         raise DeviceError(f"{device.info.id} ({device.info.name}) has no float64, which linear algebra needs")
     chosen: Provider = provider or device.capabilities.linear_algebra
     if chosen == "cusolver":
-        if device.language != "cuda":
+        from engine.devices.cuda import CudaDevice
+
+        if not isinstance(device, CudaDevice):
             raise DeviceError(f"{device.info.id} is not a CUDA device, so it cannot use the provider cusolver")
         from engine.numerics.linear_algebra import cusolver
 

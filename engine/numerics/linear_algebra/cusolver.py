@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from engine.devices.base import Buffer, Device
+from engine.devices.base import Buffer
+from engine.devices.cuda import CudaDevice
 from engine.errors import DeviceError
 from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
 
@@ -56,7 +57,9 @@ class CuSolver(LinearAlgebra):
 
     provider: Provider = "cusolver"
 
-    def __init__(self, device: Device) -> None:
+    device: CudaDevice
+
+    def __init__(self, device: CudaDevice) -> None:
         super().__init__(device)
         found = _libraries()
         self._cupy = found.cupy
@@ -92,7 +95,7 @@ class CuSolver(LinearAlgebra):
     @contextlib.contextmanager
     def _on_stream(self) -> Iterator[None]:
         """CuPy's bindings work on CuPy's current stream, so it is made the device's own for the calls within."""
-        handle = int(self.device.order_of_work.handle)
+        handle = self.device.stream
         stream = self._streams.get(handle)
         if stream is None:
             stream = self._streams[handle] = self._cupy.cuda.ExternalStream(handle, self.device.info.index)
