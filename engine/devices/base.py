@@ -156,7 +156,12 @@ class _Owned:
 
 
 class Device(ABC):
-    """One opened device. Use it on the thread that opened it, and close it there."""
+    """One opened device. Use it on the thread that opened it, and close it there.
+
+    ``taken`` counts the bytes that were allocated here; None where the driver tells more than that.
+    """
+
+    taken: int | None = None
 
     def __init__(self, info: DeviceInfo) -> None:
         self.info = info

@@ -146,7 +146,7 @@ class OpenCLDevice(Device):
         self._queues: list[cl.CommandQueue] = [self._queue]
         self._copies: list[cl.Event] = []  # dropping one that is not done would wait for it, and hold the GIL
         self._programs: dict[str, cl.Program] = {}
-        self._taken = 0
+        self.taken: int = 0
         self._owned.stack.callback(self._finish)
 
     @property
@@ -163,7 +163,7 @@ class OpenCLDevice(Device):
 
     def memory(self) -> MemoryInfo:
         """The device's total, and that less what this process has taken here (OpenCL tells no more)."""
-        return MemoryInfo(self.info.memory, self.info.memory - self._taken)
+        return MemoryInfo(self.info.memory, self.info.memory - self.taken)
 
     def _program(self, source: Source) -> cl.Program:
         """Rendered source compiled for this device, once."""
@@ -201,12 +201,12 @@ class OpenCLDevice(Device):
             memory = self._cl.Buffer(self._context, self._cl.mem_flags.READ_WRITE, nbytes)
         except self._cl.Error as error:
             raise DeviceError(f"{self.info.id} refused {nbytes} bytes: {error}") from error
-        self._taken += nbytes
+        self.taken += nbytes
         return memory, memory
 
     def _free(self, buffer: Buffer) -> None:
         self._finish()
-        self._taken -= buffer.handle.size
+        self.taken -= buffer.handle.size
         buffer.handle.release()
 
     @contextlib.contextmanager
