@@ -9,7 +9,7 @@
 //     beta ~ N(S^-1 b, S^-1), S = G + D^-1, D^-1 = diag(1 / (lambda_j tau)^2), by the Cholesky factor of C = s S s, where
 //     s_j = S_jj^-1/2 makes the diagonal of C one whatever lambda and tau are: beta = s C^-1/2' (C^-1/2 s b + normals)
 //
-// Launch: a group of ${block} a chain. beta, local (lambda^-2), nu (nu^-1), scale (s), prior (D^-1): (chains, q);
+// Launch: a group of ${block} a chain. beta, lam (lambda^-2), nu (nu^-1), scale (s), prior (D^-1): (chains, q);
 // whole: (chains, 8): tau^-2, xi^-1, then what a draw reports of itself.
 // Columns before `first` have a normal prior of their own, of precision first_prior, and no lambda.
 <%
@@ -22,7 +22,7 @@ ${variates.scale_functions()}
 #define MOST 1.0e60
 #define CLAMPED(x) ((x) < LEAST ? LEAST : ((x) > MOST ? MOST : (x)))
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local, GLOBAL f64* RESTRICT nu,
+KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT lam, GLOBAL f64* RESTRICT nu,
     GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
     i32 q, i32 first, f64 first_prior, f64 inverse_width, u64 seed, u32 streams, u32 step)
 {
@@ -38,7 +38,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
         const f64 b = beta[base + j];
         const f64 rate = nu[base + j] + 0.5 * before * b * b;
         const f64 fresh = CLAMPED(exponential_of(uniform_f64_wide(words.w0, words.w1)) / rate);
-        local[base + j] = fresh;
+        lam[base + j] = fresh;
         mine += fresh * b * b;
     }
     part[LOCAL_ID] = mine;
@@ -58,7 +58,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
         f64 own = first_prior;
         if (j >= first) {
             const philox_words_t words = philox_words(seed, streams + number, step, j, 0u);
-            const f64 fresh = local[base + j];
+            const f64 fresh = lam[base + j];
             nu[base + j] = exponential_of(uniform_f64_wide(words.w2, words.w3)) / (1.0 + fresh);
             own = tau * fresh;
         }
@@ -140,7 +140,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) narrow_coefficients(const GLOBAL f64* RESTRICT
 }
 
 // One row of the record: beta, the ${WHOLE} numbers of `whole`, and with `scales` lambda^-2
-KERNEL LAUNCH_BOUNDS(${block}, 1) record_draw(const GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT whole, const GLOBAL f64* RESTRICT local,
+KERNEL LAUNCH_BOUNDS(${block}, 1) record_draw(const GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT whole, const GLOBAL f64* RESTRICT lam,
     GLOBAL f64* RESTRICT record, i32 q, i32 row, i32 chains, i32 scales)
 {
     const i32 chain = GROUP_ID;
@@ -149,7 +149,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) record_draw(const GLOBAL f64* RESTRICT beta, c
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         out[j] = beta[(i64)chain * q + j];
         if (scales)
-            out[q + ${WHOLE} + j] = local[(i64)chain * q + j];
+            out[q + ${WHOLE} + j] = lam[(i64)chain * q + j];
     }
     for (i32 j = LOCAL_ID; j < ${WHOLE}; j += ${block})
         out[q + j] = whole[${WHOLE} * chain + j];
