@@ -237,7 +237,9 @@ def _read_parquet(path: Path, target: str | int | None) -> Table:
     chosen = _target_of(names, target, path)
     arrays = [table.column(column).to_numpy() for column in range(len(names))]
     features = [_numbers(arrays[c], name, path) for c, name in enumerate(names) if c != chosen]
-    return Table(np.column_stack(features), arrays[chosen], [n for c, n in enumerate(names) if c != chosen], names[chosen])
+    return Table(
+        np.column_stack(features), arrays[chosen], [n for c, n in enumerate(names) if c != chosen], names[chosen]
+    )
 
 
 def write_csv(path: Path, X: NDArray[Any], y: NDArray[Any], names: list[str]) -> None:

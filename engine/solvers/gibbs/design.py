@@ -112,7 +112,7 @@ class Design:
         """What a column of the design is called."""
         if self.intercept and column == 0:
             return "intercept"
-        return self.problem.names[self.active[column - self.first]]
+        return str(self.problem.names[self.active[column - self.first]])
 
     def names(self) -> list[str]:
         """The names of all columns of the design."""

@@ -210,13 +210,15 @@ class Launcher:
         block = _constants(entry, self._blocks)[0]
         self.groups(entry, min(-(-items // block), self._most_groups), *arguments)
 
-    def gather(self, value: str, partial: Buffer, count: int, bounds: Buffer, shards: Buffer, first: int, many: int) -> None:
+    def gather(
+        self, value: str, partial: Buffer, count: int, bounds: Buffer, shards: Buffer, first: int, many: int
+    ) -> None:
         """Add the strips' sums up, shard by shard."""
         key = ("gather", value)
         found = self._kernels.get(key)
         if found is None:
             block = 64 if self._blocks.columns == 1 else 1
-            constants = {"block": block, "columns": self._blocks.columns, "value": value}
+            constants: dict[str, Any] = {"block": block, "columns": self._blocks.columns, "value": value}
             types = ("buffer", "int32", "buffer", "buffer", "int32")
             kernel = self.device.kernel("gibbs/gather", "gather_shards", types, **constants)
             found = self._kernels[key] = kernel, block
@@ -227,7 +229,7 @@ class Launcher:
         """Rows of the design as f64."""
         block = self._blocks.rows
         types = ("buffer", "buffer", "buffer", "int64", "int64", *("int32",) * 4)
-        constants = {"block": block, "storage": _STORAGE[self.storage]}
+        constants: dict[str, Any] = {"block": block, "storage": _STORAGE[self.storage]}
         kernel = self.device.kernel("gibbs/expand", "expand_rows", types, **constants)
         self.device.launch(kernel, min(groups, self._most_groups), block, *arguments)
 

@@ -51,9 +51,7 @@ class HorseshoeProbit(Problem):
     kind: ClassVar[str] = "horseshoe_probit"
     sense: ClassVar[str] = "sample"
 
-    def __init__(
-        self, X: ArrayLike, y: ArrayLike, names: Sequence[str] | None = None, name: str | None = None
-    ) -> None:
+    def __init__(self, X: ArrayLike, y: ArrayLike, names: Sequence[str] | None = None, name: str | None = None) -> None:
         if tables.is_frame(X):
             values, found = tables.from_frame(X)
             names = found if names is None else names
@@ -62,7 +60,9 @@ class HorseshoeProbit(Problem):
         self.X = frozen(values if values.dtype == np.float32 else values.astype(np.float64))
         if self.X.ndim != 2 or not self.X.size:
             raise ProblemError(f"X must have rows and columns; got shape {self.X.shape}")
-        self.names = tuple(f"x{column}" for column in range(self.X.shape[1])) if names is None else tuple(map(str, names))
+        self.names = (
+            tuple(f"x{column}" for column in range(self.X.shape[1])) if names is None else tuple(map(str, names))
+        )
         if len(self.names) != self.X.shape[1]:
             raise ProblemError(f"X has {self.X.shape[1]} columns, but there are {len(self.names)} names")
         if len(set(self.names)) < len(self.names):
@@ -99,7 +99,9 @@ class HorseshoeProbit(Problem):
     def describe(self) -> str:
         """One line: the sizes, and how many are 1."""
         rows, columns = self.X.shape
-        return f"horseshoe probit {self.name}: {rows:,} rows, {columns:,} features, {self.y.mean():.1%} {self.classes[1]}"
+        return (
+            f"horseshoe probit {self.name}: {rows:,} rows, {columns:,} features, {self.y.mean():.1%} {self.classes[1]}"
+        )
 
     def __repr__(self) -> str:
         return f"<{self.describe()}>"
@@ -115,7 +117,8 @@ class HorseshoeProbit(Problem):
         """The inverse of :meth:`to_arrays`."""
         problem = cls(arrays["X"], arrays["y"], arrays["names"].tolist(), name)
         words, numeric = arrays["classes"].tolist(), arrays["numeric"].tolist()
-        problem.classes = tuple(float(word) if is_number else word for word, is_number in zip(words, numeric, strict=True))
+        zero, one = (float(word) if is_number else word for word, is_number in zip(words, numeric, strict=True))
+        problem.classes = zero, one
         return problem
 
 
@@ -152,5 +155,7 @@ def _binary(y: ArrayLike, rows: int) -> tuple[NDArray[np.bool_], tuple[Any, Any]
         classes = [0, 1] if one != -1 else [-1, 1]
     if len(classes) != 2:
         some = ", ".join(map(repr, classes[:5]))
-        raise ProblemError(f"y must have two different values; it has {len(classes)}: {some}" + ", ..." * (len(classes) > 5))
+        raise ProblemError(
+            f"y must have two different values; it has {len(classes)}: {some}" + ", ..." * (len(classes) > 5)
+        )
     return frozen(values == classes[1]), (classes[0], classes[1])

@@ -6,6 +6,7 @@ beta; sums over rows are exchanged, and every device repeats what follows from t
 
 from __future__ import annotations
 
+import itertools
 import threading
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,7 +43,7 @@ _MOST_TRIES = 40
 class Settings:
     """What the iterations of a run need to know.
 
-    ``prior_precision`` is that of the intercept; ``tau_scale`` the half-Cauchy's; ``provider`` None for the device's best.
+    ``prior_precision`` is that of the intercept; ``tau_scale`` the half-Cauchy's; ``provider`` None for the best.
     """
 
     kernel: KernelName
@@ -236,7 +237,7 @@ class Worker:
         edges = [chains * i // count for i in range(count + 1)]
         ellipse = self.settings.kernel == "ellipse"
         groups = []
-        for lane, (first, last) in enumerate(zip(edges, edges[1:], strict=False), start=1):
+        for lane, (first, last) in enumerate(itertools.pairwise(edges), start=1):
             many = last - first
             groups.append(
                 _Group(
@@ -344,7 +345,7 @@ class Worker:
             self.device.put(full.reshape(-1), shards)
 
     def make_gram(self, weighted: bool) -> NDArray[np.float64]:
-        """This device's part of X'X, or X'WX with the reference's weights, by shard; on the device: gram is overwritten.
+        """This device's part of X'X, or X'WX with the reference's weights, by shard; the device's gram is overwritten.
 
         Returns
         -------
@@ -436,6 +437,11 @@ class Worker:
         group.algebra.solve_lower_transposed(group.matrix, group.rhs)
         solved: NDArray[np.float64] = self.device.get(group.rhs)[0] * self._scale_of_start
         return solved
+
+    def curvature(self) -> NDArray[np.float64]:
+        """The diagonal of X'X times the curvature of log Phi at 0, 2 / pi: about that of the log-likelihood."""
+        curvature: NDArray[np.float64] = self.device.get(self.diagonal) * (2.0 / np.pi)
+        return curvature
 
     # --- the state ----------------------------------------------------------------------------------------------
 
@@ -654,7 +660,8 @@ class Worker:
                     *(len(batch.iterations), settings.chains, int(settings.keep_scales)),
                 )
                 batch.iterations.append(step)
-        assert batch.host is not None and batch.failed is not None
+        assert batch.host is not None
+        assert batch.failed is not None
         used = len(batch.iterations) * settings.chains * self.record_width
         device.get_later(self.record[turn], batch.host[:used])
         device.get_later(self.failed, batch.failed)
@@ -669,7 +676,8 @@ class Worker:
         shape = (len(batch.iterations), self.settings.chains, self.record_width)
         if batch.done is None:
             return [], np.zeros((0, *shape[1:])), 0
-        assert batch.host is not None and batch.failed is not None
+        assert batch.host is not None
+        assert batch.failed is not None
         self.device.wait(batch.done)
         batch.done = None
         iterations, batch.iterations = batch.iterations, []
