@@ -72,7 +72,7 @@ def bench(arguments: list[str]) -> int:
 
 
 def _ways(device: Device) -> list[Counting]:
-    tensor = offers_tensor(device.language, device.capabilities)
+    tensor = offers_tensor(device.capabilities)
     return ["popcount", "histogram", "tensor"] if tensor else ["popcount", "histogram"]
 
 

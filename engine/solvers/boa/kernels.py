@@ -16,6 +16,7 @@ HISTORY_FIELDS = ("reason", "generation", "best", "individual", "improved", "wor
 """What a row of the history holds, in order (see summarise.mako)."""
 
 _TENSOR_FROM = (8, 0)
+_STAGES = 3
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,10 @@ def shapes_for(capabilities: Capabilities) -> Shapes:
     return Shapes(False, 256, group, 128, 256, 64, 128, 256, 8, 32, 32, 8, 16, 1, 32 * units, units)
 
 
-def offers_tensor(language: str, capabilities: Capabilities) -> bool:
-    """Whether the 1-bit product on tensor cores works: CUDA, compute capability 8.0 on."""
+def offers_tensor(capabilities: Capabilities) -> bool:
+    """Whether the 1-bit product on tensor cores works: NVIDIA's devices of compute capability 8.0 on."""
     architecture = capabilities.compute_capability
-    return language == "cuda" and architecture is not None and architecture >= _TENSOR_FROM
+    return architecture is not None and architecture >= _TENSOR_FROM
 
 
 _ROWS = ("buffer", "int32", "int32", *("buffer",) * 4, "int32", "int32", "int32", "buffer")
@@ -261,7 +262,7 @@ class Launcher:
                 each //= 2
             block, constants, groups = 256, {"each": each, "depth": shapes.count_depth}, _tiles(lines, n, 16 * each)
         else:
-            block, constants, groups = 256, {}, _tiles(lines, n, 128)
+            block, constants, groups = 256, {"stages": _STAGES}, _tiles(lines, n, 128)
         kernel = self.device.kernel(f"boa/{template}", f"count_{mode}", types, **constants)
         self.device.launch(kernel, groups, block, *arguments)
 
@@ -315,7 +316,7 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
         else:
             sizes = (shapes.count_each, shapes.count_each // 2)
             wanted += [("count_tiled", {"each": each, "depth": shapes.count_depth}) for each in sizes]
-            wanted.append(("count_tensor", {}))
+            wanted.append(("count_tensor", {"stages": _STAGES}))
         for template, constants in wanted:
             variant = (f"boa/{template}", constants)
             if variant not in seen:

@@ -152,7 +152,7 @@ def _counting(options: Options, pool: DevicePool) -> list[Counting]:
     """How each device counts."""
     chosen: list[Counting] = []
     for member in pool.members:
-        tensor = offers_tensor(member.info.language, member.info.capabilities)
+        tensor = offers_tensor(member.info.capabilities)
         if options.counting == "tensor" and not tensor:
             raise OptionError(
                 f"counting = tensor needs CUDA and compute capability 8.0; {member.info.id} ({member.info.name}) "
