@@ -51,7 +51,7 @@
 
 KERNEL LAUNCH_BOUNDS(256, 2) count_${mode}(${rows.row_arguments()})
 {
-    LOCAL_ARRAY(u32, staged, ${stages * 2 * 128 * 16});
+    LOCAL_ARRAY(uint4, staged, ${stages * 2 * side_bytes // 16});
     const i32 across = (n + 127) / 128;
     const i32 first_row = GROUP_ID / across * 128;
     const i32 first_candidate = GROUP_ID % across * 128;

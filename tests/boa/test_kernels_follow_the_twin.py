@@ -163,6 +163,15 @@ def test_kernels_with_many_items_a_group_give_the_same(device: Member) -> None:
     device.submit(follow, BASE, functions.trap(30, 5), shapes=many, generations=2).result()
 
 
+def test_shapes_that_a_cpu_cannot_compile_are_refused(device: Member) -> None:
+    if device.info.capabilities.kind != "cpu":
+        pytest.skip("GPUs take these shapes")
+    many = shapes_for(dataclasses.replace(device.info.capabilities, kind="gpu", max_block=256))
+    settings = dataclasses.replace(BASE, max_parents=4)
+    with pytest.raises(ValueError, match="minutes for the shapes of GPUs with 4 parents"):
+        device.submit(follow, settings, functions.trap(30, 5), shapes=many).result()
+
+
 @hypothesis_settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_networks_of_awkward_populations_are_those_of_the_twin(device: Member, data: st.DataObject) -> None:

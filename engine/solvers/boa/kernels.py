@@ -17,6 +17,7 @@ HISTORY_FIELDS = ("reason", "generation", "best", "individual", "improved", "wor
 
 _TENSOR_FROM = (8, 0)
 _STAGES = 3
+_MOST_PARENTS_ELSEWHERE = 3
 
 
 @dataclass(frozen=True)
@@ -57,16 +58,15 @@ class Shapes:
     count_depth: int
     count_together: int
     groups: int
-    units: int
 
 
 def shapes_for(capabilities: Capabilities) -> Shapes:
     """The shapes that suit a device."""
     units = capabilities.compute_units
     if capabilities.kind == "cpu":
-        return Shapes(True, 64, 1, 1, 1, 1, 1, 1, 16, 16, 16, 4, 16, 4, 8 * units, units)
+        return Shapes(True, 64, 1, 1, 1, 1, 1, 1, 16, 16, 16, 4, 16, 4, 8 * units)
     group = 1024 if capabilities.max_block >= 1024 else 256
-    return Shapes(False, 256, group, 128, 256, 64, 128, 256, 8, 32, 32, 8, 16, 1, 32 * units, units)
+    return Shapes(False, 256, group, 128, 256, 64, 128, 256, 8, 32, 32, 4, 16, 1, 32 * units)
 
 
 def offers_tensor(capabilities: Capabilities) -> bool:
@@ -210,6 +210,10 @@ class Launcher:
         counting: Counting,
         fitness: Fitness | None,
     ) -> None:
+        if device.capabilities.kind == "cpu" and not shapes.serial and max_parents > _MOST_PARENTS_ELSEWHERE:
+            raise ValueError(
+                f"shapes for GPUs take a CPU's compiler minutes from {_MOST_PARENTS_ELSEWHERE + 1} parents on"
+            )
         self.device = device
         self.shapes = shapes
         self._rendering = (max_parents, laplace, tournament)
@@ -257,10 +261,8 @@ class Launcher:
         elif template == "count_serial":
             block, constants, groups = 1, {"together": shapes.count_together}, lines
         elif template == "count_tiled":
-            each = shapes.count_each
-            if _tiles(lines, n, 16 * each) < 4 * shapes.units:
-                each //= 2
-            block, constants, groups = 256, {"each": each, "depth": shapes.count_depth}, _tiles(lines, n, 16 * each)
+            constants = {"each": shapes.count_each, "depth": shapes.count_depth}
+            block, groups = 256, _tiles(lines, n, 16 * shapes.count_each)
         else:
             block, constants, groups = 256, {"stages": _STAGES}, _tiles(lines, n, 128)
         kernel = self.device.kernel(f"boa/{template}", f"count_{mode}", types, **constants)
@@ -314,8 +316,7 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
         if shapes.serial:
             wanted.append(("count_serial", {"together": shapes.count_together}))
         else:
-            sizes = (shapes.count_each, shapes.count_each // 2)
-            wanted += [("count_tiled", {"each": each, "depth": shapes.count_depth}) for each in sizes]
+            wanted.append(("count_tiled", {"each": shapes.count_each, "depth": shapes.count_depth}))
             wanted.append(("count_tensor", {"stages": _STAGES}))
         for template, constants in wanted:
             variant = (f"boa/{template}", constants)
