@@ -41,6 +41,8 @@ class Shapes:
         Words of a plane staged at a time; candidates a serial row goes through at a time.
     groups : int
         How many groups elementwise kernels are launched with at most.
+    units : int
+        Compute units; with fewer tiles than four for each, tiles are halved each way.
     """
 
     serial: bool
@@ -58,15 +60,16 @@ class Shapes:
     count_depth: int
     count_together: int
     groups: int
+    units: int
 
 
 def shapes_for(capabilities: Capabilities) -> Shapes:
     """The shapes that suit a device."""
     units = capabilities.compute_units
     if capabilities.kind == "cpu":
-        return Shapes(True, 64, 1, 1, 1, 1, 1, 1, 16, 16, 16, 4, 16, 4, 8 * units)
+        return Shapes(True, 64, 1, 1, 1, 1, 1, 1, 16, 16, 16, 4, 16, 4, 8 * units, units)
     group = 1024 if capabilities.max_block >= 1024 else 256
-    return Shapes(False, 256, group, 128, 256, 64, 128, 256, 8, 32, 32, 4, 16, 1, 32 * units)
+    return Shapes(False, 256, group, 128, 256, 64, 128, 256, 8, 32, 32, 4, 16, 1, 32 * units, units)
 
 
 def offers_tensor(capabilities: Capabilities) -> bool:
@@ -261,8 +264,10 @@ class Launcher:
         elif template == "count_serial":
             block, constants, groups = 1, {"together": shapes.count_together}, lines
         elif template == "count_tiled":
-            constants = {"each": shapes.count_each, "depth": shapes.count_depth}
-            block, groups = 256, _tiles(lines, n, 16 * shapes.count_each)
+            each = shapes.count_each
+            if _tiles(lines, n, 16 * each) < 4 * shapes.units:
+                each //= 2
+            block, constants, groups = 256, {"each": each, "depth": shapes.count_depth}, _tiles(lines, n, 16 * each)
         else:
             block, constants, groups = 256, {"stages": _STAGES}, _tiles(lines, n, 128)
         kernel = self.device.kernel(f"boa/{template}", f"count_{mode}", types, **constants)
@@ -316,7 +321,8 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
         if shapes.serial:
             wanted.append(("count_serial", {"together": shapes.count_together}))
         else:
-            wanted.append(("count_tiled", {"each": shapes.count_each, "depth": shapes.count_depth}))
+            sizes = (shapes.count_each, shapes.count_each // 2)
+            wanted += [("count_tiled", {"each": each, "depth": shapes.count_depth}) for each in sizes]
             wanted.append(("count_tensor", {"stages": _STAGES}))
         for template, constants in wanted:
             variant = (f"boa/{template}", constants)
