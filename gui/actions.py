@@ -1,4 +1,4 @@
-"""Every action of the window in one table; menus, shortcuts, the command palette and the shortcut sheet follow from it."""
+"""Every action of the window in one table: menus, shortcuts, palette and shortcut sheet follow from it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Action:
     """One thing the window can do.
 
     ``name`` is also the name of the window's method; ``needs`` names what must be there for it (see
-    ``MainWindow.present``); ``group`` makes it one of several that exclude each other; ``-`` as ``name`` is a separator.
+    ``MainWindow.present``); ``group`` makes it one of several that exclude each other; ``-`` as ``name`` is a line.
     """
 
     name: str
@@ -51,33 +51,116 @@ _LINE = "-"
 MENUS = ("File", "Run", "Runs", "View", "Help")
 
 ACTIONS: tuple[Action, ...] = (
-    Action("open_problem", "&Open problem…", "File", "Ctrl+O", "open", "Choose an instance file, or a TOML file that names one"),
+    Action(
+        "open_problem",
+        "&Open problem…",
+        "File",
+        "Ctrl+O",
+        "open",
+        "Choose an instance file, or a TOML file that names one",
+    ),
     Action("open_folder", "Open run &folder…", "File", "Ctrl+Shift+O", "folder", "Show a run that is kept elsewhere"),
     Action("samples", "&Samples", "File"),
     Action("recent", "&Recent problems", "File"),
     Action(_LINE, menu="File"),
-    Action("export_png", "Export plots as &PNG…", "File", "", "export", "Every plot of this run, a picture each", ("panel",)),
-    Action("export_svg", "Export plots as S&VG…", "File", "", "export", "Every plot of this run, a drawing each", ("panel",)),
-    Action("export_csv", "Export data as &CSV…", "File", "Ctrl+E", "export", "The curves of every plot, a table each", ("panel",)),
-    Action("export_report", "Export &report…", "File", "Ctrl+Shift+E", "report", "One HTML page with numbers and plots", ("panel",)),
+    Action(
+        "export_png",
+        "Export plots as &PNG…",
+        "File",
+        "",
+        "export",
+        "Every plot of this run, a picture each",
+        ("panel",),
+    ),
+    Action(
+        "export_svg",
+        "Export plots as S&VG…",
+        "File",
+        "",
+        "export",
+        "Every plot of this run, a drawing each",
+        ("panel",),
+    ),
+    Action(
+        "export_csv",
+        "Export data as &CSV…",
+        "File",
+        "Ctrl+E",
+        "export",
+        "The curves of every plot, a table each",
+        ("panel",),
+    ),
+    Action(
+        "export_report",
+        "Export &report…",
+        "File",
+        "Ctrl+Shift+E",
+        "report",
+        "One HTML page with numbers and plots",
+        ("panel",),
+    ),
     Action("export_zip", "Export run as &zip…", "File", "", "export", "Everything of the run in one file", ("folder",)),
     Action(_LINE, menu="File"),
     Action("close_tab", "&Close tab", "File", "Ctrl+W", "close", "The run itself is kept", ("tab",)),
     Action("quit", "&Quit", "File", "Ctrl+Q"),
     Action("start", "&Run", "Run", "F5", "run", "Solve the problem with these options", ("problem",)),
     Action("pause", "&Pause", "Run", "F6", "pause", "Hold the run, or the replay; again to go on", ("steerable",)),
-    Action("stop", "&Stop", "Run", "Shift+F5", "stop", "Ask the run to stop; again to terminate it, and again to kill it", ("live",)),
-    Action("resume_run", "&Continue from checkpoint", "Run", "Ctrl+F5", "continue", "Go on with a run that was stopped or killed", ("resumable",)),
+    Action(
+        "stop",
+        "&Stop",
+        "Run",
+        "Shift+F5",
+        "stop",
+        "Ask the run to stop; again to terminate it, and again to kill it",
+        ("live",),
+    ),
+    Action(
+        "resume_run",
+        "&Continue from checkpoint",
+        "Run",
+        "Ctrl+F5",
+        "continue",
+        "Go on with a run that was stopped or killed",
+        ("resumable",),
+    ),
     Action(_LINE, menu="Run"),
-    Action("copy_command", "Copy command &line", "Run", "Ctrl+Shift+C", "copy", "What does the same in a terminal", ("problem",)),
-    Action("copy_python", "Copy P&ython snippet", "Run", "Ctrl+Shift+P", "copy", "What does the same in Python", ("problem",)),
+    Action(
+        "copy_command",
+        "Copy command &line",
+        "Run",
+        "Ctrl+Shift+C",
+        "copy",
+        "What does the same in a terminal",
+        ("problem",),
+    ),
+    Action(
+        "copy_python",
+        "Copy P&ython snippet",
+        "Run",
+        "Ctrl+Shift+P",
+        "copy",
+        "What does the same in Python",
+        ("problem",),
+    ),
     Action("reset_options", "Reset all &options", "Run", "", "reset", "Back to the defaults", ("problem",)),
     Action("open_run", "&Open", "Runs", "Ctrl+Return", "open", "Show the selected runs", ("selected",)),
     Action("replay", "&Replay", "Runs", "F7", "replay", "Play a finished run again, at any speed", ("replayable",)),
-    Action("compare", "&Compare", "Runs", "Ctrl+D", "compare", "Curves of two selected runs, one over the other", ("two",)),
-    Action("rerun", "Run again with c&hanges", "Runs", "Ctrl+Shift+R", "again", "Load the run's problem and options at the left", ("one",)),
+    Action(
+        "compare", "&Compare", "Runs", "Ctrl+D", "compare", "Curves of two selected runs, one over the other", ("two",)
+    ),
+    Action(
+        "rerun",
+        "Run again with c&hanges",
+        "Runs",
+        "Ctrl+Shift+R",
+        "again",
+        "Load the run's problem and options at the left",
+        ("one",),
+    ),
     Action("rename", "Re&name…", "Runs", "F2", "rename", "", ("one",)),
-    Action("delete", "&Delete…", "Runs", "Shift+Del", "delete", "Delete the selected runs and their folders", ("selected",)),
+    Action(
+        "delete", "&Delete…", "Runs", "Shift+Del", "delete", "Delete the selected runs and their folders", ("selected",)
+    ),
     Action(_LINE, menu="Runs"),
     Action("reveal", "Show in file &manager", "Runs", "", "folder", "", ("folder",)),
     Action("focus_problem", "Go to &problem", "View", "Ctrl+1", "problem"),
@@ -96,7 +179,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("palette", "&Command palette…", "Help", "Ctrl+K", "search", "Find anything the window can do"),
     Action("shortcuts", "Keyboard &shortcuts", "Help", "F1", "help"),
     Action("about", "&About Quintet", "Help"),
-)  # fmt: skip
+)
 
 
 def build_actions(owner: QWidget) -> dict[str, QAction]:
@@ -201,10 +284,12 @@ class Palette(QDialog):
         """What is shown at present."""
         return [self.list.item(row).text() for row in range(self.list.count())]
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Arrows move in the list while the line keeps the focus."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
-            step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 10, Qt.Key.Key_PageUp: -10}.get(event.key())
+            step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 10, Qt.Key.Key_PageUp: -10}.get(
+                event.key()
+            )
             if step is not None and self.list.count():
                 row = self.list.currentRow() + step
                 self.list.setCurrentRow(min(max(row, 0), self.list.count() - 1))

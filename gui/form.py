@@ -108,7 +108,9 @@ class Form(QWidget):
         if wrong:
             return wrong
         try:
-            validated(self.model, {name: Given(value) for name, value in (self.base | self.values()).items()}, what="option")
+            validated(
+                self.model, {name: Given(value) for name, value in (self.base | self.values()).items()}, what="option"
+            )
         except OptionError as error:
             return [str(error)]
         return []
@@ -121,7 +123,10 @@ class Form(QWidget):
         """A field's name with what it accepts, and its description with its default."""
         description = self.model.model_fields[name].description or ""
         text = description[:1].upper() + description[1:]
-        return f"{_title(name)}: {field_type(self.model, name)}", f"{text.rstrip('.')}. Default: {value_text(self.base[name])}."
+        return (
+            f"{_title(name)}: {field_type(self.model, name)}",
+            f"{text.rstrip('.')}. Default: {value_text(self.base[name])}.",
+        )
 
     def _complaint(self, name: str) -> str:
         """What is wrong with one field by itself."""
@@ -264,7 +269,7 @@ class _Editor(QObject):
             self.widget.style().unpolish(self.widget)
             self.widget.style().polish(self.widget)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Tell when the user comes to the field; keep the wheel for scrolling."""
         if event.type() in (QEvent.Type.FocusIn, QEvent.Type.Enter):
             self.entered.emit()

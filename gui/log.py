@@ -68,13 +68,13 @@ class _Model(QAbstractTableModel):
         self.records.append(record)
         self.endInsertRows()
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: N802, B008
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self.records)
 
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: N802, B008
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(_TITLES)
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:  # noqa: N802
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
             return _TITLES[section]
         return None
@@ -98,7 +98,7 @@ class _Filter(QSortFilterProxyModel):
         self.least = 0
         self.words = ""
 
-    def filterAcceptsRow(self, row: int, parent: _Index) -> bool:  # noqa: N802
+    def filterAcceptsRow(self, row: int, parent: _Index) -> bool:
         record = self.sourceModel().records[row]  # type: ignore[attr-defined]
         if _LEVELS.index(record.level) < self.least:
             return False
@@ -117,6 +117,7 @@ class LogPane(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("dock")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._model = _Model(theme)
         self._shown = _Filter()
         self._shown.setSourceModel(self._model)
@@ -153,7 +154,9 @@ class LogPane(QWidget):
         column_layout.addWidget(self.view, 1)
         self.level.currentIndexChanged.connect(self._choose)
         self.filter.textChanged.connect(self._choose)
-        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.view, context=Qt.ShortcutContext.WidgetShortcut)
+        copy = QShortcut(
+            QKeySequence(QKeySequence.StandardKey.Copy), self.view, context=Qt.ShortcutContext.WidgetShortcut
+        )
         copy.activated.connect(self._copy)
 
     def _choose(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtGui import QBrush, QFontDatabase, QGuiApplication, QKeySequence, QPalette, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -36,6 +36,7 @@ __all__ = ["ProblemPane", "command_line", "python_snippet"]
 
 _PATH = Qt.ItemDataRole.UserRole
 _MOST_RECENT = 12
+_FEW = 8
 
 
 def command_line(path: Path, settings: dict[str, Any], options: dict[str, Any]) -> str:
@@ -68,6 +69,7 @@ class ProblemPane(QWidget):
     def __init__(self, toolbar_settings: Callable[[], dict[str, Any]], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("dock")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.instance: Instance | None = None
         self.form: Form | None = None
         self.run_form: Form | None = None
@@ -97,9 +99,17 @@ class ProblemPane(QWidget):
         tree.setIndentation(14)
         tree.setRootIsDecorated(True)
         tree.setUniformRowHeights(True)
-        tree.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        tree.itemActivated.connect(lambda item, _column: self._on_item(item))
+        tree.setTextElideMode(Qt.TextElideMode.ElideRight)
+        tree.setColumnCount(2)
+        tree.setAllColumnsShowFocus(True)
+        tree.setExpandsOnDoubleClick(False)
+        tree.header().setStretchLastSection(True)
+        tree.header().resizeSection(0, 150)
+        tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         tree.itemClicked.connect(lambda item, _column: self._on_item(item))
+        for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            enter = QShortcut(QKeySequence(key), tree, context=Qt.ShortcutContext.WidgetShortcut)
+            enter.activated.connect(lambda: self._on_item(item) if (item := tree.currentItem()) else None)
         return tree
 
     def _make_top(self) -> QWidget:
@@ -219,6 +229,9 @@ class ProblemPane(QWidget):
             if sample.group not in groups:
                 groups[sample.group] = self._group(sample.group)
             self._leaf(groups[sample.group], sample.title, sample.path, sample.description, sample.recorded)
+        for group in groups.values():
+            group.setText(1, str(group.childCount()))
+            group.setExpanded(len(found) <= _FEW)
 
     def show_recent(self, paths: Sequence[str]) -> None:
         """Fill the group of recent files; it stands first."""
@@ -230,7 +243,7 @@ class ProblemPane(QWidget):
             group = self._group("Recent", first=True)
         group.takeChildren()
         for path in self._recent:
-            self._leaf(group, Path(path).name, Path(path), path, False)
+            self._leaf(group, Path(path).name, Path(path), _elided(Path(path).parent), False)
         group.setHidden(not self._recent)
 
     def add_recent(self, path: Path) -> None:
@@ -261,7 +274,8 @@ class ProblemPane(QWidget):
         return next((group for group in groups if group is not None and group.text(0) == title), None)
 
     def _leaf(self, group: QTreeWidgetItem, title: str, path: Path, tip: str, recorded: bool) -> None:
-        leaf = QTreeWidgetItem(group, [title])
+        leaf = QTreeWidgetItem(group, [title, _brief(tip, title)])
+        leaf.setForeground(1, QBrush(self.palette().color(QPalette.ColorRole.PlaceholderText)))
         leaf.setData(0, _PATH, (str(path), recorded))
         leaf.setToolTip(0, tip)
         leaf.setData(0, Qt.ItemDataRole.AccessibleDescriptionRole, tip)
@@ -269,6 +283,7 @@ class ProblemPane(QWidget):
     def _on_item(self, item: QTreeWidgetItem) -> None:
         data = item.data(0, _PATH)
         if data is None:
+            item.setExpanded(not item.isExpanded())
             return
         path, recorded = Path(data[0]), data[1]
         (self.replay_wanted if recorded else self.wanted).emit(path)
@@ -393,6 +408,12 @@ def _heading(text: str) -> QLabel:
     label.setObjectName("heading")
     label.setWordWrap(True)
     return label
+
+
+def _brief(description: str, title: str) -> str:
+    """A description without what the title has said."""
+    after = description.partition(f"{title}: ")[2]
+    return after or description
 
 
 def _elided(path: Path) -> str:

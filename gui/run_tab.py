@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
@@ -163,7 +162,6 @@ class RunTab(QWidget):
         self._most = 2000
         self._problem: Problem | None = None
         self._job: Job | None = None
-        self._ask_again = False
         self.banner = Banner()
         self._waiting = QLabel("Opening the run…")
         self._waiting.setObjectName("muted")
@@ -298,8 +296,6 @@ class RunTab(QWidget):
                 elif isinstance(event, Failed):
                     self.said.emit("error", event.message)
             self.note.follow(self.summary)
-        if self._ask_again and self.child is not None:
-            self._ask_again = False
         if self.summary.state != before:
             self.moved.emit()
 
@@ -315,7 +311,7 @@ class RunTab(QWidget):
         if message:
             hint = "; what it had is kept, and Run > Continue goes on from there" if self.note.resumable else ""
             self.banner.say(f"{message}{hint}")
-            if said and state != "failed" or not isinstance(self.child.last, Failed):
+            if (said and state != "failed") or not isinstance(self.child.last, Failed):
                 self.said.emit("error", message)
             if self.panel is not None:
                 self.panel.state(state)
@@ -395,8 +391,8 @@ class RunTab(QWidget):
             self._job.forget()
         if self.player is not None:
             self.player.close()
-        if self.live and self.child is not None:
-            self.child.kill()
+        if self.child is not None:
+            self.child.close()
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""
@@ -406,6 +402,3 @@ class RunTab(QWidget):
 
     def _tell(self) -> None:
         self.moved.emit()
-
-
-Finder = Callable[[], Path]

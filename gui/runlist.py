@@ -46,7 +46,7 @@ class _Model(QAbstractListModel):
         super().__init__()
         self.library = library
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: N802, B008
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self.library.notes)
 
     def data(self, index: _Index, role: int = 0) -> Any:
@@ -89,7 +89,7 @@ class _Delegate(QStyledItemDelegate):
         super().__init__(parent)
         self.theme = theme
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:  # noqa: N802
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         return QSize(120, 2 * QFontMetrics(option.font).height() + 16)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
@@ -119,7 +119,9 @@ class _Delegate(QStyledItemDelegate):
         painter.drawText(top, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, state)
         painter.setFont(bold)
         painter.setPen(option.palette.color(QPalette.ColorRole.Text))
-        title = QFontMetrics(bold).elidedText(note.title, Qt.TextElideMode.ElideMiddle, inner.width() - state_width - 10)
+        title = QFontMetrics(bold).elidedText(
+            note.title, Qt.TextElideMode.ElideMiddle, inner.width() - state_width - 10
+        )
         painter.drawText(top, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, title)
         painter.setFont(small)
         painter.setPen(QColor(theme.muted))
@@ -149,7 +151,7 @@ def _numbers(note: RunNote) -> str:
 class _Filter(QSortFilterProxyModel):
     words = ""
 
-    def filterAcceptsRow(self, row: int, parent: _Index) -> bool:  # noqa: N802
+    def filterAcceptsRow(self, row: int, parent: _Index) -> bool:
         note = self.sourceModel().library.notes[row]  # type: ignore[attr-defined]
         text = f"{note.title} {note.problem} {note.solver} {state_text(note.state)}".lower()
         return all(word in text for word in self.words.lower().split())
@@ -164,7 +166,7 @@ class _Filter(QSortFilterProxyModel):
 class _View(QListView):
     activated_by_key = Signal()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter opens, on every platform."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.activated_by_key.emit()
@@ -186,6 +188,7 @@ class RunList(QWidget):
     def __init__(self, library: Library, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("dock")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._model = _Model(library)
         self._shown = _Filter()
         self._shown.setSourceModel(self._model)
@@ -262,7 +265,7 @@ class RunList(QWidget):
         self.empty.setVisible(not self._model.library.notes)
         self.view.setVisible(bool(self._model.library.notes))
 
-    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+    def changeEvent(self, event: QEvent) -> None:
         """Rows grow with the font."""
         if event.type() == QEvent.Type.FontChange:
             self.view.doItemsLayout()

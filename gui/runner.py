@@ -19,7 +19,7 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signa
 import engine
 from engine.events import Event, Failed, Finished, from_json
 
-__all__ = ["Child", "resume_words", "solve_words"]
+__all__ = ["Child", "child_environment", "program", "resume_words", "solve_words"]
 
 _READ = 1 << 20
 _ENDINGS = {"ask": "asked to stop", "terminate": "told to terminate", "kill": "killed"}
@@ -99,7 +99,7 @@ class Child(QObject):
         self.garbled = 0
         self._errors: list[str] = []
         self._process = QProcess(self)
-        self._process.setProcessEnvironment(_environment())
+        self._process.setProcessEnvironment(child_environment())
         self._process.readyReadStandardError.connect(self._read_errors)
         self._process.finished.connect(self._on_finished)
         self._process.errorOccurred.connect(self._on_error)
@@ -143,6 +143,14 @@ class Child(QObject):
         """End the process at once."""
         self._step = "terminate"
         self._escalate()
+
+    def close(self) -> None:
+        """End the process at once if it is there, and tell nobody."""
+        self.blockSignals(True)
+        self._timer.stop()
+        if self._process.state() != QProcess.ProcessState.NotRunning:
+            self._process.kill()
+            self._process.waitForFinished(3000)
 
     def _say(self, word: str) -> None:
         if self._process.state() != QProcess.ProcessState.NotRunning:
@@ -221,7 +229,7 @@ class Child(QObject):
             self._timer.stop()
 
 
-def _environment() -> QProcessEnvironment:
+def child_environment() -> QProcessEnvironment:
     """This process's environment; the child finds the same ``engine``, also one that is not installed."""
     environment = QProcessEnvironment.systemEnvironment()
     root = Path(engine.__file__).resolve().parent.parent

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from gui.theme import Theme
 
 __all__ = ["state_colour", "style_sheet"]
@@ -22,13 +24,16 @@ def style_sheet(theme: Theme) -> str:
     """The style sheet."""
     hover = theme.mixed(theme.accent, 0.12)
     pressed = theme.mixed(theme.accent, 0.24)
+    arrow = (Path(__file__).parent / "images" / f"arrow-{theme.name}.svg").as_posix()
     return f"""
 QMainWindow, QDialog {{ background: {theme.window}; }}
 QMainWindow::separator {{ background: {theme.window}; width: 5px; height: 5px; }}
 QMainWindow::separator:hover {{ background: {pressed}; }}
 QToolTip {{ background: {theme.raised}; color: {theme.text}; border: 1px solid {theme.border}; padding: 4px; }}
 
-QToolBar {{ background: {theme.raised}; border: none; border-bottom: 1px solid {theme.border}; padding: 4px 6px; spacing: 4px; }}
+QToolBar {{
+  background: {theme.raised}; border: none; border-bottom: 1px solid {theme.border};
+  padding: 4px 6px; spacing: 4px; }}
 QToolBar::separator {{ background: {theme.border}; width: 1px; margin: 4px 6px; }}
 QToolBar QLabel {{ color: {theme.muted}; padding-left: 4px; }}
 QToolButton {{ border: 1px solid transparent; border-radius: 4px; padding: 3px 7px; }}
@@ -36,8 +41,11 @@ QToolButton:hover:enabled {{ background: {hover}; border-color: {theme.border}; 
 QToolButton:pressed, QToolButton:checked {{ background: {pressed}; }}
 QToolButton:focus {{ border-color: {theme.accent}; }}
 QToolButton::menu-indicator {{ image: none; width: 0; }}
+QToolButton#close {{ padding: 1px; }}
 QToolButton#devices, QToolButton#more {{ border-color: {theme.border}; background: {theme.base}; }}
-QToolButton#run:enabled {{ background: {theme.accent}; color: {theme.accent_text}; font-weight: bold; border-color: {theme.accent}; }}
+QToolButton#run:enabled {{
+  background: {theme.accent}; color: {theme.accent_text}; font-weight: bold;
+  border-color: {theme.accent}; }}
 QToolButton#run:hover:enabled {{ background: {theme.mixed(theme.accent, 0.85)}; }}
 
 QMenuBar {{ background: {theme.raised}; }}
@@ -52,11 +60,13 @@ QMenu::separator {{ height: 1px; background: {theme.border}; margin: 4px 8px; }}
 QDockWidget {{ titlebar-close-icon: none; titlebar-normal-icon: none; font-weight: bold; }}
 QDockWidget > QWidget {{ font-weight: normal; }}
 QDockWidget::title {{ background: {theme.window}; padding: 6px 8px; text-align: left; }}
-QDockWidget > QWidget#dock {{ background: {theme.base}; border: 1px solid {theme.border}; }}
+QWidget#dock {{ background: {theme.base}; border: 1px solid {theme.border}; }}
 
 QTabWidget::pane {{ border: none; border-top: 1px solid {theme.border}; }}
 QTabBar {{ background: transparent; }}
-QTabBar::tab {{ background: transparent; color: {theme.muted}; padding: 6px 12px; border: none; border-bottom: 2px solid transparent; }}
+QTabBar::tab {{
+  background: transparent; color: {theme.muted}; padding: 6px 12px; border: none;
+  border-bottom: 2px solid transparent; }}
 QTabBar::tab:selected {{ color: {theme.text}; border-bottom: 2px solid {theme.accent}; }}
 QTabBar::tab:hover:!selected {{ color: {theme.text}; background: {hover}; }}
 
@@ -65,7 +75,10 @@ QLineEdit, QComboBox, QAbstractSpinBox, QPlainTextEdit, QTextBrowser {{
   selection-background-color: {theme.accent}; selection-color: {theme.accent_text}; }}
 QLineEdit:focus, QComboBox:focus, QAbstractSpinBox:focus, QPlainTextEdit:focus {{ border-color: {theme.accent}; }}
 QLineEdit[wrong="true"], QComboBox[wrong="true"] {{ border-color: {theme.bad}; }}
-QLineEdit:disabled, QComboBox:disabled, QAbstractSpinBox:disabled {{ color: {theme.muted}; background: {theme.window}; }}
+QLineEdit:disabled, QComboBox:disabled, QAbstractSpinBox:disabled {{
+  color: {theme.muted}; background: {theme.window}; }}
+QComboBox::drop-down {{ border: none; width: 20px; }}
+QComboBox::down-arrow {{ image: url("{arrow}"); width: 12px; height: 12px; }}
 QComboBox QAbstractItemView {{ background: {theme.base}; border: 1px solid {theme.border}; }}
 
 QAbstractItemView {{ background: {theme.base}; border: none; outline: none; }}
@@ -81,7 +94,9 @@ QTableView {{ gridline-color: {theme.grid}; }}
 QScrollArea, QScrollArea > QWidget > QWidget#scrolled {{ background: {theme.base}; border: none; }}
 QScrollBar:vertical {{ background: transparent; width: 11px; margin: 0; }}
 QScrollBar:horizontal {{ background: transparent; height: 11px; margin: 0; }}
-QScrollBar::handle {{ background: {theme.mixed(theme.muted, 0.35)}; border-radius: 4px; margin: 2px; min-height: 28px; min-width: 28px; }}
+QScrollBar::handle {{
+  background: {theme.mixed(theme.muted, 0.35)}; border-radius: 4px; margin: 2px; min-height: 28px;
+  min-width: 28px; }}
 QScrollBar::handle:hover {{ background: {theme.mixed(theme.muted, 0.6)}; }}
 QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
 QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
@@ -111,7 +126,11 @@ QLabel#keys {{ background: {theme.raised}; border: 1px solid {theme.border}; bor
 QFrame#card {{ background: {theme.base}; border: 1px solid {theme.border}; border-radius: 6px; }}
 QFrame#header {{ background: {theme.base}; border-bottom: 1px solid {theme.border}; }}
 QFrame#rule {{ background: {theme.border}; max-height: 1px; min-height: 1px; border: none; }}
-QFrame#banner {{ background: {theme.mixed(theme.bad, 0.14)}; border: 1px solid {theme.mixed(theme.bad, 0.5)}; border-radius: 5px; }}
-QFrame#banner[level="info"] {{ background: {theme.mixed(theme.accent, 0.12)}; border-color: {theme.mixed(theme.accent, 0.5)}; }}
-QFrame#banner[level="warning"] {{ background: {theme.mixed(theme.warning, 0.14)}; border-color: {theme.mixed(theme.warning, 0.5)}; }}
+QFrame#banner {{
+  background: {theme.mixed(theme.bad, 0.14)}; border: 1px solid {theme.mixed(theme.bad, 0.5)};
+  border-radius: 5px; }}
+QFrame#banner[level="info"] {{
+  background: {theme.mixed(theme.accent, 0.12)}; border-color: {theme.mixed(theme.accent, 0.5)}; }}
+QFrame#banner[level="warning"] {{
+  background: {theme.mixed(theme.warning, 0.14)}; border-color: {theme.mixed(theme.warning, 0.5)}; }}
 """

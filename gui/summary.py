@@ -72,7 +72,9 @@ class Summary:
                 self.started = event
                 self.state = "running"
                 self._rate_units = {
-                    str(spec["name"]): str(spec["unit"]) for spec in event.metrics if str(spec.get("unit")).endswith("/s")
+                    str(spec["name"]): str(spec["unit"])
+                    for spec in event.metrics
+                    if str(spec.get("unit")).endswith("/s")
                 }
             case Finished():
                 self.state, self.best, self.bound, self.gap = event.status, event.objective, event.bound, event.gap
