@@ -156,7 +156,12 @@ class _Owned:
 
 
 class Device(ABC):
-    """One opened device. Use it on the thread that opened it, and close it there."""
+    """One opened device. Use it on the thread that opened it, and close it there.
+
+    ``taken`` counts the bytes that were allocated here; None where the driver tells more than that.
+    """
+
+    taken: int | None = None
 
     def __init__(self, info: DeviceInfo) -> None:
         self.info = info
@@ -343,6 +348,19 @@ class Device(ABC):
     @abstractmethod
     def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:
         """Start ``grid`` work-groups of ``block`` work-items; returns at once, in order with the other work."""
+
+    def host_views(self, *buffers: Buffer | None) -> contextlib.AbstractContextManager[list[NDArray[Any] | None]]:
+        """Arrays on the memory of these buffers themselves, where it is the host's (``unified_host_memory``).
+
+        The present lane's earlier work is done when the context begins, and its later work waits until it ends; then
+        the arrays must not be used any more. None stays None.
+
+        Raises
+        ------
+        TypeError
+            If the device's memory is not the host's.
+        """
+        raise TypeError(f"the memory of {self.info.id} is not the host's")
 
     # --- lanes: work that may overlap ---------------------------------------------------------------------------
 

@@ -146,7 +146,7 @@ class OpenCLDevice(Device):
         self._queues: list[cl.CommandQueue] = [self._queue]
         self._copies: list[cl.Event] = []  # dropping one that is not done would wait for it, and hold the GIL
         self._programs: dict[str, cl.Program] = {}
-        self._taken = 0
+        self.taken: int = 0
         self._owned.stack.callback(self._finish)
 
     @property
@@ -163,7 +163,7 @@ class OpenCLDevice(Device):
 
     def memory(self) -> MemoryInfo:
         """The device's total, and that less what this process has taken here (OpenCL tells no more)."""
-        return MemoryInfo(self.info.memory, self.info.memory - self._taken)
+        return MemoryInfo(self.info.memory, self.info.memory - self.taken)
 
     def _program(self, source: Source) -> cl.Program:
         """Rendered source compiled for this device, once."""
@@ -201,12 +201,12 @@ class OpenCLDevice(Device):
             memory = self._cl.Buffer(self._context, self._cl.mem_flags.READ_WRITE, nbytes)
         except self._cl.Error as error:
             raise DeviceError(f"{self.info.id} refused {nbytes} bytes: {error}") from error
-        self._taken += nbytes
+        self.taken += nbytes
         return memory, memory
 
     def _free(self, buffer: Buffer) -> None:
         self._finish()
-        self._taken -= buffer.handle.size
+        self.taken -= buffer.handle.size
         buffer.handle.release()
 
     @contextlib.contextmanager
@@ -258,6 +258,26 @@ class OpenCLDevice(Device):
             kernel.handle(self._queue, (grid * block,), (block,), *native)
         except self._cl.Error as error:
             raise KernelError(kernel.source.template, "opencl", self.info.id, f"{kernel.entry}: {error}") from error
+
+    @contextlib.contextmanager
+    def host_views(self, *buffers: Buffer | None) -> Iterator[list[NDArray[Any] | None]]:
+        """See :meth:`Device.host_views`; buffers are mapped, which on CPUs copies nothing."""
+        if not self.capabilities.unified_host_memory:
+            raise TypeError(f"the memory of {self.info.id} is not the host's")
+        maps: dict[Buffer, NDArray[Any]] = {}
+        flags = self._cl.map_flags.READ | self._cl.map_flags.WRITE
+        try:
+            for buffer in buffers:
+                if buffer is not None and buffer not in maps:
+                    with self._reporting():
+                        array, _ = self._cl.enqueue_map_buffer(
+                            self._queue, buffer.handle, flags, 0, (max(1, buffer.size),), buffer.dtype, is_blocking=True
+                        )
+                    maps[buffer] = array
+            yield [None if buffer is None else maps[buffer][: buffer.size].reshape(buffer.shape) for buffer in buffers]
+        finally:
+            for array in maps.values():
+                array.base.release(self._queue)  # type: ignore[union-attr]
 
     def sync(self) -> None:
         """See :meth:`Device.sync`."""

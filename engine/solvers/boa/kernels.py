@@ -10,7 +10,10 @@ from engine.devices import Buffer, Capabilities, Device
 from engine.solvers.boa.fitness import Decomposable, Fitness, Hierarchy, Snippet
 from engine.solvers.boa.settings import Counting
 
-__all__ = ["Launcher", "Shapes", "kernel_variants", "offers_tensor", "shapes_for"]
+__all__ = ["HISTORY_FIELDS", "Launcher", "Shapes", "kernel_variants", "offers_tensor", "shapes_for"]
+
+HISTORY_FIELDS = ("reason", "generation", "best", "individual", "improved", "worst", "sum", "edges", "open", "entropy")
+"""What a row of the history holds, in order (see summarise.mako)."""
 
 _TENSOR_FROM = (8, 0)
 
@@ -98,9 +101,10 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     ),
     "summarise": (
         *("buffer", "int32", "buffer", "buffer", "int32", "int64", "int32", "int32", "int32", "int32"),
-        *("buffer", "buffer", "int32"),
+        *("buffer", "buffer", "int32", "buffer"),
     ),
     "read_individual": ("buffer", "int32", "int32", "buffer", "buffer"),
+    "read_sample": ("buffer", "int32", "int32", "int32", "buffer"),
     "turn_planes": ("buffer", "int32", "int32", "int32", "buffer", "buffer"),
     "find_nearest": (
         *("buffer", "buffer", "int32", "int32", "buffer", "buffer", "int32", "uint64", "uint32", "uint32"),
@@ -124,6 +128,7 @@ _TEMPLATES = {
     "sample_offspring": "sample",
     "summarise": "summarise",
     "read_individual": "summarise",
+    "read_sample": "summarise",
     "turn_planes": "nearest",
     "find_nearest": "nearest",
     "settle": "nearest",
@@ -161,7 +166,7 @@ def _constants(
     if template == "sample":
         return shapes.sample_block, {"block": shapes.sample_block, "columns": shapes.sample_words, "max_parents": k}
     if template == "summarise":
-        return shapes.group, {"block": shapes.group, "max_parents": k}
+        return shapes.group, {"block": shapes.group, "max_parents": k, "fields": len(HISTORY_FIELDS)}
     if template == "nearest":
         group = shapes.rival_block if entry == "find_nearest" else shapes.block
         return group, {"block": shapes.block, "group": shapes.rival_block}
