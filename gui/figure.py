@@ -320,13 +320,13 @@ class Figure(QFrame):
         self._model = TableModel(self)
         self._table: QTableView | None = None
         self._stack = QStackedLayout()
-        self._stack.addWidget(self.view)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(8, 3, 4, 3)
         outer.setSpacing(1)
         outer.addLayout(head)
         outer.addWidget(self._legend)
         outer.addLayout(self._stack, 1)
+        self._stack.addWidget(self.view)  # not before: it shows the view, which would flash up as a window of its own
         self.set_theme(theme)
 
     def sizeHint(self) -> QSize:

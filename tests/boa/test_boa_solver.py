@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -284,6 +285,30 @@ def test_snippet_is_checked_with_the_function_it_was_said_to_be(running: engine.
     assert result.objective == 25
     with pytest.raises(AuditError, match="but the devices found 25"):
         running.solve(engine.BOA(Snippet(code, 25, optimum=25, host=lambda bits: 0 * ones(bits))), population=200)
+
+
+def test_sample_functions_in_python_and_in_c_go_the_same_way(running: engine.Engine, device: Member) -> None:
+    folder = Path(__file__).resolve().parents[2] / "samples" / "boa"
+    python = runpy.run_path(str(folder / "autocorrelation.py"))["energy"]
+    spins = 1 - 2 * np.random.default_rng(0).integers(0, 2, (50, 20)).astype(np.uint8).astype(int)
+    expected = [sum(int(np.dot(row[k:], row[:-k])) ** 2 for k in range(1, 20)) for row in spins]
+    assert python((1 - spins).astype(np.uint8) // 2).tolist() == expected
+    numbers = np.arange(1 << 19)  # a sequence and its negative have the same energy
+    ones = np.zeros(1 << 20, np.int64)
+    for bit in range(20):
+        ones += (np.arange(1 << 20) >> bit) & 1
+    energies = sum((20 - k - 2 * ones[(numbers ^ numbers >> k) & ((1 << (20 - k)) - 1)]) ** 2 for k in range(1, 20))
+    in_c = engine.BOA.read(folder / "autocorrelation.boa")
+    assert in_c.optimum == int(np.min(energies))
+    results = [running.solve(problem, seed=3) for problem in (in_c, engine.BOA(python, 20, minimize=True, optimum=26))]
+    assert [result.objective for result in results] == [26, 26]
+    assert history(results[0]) == history(results[1])
+
+
+def test_python_sample_runs_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(__file__).resolve().parents[2] / "samples" / "boa" / "autocorrelation.py"
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out.startswith("optimal 26.0 ")
 
 
 def test_result_has_the_network_of_the_last_generation(running: engine.Engine) -> None:
