@@ -349,6 +349,19 @@ class Device(ABC):
     def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:
         """Start ``grid`` work-groups of ``block`` work-items; returns at once, in order with the other work."""
 
+    def host_views(self, *buffers: Buffer | None) -> contextlib.AbstractContextManager[list[NDArray[Any] | None]]:
+        """Arrays on the memory of these buffers themselves, where it is the host's (``unified_host_memory``).
+
+        The present lane's earlier work is done when the context begins, and its later work waits until it ends; then
+        the arrays must not be used any more. None stays None.
+
+        Raises
+        ------
+        TypeError
+            If the device's memory is not the host's.
+        """
+        raise TypeError(f"the memory of {self.info.id} is not the host's")
+
     # --- lanes: work that may overlap ---------------------------------------------------------------------------
 
     @contextlib.contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,7 +68,7 @@ def _describe(driver: Any, index: int) -> DeviceInfo:
         fp64=True,
         int64_atomics=True,
         unified_host_memory=False,
-        linear_algebra="cusolver",
+        linear_algebra="cusolver" if importlib.util.find_spec("cupy") is not None else "kernels",
         compute_units=device.get_attribute(attribute.MULTIPROCESSOR_COUNT),
         local_memory=device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
         local_memory_per_unit=device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),

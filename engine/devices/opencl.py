@@ -259,6 +259,26 @@ class OpenCLDevice(Device):
         except self._cl.Error as error:
             raise KernelError(kernel.source.template, "opencl", self.info.id, f"{kernel.entry}: {error}") from error
 
+    @contextlib.contextmanager
+    def host_views(self, *buffers: Buffer | None) -> Iterator[list[NDArray[Any] | None]]:
+        """See :meth:`Device.host_views`; buffers are mapped, which on CPUs copies nothing."""
+        if not self.capabilities.unified_host_memory:
+            raise TypeError(f"the memory of {self.info.id} is not the host's")
+        maps: dict[Buffer, NDArray[Any]] = {}
+        flags = self._cl.map_flags.READ | self._cl.map_flags.WRITE
+        try:
+            for buffer in buffers:
+                if buffer is not None and buffer not in maps:
+                    with self._reporting():
+                        array, _ = self._cl.enqueue_map_buffer(
+                            self._queue, buffer.handle, flags, 0, (max(1, buffer.size),), buffer.dtype, is_blocking=True
+                        )
+                    maps[buffer] = array
+            yield [None if buffer is None else maps[buffer][: buffer.size].reshape(buffer.shape) for buffer in buffers]
+        finally:
+            for array in maps.values():
+                array.base.release(self._queue)  # type: ignore[union-attr]
+
     def sync(self) -> None:
         """See :meth:`Device.sync`."""
         with self._reporting():
