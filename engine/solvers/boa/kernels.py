@@ -214,9 +214,7 @@ class Launcher:
         fitness: Fitness | None,
     ) -> None:
         if device.capabilities.kind == "cpu" and not shapes.serial and max_parents > _MOST_PARENTS_ELSEWHERE:
-            raise ValueError(
-                f"shapes for GPUs take a CPU's compiler minutes from {_MOST_PARENTS_ELSEWHERE + 1} parents on"
-            )
+            raise ValueError(f"a CPU's compiler takes minutes for the shapes of GPUs with {max_parents} parents")
         self.device = device
         self.shapes = shapes
         self._rendering = (max_parents, laplace, tournament)
