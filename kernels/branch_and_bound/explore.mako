@@ -33,12 +33,13 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
     LOCAL_ARRAY(u32, sums, 4);
 % if bottom:
     LOCAL_ARRAY(quad_t, quads, ${quads * block});
-    LOCAL mask_t* const row_store = (LOCAL mask_t*)quads;
+    LOCAL mask_t* const row_store = (LOCAL mask_t*)quads; // four rows an entry, so that no IVM's stack is in another's way
+#define ROW(level) row_store[((((level) >> 2) * ${block} + me) << 2) + ((level) & 3)]
 #define STACK(depth) (quads + ((depth) + 3) / 4 * ${block} + me)
 % else:
     LOCAL_ARRAY(mask_t, row_store, ${leaf_depth * block if leaf_depth else 1});
-% endif
 #define ROW(level) row_store[(level) * ${block} + me]
+% endif
     if (me < 4)
         sums[me] = 0;
 % if local_table:

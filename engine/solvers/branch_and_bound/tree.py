@@ -25,7 +25,16 @@ from engine.devices import Capabilities
 from engine.errors import ProblemError
 from engine.problem import Problem
 
-__all__ = ["INFINITY", "LARGEST_TREE", "DeviceTree", "HostSearch", "PermutationProblem", "TogetherTree", "Tree", "search"]
+__all__ = [
+    "INFINITY",
+    "LARGEST_TREE",
+    "DeviceTree",
+    "HostSearch",
+    "PermutationProblem",
+    "TogetherTree",
+    "Tree",
+    "search",
+]
 
 INFINITY = 2**31 - 1
 """The upper bound that excludes nothing."""
