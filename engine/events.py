@@ -105,7 +105,11 @@ class Trace(_Event):
 
 
 class DeviceStatus(_Event):
-    """Health of a device: memory in bytes, utilisation in percent, power in watts, temperature in degrees Celsius."""
+    """Health of a device: memory in bytes, utilisation in percent, power in watts, temperature in degrees Celsius.
+
+    ``busy`` is the share of time in percent, since the last such event, in which the device's thread was at work: it
+    gives kernels to the device and waits for them.
+    """
 
     type: Literal["device"] = "device"
     device: str
@@ -114,6 +118,7 @@ class DeviceStatus(_Event):
     utilisation: float | None = None
     power: float | None = None
     temperature: float | None = None
+    busy: float | None = None
 
 
 class Notice(_Event):

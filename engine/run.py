@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from engine.devices.health import Sampler
 from engine.errors import QuintetError
 from engine.events import (
+    DeviceStatus,
     Event,
     Failed,
     Finished,
@@ -48,6 +50,7 @@ SLICE_SECONDS = 0.05
 """How long a device should work between two calls of :meth:`Run.poll`."""
 
 _METRIC_INTERVAL = 0.1
+_HEALTH_INTERVAL = 0.5
 _SOLUTION_IN_EVENT = 10_000
 _LOG = logging.getLogger("engine")
 
@@ -124,6 +127,7 @@ class Run:
         self._best: tuple[float | int | None, float | int | None] = (None, None)
         self._queue: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._result: Result | None = None
+        self._health: Sampler | None = None
         self._ended = threading.Event()
         self._teller = threading.Thread(target=self._tell, name="quintet-events", daemon=True)
         self._thread = threading.Thread(target=self._main, name="quintet-run", daemon=True)
@@ -311,8 +315,13 @@ class Run:
             if self._paused_since is not None:
                 self._paused_since = self._began
 
+    def _tell_health(self, label: str, values: dict[str, float]) -> None:
+        if self._state != "paused":
+            self.emit(DeviceStatus(time=self.elapsed, device=label, **values))
+
     def _work(self) -> Result:
         self.emit(self._started())
+        self._health = Sampler(self.pool, self._tell_health, _HEALTH_INTERVAL)
         try:
             result = self.solver.solve(self.problem, self.options, self.pool, self)
         except StopRequested as request:  # before the solver had anything to show
@@ -337,6 +346,8 @@ class Run:
 
     def _end(self, last: Event) -> None:
         """Tell what is held back, then the last event, and wait until every observer has had it."""
+        if self._health is not None:
+            self._health.close()
         self._tell_held()
         self.emit(last)
         self._queue.put(None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from engine.devices.base import Buffer, Capabilities, Device, DeviceInfo, Kernel, MemoryInfo
+from engine.devices.base import Buffer, Capabilities, Device, DeviceInfo, Kernel, Mark, MemoryInfo
 from engine.devices.pool import DevicePool, Member, gather
 from engine.errors import BackendUnavailable, DeviceNotFound
 
@@ -21,6 +21,7 @@ __all__ = [
     "DeviceInfo",
     "DevicePool",
     "Kernel",
+    "Mark",
     "Member",
     "MemoryInfo",
     "available",

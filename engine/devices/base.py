@@ -1,7 +1,8 @@
 """The device protocol: everything a solver may ask of a device, and nothing about how a backend does it.
 
 A device belongs to the one host thread that opened it (see :mod:`engine.devices.pool`): every method here is called on
-that thread, except where it says otherwise. Work on a device runs in the order it was given.
+that thread, except where it says otherwise. Work on a device runs in the order it was given; work that may overlap is
+given to several lanes, each of which keeps its own order (see :meth:`Device.lane`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from engine.devices.templates import Source, render
 
-__all__ = ["Buffer", "Capabilities", "Device", "DeviceInfo", "Kernel", "MemoryInfo", "bytes_text"]
+__all__ = ["Buffer", "Capabilities", "Device", "DeviceInfo", "Kernel", "Mark", "MemoryInfo", "bytes_text"]
 
 Language = Literal["cuda", "opencl"]
 
@@ -138,6 +139,13 @@ class Kernel:
     source: Source
 
 
+@dataclass(frozen=True, eq=False)
+class Mark:
+    """A point in the work of one lane of a device, from :meth:`Device.mark`; ``handle`` is the backend's event."""
+
+    handle: Any
+
+
 @dataclass(eq=False)
 class _Owned:
     """What a device has to give back when it is closed."""
@@ -148,12 +156,18 @@ class _Owned:
 
 
 class Device(ABC):
-    """One opened device. Use it on the thread that opened it, and close it there."""
+    """One opened device. Use it on the thread that opened it, and close it there.
+
+    ``taken`` counts the bytes that were allocated here; None where the driver tells more than that.
+    """
+
+    taken: int | None = None
 
     def __init__(self, info: DeviceInfo) -> None:
         self.info = info
         self.capabilities = info.capabilities
         self._owned = _Owned()
+        self._lane = 0
 
     @property
     def language(self) -> Language:
@@ -335,9 +349,120 @@ class Device(ABC):
     def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:
         """Start ``grid`` work-groups of ``block`` work-items; returns at once, in order with the other work."""
 
+    def host_views(self, *buffers: Buffer | None) -> contextlib.AbstractContextManager[list[NDArray[Any] | None]]:
+        """Arrays on the memory of these buffers themselves, where it is the host's (``unified_host_memory``).
+
+        The present lane's earlier work is done when the context begins, and its later work waits until it ends; then
+        the arrays must not be used any more. None stays None.
+
+        Raises
+        ------
+        TypeError
+            If the device's memory is not the host's.
+        """
+        raise TypeError(f"the memory of {self.info.id} is not the host's")
+
+    # --- lanes: work that may overlap ---------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def lane(self, number: int) -> Iterator[None]:
+        """Give the work inside the ``with`` to a lane of its own (a stream, a queue); 0 is where it goes otherwise.
+
+        A lane keeps its own order and runs beside the others, as far as the device can. Nothing orders two lanes but
+        :meth:`mark` and :meth:`after`::
+
+            begun = device.mark()
+            with device.lane(1):
+                device.after(begun)             # what was given so far comes first
+                device.launch(factorise, ...)   # beside what the main lane does next
+                done = device.mark()
+            device.launch(sweep, ...)
+            device.after(done)                  # what comes now needs both
+
+        Copies that block wait for their own lane alone; :meth:`sync` and :meth:`release` wait for all.
+
+        Raises
+        ------
+        ValueError
+            If the number is negative.
+        """
+        if number < 0:
+            raise ValueError(f"lanes are numbered from 0; got {number}")
+        before, self._lane = self._lane, number
+        self._enter_lane(number)
+        try:
+            yield
+        finally:
+            self._lane = before
+            self._enter_lane(before)
+
+    @abstractmethod
+    def _enter_lane(self, number: int) -> None:
+        """Let the work that follows go to this lane, which is made when it is first entered."""
+
+    @abstractmethod
+    def mark(self) -> Mark:
+        """The point that the present lane has come to: behind everything given to it so far."""
+
+    @abstractmethod
+    def after(self, mark: Mark) -> None:
+        """Let what this lane is given from now on wait, on the device, for a mark of any lane; returns at once."""
+
+    @abstractmethod
+    def wait(self, mark: Mark) -> None:
+        """Wait, on the host, until the device has come to the mark."""
+
+    def get_later(self, buffer: Buffer, out: NDArray[Any], start: int = 0) -> None:
+        """Copy elements from ``start`` on to a contiguous host array, in order with the lane; returns at once.
+
+        The values are there when the host has waited for a later :meth:`mark`; ``out`` must live until then, and
+        overlaps with kernels only if it is, or views, an array of :meth:`staging`.
+
+        Raises
+        ------
+        ValueError
+            If the buffer does not hold as many elements as ``out``, or ``out`` is not contiguous.
+        TypeError
+            If ``out`` is of another type.
+        """
+        if not out.flags.c_contiguous:
+            raise ValueError("get_later: out must be contiguous")
+        _require_range("get_later", buffer, start, out.size)
+        _require_type("get_later", buffer, out.dtype)
+        if out.nbytes:
+            self._read_later(buffer, out, start * buffer.dtype.itemsize)
+
+    @abstractmethod
+    def _read_later(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
+        """Begin to fill a contiguous host array from byte ``offset`` of the buffer on."""
+
+    def put_later(self, array: NDArray[Any], into: Buffer, start: int = 0) -> None:
+        """Copy a contiguous host array into a buffer from element ``start`` on, in order with the lane; does not wait.
+
+        The array must stay as it is until the host has waited for a later :meth:`mark`; it overlaps with kernels only
+        if it is, or views, an array of :meth:`staging`.
+
+        Raises
+        ------
+        ValueError
+            If the array does not fit there, or is not contiguous.
+        TypeError
+            If ``into`` is of another type.
+        """
+        if not array.flags.c_contiguous:
+            raise ValueError("put_later: the array must be contiguous")
+        _require_range("put_later", into, start, array.size)
+        _require_type("put_later", into, array.dtype)
+        if array.nbytes:
+            self._write_later(into, array, start * into.dtype.itemsize)
+
+    @abstractmethod
+    def _write_later(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
+        """Begin to copy a contiguous host array to the buffer from byte ``offset`` on."""
+
     @abstractmethod
     def sync(self) -> None:
-        """Wait until all the work given to this device is done."""
+        """Wait until all the work given to this device, on all its lanes, is done."""
 
     def close(self) -> None:
         """Finish the work and give everything back. Safe to call twice."""

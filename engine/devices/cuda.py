@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices.base import Buffer, Capabilities, Device, DeviceInfo, Kernel, MemoryInfo
+from engine.devices.base import Buffer, Capabilities, Device, DeviceInfo, Kernel, Mark, MemoryInfo
 from engine.devices.nvrtc import compile_cubin
 from engine.devices.templates import Source
 from engine.errors import BackendUnavailable, DeviceError, KernelError
@@ -67,7 +68,7 @@ def _describe(driver: Any, index: int) -> DeviceInfo:
         fp64=True,
         int64_atomics=True,
         unified_host_memory=False,
-        linear_algebra="cusolver",
+        linear_algebra="cusolver" if importlib.util.find_spec("cupy") is not None else "kernels",
         compute_units=device.get_attribute(attribute.MULTIPROCESSOR_COUNT),
         local_memory=device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
         local_memory_per_unit=device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
@@ -104,7 +105,7 @@ def _uuid(index: int) -> str | None:
 
 
 class CudaDevice(Device):
-    """A GPU, its primary context pushed on this thread, and one stream."""
+    """A GPU, its primary context pushed on this thread, and a stream a lane."""
 
     def __init__(self, info: DeviceInfo) -> None:
         super().__init__(info)
@@ -118,7 +119,8 @@ class CudaDevice(Device):
             raise DeviceError(f"cannot open {info.id} ({info.name}): {error}") from error
         self._owned.stack.callback(self._context.pop)
         self._owned.stack.callback(self._forget)
-        self._stream = self._driver.Stream()
+        self._streams: list[Any] = [self._driver.Stream()]
+        self._stream = self._streams[0]
         self._modules: dict[str, Any] = {}
         self._peers: set[int] = set()
         self._pinned: dict[int, NDArray[Any]] = {}
@@ -128,11 +130,21 @@ class CudaDevice(Device):
 
     def _forget(self) -> None:
         """Drop everything that needs the context while it is still current."""
-        self._stream.synchronize()
+        self._finish()
         for array in list(self._pinned.values()):
             self.release_staging(array)
         self._modules.clear()
+        self._streams.clear()
         del self._stream
+
+    @property
+    def stream(self) -> int:
+        """The ``CUstream`` of the present lane, for libraries of the same context."""
+        return int(self._stream.handle)
+
+    def _finish(self) -> None:
+        for stream in self._streams:
+            stream.synchronize()
 
     def memory(self) -> MemoryInfo:
         """As the driver tells it, for all processes together."""
@@ -162,7 +174,7 @@ class CudaDevice(Device):
         return memory, int(memory)
 
     def _free(self, buffer: Buffer) -> None:
-        self._stream.synchronize()
+        self._finish()
         buffer.handle.free()
 
     @contextlib.contextmanager
@@ -221,7 +233,7 @@ class CudaDevice(Device):
     def release_staging(self, array: NDArray[Any]) -> None:
         """See :meth:`Device.release_staging`; freed here, since PyCUDA cannot free it on another thread."""
         if self._pinned.pop(id(array), None) is not None:
-            self._stream.synchronize()
+            self._finish()
             array.base.free()  # type: ignore[union-attr]
 
     def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:
@@ -243,4 +255,33 @@ class CudaDevice(Device):
         """See :meth:`Device.sync`."""
         self._in_flight = 0
         with self._reporting():
-            self._stream.synchronize()
+            self._finish()
+
+    def _enter_lane(self, number: int) -> None:
+        with self._reporting():
+            while len(self._streams) <= number:
+                self._streams.append(self._driver.Stream())
+        self._stream = self._streams[number]
+
+    def mark(self) -> Mark:
+        """See :meth:`Device.mark`."""
+        with self._reporting():
+            return Mark(self._driver.Event(self._driver.event_flags.DISABLE_TIMING).record(self._stream))
+
+    def after(self, mark: Mark) -> None:
+        """See :meth:`Device.after`."""
+        with self._reporting():
+            self._stream.wait_for_event(mark.handle)
+
+    def wait(self, mark: Mark) -> None:
+        """See :meth:`Device.wait`."""
+        with self._reporting():
+            mark.handle.synchronize()
+
+    def _read_later(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
+        with self._reporting():
+            self._driver.memcpy_dtoh_async(out, source.argument + offset, stream=self._stream)
+
+    def _write_later(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
+        with self._reporting():
+            self._driver.memcpy_htod_async(target.argument + offset, host, stream=self._stream)

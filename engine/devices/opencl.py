@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices.base import Buffer, Capabilities, Device, DeviceInfo, Kernel, MemoryInfo
+from engine.devices.base import Buffer, Capabilities, Device, DeviceInfo, Kernel, Mark, MemoryInfo
 from engine.devices.templates import Source, compiler_location, dump
 from engine.errors import BackendUnavailable, DeviceError, KernelError
 
@@ -132,7 +132,7 @@ def _hyphenated(digits: str) -> str:
 
 
 class OpenCLDevice(Device):
-    """A device, its context and one in-order queue."""
+    """A device, its context and an in-order queue a lane."""
 
     def __init__(self, info: DeviceInfo) -> None:
         super().__init__(info)
@@ -140,16 +140,30 @@ class OpenCLDevice(Device):
         try:
             native = _native_devices()[info.index]
             self._context = self._cl.Context([native])
-            self._queue = self._cl.CommandQueue(self._context)
+            self._queue: cl.CommandQueue = self._cl.CommandQueue(self._context)
         except (self._cl.Error, IndexError) as error:
             raise DeviceError(f"cannot open {info.id} ({info.name}): {error}") from error
+        self._queues: list[cl.CommandQueue] = [self._queue]
+        self._copies: list[cl.Event] = []  # dropping one that is not done would wait for it, and hold the GIL
         self._programs: dict[str, cl.Program] = {}
-        self._taken = 0
-        self._owned.stack.callback(self._queue.finish)
+        self.taken: int = 0
+        self._owned.stack.callback(self._finish)
+
+    @property
+    def queue(self) -> cl.CommandQueue:
+        """The queue of the present lane, for what shares it."""
+        return self._queue
+
+    def _finish(self) -> None:
+        for queue in self._queues:
+            queue.flush()
+        for queue in self._queues:
+            queue.finish()
+        self._copies.clear()
 
     def memory(self) -> MemoryInfo:
         """The device's total, and that less what this process has taken here (OpenCL tells no more)."""
-        return MemoryInfo(self.info.memory, self.info.memory - self._taken)
+        return MemoryInfo(self.info.memory, self.info.memory - self.taken)
 
     def _program(self, source: Source) -> cl.Program:
         """Rendered source compiled for this device, once."""
@@ -187,12 +201,12 @@ class OpenCLDevice(Device):
             memory = self._cl.Buffer(self._context, self._cl.mem_flags.READ_WRITE, nbytes)
         except self._cl.Error as error:
             raise DeviceError(f"{self.info.id} refused {nbytes} bytes: {error}") from error
-        self._taken += nbytes
+        self.taken += nbytes
         return memory, memory
 
     def _free(self, buffer: Buffer) -> None:
-        self._queue.finish()
-        self._taken -= buffer.handle.size
+        self._finish()
+        self.taken -= buffer.handle.size
         buffer.handle.release()
 
     @contextlib.contextmanager
@@ -245,7 +259,64 @@ class OpenCLDevice(Device):
         except self._cl.Error as error:
             raise KernelError(kernel.source.template, "opencl", self.info.id, f"{kernel.entry}: {error}") from error
 
+    @contextlib.contextmanager
+    def host_views(self, *buffers: Buffer | None) -> Iterator[list[NDArray[Any] | None]]:
+        """See :meth:`Device.host_views`; buffers are mapped, which on CPUs copies nothing."""
+        if not self.capabilities.unified_host_memory:
+            raise TypeError(f"the memory of {self.info.id} is not the host's")
+        maps: dict[Buffer, NDArray[Any]] = {}
+        flags = self._cl.map_flags.READ | self._cl.map_flags.WRITE
+        try:
+            for buffer in buffers:
+                if buffer is not None and buffer not in maps:
+                    with self._reporting():
+                        array, _ = self._cl.enqueue_map_buffer(
+                            self._queue, buffer.handle, flags, 0, (max(1, buffer.size),), buffer.dtype, is_blocking=True
+                        )
+                    maps[buffer] = array
+            yield [None if buffer is None else maps[buffer][: buffer.size].reshape(buffer.shape) for buffer in buffers]
+        finally:
+            for array in maps.values():
+                array.base.release(self._queue)  # type: ignore[union-attr]
+
     def sync(self) -> None:
         """See :meth:`Device.sync`."""
         with self._reporting():
-            self._queue.finish()
+            self._finish()
+
+    def _enter_lane(self, number: int) -> None:
+        with self._reporting():
+            while len(self._queues) <= number:
+                self._queues.append(self._cl.CommandQueue(self._context))
+        self._queue = self._queues[number]
+
+    def mark(self) -> Mark:
+        """See :meth:`Device.mark`."""
+        with self._reporting():
+            event = self._cl.enqueue_marker(self._queue)
+            self._queue.flush()  # another queue, or the host, may wait for it
+        return Mark(event)
+
+    def after(self, mark: Mark) -> None:
+        """See :meth:`Device.after`."""
+        with self._reporting():
+            self._cl.enqueue_barrier(self._queue, wait_for=[mark.handle])
+
+    def wait(self, mark: Mark) -> None:
+        """See :meth:`Device.wait`."""
+        with self._reporting():
+            mark.handle.wait()
+
+    def _keep(self, copy: cl.Event) -> None:
+        complete = self._cl.command_execution_status.COMPLETE
+        self._copies = [event for event in self._copies if event.command_execution_status > complete]
+        self._copies.append(copy)
+        self._queue.flush()
+
+    def _read_later(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
+        with self._reporting():
+            self._keep(self._cl.enqueue_copy(self._queue, out, source.handle, src_offset=offset, is_blocking=False))
+
+    def _write_later(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
+        with self._reporting():
+            self._keep(self._cl.enqueue_copy(self._queue, target.handle, host, dst_offset=offset, is_blocking=False))

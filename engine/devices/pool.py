@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
@@ -38,6 +39,8 @@ class Member:
     def __init__(self, info: DeviceInfo, label: str) -> None:
         self.info = info
         self.label = label
+        self._worked = 0.0
+        self._working_since: float | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"quintet-{label}")
         self._device: Device | None = None
         self.opened = self._thread.submit(self._start)
@@ -51,9 +54,25 @@ class Member:
         def task() -> T:
             self.opened.result()
             assert self._device is not None
-            return function(self._device, *args, **kwargs)
+            self._working_since = began = time.perf_counter()
+            try:
+                return function(self._device, *args, **kwargs)
+            finally:
+                self._working_since = None
+                self._worked += time.perf_counter() - began
 
         return self._thread.submit(task)
+
+    @property
+    def busy_seconds(self) -> float:
+        """How long the thread has worked, a task in progress included; from any thread."""
+        since = self._working_since
+        return self._worked + (0.0 if since is None else time.perf_counter() - since)
+
+    @property
+    def taken(self) -> int | None:
+        """Bytes of device memory taken through this member, from any thread; None where it is not counted."""
+        return getattr(self._device, "taken", None)
 
     def memory(self) -> MemoryInfo:
         """Total and free memory in bytes."""

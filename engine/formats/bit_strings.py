@@ -10,7 +10,8 @@ name      layout                                                                
 ``ising`` Goldman's: "energy states", the number of bonds, then "a b J"                                       0-based
 ``graph`` rudy, as Biq Mac and the G-set: "n m", then "a b weight"; with a == b in it, or in a file           1-based
           ``.sparse`` or ``.qubo``, a QUBO matrix whose off-diagonal entries stand for two
-``boa``   Quintet's own for built-in functions: ``boa trap n=100 k=5``
+``boa``   Quintet's own: ``boa trap n=100 k=5`` for a built-in function; for a function in C the line
+          ``boa snippet n=20 minimize=1 optimum=26 scale=1``, all but n optional, and the code below it
 ========= ================================================================================================ ==========
 
 References
@@ -56,6 +57,8 @@ class Parsed:
         As stated by the file: the maximum of ``nk``, the least energy of ``ising``.
     words : dict of str to str
         Of ``boa``: ``"fitness"`` and what stands behind it.
+    code : str
+        Of ``boa snippet``: the C code.
     """
 
     format: str
@@ -67,6 +70,7 @@ class Parsed:
     step: int = 0
     optimum: float | None = None
     words: dict[str, str] = field(default_factory=dict)
+    code: str = ""
 
 
 def recognize(path: Path, head: str) -> str | None:
@@ -130,7 +134,7 @@ def read(path: str | Path) -> Parsed:
     if found == "cnf":
         return _read_cnf(lines)
     if found == "boa":
-        return _read_boa(lines)
+        return _read_boa(lines, text)
     if found == "nk":
         return _read_nk(lines)
     return _read_ising(lines) if found == "ising" else _read_graph(lines, found)
@@ -252,14 +256,24 @@ def _terms(lines: _Lines, n: int, base: int, what: str, count: int) -> list[tupl
     return terms
 
 
-def _read_boa(lines: _Lines) -> Parsed:
+_WORDS = {
+    "a built-in function": {"n": _INTEGER, "k": _INTEGER},
+    "snippet": {"n": _INTEGER, "scale": _INTEGER, "minimize": re.compile("[01]"), "optimum": _NUMBER},
+}
+"""What may stand behind the name in a ``boa`` file."""
+
+
+def _read_boa(lines: _Lines, text: str) -> Parsed:
     row = lines.next("the name of a function")
     words = {"fitness": row[1]}
+    known = _WORDS["snippet" if row[1] == "snippet" else "a built-in function"]
     for word in row[2:]:
         name, equals, value = word.partition("=")
-        if not equals or name not in ("n", "k") or not _INTEGER.fullmatch(value):
-            raise lines.error(f"behind the name stand n= and k= with whole numbers; got {word[:40]!r}")
+        if not equals or name not in known or not known[name].fullmatch(value):
+            allowed = ", ".join(f"{other}=" for other in known)
+            raise lines.error(f"behind the name stand {allowed} with numbers; got {word[:40]!r}")
         words[name] = value
     if "n" not in words:
         raise lines.error("n= is missing: how many genes the function has")
-    return Parsed("boa", int(words["n"]), words=words)
+    code = text.split("\n", lines.line)[lines.line :]
+    return Parsed("boa", int(words["n"]), words=words, code=code[0] if code else "")

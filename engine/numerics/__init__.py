@@ -9,7 +9,7 @@ __all__ = ["kernel_variants"]
 
 def kernel_variants() -> Iterator[tuple[str, dict[str, object]]]:
     """Every template with every set of constants that this package uses, so that a test can compile them all."""
-    from engine.numerics import philox, reduce, scan
+    from engine.numerics import linear_algebra, philox, reduce, scan
 
-    for module in (philox, reduce, scan):
+    for module in (linear_algebra, philox, reduce, scan):
         yield from module.kernel_variants()

@@ -1,13 +1,16 @@
+<% added = ("sum", "edges", "open", "entropy") %>\
 // The state of the population after a generation, and whether the run is over: status[0] becomes a reason to stop, and
 // every kernel given to the device after that returns at once.
 //
 // status: 0 reason (1 target, 2 converged, 3 no improvement), 1 generation, 2 best key, 3 its individual, 4 generation
-//         of the last improvement, 5 worst key, 6 sum of keys, 7 edges, 8 genes not yet fixed among the selected
-// history: the same nine numbers for this generation
-// Launch: one group. pairs, selected: see rows.mako; learned tells whether there has been a network.
+//         of the last improvement, 5 worst key, 6 sum of keys, 7 edges, 8 genes not yet fixed among the selected,
+//         9 entropy of the genes among the selected, in sum
+// history: the same ${fields} numbers for this generation
+// Launch: one group. totals, parent_count: see learn.mako; learned tells whether there has been a network. entropies[c] is
+// what a value that c of the selected have adds to a gene's entropy.
 KERNEL LAUNCH_BOUNDS(${block}, 1) summarise(const GLOBAL i64* RESTRICT keys, i32 count, GLOBAL i64* status, GLOBAL i64* RESTRICT history,
     i32 slot, i64 target, i32 has_target, i32 patience, i32 generation, i32 learned, const GLOBAL i32* RESTRICT totals,
-    const GLOBAL i32* RESTRICT parent_count, i32 n)
+    const GLOBAL i32* RESTRICT parent_count, i32 n, const GLOBAL i32* RESTRICT entropies)
 {
     LOCAL_ARRAY(i64, part, ${block});
     if (status[0] != 0)
@@ -23,6 +26,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) summarise(const GLOBAL i64* RESTRICT keys, i32
     }
     i64 edges = 0;
     i64 open = 0;
+    i64 entropy = 0;
     if (learned)
         for (i32 node = LOCAL_ID; node < n; node += ${block}) {
             const i32 cells = 2 << parent_count[node];
@@ -35,9 +39,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) summarise(const GLOBAL i64* RESTRICT keys, i32
             }
             edges += parent_count[node];
             open += zeros > 0 && ones > 0;
+            entropy += entropies[zeros] + entropies[ones];
         }
 % if block > 1:
-% for name, combine in (("best", "MAX(a, b)"), ("worst", "MIN(a, b)"), ("sum", "a + b"), ("edges", "a + b"), ("open", "a + b")):
+% for name, combine in (("best", "MAX(a, b)"), ("worst", "MIN(a, b)"), *((name, "a + b") for name in added)):
     part[LOCAL_ID] = ${name};
     BARRIER();
     for (i32 reach = ${block // 2}; reach > 0; reach /= 2) {
@@ -76,14 +81,15 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) summarise(const GLOBAL i64* RESTRICT keys, i32
         status[6] = sum;
         status[7] = edges;
         status[8] = learned ? open : n;
+        status[9] = entropy;
         if (has_target && best >= target)
             status[0] = 1;
         else if (best == worst && learned && open == 0)
             status[0] = 2;
         else if (generation - status[4] >= patience)
             status[0] = 3;
-        for (i32 i = 0; i < 9; ++i)
-            history[(i64)9 * slot + i] = status[i];
+        for (i32 i = 0; i < ${fields}; ++i)
+            history[(i64)${fields} * slot + i] = status[i];
     }
 }
 
@@ -95,4 +101,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) read_individual(const GLOBAL u32* RESTRICT pla
     const i64 who = status[3];
     for (i64 gene = GLOBAL_ID; gene < n; gene += GLOBAL_SIZE)
         genes[gene] = (u8)((planes[gene * stride + (who >> 5)] >> (who & 31)) & 1u);
+}
+
+// read_sample: sample[g * words + w] = word w of gene g, the first individuals of the population.
+// Launch: work-items share the words.
+KERNEL LAUNCH_BOUNDS(${block}, 1) read_sample(const GLOBAL u32* RESTRICT planes, i32 stride, i32 n, i32 words, GLOBAL u32* RESTRICT sample)
+{
+    for (i64 item = GLOBAL_ID; item < (i64)n * words; item += GLOBAL_SIZE)
+        sample[item] = planes[item / words * stride + item % words];
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,13 +14,15 @@ import pytest
 import engine
 from engine.devices import Member
 from engine.errors import AuditError, OptionError, ProblemError, RunFolderError
-from engine.events import Event, Incumbent, Notice
-from engine.solvers.boa import instances
+from engine.events import Event, Incumbent, Metric, Notice, Trace
+from engine.solvers.boa import instances, islands, record
 from engine.solvers.boa.fitness import Snippet
 from engine.solvers.boa.options import Options
+from engine.solvers.boa.record import HISTORY_COLUMNS
 from engine.solvers.boa.search import shares
 from engine.solvers.boa.settings import Settings
 from engine.solvers.boa.solve import settings_for
+from engine.solvers.boa.worker import Worker
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +118,7 @@ def test_spin_glass_is_solved_to_the_exact_optimum(running: engine.Engine) -> No
 
 
 def history(result: engine.Result) -> list[list[float]]:
-    return np.nan_to_num(result.arrays["history"]).tolist()
+    return result.arrays["history"].tolist()
 
 
 @pytest.mark.parametrize(
@@ -196,6 +199,10 @@ def test_known_individuals_are_part_of_the_first_population(running: engine.Engi
     assert result.status is engine.Status.OPTIMAL
     assert result.counters["generations"] == 0
     assert np.array_equal(result.solution, optimum[1])
+    many = engine.BOA("trap-5", 50, seeds=np.zeros((300, 50), np.uint8))
+    with pytest.raises(OptionError, match="at least the number of known individuals, 300; got 100"):
+        running.solve(many, population=100)
+    assert running.solve(many, restarts=1).counters["population"] == 600
 
 
 def ones(bits: np.ndarray) -> np.ndarray:
@@ -218,8 +225,7 @@ def test_python_functions_are_maximised_or_minimised(running: engine.Engine) -> 
 def test_python_function_and_table_go_the_same_way(running: engine.Engine) -> None:
     table = running.solve(engine.BOA("onemax", 30), population=200, seed=5)
     function = running.solve(engine.BOA(ones, 30, optimum=30), population=200, seed=5)
-    known = [0, 1, 2, 3, 5, 6, 7]  # all but the mean
-    assert table.arrays["history"][:, known].tolist() == function.arrays["history"][:, known].tolist()
+    assert history(table) == history(function)
 
 
 def test_function_one_by_one_may_be_shared_by_processes(running: engine.Engine) -> None:
@@ -281,6 +287,30 @@ def test_snippet_is_checked_with_the_function_it_was_said_to_be(running: engine.
         running.solve(engine.BOA(Snippet(code, 25, optimum=25, host=lambda bits: 0 * ones(bits))), population=200)
 
 
+def test_sample_functions_in_python_and_in_c_go_the_same_way(running: engine.Engine, device: Member) -> None:
+    folder = Path(__file__).resolve().parents[2] / "samples" / "boa"
+    python = runpy.run_path(str(folder / "autocorrelation.py"))["energy"]
+    spins = 1 - 2 * np.random.default_rng(0).integers(0, 2, (50, 20)).astype(np.uint8).astype(int)
+    expected = [sum(int(np.dot(row[k:], row[:-k])) ** 2 for k in range(1, 20)) for row in spins]
+    assert python((1 - spins).astype(np.uint8) // 2).tolist() == expected
+    numbers = np.arange(1 << 19)  # a sequence and its negative have the same energy
+    ones = np.zeros(1 << 20, np.int64)
+    for bit in range(20):
+        ones += (np.arange(1 << 20) >> bit) & 1
+    energies = sum((20 - k - 2 * ones[(numbers ^ numbers >> k) & ((1 << (20 - k)) - 1)]) ** 2 for k in range(1, 20))
+    in_c = engine.BOA.read(folder / "autocorrelation.boa")
+    assert in_c.optimum == int(np.min(energies))
+    results = [running.solve(problem, seed=3) for problem in (in_c, engine.BOA(python, 20, minimize=True, optimum=26))]
+    assert [result.objective for result in results] == [26, 26]
+    assert history(results[0]) == history(results[1])
+
+
+def test_python_sample_runs_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(__file__).resolve().parents[2] / "samples" / "boa" / "autocorrelation.py"
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out.startswith("optimal 26.0 ")
+
+
 def test_result_has_the_network_of_the_last_generation(running: engine.Engine) -> None:
     result = running.solve(engine.BOA("trap-5", 30), population=2000)
     place = {int(gene): rank for rank, gene in enumerate(result.arrays["order"])}
@@ -291,6 +321,34 @@ def test_result_has_the_network_of_the_last_generation(running: engine.Engine) -
     dot = engine.network_dot(result)
     assert dot.startswith("digraph boa {")
     assert all(f"  {source} -> {target};" in dot for source, target in edges)
+
+
+def test_portraits_show_network_and_individuals(running: engine.Engine) -> None:
+    events: list[Event] = []
+    result = running.solve(engine.BOA("trap-5", 30), population=50, on_event=events.append)
+    traces = {event.name: event for event in events if isinstance(event, Trace)}  # the last of each
+    assert set(traces) == {"gene_entropy", "edges", "population"}
+    edges = np.array(traces["edges"].values, np.int32).reshape(-1, 2)
+    assert np.array_equal(edges, result.arrays["edges"])
+    image = engine.population_image(traces["population"].values, 30)
+    assert np.array_equal(image[:50], result.arrays["population"])
+    assert not image[50:].any()
+    values = engine.BOA("trap-5", 30).evaluate(result.arrays["population"])  # with 50 individuals, this is all of them
+    row = dict(zip(HISTORY_COLUMNS, result.arrays["history"][-1].tolist(), strict=True))
+    assert (values.max(), values.min()) == (row["best"], row["worst"])
+    assert values.mean() == pytest.approx(row["mean"])
+    assert np.mean(traces["gene_entropy"].values) == pytest.approx(row["entropy"], abs=1e-4)
+    assert {"entropy", "mean", "worst", "sampling_seconds"} <= {e.name for e in events if isinstance(e, Metric)}
+
+
+def test_networks_are_read_now_and_then_only(running: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = []
+    read = Worker.network
+    monkeypatch.setattr(Worker, "network", lambda worker: reads.append(worker) or read(worker))
+    monkeypatch.setattr(record, "_PORTRAIT_SECONDS", 1000)
+    monkeypatch.setattr(islands, "SLICE_SECONDS", 0)  # a slice has one generation
+    result = running.solve(engine.BOA("trap-5", 50), population=500)
+    assert len(reads) == 2 < result.counters["generations"]  # the first, and the last
 
 
 def test_limits_end_a_run_where_they_say(running: engine.Engine) -> None:
@@ -316,12 +374,21 @@ def test_options_that_make_no_sense_together_are_refused(running: engine.Engine)
         running.solve(problem, population=3)
 
 
+def test_every_stored_landscape_and_glass_is_solved_to_its_optimum(running: engine.Engine, shared_data: Path) -> None:
+    """Their optima are stated; those of landscapes and of glasses up to 10 x 10 agree with the exact solvers."""
+    samples = Path(__file__).resolve().parents[2] / "samples" / "boa"
+    diverse = {"niching": "rtr", "selection": "tournament"}
+    for path in [*sorted((shared_data / "boa" / "nk").iterdir()), samples / "nk.txt"]:
+        assert solved(running, engine.BOA.read(path), range(1), population=4000, **diverse) == 1, path.name
+    for path in [*sorted((shared_data / "boa" / "ising").iterdir()), samples / "ising.txt"]:
+        glass = engine.BOA.read(path)
+        assert solved(running, glass, range(2), population=3000 if glass.n <= 100 else 12_000) == 2, path.name
+
+
 def test_instances_of_the_benchmarks_are_solved(running: engine.Engine, shared_data: Path) -> None:
-    nk = engine.BOA.read(shared_data / "boa" / "nk" / "pnk50_4_3_0")
-    glass = engine.BOA.read(shared_data / "boa" / "ising" / "IsingSpinGlass_pm_64_0.txt")
-    formula = engine.BOA.read(shared_data / "boa" / "sat" / "uf20-01.cnf")
-    for problem, population in ((nk, 4000), (glass, 3000), (formula, 1000)):
-        assert solved(running, problem, range(2), population=population) == 2, problem.name
+    for name, population in (("uf20-01.cnf", 1000), ("uf50-01.cnf", 4000)):
+        formula = engine.BOA.read(shared_data / "boa" / "sat" / name)
+        assert solved(running, formula, range(2), population=population) == 2, name
     qubo = running.solve(engine.BOA.read(shared_data / "boa" / "qubo" / "gka1a.sparse"), population=4000)
     assert qubo.objective == -3414
     cut = engine.BOA.read(shared_data / "boa" / "maxcut" / "g05_60.0")

@@ -23,11 +23,29 @@ def test_bisection_ends_between_failure_and_success(device: Member) -> None:
     assert found.population - max(smaller) <= 0.1 * found.population + 1
     assert len(told) == len(found.trials)
     assert 300 < found.population < 3000  # 2000 are known to solve 10 of 10
+    assert all(trial.runs == 3 for trial in found.trials)
+
+
+def test_a_lower_rate_of_success_needs_fewer_individuals(device: Member) -> None:
+    with engine.Engine(devices=[device.info.id]) as running:
+        problem = engine.BOA("trap-5", 20)
+        half = smallest_population(problem, running, runs=6, success_rate=0.5, max_parents=4)
+        every = smallest_population(problem, running, runs=6, max_parents=4)
+    assert half.population is not None
+    assert every.population is not None
+    assert half.population < every.population
+    trial = next(trial for trial in half.trials if trial.population == half.population)
+    assert 0.5 <= trial.rate < 1
+    low, high = trial.interval()
+    assert 0 < low < trial.rate < high < 1
+    assert [trial.rate for trial in every.trials if trial.population == every.population] == [1]
 
 
 def test_unknown_optimum_cannot_be_tuned_for(device: Member) -> None:
     with engine.Engine(devices=[device.info.id]) as running, pytest.raises(OptionError, match="give a target"):
         smallest_population(engine.BOA(len, 10), running)
+    with engine.Engine(devices=[device.info.id]) as running, pytest.raises(OptionError, match="success_rate above 0"):
+        smallest_population(engine.BOA("onemax", 10), running, success_rate=0)
 
 
 def test_commands_check_and_report(device: Member, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from engine.errors import ProblemError
 from engine.formats.bit_strings import read, recognize
 from engine.solvers import problem_classes
-from engine.solvers.boa.fitness import Decomposable
+from engine.solvers.boa.fitness import Decomposable, Snippet
 from engine.solvers.boa.instances import from_parsed, ising_grid_optimum, nk_optimum
 
 GOOD = {
@@ -21,6 +21,7 @@ GOOD = {
     "a.qubo": ("3 2\n1 2 5\n2 3 -1\n", "qubo", 3),
     "diagonal": ("3 2\n1 1 5\n2 3 -1\n", "qubo", 3),
     "own": ("boa trap n=20 k=4\n", "boa", 20),
+    "code": ("boa snippet n=8 minimize=1 scale=10 optimum=-1.5\nfitness = BIT(0);\n", "boa", 8),
 }
 
 
@@ -46,6 +47,10 @@ def test_every_format_is_recognised_and_read(tmp_path: Path, name: str) -> None:
         ("3 3\n1 2 5\n2 3 1\n", "there must be 3 lines of weights; got 2"),
         ("boa trap k=5\n", "n= is missing"),
         ("boa trap n=20 q=5\n", "got 'q=5'"),
+        (
+            "boa snippet n=20 minimize=2\nfitness = 1;\n",
+            "scale=, minimize=, optimum= with numbers; got 'minimize=2'",
+        ),
         ("nothing at all\n", "is none of"),
     ],
 )
@@ -54,6 +59,18 @@ def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str, message: s
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ProblemError, match=message):
         read(path)
+
+
+def test_code_of_a_snippet_is_what_stands_below_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "own.boa"
+    path.write_text("\nboa snippet n=8 minimize=1 scale=10 optimum=-1.5\n\nfitness =\n  BIT(0);\n", encoding="utf-8")
+    fitness = from_parsed(read(path))
+    assert isinstance(fitness, Snippet)
+    assert (fitness.code, fitness.n, fitness.minimize, fitness.scale) == ("\nfitness =\n  BIT(0);\n", 8, True, 10)
+    assert fitness.best_key == 15
+    path.write_text("boa snippet n=8", encoding="utf-8")
+    with pytest.raises(ProblemError, match="the C snippet is empty"):
+        from_parsed(read(path))
 
 
 def test_no_file_of_another_family_is_claimed(shared_data: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from engine.solvers import Generator, MetricSpec, Solver
 from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
 from engine.solvers.boa.kernels import kernel_variants
-from engine.solvers.boa.network import network_dot, network_graph
+from engine.solvers.boa.network import network_dot, network_graph, population_image
 from engine.solvers.boa.options import Options
 from engine.solvers.boa.problem import BOA
 from engine.solvers.boa.search import PHASES
@@ -18,7 +18,7 @@ from engine.solvers.boa.solve import solve
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
-PUBLIC = {"network_dot": network_dot, "network_graph": network_graph}
+PUBLIC = {"network_dot": network_dot, "network_graph": network_graph, "population_image": population_image}
 
 
 def _bench(arguments: list[str]) -> int:

@@ -401,9 +401,12 @@ class Function(Fitness):
 
     def value(self, key: int) -> float:
         """See :meth:`Fitness.value`: keys are the bits of doubles, ordered as the doubles are."""
-        bits = np.int64(key) if key >= 0 else np.int64(key) ^ np.int64(0x7FFFFFFFFFFFFFFF)
-        number = float(bits.view(np.float64))
-        return -number if self.minimize else number
+        return float(self.values(np.array([key], np.int64))[0])
+
+    def values(self, keys: Keys) -> NDArray[np.float64]:
+        """The values of many keys."""
+        numbers = np.where(keys >= 0, keys, keys ^ np.int64(0x7FFFFFFFFFFFFFFF)).view(np.float64)
+        return -numbers if self.minimize else numbers
 
     def key(self, value: float) -> int:
         """See :meth:`Fitness.key`."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.errors import ProblemError, nearest
 from engine.formats.bit_strings import Parsed
-from engine.solvers.boa.fitness import Decomposable, Fitness, Hierarchy, deceptive3, onemax, trap
+from engine.solvers.boa.fitness import Decomposable, Fitness, Hierarchy, Snippet, deceptive3, onemax, trap
 
 __all__ = [
     "BUILT_IN",
@@ -229,6 +229,19 @@ def from_parsed(parsed: Parsed) -> Fitness:
     if parsed.format == "qubo":
         return qubo(parsed.n, parsed.terms)
     name = parsed.words["fitness"]
+    if name == "snippet":
+        return _snippet(parsed)
     if "k" in parsed.words:
         name = f"{name.partition('-')[0]}-{parsed.words['k']}"
     return built_in(name, parsed.n)
+
+
+def _snippet(parsed: Parsed) -> Snippet:
+    words = parsed.words
+    return Snippet(
+        parsed.code,
+        parsed.n,
+        scale=int(words.get("scale", 1)),
+        minimize=words.get("minimize") == "1",
+        optimum=float(words["optimum"]) if "optimum" in words else None,
+    )

@@ -10,9 +10,14 @@ from engine.devices import Buffer, Capabilities, Device
 from engine.solvers.boa.fitness import Decomposable, Fitness, Hierarchy, Snippet
 from engine.solvers.boa.settings import Counting
 
-__all__ = ["Launcher", "Shapes", "kernel_variants", "offers_tensor", "shapes_for"]
+__all__ = ["HISTORY_FIELDS", "Launcher", "Shapes", "kernel_variants", "offers_tensor", "shapes_for"]
+
+HISTORY_FIELDS = ("reason", "generation", "best", "individual", "improved", "worst", "sum", "edges", "open", "entropy")
+"""What a row of the history holds, in order (see summarise.mako)."""
 
 _TENSOR_FROM = (8, 0)
+_STAGES = 3
+_MOST_PARENTS_ELSEWHERE = 3
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,8 @@ class Shapes:
         Words of a plane staged at a time; candidates a serial row goes through at a time.
     groups : int
         How many groups elementwise kernels are launched with at most.
+    units : int
+        Compute units; with fewer tiles than four for each, tiles are halved each way.
     """
 
     serial: bool
@@ -62,13 +69,13 @@ def shapes_for(capabilities: Capabilities) -> Shapes:
     if capabilities.kind == "cpu":
         return Shapes(True, 64, 1, 1, 1, 1, 1, 1, 16, 16, 16, 4, 16, 4, 8 * units, units)
     group = 1024 if capabilities.max_block >= 1024 else 256
-    return Shapes(False, 256, group, 128, 256, 64, 128, 256, 8, 32, 32, 8, 16, 1, 32 * units, units)
+    return Shapes(False, 256, group, 128, 256, 64, 128, 256, 8, 32, 32, 4, 16, 1, 32 * units, units)
 
 
-def offers_tensor(language: str, capabilities: Capabilities) -> bool:
-    """Whether the 1-bit product on tensor cores works: CUDA, compute capability 8.0 on."""
+def offers_tensor(capabilities: Capabilities) -> bool:
+    """Whether the 1-bit product on tensor cores works: NVIDIA's devices of compute capability 8.0 on."""
     architecture = capabilities.compute_capability
-    return language == "cuda" and architecture is not None and architecture >= _TENSOR_FROM
+    return architecture is not None and architecture >= _TENSOR_FROM
 
 
 _ROWS = ("buffer", "int32", "int32", *("buffer",) * 4, "int32", "int32", "int32", "buffer")
@@ -98,9 +105,10 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     ),
     "summarise": (
         *("buffer", "int32", "buffer", "buffer", "int32", "int64", "int32", "int32", "int32", "int32"),
-        *("buffer", "buffer", "int32"),
+        *("buffer", "buffer", "int32", "buffer"),
     ),
     "read_individual": ("buffer", "int32", "int32", "buffer", "buffer"),
+    "read_sample": ("buffer", "int32", "int32", "int32", "buffer"),
     "turn_planes": ("buffer", "int32", "int32", "int32", "buffer", "buffer"),
     "find_nearest": (
         *("buffer", "buffer", "int32", "int32", "buffer", "buffer", "int32", "uint64", "uint32", "uint32"),
@@ -124,6 +132,7 @@ _TEMPLATES = {
     "sample_offspring": "sample",
     "summarise": "summarise",
     "read_individual": "summarise",
+    "read_sample": "summarise",
     "turn_planes": "nearest",
     "find_nearest": "nearest",
     "settle": "nearest",
@@ -161,7 +170,7 @@ def _constants(
     if template == "sample":
         return shapes.sample_block, {"block": shapes.sample_block, "columns": shapes.sample_words, "max_parents": k}
     if template == "summarise":
-        return shapes.group, {"block": shapes.group, "max_parents": k}
+        return shapes.group, {"block": shapes.group, "max_parents": k, "fields": len(HISTORY_FIELDS)}
     if template == "nearest":
         group = shapes.rival_block if entry == "find_nearest" else shapes.block
         return group, {"block": shapes.block, "group": shapes.rival_block}
@@ -204,6 +213,10 @@ class Launcher:
         counting: Counting,
         fitness: Fitness | None,
     ) -> None:
+        if device.capabilities.kind == "cpu" and not shapes.serial and max_parents > _MOST_PARENTS_ELSEWHERE:
+            raise ValueError(
+                f"shapes for GPUs take a CPU's compiler minutes from {_MOST_PARENTS_ELSEWHERE + 1} parents on"
+            )
         self.device = device
         self.shapes = shapes
         self._rendering = (max_parents, laplace, tournament)
@@ -256,7 +269,7 @@ class Launcher:
                 each //= 2
             block, constants, groups = 256, {"each": each, "depth": shapes.count_depth}, _tiles(lines, n, 16 * each)
         else:
-            block, constants, groups = 256, {}, _tiles(lines, n, 128)
+            block, constants, groups = 256, {"stages": _STAGES}, _tiles(lines, n, 128)
         kernel = self.device.kernel(f"boa/{template}", f"count_{mode}", types, **constants)
         self.device.launch(kernel, groups, block, *arguments)
 
@@ -310,7 +323,7 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
         else:
             sizes = (shapes.count_each, shapes.count_each // 2)
             wanted += [("count_tiled", {"each": each, "depth": shapes.count_depth}) for each in sizes]
-            wanted.append(("count_tensor", {}))
+            wanted.append(("count_tensor", {"stages": _STAGES}))
         for template, constants in wanted:
             variant = (f"boa/{template}", constants)
             if variant not in seen:

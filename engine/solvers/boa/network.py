@@ -1,16 +1,22 @@
-"""The learned network as edges between genes, for people and for other programs."""
+"""The learned network as edges between genes, and individuals as rows of genes: for people and for other programs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from engine.results import Result
 
-__all__ = ["edge_list", "network_dot", "network_graph"]
+__all__ = ["edge_list", "individuals", "network_dot", "network_graph", "population_image"]
+
+
+def individuals(planes: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
+    """Rows of genes, shape (count, n), from bit planes (n, words): bit b of word w belongs to individual 32 w + b."""
+    bits = np.unpackbits(planes.astype("<u4", copy=False).view(np.uint8), axis=1, bitorder="little")
+    return np.ascontiguousarray(bits[:, :count].T)
 
 
 def edge_list(
@@ -34,6 +40,25 @@ def edge_list(
     used = np.arange(parents.shape[1]) < parent_count[:, None]
     to = np.repeat(order, parent_count)
     return np.stack([order[parents[used]], to], axis=1).astype(np.int32)
+
+
+def population_image(values: ArrayLike, n: int) -> NDArray[np.uint8]:
+    """The individuals of a trace ``"population"``.
+
+    Parameters
+    ----------
+    values : array_like, shape (n * words,)
+        What the trace holds: 32-bit words, gene by gene.
+    n : int
+        Genes.
+
+    Returns
+    -------
+    ndarray of uint8, shape (32 * words, n)
+        A row an individual; populations of other sizes than a multiple of 32 end with rows of zeros.
+    """
+    planes = np.asarray(values, np.float64).astype(np.uint32).reshape(n, -1)
+    return individuals(planes, 32 * planes.shape[1])
 
 
 def network_dot(result: Result) -> str:

@@ -8,9 +8,10 @@ from pydantic import Field, model_validator
 
 from engine.solvers import SolverOptions
 
-__all__ = ["MOST_INDIVIDUALS", "Options"]
+__all__ = ["MOST_INDIVIDUALS", "MOST_ISLANDS", "Options"]
 
 MOST_INDIVIDUALS = 1 << 21
+MOST_ISLANDS = 64
 
 
 class Options(SolverOptions):
@@ -51,7 +52,8 @@ class Options(SolverOptions):
     structure_generations: int = Field(1, ge=1, description="generations that share a network's structure")
     counting: Literal["auto", "popcount", "tensor", "histogram"] = Field(
         "auto",
-        description="how pairs are counted; tensor needs CUDA 8.0, histogram is the paper's; the result is the same",
+        description="how pairs are counted; tensor needs an NVIDIA GPU of compute capability 8.0 or more, histogram is the "
+        "paper's; the result is the same",
     )
     target: float | None = Field(None, description="stop when this value is reached; default: the optimum, where known")
     max_generations: int = Field(10_000, ge=1, description="most generations of one population")
@@ -60,11 +62,22 @@ class Options(SolverOptions):
         None, ge=1, description="generations without a better individual that end a run; default: max(10, sqrt(genes))"
     )
     restarts: int = Field(12, ge=1, le=18, description="most populations that auto tries")
+    islands: int | Literal["devices"] = Field(
+        1,
+        description="populations side by side, 1 to 64, shared out over the devices, or one for each device; they "
+        "exchange their best. With 1, all devices share one population",
+    )
+    migration_interval: int = Field(2, ge=1, description="generations between two migrations")
+    migration_fraction: float = Field(
+        0.1, gt=0, le=0.5, description="the best of each island, as a part of it, that replace the worst of the next"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if isinstance(self.population, int) and not 8 <= self.population <= MOST_INDIVIDUALS:
             raise ValueError(f"population must be auto, or from 8 to {MOST_INDIVIDUALS}; got {self.population}")
+        if isinstance(self.islands, int) and not 1 <= self.islands <= MOST_ISLANDS:
+            raise ValueError(f"islands must be devices, or from 1 to {MOST_ISLANDS}; got {self.islands}")
         if self.selection == "truncation" and self.selection_fraction == 1:
             raise ValueError("selection_fraction must be below 1 for truncation, which selects nobody otherwise")
         return self

@@ -31,11 +31,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-__all__ = ["Score", "ScoreTables", "score_tables"]
+__all__ = ["ENTROPY_UNIT", "Score", "ScoreTables", "entropy_table", "score_tables"]
 
 Score = Literal["k2", "bic", "bdeu"]
 
 _MOST_BITS = 14
+
+ENTROPY_UNIT = 2.0**-20
+"""Of entropies in whole numbers, in bits."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def score_tables(score: Score, selected: int, max_parents: int, equivalent_sampl
         leaf = [gammaln(counts + 1)] * len(levels)
         total = [gammaln(counts + 2)] * len(levels)
     elif score == "bic":
-        leaf = total = [xlogy(counts, counts)] * len(levels)
+        leaf = total = [np.asarray(xlogy(counts, counts), np.float64)] * len(levels)
         prices = [2.0**s * 0.5 * math.log(max(2, selected)) for s in range(max_parents)]
     else:
         share = [equivalent_sample_size / 2**s for s in levels]
@@ -99,3 +102,10 @@ def score_tables(score: Score, selected: int, max_parents: int, equivalent_sampl
         tuple(round(price * scale) for price in prices),
         bits,
     )
+
+
+def entropy_table(selected: int) -> NDArray[np.int32]:
+    """What a value that c of ``selected`` individuals have adds to the entropy of its gene, for each c; whole units."""
+    share = np.arange(selected + 1) / selected
+    bits = np.asarray(-xlogy(share, share), np.float64) / math.log(2)
+    return np.rint(bits / ENTROPY_UNIT).astype(np.int32)

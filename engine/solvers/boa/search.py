@@ -1,4 +1,4 @@
-"""One population on one or several devices: slices of generations, and what passes between devices.
+"""One population on one or several devices: generations, and what passes between devices.
 
 Every device holds the whole population and does selection and replacement for itself, so they agree without a word.
 Nodes are shared out for learning and offspring for sampling; networks and offspring then pass through the host.
@@ -8,28 +8,30 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Device, DevicePool, Member, gather
-from engine.run import SLICE_SECONDS
+from engine.devices import Device, Member, gather
 from engine.solvers.boa.fitness import Fitness, Function
-from engine.solvers.boa.kernels import shapes_for
+from engine.solvers.boa.kernels import HISTORY_FIELDS, shapes_for
+from engine.solvers.boa.network import individuals
 from engine.solvers.boa.settings import Counting, Settings
 from engine.solvers.boa.twin import permutation, permutations
-from engine.solvers.boa.worker import Ending, Network, Share, Worker, node_bytes, required_bytes
+from engine.solvers.boa.worker import Ending, Migrants, Network, Share, Worker
 
-__all__ = ["PHASES", "Search", "Snapshot", "shares"]
+__all__ = ["MOST_GENERATIONS", "PHASES", "HostEvaluation", "Portrait", "Search", "Slice", "Snapshot", "shares"]
 
 PHASES = ("selection", "learning", "sampling", "evaluation", "replacement")
 """The parts of a generation whose seconds are told."""
 
-_MOST_GENERATIONS = 64
-_HOST_MEMORY = 512e6
+MOST_GENERATIONS = 64
+"""Generations of a slice, at most."""
+
+_REASON, _BEST = HISTORY_FIELDS.index("reason"), HISTORY_FIELDS.index("best")
 
 HostEvaluation = Callable[[NDArray[np.uint8]], NDArray[np.int64]]
 
@@ -44,11 +46,25 @@ class Snapshot:
     network: Network
 
 
+@dataclass(frozen=True)
+class Portrait:
+    """What a population looks like: its last network with the gene of each rank, and the first of its individuals.
+
+    ``planes`` are bit planes, shape (n, 2), or (n, 1) for populations up to 32.
+    """
+
+    generation: int
+    order: NDArray[np.int32]
+    network: Network
+    planes: NDArray[np.uint32]
+
+
 @dataclass
 class Slice:
-    """What some generations did: their rows of history, and seconds by phase of one of them."""
+    """What some generations did: rows of history, mean values where rows do not tell them, and seconds by phase."""
 
     history: NDArray[np.int64]
+    means: list[float] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -65,65 +81,51 @@ class Search:
 
     Parameters
     ----------
-    pool : DevicePool
+    members : sequence of Member
+        The devices that share the population.
     settings : Settings
     fitness : Fitness
-    counting : {"popcount", "histogram", "tensor"}
+    counting : mapping of label to {"popcount", "histogram", "tensor"}
+    slots : mapping of label to int
+        Nodes that a device learns at a time.
     ending : Ending
     host : callable, optional
         Keys of individuals for a fitness that devices cannot evaluate.
-
-    Raises
-    ------
-    engine.errors.OutOfDeviceMemory
-        If the population does not fit.
     """
 
     def __init__(
         self,
-        pool: DevicePool,
+        members: Sequence[Member],
         settings: Settings,
         fitness: Fitness,
-        counting: Sequence[Counting],
+        counting: Mapping[str, Counting],
+        slots: Mapping[str, int],
         ending: Ending,
         host: HostEvaluation | None = None,
     ) -> None:
         self.settings = settings
         self.generation = 0
+        self.reason = 0
+        self.best_key = 0
         self._ending = ending
         self._fitness = fitness
         self._host = host
-        self._members = pool.members
-        self._shares = shares(settings, len(pool.members))
-        self._together = len(pool.members) == 1 and not isinstance(fitness, Function)
-        self._length = 1
-        slots = [self._slots(member) for member in pool.members]
-        pool.require_memory(
-            {member.label: required_bytes(settings, slot) for member, slot in zip(pool.members, slots, strict=True)},
-            f"the population ({settings.population:,} x {settings.n:,} genes)",
-            "lower population or max_parents",
+        self._members = list(members)
+        self._shares = shares(settings, len(members))
+        self._together = len(members) == 1 and not isinstance(fitness, Function)
+        rows = MOST_GENERATIONS if self._together else 1
+        self._workers: list[Worker] = gather(
+            [
+                member.submit(_make, settings, fitness, counting[member.label], slots[member.label], rows)
+                for member in members
+            ]
         )
-        made = [
-            member.submit(_make, settings, fitness, member_counting, slot, _MOST_GENERATIONS if self._together else 1)
-            for member, slot, member_counting in zip(pool.members, slots, counting, strict=True)
-        ]
-        self._workers: list[Worker] = gather(made)
 
     def __enter__(self) -> Search:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._all(lambda worker: worker.release())
-
-    def _slots(self, member: Member) -> int:
-        """How many nodes a device learns at a time, in at most half of its free memory."""
-        each = node_bytes(self.settings)
-        if each == 0:
-            return self.settings.n
-        room = member.memory().free / 2 / sum(other.info.id == member.info.id for other in self._members)
-        if member.info.capabilities.unified_host_memory:
-            room = min(room, _HOST_MEMORY)
-        return max(1, min(self.settings.n, int(room // each)))
 
     def _all(self, task: Callable[[Worker], Any]) -> list[Any]:
         """Do something with every worker, on its own thread."""
@@ -139,6 +141,10 @@ class Search:
             ]
         )
 
+    def _first(self, task: Callable[[Worker], Any]) -> Any:
+        """Do something with the first worker, on its thread."""
+        return self._members[0].submit(_with, self._workers[0], task).result()
+
     # --- beginning ----------------------------------------------------------------------------------------------
 
     def begin(self, seeds: NDArray[np.uint8]) -> Slice:
@@ -147,11 +153,11 @@ class Search:
         if self._host is None:
             self._all(lambda worker: worker.evaluate_population())
         else:
-            planes, _ = self._all(lambda worker: worker.population())[0]
-            keys = self._host(_individuals(planes, self.settings.population))
+            planes, _ = self._first(Worker.population)
+            keys = self._host(individuals(planes, self.settings.population))
             self._all(lambda worker: worker.set_keys(keys))
         self._all(lambda worker: worker.summarise(0, 0, self._ending))
-        return Slice(self._all(lambda worker: worker.history(1))[0])
+        return self._noted(Slice(self._first(lambda worker: worker.history(1)), self._means()))
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot."""
@@ -161,7 +167,8 @@ class Search:
             worker.set_network(snapshot.network)
 
         self._all(load)
-        self.generation = int(snapshot.status[1])
+        status = dict(zip(HISTORY_FIELDS, snapshot.status.tolist(), strict=True))
+        self.reason, self.generation, self.best_key = status["reason"], status["generation"], status["best"]
 
     def snapshot(self) -> Snapshot:
         """Everything needed to go on from here."""
@@ -170,40 +177,60 @@ class Search:
             planes, keys = worker.population()
             return Snapshot(planes, keys, worker.device.get(worker.status), worker.network())
 
-        snapshot: Snapshot = self._members[0].submit(_with, self._workers[0], read).result()
+        snapshot: Snapshot = self._first(read)
         return snapshot
 
     def best(self) -> NDArray[np.uint8]:
         """Genes of the best individual."""
-        genes: NDArray[np.uint8] = self._members[0].submit(_with, self._workers[0], Worker.best).result()
+        genes: NDArray[np.uint8] = self._first(Worker.best)
         return genes
 
-    def network(self) -> Network:
-        """The last network learned, by rank; see :func:`order`."""
-        network: Network = self._members[0].submit(_with, self._workers[0], Worker.network).result()
-        return network
+    def portrait(self) -> Portrait:
+        """The last network, and some individuals."""
+        network, planes = self._first(lambda worker: (worker.network(), worker.first_individuals()))
+        order = permutation(self.settings, max(0, self.generation - 1))
+        return Portrait(self.generation, order, network, planes)
 
-    def order(self) -> NDArray[np.int32]:
-        """Gene of each rank in the last network."""
-        return permutation(self.settings, max(0, self.generation - 1))
+    # --- migration ----------------------------------------------------------------------------------------------
+
+    def emigrants(self, count: int) -> Migrants:
+        """Copies of the best individuals."""
+        migrants: Migrants = self._first(lambda worker: worker.emigrants(count))
+        return migrants
+
+    def immigrate(self, migrants: Migrants) -> None:
+        """Let individuals take the places of the worst; a population that had ended goes on."""
+        self._all(lambda worker: worker.immigrate(migrants))
+        self.reason = 0
 
     # --- generations --------------------------------------------------------------------------------------------
 
-    def advance(self, most: int) -> Slice:
-        """About a slice's worth of generations, ``most`` at most; fewer if the search ends by itself."""
-        if not self._together:
-            return self._one_by_one()
-        count = max(1, min(self._length, most))
-        first = self.generation
-        orders = permutations(self.settings, first, count)
-        began = time.perf_counter()
-        done: Slice = (
-            self._members[0].submit(_run_slice, self._workers[0], first, orders, self._ending, self.settings).result()
-        )
-        spent = time.perf_counter() - began
-        self.generation = first + len(done.history)
-        self._length = max(1, min(_MOST_GENERATIONS, 2 * count, int(SLICE_SECONDS * count / max(spent, 1e-9))))
+    def advance(self, count: int) -> Slice:
+        """So many generations, from 1 to :data:`MOST_GENERATIONS`; fewer if the search ends by itself."""
+        if self._together:
+            orders = permutations(self.settings, self.generation, count)
+            done: Slice = self._first(
+                lambda worker: _run_slice(worker, self.generation, orders, self._ending, self.settings)
+            )
+            return self._noted(done)
+        done = self._noted(self._one_by_one())
+        while self.reason == 0 and len(done.history) < count:
+            one = self._noted(self._one_by_one())
+            done.history, done.means = np.concatenate([done.history, one.history]), done.means + one.means
         return done
+
+    def _noted(self, done: Slice) -> Slice:
+        last = done.history[-1]
+        self.generation = int(last[HISTORY_FIELDS.index("generation")])
+        self.reason, self.best_key = int(last[_REASON]), int(last[_BEST])
+        return done
+
+    def _means(self) -> list[float]:
+        """The mean value, if rows of the history cannot tell it."""
+        if not isinstance(self._fitness, Function):
+            return []
+        keys: NDArray[np.int64] = self._first(Worker.keys)
+        return [float(self._fitness.values(keys).mean())]
 
     def _one_by_one(self) -> Slice:
         """One generation on several devices, or with evaluation by the host."""
@@ -244,8 +271,7 @@ class Search:
 
         rows: NDArray[np.int64] = self._all(finish)[0]
         lap("replacement")
-        self.generation += 1
-        return Slice(rows, seconds)
+        return Slice(rows, self._means(), seconds)
 
     def _learn(self, generation: int) -> None:
         if not self.settings.learns(generation):
@@ -280,7 +306,7 @@ class Search:
                 32 * share.first_word : 32 * share.last_word
             ]
         if self._host is not None:
-            keys = self._host(_individuals(planes, self.settings.offspring))
+            keys = self._host(individuals(planes, self.settings.offspring))
         several = len(self._members) > 1
         if several or self._host is not None:
             self._all(lambda worker: worker.set_offspring(planes if several else None, keys))
@@ -298,9 +324,7 @@ def _with_share(device: Device, worker: Worker, task: Callable[[Worker, Share], 
     return task(worker, share)
 
 
-def _run_slice(
-    device: Device, worker: Worker, first: int, orders: NDArray[np.int32], ending: Ending, settings: Settings
-) -> Slice:
+def _run_slice(worker: Worker, first: int, orders: NDArray[np.int32], ending: Ending, settings: Settings) -> Slice:
     """Give the device all the generations of a slice, the first of them timed phase by phase."""
     seconds: dict[str, float] = {}
     words = -(-settings.offspring // 32)
@@ -318,14 +342,9 @@ def _run_slice(
             began = time.perf_counter()
             step()
             if place == 0:
-                device.sync()
+                worker.device.sync()
                 seconds[phase] = time.perf_counter() - began
         worker.summarise(generation + 1, place, ending)
     rows = worker.history(len(orders))
     ended = np.flatnonzero(rows[:, 0])
-    return Slice(rows[: ended[0] + 1] if ended.size else rows, seconds)
-
-
-def _individuals(planes: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
-    bits = np.unpackbits(planes.astype("<u4", copy=False).view(np.uint8), axis=1, count=None, bitorder="little")
-    return np.ascontiguousarray(bits[:, :count].T)
+    return Slice(rows[: ended[0] + 1] if ended.size else rows, seconds=seconds)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from scipy.stats import binomtest
 
 from engine.api import Engine
 from engine.cli_options import own_options, split_options
@@ -30,10 +31,20 @@ class Trial:
     generations: float
     seconds: float
 
+    @property
+    def rate(self) -> float:
+        """The share of runs that were solved."""
+        return self.solved / self.runs
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """What the chance of success is likely to be (Wilson's interval)."""
+        low, high = binomtest(self.solved, self.runs).proportion_ci(confidence, method="wilson")
+        return float(low), float(high)
+
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was found: the smallest ``population`` with every run solved, or None; and all trials by population."""
+    """What was found: the smallest reliable ``population``, or None; and all trials by population."""
 
     population: int | None
     trials: tuple[Trial, ...]
@@ -44,6 +55,7 @@ def smallest_population(
     engine: Engine,
     *,
     runs: int = 10,
+    success_rate: float = 1.0,
     seed: int = 0,
     start: int | None = None,
     most: int = MOST_INDIVIDUALS,
@@ -51,7 +63,7 @@ def smallest_population(
     on_trial: Callable[[Trial], None] | None = None,
     **options: Any,
 ) -> Tuning:
-    """Double the population until all runs are solved, then bisect.
+    """Double the population until it is reliable, then bisect.
 
     Parameters
     ----------
@@ -59,7 +71,9 @@ def smallest_population(
         Its optimum must be known, or a ``target`` be among the options.
     engine : Engine
     runs : int
-        Runs a population, with the seeds ``seed``, ``seed + 1``, ...; a population fails with the first run not solved.
+        Runs a population, with the seeds ``seed``, ``seed + 1``, ...; all of them are made, also after a failure.
+    success_rate : float
+        The least share of runs that a reliable population solves.
     start, most : int
         The first population, 4 n (at least 64) by default, and the largest to try.
     precision : float
@@ -81,8 +95,10 @@ def smallest_population(
     target = options.get("target", problem.optimum)
     if target is None:
         raise OptionError("the optimum of this problem is not known; give a target to tune for")
-    if runs < 1 or not 0 < precision < 1 or "population" in options:
-        raise OptionError("runs must be at least 1, precision between 0 and 1, and population not given")
+    if runs < 1 or not 0 < precision < 1 or not 0 < success_rate <= 1 or "population" in options:
+        raise OptionError(
+            "runs must be at least 1, precision between 0 and 1, success_rate above 0 and up to 1, population not given"
+        )
     trials: dict[int, Trial] = {}
 
     def reliable(population: int) -> bool:
@@ -90,7 +106,7 @@ def smallest_population(
         trials[population] = trial
         if on_trial is not None:
             on_trial(trial)
-        return trial.solved == runs
+        return trial.solved >= success_rate * runs - 1e-9
 
     low, high = 0, start or max(64, 4 * problem.n)
     while not reliable(high):
@@ -115,19 +131,26 @@ def _try(
         result = engine.solve(problem, seed=seed + number, population=population, **options)
         value = result.objective
         if value is None or (value > target if problem.sense == "minimize" else value < target):
-            break
+            continue
         solved += 1
         evaluations += result.counters["evaluations"]
         generations += result.counters["generations"]
         seconds += result.seconds
     each = max(1, solved)
-    return Trial(population, solved, number + 1, evaluations / each, generations / each, seconds / each)
+    return Trial(population, solved, runs, evaluations / each, generations / each, seconds / each)
 
 
 @click.command("boa", help="Find the smallest population that solves PROBLEM, a file or a built-in such as trap-5.")
 @click.argument("problem")
 @click.option("--genes", type=click.IntRange(1), help="Genes, for a built-in.")
-@click.option("--runs", type=click.IntRange(1), default=10, show_default=True, help="Runs that must all be solved.")
+@click.option("--runs", type=click.IntRange(1), default=10, show_default=True, help="Runs of each population.")
+@click.option(
+    "--success-rate",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="The least share of runs that a reliable population solves.",
+)
 @click.option("--precision", type=float, default=0.1, show_default=True, help="Where bisection ends, as a fraction.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the first run.")
 @click.option("--backend", type=click.Choice(["auto", "cuda", "opencl"]), help="What the kernels run through.")
@@ -138,6 +161,7 @@ def _command(
     problem: str,
     genes: int | None,
     runs: int,
+    success_rate: float,
     precision: float,
     seed: int,
     backend: Any,
@@ -148,19 +172,31 @@ def _command(
     console.print(asked.describe())
 
     def tell(trial: Trial) -> None:
+        low, high = trial.interval()
         console.print(
-            f"population {trial.population:>8,}: {trial.solved}/{trial.runs} solved; a solved run takes "
-            f"{trial.generations:.1f} generations, {trial.evaluations:.0f} evaluations, {trial.seconds:.3f} s"
+            f"population {trial.population:>8,}: {trial.solved}/{trial.runs} solved (95 %: {low:.0%} to {high:.0%}); a "
+            f"solved run takes {trial.generations:.1f} generations, {trial.evaluations:.0f} evaluations, "
+            f"{trial.seconds:.3f} s"
+            if trial.solved
+            else f"population {trial.population:>8,}: 0/{trial.runs} solved (95 %: 0% to {high:.0%})"
         )
 
     with Engine(backend, list(devices) or None) as engine:
         tuning = smallest_population(
-            asked, engine, runs=runs, seed=seed, precision=precision, on_trial=tell, **context.obj
+            asked,
+            engine,
+            runs=runs,
+            success_rate=success_rate,
+            seed=seed,
+            precision=precision,
+            on_trial=tell,
+            **context.obj,
         )
     if tuning.population is None:
-        console.print(f"no population up to {MOST_INDIVIDUALS:,} solves {runs} of {runs}")
+        console.print(f"no population up to {MOST_INDIVIDUALS:,} solves {success_rate:.0%} of {runs} runs")
         return 4
-    console.print(f"{tuning.population:,} individuals solve {runs} of {runs}")
+    found = next(trial for trial in tuning.trials if trial.population == tuning.population)
+    console.print(f"{found.population:,} individuals solve {found.solved} of {found.runs}")
     return 0
 
 

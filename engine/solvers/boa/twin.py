@@ -13,13 +13,14 @@ tournament replacement).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.numerics.philox import philox4x32, stream_word, uniform_words
+from engine.solvers.boa.network import individuals
 from engine.solvers.boa.scores import ScoreTables, score_tables
 from engine.solvers.boa.settings import (
     GENE_STRIDE,
@@ -37,6 +38,7 @@ __all__ = [
     "best_first",
     "initial_population",
     "learn",
+    "migrate",
     "permutation",
     "permutations",
     "probabilities",
@@ -73,13 +75,7 @@ def initial_population(settings: Settings) -> Bits:
             settings.seed, STREAM_INITIAL, 0, gene * GENE_STRIDE, -(-columns // 4), chain=settings.chain
         )
         planes[gene] = words.reshape(-1)[:columns]
-    return _individuals(planes, settings.population)
-
-
-def _individuals(planes: NDArray[np.uint32], count: int) -> Bits:
-    """Rows of genes from bit planes: bit b of word w belongs to individual 32 w + b."""
-    bits = np.unpackbits(planes.astype("<u4").view(np.uint8), axis=1, bitorder="little")
-    return np.ascontiguousarray(bits[:, :count].T)
+    return individuals(planes, settings.population)
 
 
 def best_first(keys: Keys) -> NDArray[np.int64]:
@@ -210,14 +206,14 @@ def sample(settings: Settings, learned: Learned, generation: int) -> Bits:
         digits = np.concatenate(blocks, axis=1)[:, :31].T
         number = np.zeros(32 * columns, np.int64)
         for digit in np.ascontiguousarray(digits):
-            number = 2 * number + _individuals(digit[None, :], 32 * columns)[:, 0]
+            number = 2 * number + individuals(digit[None, :], 32 * columns)[:, 0]
         code = np.zeros(32 * columns, np.int64)
         for place, parent in enumerate(learned.parents[rank]):
             code += ranked[:, parent].astype(np.int64) << place
         ranked[:, rank] = number < probabilities(learned.counts[rank], settings.probabilities == "laplace")[code]
-    individuals = np.empty((settings.offspring, settings.n), np.uint8)
-    individuals[:, learned.order] = ranked[: settings.offspring]
-    return individuals
+    made = np.empty((settings.offspring, settings.n), np.uint8)
+    made[:, learned.order] = ranked[: settings.offspring]
+    return made
 
 
 class Twin:
@@ -293,6 +289,17 @@ class Twin:
                     winner[nearest] = rival
         for slot, rival in winner.items():
             self.bits[slot], self.keys[slot] = offspring[rival], keys[rival]
+
+
+def migrate(twins: Sequence[Twin], count: int) -> None:
+    """The ``count`` best of each population replace the worst of the next, the last one's those of the first."""
+    groups = []
+    for twin in twins:
+        best = np.sort(best_first(twin.keys)[:count])
+        groups.append((twin.bits[best], twin.keys[best]))
+    for twin, (bits, keys) in zip(twins, groups[-1:] + groups[:-1], strict=True):
+        worst = np.sort(best_first(twin.keys)[len(twin.keys) - count :])
+        twin.bits[worst], twin.keys[worst] = bits, keys
 
 
 def _counted(chosen: Bits, learned: Learned) -> Learned:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from engine.devices import Buffer, Device
 from engine.numerics.philox import stream_word
 from engine.solvers.boa.fitness import Decomposable, Fitness, Function, Hierarchy
-from engine.solvers.boa.kernels import Launcher, Shapes
-from engine.solvers.boa.scores import score_tables
+from engine.solvers.boa.kernels import HISTORY_FIELDS, Launcher, Shapes
+from engine.solvers.boa.scores import entropy_table, score_tables
 from engine.solvers.boa.settings import (
     STREAM_INITIAL,
     STREAM_OFFSPRING,
@@ -23,12 +23,10 @@ from engine.solvers.boa.settings import (
     padded_words,
 )
 
-__all__ = ["HISTORY_FIELDS", "Ending", "Network", "Share", "Worker", "required_bytes"]
-
-HISTORY_FIELDS = ("reason", "generation", "best", "individual", "improved", "worst", "sum", "edges", "open")
-"""What a row of the history holds, in order (see summarise.mako)."""
+__all__ = ["Ending", "Migrants", "Network", "Share", "Worker", "required_bytes"]
 
 _FIELDS = len(HISTORY_FIELDS)
+_SAMPLE_WORDS = 2
 
 
 @dataclass(frozen=True)
@@ -56,6 +54,14 @@ class Network:
     parents: NDArray[np.int32]
     parent_count: NDArray[np.int32]
     totals: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Migrants:
+    """Individuals on their way to another population: bit planes (n, words) and keys (m,)."""
+
+    planes: NDArray[np.uint32]
+    keys: NDArray[np.int64]
 
 
 def required_bytes(settings: Settings, slots: int) -> int:
@@ -148,6 +154,8 @@ class Worker:
         self.status = empty(_FIELDS, np.int64)
         self._history = empty(history * _FIELDS, np.int64)
         self._genes = empty(n, np.uint8)
+        self._sample = empty(_SAMPLE_WORDS * n, np.uint32)
+        self._entropies = self._put(entropy_table(settings.selected))
         tables = score_tables(settings.score, settings.selected, self._depth, settings.equivalent_sample_size)
         self._tables = self._put(tables.wrapped().ravel())
         self._table_row = settings.selected + 2
@@ -230,7 +238,11 @@ class Worker:
     def population(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Bit planes (n, words) and keys (N,)."""
         planes = self.device.get(self._population).reshape(self.settings.n, self._words)
-        return planes, self.device.get(self._keys)
+        return planes, self.keys()
+
+    def keys(self) -> NDArray[np.int64]:
+        """Keys (N,) of the population."""
+        return self.device.get(self._keys)
 
     def load(self, planes: NDArray[np.uint32], keys: NDArray[np.int64], status: NDArray[np.int64]) -> None:
         """Go on from a population and status that were read before."""
@@ -400,12 +412,16 @@ class Worker:
             self._find_nearest(generation)
         elif settings.selection == "tournament" or settings.offspring != settings.population - settings.selected:
             self._best(settings.population - settings.offspring, self._kept)
+        self._merge(self._offspring_words)
+
+    def _merge(self, offspring_words: int) -> None:
+        settings = self.settings
         self.launcher.tiles(
             "merge_planes",
             self._words,
             settings.n,
             *(self._population, self._words, self._keys, settings.population),
-            *(self._offspring, self._offspring_words, self._offspring_keys, self._source, settings.n, self.status),
+            *(self._offspring, offspring_words, self._offspring_keys, self._source, settings.n, self.status),
         )
 
     def _find_nearest(self, generation: int) -> None:
@@ -438,13 +454,47 @@ class Worker:
             1,
             *(self._keys, self.settings.population, self.status, self._history, place),
             *(target, int(ending.target is not None), ending.patience, generation, int(generation > 0)),
-            *(self._totals, self._parent_count, self.settings.n),
+            *(self._totals, self._parent_count, self.settings.n, self._entropies),
         )
+
+    # --- migration ----------------------------------------------------------------------------------------------
+
+    def emigrants(self, count: int) -> Migrants:
+        """Copies of the ``count`` best individuals, in the order of their numbers; also after the population's end."""
+        n, words = self.settings.n, padded_words(count)
+        ended = self.device.get(self.status, 0, 1)
+        self._set_reason(0)
+        self.device.put(np.arange(n, dtype=np.int32), self._present_order)
+        self._best(count, self._columns)
+        self.launcher.tiles(
+            "gather_planes",
+            words,
+            n,
+            *(self._population, self._words, self._columns, count, self._present_order, n),
+            *(self._chosen, words, self.status),
+        )
+        planes = self.device.get(self._chosen, 0, n * words).reshape(n, words)
+        keys = self.keys()[self.device.get(self._columns, 0, count)]
+        self._set_reason(int(ended[0]))
+        return Migrants(planes, keys)
+
+    def immigrate(self, migrants: Migrants) -> None:
+        """Let individuals take the places of the worst; a population that had ended goes on."""
+        settings = self.settings
+        words = migrants.planes.shape[1]
+        self._set_reason(0)
+        self.device.put(migrants.planes.ravel(), self._offspring)
+        self.device.put(migrants.keys, self._offspring_keys)
+        self._best(settings.population - len(migrants.keys), self._kept)
+        self._merge(words)
+
+    def _set_reason(self, reason: int) -> None:
+        self.device.put(np.array([reason], np.int64), self.status)
 
     # --- reading ------------------------------------------------------------------------------------------------
 
     def history(self, count: int) -> NDArray[np.int64]:
-        """The first ``count`` rows of the history, shape (count, 9)."""
+        """The first ``count`` rows of the history, shape (count, fields); see :data:`HISTORY_FIELDS`."""
         return self.device.get(self._history, 0, count * _FIELDS).reshape(count, _FIELDS)
 
     def best(self) -> NDArray[np.uint8]:
@@ -452,3 +502,10 @@ class Worker:
         n = self.settings.n
         self.launcher.spread("read_individual", n, self._population, self._words, n, self.status, self._genes)
         return self.device.get(self._genes)
+
+    def first_individuals(self) -> NDArray[np.uint32]:
+        """The bit planes (n, words) of the first 64 individuals."""
+        n = self.settings.n
+        words = min(_SAMPLE_WORDS, -(-self.settings.population // 32))
+        self.launcher.spread("read_sample", n * words, self._population, self._words, n, words, self._sample)
+        return self.device.get(self._sample, 0, n * words).reshape(n, words)

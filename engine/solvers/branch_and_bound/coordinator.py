@@ -44,6 +44,8 @@ class _Worker:
     waiting: bool = False
     active: int = 0
     open: float = 0.0
+    taken_up: float = 0.0
+    explored: float = 0.0
     nodes: int = 0
     rate: float = 0.0
     counters: dict[str, int] = field(default_factory=dict)
@@ -149,6 +151,7 @@ class Coordinator:
             return False
         units, worker.inbox = worker.inbox, Units.none(self._tree.items)
         worker.waiting = False
+        worker.taken_up = _share(units)
         worker.served, worker.requests = worker.requests, []
         wanted = self._wanted(worker)
         worker.turn = worker.member.submit(self._turn, worker, self._upper, units, wanted, self._slice)
@@ -169,6 +172,8 @@ class Coordinator:
         self._hand_on(worker, report.exported)
         share = (report.nodes - worker.nodes) / max(report.seconds, 1e-9)
         worker.rate = share if worker.rate == 0 else 0.7 * worker.rate + 0.3 * share
+        given = _share(report.exported) + _share(report.returned)
+        worker.explored += max(0.0, worker.open + worker.taken_up - report.open - given)
         worker.active, worker.open, worker.nodes = report.active, report.open, report.nodes
         worker.counters = {
             "nodes": report.nodes,
@@ -182,6 +187,7 @@ class Coordinator:
         self._run.metric("nodes_per_second", share, label)
         self._run.metric("stealing_share", report.stealing / max(report.seconds, 1e-9), label)
         self._run.metric("steals", report.stolen, label)
+        self._run.metric("explored_here", worker.explored, label)
 
     def _tell(self) -> None:
         open_share = sum(worker.open for worker in self._workers)

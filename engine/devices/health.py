@@ -1,0 +1,128 @@
+"""How the devices of a pool are doing: memory, utilisation, power, temperature, and how long their threads work.
+
+NVIDIA's devices are asked through NVML, whichever backend uses them; of others there is what this process knows itself.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from engine.devices.pool import DevicePool, Member
+
+__all__ = ["Health", "Sampler"]
+
+
+class Health:
+    """Samples of the members of a pool; cheap enough for once a second.
+
+    Parameters
+    ----------
+    pool : DevicePool
+    """
+
+    def __init__(self, pool: DevicePool) -> None:
+        self._members = list(pool.members)
+        self._cores = max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+        self._clock = time.perf_counter()
+        self._cpu = time.process_time()
+        self._busy = {member.label: member.busy_seconds for member in self._members}
+        self._nvml: dict[str, Any] | None = None
+
+    def sample(self) -> dict[str, dict[str, float]]:
+        """By label, the fields of a :class:`engine.events.DeviceStatus` that are known."""
+        if self._nvml is None:
+            self._nvml = {member.label: handle for member in self._members if (handle := _nvml_handle(member))}
+        now, cpu = time.perf_counter(), time.process_time()
+        seconds = max(now - self._clock, 1e-9)
+        host = min(100.0, 100 * (cpu - self._cpu) / seconds / self._cores)
+        self._clock, self._cpu = now, cpu
+        samples = {}
+        for member in self._members:
+            told: dict[str, float] = {"memory_total": float(member.info.memory)}
+            if member.taken is not None:
+                told["memory_used"] = float(member.taken)
+            if member.info.capabilities.kind == "cpu":
+                told["utilisation"] = host
+            if member.label in self._nvml:
+                told |= _nvml_sample(self._nvml[member.label])
+            busy = member.busy_seconds
+            told["busy"] = min(100.0, 100 * (busy - self._busy[member.label]) / seconds)
+            self._busy[member.label] = busy
+            samples[member.label] = told
+        return samples
+
+
+class Sampler:
+    """A thread that samples the health of a pool until it is closed, and no more once that returns.
+
+    Parameters
+    ----------
+    pool : DevicePool
+    tell : callable
+        Called with a label and the fields that are known.
+    interval : float
+        Seconds between two samples.
+    """
+
+    def __init__(self, pool: DevicePool, tell: Callable[[str, dict[str, float]], None], interval: float) -> None:
+        self._health = Health(pool)
+        self._tell = tell
+        self._interval = interval
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="quintet-health", daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        while not self._closed.wait(self._interval):
+            for label, values in self._health.sample().items():
+                self._tell(label, values)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._closed.set()
+        self._thread.join()
+
+
+def _nvml_handle(member: Member) -> Any:
+    """NVML's handle of a device, or None if it is not NVIDIA's or NVML is not there."""
+    info = member.info
+    if info.language != "cuda" and "nvidia" not in f"{info.name} {info.platform}".lower():
+        return None
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+        by_uuid = info.uuid.startswith("GPU-")
+        find = pynvml.nvmlDeviceGetHandleByUUID if by_uuid else pynvml.nvmlDeviceGetHandleByPciBusId
+        return find(info.uuid)
+    except Exception:  # no package, no driver library, no right to ask: the run does not depend on it
+        return None
+
+
+def _nvml_sample(handle: Any) -> dict[str, float]:
+    """What NVML tells of a device now; each part may be missing."""
+    import pynvml
+
+    def memory() -> dict[str, float]:
+        told = pynvml.nvmlDeviceGetMemoryInfo(handle)
+        return {"memory_used": float(told.used), "memory_total": float(told.total)}
+
+    parts: tuple[Callable[[], dict[str, float]], ...] = (
+        memory,
+        lambda: {"utilisation": float(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu)},
+        lambda: {"power": pynvml.nvmlDeviceGetPowerUsage(handle) / 1000},
+        lambda: {
+            "temperature": float(pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU)),
+        },
+    )
+    told: dict[str, float] = {}
+    for part in parts:
+        try:
+            told |= part()
+        except pynvml.NVMLError:
+            continue
+    return told

@@ -1,0 +1,268 @@
+"""The provider ``"kernels"``: blocked products, Cholesky factors and triangular solves in the common dialect.
+
+Right-looking Cholesky by blocks of 64 columns (Golub and Van Loan, *Matrix Computations*, 4th ed., section 4.2.9);
+products are tiles in local memory, cut along the inner dimension too where there are too few tiles for the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from engine.devices.base import Buffer, Device, Kernel
+from engine.numerics.groups import group_size
+from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
+
+__all__ = ["Kernels", "kernel_variants"]
+
+_SIZE = 64
+_PANEL = 16
+_PRODUCT = (
+    *("buffer", "int64", "int64", "int64"),
+    *("buffer", "int64", "int64"),
+    *("buffer", "int64", "int64", "int64"),
+    *("buffer", "int64", "int64", "int64"),
+    *("int64", "int64", "int64", "int32", "int32", "int32"),
+    *("int64", "int32", "int64", "float64", "float64", "buffer"),
+)
+_TYPES = {"float64": "f64", "float32": "f32"}
+_LARGE: dict[str, int] = {"tile": 128, "each": 8, "depth": 8, "block": 256}
+_SMALL: dict[str, int] = {"tile": 64, "each": 4, "depth": 16, "block": 256}
+_SERIAL: dict[str, int] = {"tile": 64, "each": 64, "depth": 128, "block": 1}
+
+
+class Kernels(LinearAlgebra):
+    """Our own kernels; see :class:`LinearAlgebra`.
+
+    ``block`` is 1 for kernels of one work-item a group, made for CPUs, or 256; the device's own choice by default.
+    """
+
+    provider: Provider = "kernels"
+
+    def __init__(self, device: Device, block: int | None = None) -> None:
+        super().__init__(device)
+        self._block = block or group_size(device.capabilities)
+        self._units = device.capabilities.compute_units
+
+    def _gram(self, matrix: Buffer, scale: Buffer | None, out: Buffer, batch: int, m: int, n: int) -> None:
+        a = (matrix, 0, n, m * n)
+        self._product(a, scale, n, a, (out, 0, m, m * m), (batch, m, m, n), lower=True, transpose_b=True)
+
+    def _gram_columns(self, matrix: Buffer, scale: Buffer | None, out: Buffer, batch: int, rows: int, p: int) -> None:
+        a = (matrix, 0, p, rows * p)
+        self._product(a, scale, rows, a, (out, 0, p, p * p), (batch, p, p, rows), lower=True, transpose_a=True)
+
+    def _matmul(
+        self,
+        a: Buffer,
+        b: Buffer,
+        out: Buffer,
+        batch: int,
+        m: int,
+        n: int,
+        k: int,
+        transpose_a: bool,
+        transpose_b: bool,
+        alpha: float,
+        beta: float,
+    ) -> None:
+        self._product(
+            (a, 0, m if transpose_a else k, m * k),
+            None,
+            0,
+            (b, 0, k if transpose_b else n, n * k),
+            (out, 0, n, m * n),
+            (batch, m, n, k),
+            transpose_a=transpose_a,
+            transpose_b=transpose_b,
+            alpha=alpha,
+            beta=beta,
+        )
+
+    def _product(
+        self,
+        a: tuple[Buffer, int, int, int],
+        scale: Buffer | None,
+        scale_batch: int,
+        b: tuple[Buffer, int, int, int],
+        c: tuple[Buffer, int, int, int],
+        sizes: tuple[int, int, int, int],
+        *,
+        lower: bool = False,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+    ) -> None:
+        """``C = alpha op(A) diag(scale) op(B) + beta C``; matrices are (buffer, start, row length, batch stride)."""
+        batch, m, n, k = sizes
+        shape = self._shape(batch, m, n, lower)
+        constants: dict[str, Any] = {**shape, "value": _TYPES[a[0].dtype.name]}
+        tiles = _tiles(m, n, shape["tile"], lower)
+        splits, part = self._splits(tiles * batch, k, batch * m * n, shape["depth"])
+        partial = self._scratch_of("partial", batch * splits * m * n) if splits > 1 else c[0]
+        kernel = self.device.kernel("numerics/product", "multiply", _PRODUCT, **constants)
+        self.device.launch(
+            kernel,
+            tiles * splits * batch,
+            shape["block"],
+            *a,
+            scale if scale is not None else c[0],
+            0,
+            scale_batch,
+            *b,
+            *c,
+            m,
+            n,
+            k,
+            int(lower),
+            int(scale is not None),
+            int(transpose_a) + 2 * int(transpose_b),
+            tiles,
+            splits,
+            part,
+            alpha,
+            beta,
+            partial,
+        )
+        if splits > 1:
+            types = (
+                *("buffer", "int32", "float64", "float64"),
+                *("buffer", "int64", "int64", "int64", "int64", "int64", "int32"),
+            )
+            add = self.device.kernel("numerics/product", "add_parts", types, **constants)
+            self.device.launch(add, batch * m, shape["block"], partial, splits, alpha, beta, *c, m, n, int(lower))
+
+    def _shape(self, batch: int, m: int, n: int, lower: bool) -> dict[str, int]:
+        if self._block == 1:
+            return _SERIAL
+        enough = batch * _tiles(m, n, _LARGE["tile"], lower) >= self._units
+        return _LARGE if enough else _SMALL
+
+    def _splits(self, tiles: int, k: int, elements: int, depth: int) -> tuple[int, int]:
+        """How many parts the inner dimension is cut into, and its length in one."""
+        wanted = 2 * self._units // max(1, tiles)
+        splits = max(1, min(wanted, k // (8 * depth), 64, (1 << 27) // max(1, elements)))
+        part = -(-k // splits)
+        part = max(depth, -(-part // depth) * depth)
+        return max(1, -(-k // part)), part
+
+    def _cholesky(self, matrix: Buffer, status: Buffer, batch: int, n: int) -> None:
+        self.device.zero(status)
+        factor, panel = self._cholesky_kernels()
+        for first in range(0, n, _SIZE):
+            count = min(_SIZE, n - first)
+            self.device.launch(factor, batch, self._block, matrix, n, first, count, status)
+            rest = n - first - count
+            if rest:
+                groups = -(-rest // _PANEL)
+                self.device.launch(panel, batch * groups, self._block, matrix, n, first, groups)
+                below = first + count
+                left = (matrix, below * n + first, n, n * n)
+                target = (matrix, below * n + below, n, n * n)
+                self._product(
+                    left,
+                    None,
+                    0,
+                    left,
+                    target,
+                    (batch, rest, rest, count),
+                    lower=True,
+                    transpose_b=True,
+                    alpha=-1.0,
+                    beta=1.0,
+                )
+
+    def _cholesky_kernels(self) -> tuple[Kernel, Kernel]:
+        constants: dict[str, Any] = {"size": _SIZE, "block": self._block}
+        kernel = self.device.kernel
+        factor = ("buffer", "int64", "int64", "int32", "buffer")
+        panel = ("buffer", "int64", "int64", "int32")
+        return (
+            kernel("numerics/cholesky", "factor_diagonal", factor, **constants),
+            kernel("numerics/cholesky", "solve_panel", panel, **constants),
+        )
+
+    def _solve(
+        self,
+        factor: Buffer,
+        rhs: Buffer,
+        rows: int,
+        per_factor: int,
+        n: int,
+        which: Literal["lower", "transposed", "both"],
+    ) -> None:
+        types = ("buffer", "buffer", "int64", "int64", "int32", "int32")
+        entries = {
+            "lower": ("solve_lower",),
+            "transposed": ("solve_lower_transposed",),
+            "both": ("solve_lower", "solve_lower_transposed"),
+        }[which]
+        for entry in entries:
+            kernel = self.device.kernel("numerics/triangular", entry, types, size=_SIZE, block=self._block)
+            if self._block == 1:
+                self.device.launch(kernel, rows, 1, factor, rhs, n, per_factor, 0, 1)
+                continue
+            blocks = -(-n // _SIZE)
+            order = range(blocks) if entry == "solve_lower" else range(blocks - 1, -1, -1)
+            for step, block in enumerate(order):
+                done = -1 if step == 0 else (block - 1 if entry == "solve_lower" else block + 1)
+                groups = 1 if step == 0 else blocks - step
+                self.device.launch(kernel, rows * groups, self._block, factor, rhs, n, per_factor, done, groups)
+
+    def _matvec(
+        self,
+        matrix: Buffer,
+        vector: Buffer,
+        out: Buffer,
+        batch: int,
+        m: int,
+        n: int,
+        transposed: bool,
+        alpha: float,
+        beta: float,
+    ) -> None:
+        constants: dict[str, Any] = {"value": _TYPES[matrix.dtype.name], "block": self._block, "strands": self._block}
+        if not transposed:
+            row_types = ("buffer", "int64", "int64", "buffer", "float64", "float64", "buffer")
+            kernel = self.device.kernel("numerics/vector", "multiply_rows", row_types, **constants)
+            grid = batch * m if self._block > 1 else batch * -(-m // 16)
+            self.device.launch(kernel, grid, self._block, matrix, m, n, vector, alpha, beta, out)
+            return
+        types = ("buffer", "int64", "int64", "buffer", "int64", "int64", "float64", "float64", "buffer", "buffer")
+        kernel = self.device.kernel("numerics/vector", "multiply_columns", types, **constants)
+        if self._block == 1:
+            grid = batch * -(-n // 256)
+            self.device.launch(kernel, grid, 1, matrix, m, n, vector, 1, m, alpha, beta, out, out)
+            return
+        strips = -(-n // 64)
+        parts = max(1, min(8 * self._units // max(1, strips * batch), m // 32))
+        span = -(-m // parts)
+        parts = max(1, -(-m // max(1, span)))
+        partial = self._scratch_of("columns", batch * parts * n) if parts > 1 else out
+        self.device.launch(
+            kernel, batch * strips * parts, self._block, matrix, m, n, vector, parts, span, alpha, beta, partial, out
+        )
+        if parts > 1:
+            add_types = ("buffer", "int64", "int64", "int64", "float64", "float64", "buffer")
+            add = self.device.kernel("numerics/vector", "add_columns", add_types, **constants)
+            groups = -(-batch * n // self._block)
+            self.device.launch(add, groups, self._block, partial, parts, n, batch * n, alpha, beta, out)
+
+
+def _tiles(m: int, n: int, tile: int, lower: bool) -> int:
+    rows = -(-m // tile)
+    return rows * (rows + 1) // 2 if lower else rows * -(-n // tile)
+
+
+def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every template and set of constants used here."""
+    for shape in (_LARGE, _SMALL, _SERIAL):
+        for value in ("f64", "f32"):
+            yield "numerics/product", {**shape, "value": value}
+    yield "numerics/triangle", {}
+    for block in (1, 256):
+        yield "numerics/cholesky", {"size": _SIZE, "block": block}
+        yield "numerics/triangular", {"size": _SIZE, "block": block}
+        for value in ("f64", "f32"):
+            yield "numerics/vector", {"value": value, "block": block, "strands": block}

@@ -1,0 +1,179 @@
+"""The provider ``"lapack"``: SciPy's BLAS and LAPACK on the memory of a CPU device, which is the host's own.
+
+A row-major matrix is the transpose of a column-major one, so the lower triangle here is the upper one there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices.base import Buffer, Device
+from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
+from engine.numerics.linear_algebra.kernels import Kernels
+
+__all__ = ["Lapack"]
+
+_STRIP_BYTES = 16 << 20  # a scaled copy stays within caches shared by cores, and memory is bounded
+_SMALL = 96  # matrices of a batch up to here are left to kernels: Python takes longer to call than they to run
+
+
+class Lapack(LinearAlgebra):
+    """SciPy's BLAS and LAPACK; see :class:`LinearAlgebra`. Batches of small matrices are left to the kernels."""
+
+    provider: Provider = "lapack"
+
+    def __init__(self, device: Device) -> None:
+        super().__init__(device)
+        from scipy.linalg import blas, lapack
+
+        self._blas: Any = blas
+        self._lapack: Any = lapack
+        self._kernels = Kernels(device)
+
+    def close(self) -> None:
+        """Give the scratch memory back."""
+        self._kernels.close()
+        super().close()
+
+    def _gram(self, matrix: Buffer, scale: Buffer | None, out: Buffer, batch: int, m: int, n: int) -> None:
+        if batch > 1 and m <= _SMALL:
+            self._kernels._gram(matrix, scale, out, batch, m, n)
+            return
+        strip = max(1, min(n, _STRIP_BYTES // (8 * max(1, m))))
+        with self._views(matrix, out, scale) as (a, c, s):
+            for a_k, c_k, s_k in _each(a, c, s, 2):
+                if n == 0:
+                    c_k[:] = 0.0
+                for first in range(0, n, strip):
+                    part = slice(first, min(first + strip, n))
+                    scaled = a_k[:, part].astype(np.float64) if s_k is None else a_k[:, part] * np.sqrt(s_k[part])
+                    self._symmetric(scaled.T, c_k, trans=1, first=first == 0)
+
+    def _gram_columns(self, matrix: Buffer, scale: Buffer | None, out: Buffer, batch: int, rows: int, p: int) -> None:
+        if batch > 1 and p <= _SMALL:
+            self._kernels._gram_columns(matrix, scale, out, batch, rows, p)
+            return
+        strip = max(1, min(rows, _STRIP_BYTES // (8 * max(1, p))))
+        with self._views(matrix, out, scale) as (x, c, s):
+            for x_k, c_k, s_k in _each(x, c, s, 2):
+                if rows == 0:
+                    c_k[:] = 0.0
+                for first in range(0, rows, strip):
+                    part = slice(first, min(first + strip, rows))
+                    scaled = x_k[part].astype(np.float64, copy=False)
+                    if s_k is not None:
+                        scaled = scaled * np.sqrt(s_k[part])[:, None]
+                    self._symmetric(scaled.T, c_k, trans=0, first=first == 0)
+
+    def _symmetric(self, columns: NDArray[Any], c: NDArray[Any], trans: int, first: bool) -> None:
+        """``C (+)= B B^T`` (``trans = 0``) or ``B^T B`` for column-major B, in the lower triangle of row-major C."""
+        beta = 0.0 if first else 1.0
+        if first:
+            c[:] = 0.0  # beta = 0 would keep NaN in some libraries
+        self._blas.dsyrk(1.0, columns, beta=beta, c=c.T, trans=trans, lower=0, overwrite_c=1)
+
+    def _cholesky(self, matrix: Buffer, status: Buffer, batch: int, n: int) -> None:
+        if batch > 1 and n <= _SMALL:
+            self._kernels._cholesky(matrix, status, batch, n)
+            return
+        with self._views(matrix, status) as (a, info):
+            for k, a_k in enumerate(a.reshape(batch, n, n)):
+                found = self._lapack.dpotrf(a_k.T, lower=0, clean=0, overwrite_a=1)[1]
+                info[k] = found if found else _first_nan(a_k)
+
+    def _solve(
+        self,
+        factor: Buffer,
+        rhs: Buffer,
+        rows: int,
+        per_factor: int,
+        n: int,
+        which: Literal["lower", "transposed", "both"],
+    ) -> None:
+        if rows > 1 and per_factor == 1 and n <= _SMALL:
+            self._kernels._solve(factor, rhs, rows, per_factor, n, which)
+            return
+        with self._views(factor, rhs) as (f, r):
+            factors = f.reshape(-1, n, n)
+            sides = r.reshape(rows, n)
+            for k in range(0, rows, per_factor):
+                upper = factors[k // per_factor].T
+                columns = sides[k : k + per_factor].T
+                for trans in {"lower": (1,), "transposed": (0,), "both": (1, 0)}[which]:
+                    if per_factor == 1:
+                        self._blas.dtrsv(upper, columns[:, 0], lower=0, trans=trans, overwrite_x=1)
+                    else:
+                        self._blas.dtrsm(1.0, upper, columns, side=0, lower=0, trans_a=trans, overwrite_b=1)
+
+    def _matvec(
+        self,
+        matrix: Buffer,
+        vector: Buffer,
+        out: Buffer,
+        batch: int,
+        m: int,
+        n: int,
+        transposed: bool,
+        alpha: float,
+        beta: float,
+    ) -> None:
+        with self._views(matrix, vector, out) as (a, x, y):
+            product = (x[..., None, :] @ a)[..., 0, :] if transposed else (a @ x[..., None])[..., 0]
+            _store(product, y, alpha, beta)
+
+    def _matmul(
+        self,
+        a: Buffer,
+        b: Buffer,
+        out: Buffer,
+        batch: int,
+        m: int,
+        n: int,
+        k: int,
+        transpose_a: bool,
+        transpose_b: bool,
+        alpha: float,
+        beta: float,
+    ) -> None:
+        with self._views(a, b, out) as (left, right, c):
+            left = left.swapaxes(-1, -2) if transpose_a else left
+            right = right.swapaxes(-1, -2) if transpose_b else right
+            if k and len(out.shape) == 2:
+                if beta == 0.0:
+                    np.matmul(left, right, out=c)
+                    if alpha != 1.0:
+                        c *= alpha
+                else:  # out^T = alpha right^T left^T + beta out^T, column-major and in place
+                    self._blas.dgemm(alpha, right.T, left.T, beta=beta, c=c.T, overwrite_c=1)
+            else:
+                _store(left @ right, c, alpha, beta)
+
+    def _views(self, *buffers: Buffer | None) -> Any:
+        return self.device.host_views(*buffers)
+
+
+def _store(product: NDArray[Any], out: NDArray[Any], alpha: float, beta: float) -> None:
+    """``out = alpha product + beta out``, never reading ``out`` if ``beta`` is 0."""
+    if alpha != 1.0:
+        product *= alpha
+    if beta == 0.0:
+        out[...] = product
+    else:
+        out *= beta
+        out += product
+
+
+def _each(a: NDArray[Any], c: NDArray[Any], s: NDArray[Any] | None, dimensions: int) -> Any:
+    """The matrices of a batch, with their results and scales."""
+    if a.ndim == dimensions:
+        return [(a, c, s)]
+    return zip(a, c, [None] * len(a) if s is None else s, strict=True)
+
+
+def _first_nan(factor: NDArray[Any]) -> int:
+    """The pivot, from 1, of a factor that has become NaN, which LAPACK may not tell; 0 if there is none."""
+    bad = np.isnan(np.diagonal(factor))
+    return int(np.argmax(bad)) + 1 if bad.any() else 0

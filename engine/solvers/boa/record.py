@@ -1,0 +1,210 @@
+"""What is known of a run so far, over all its populations: told live, kept in checkpoints, and made the result."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import AuditError
+from engine.results import Result, Status
+from engine.run import Run
+from engine.solvers.boa.fitness import Fitness, Function, Snippet
+from engine.solvers.boa.islands import Islands, Round
+from engine.solvers.boa.kernels import HISTORY_FIELDS
+from engine.solvers.boa.network import edge_list, individuals
+from engine.solvers.boa.scores import ENTROPY_UNIT
+from engine.solvers.boa.search import Portrait
+from engine.solvers.boa.settings import Settings
+
+__all__ = ["HISTORY_COLUMNS", "Record", "gene_entropies"]
+
+HISTORY_COLUMNS = (
+    *("population", "generation", "evaluations", "best", "mean", "worst", "edges", "open_genes", "entropy", "island"),
+)
+"""Columns of ``result.arrays["history"]``; values in the user's unit, entropy the mean of a gene's, in bits."""
+
+_PORTRAIT_SECONDS = 0.5
+_PORTRAYED_GENES = 1000
+_PORTRAYED_INDIVIDUALS = 64
+_COUNTS = ("best_key", "evaluations", "generations", "populations", "barren", "before", "population", "islands")
+
+
+@dataclass
+class Record:
+    """Best individual, counts, history, and the last portrait of a population."""
+
+    fitness: Fitness
+    best_key: int | None = None
+    best: NDArray[np.uint8] | None = None
+    evaluations: int = 0
+    generations: int = 0
+    populations: int = 0
+    barren: int = 0
+    before: int | None = None
+    population: int = 0
+    islands: int = 1
+    rows: list[list[float]] = field(default_factory=list)
+    portrait: Portrait | None = None
+    _resumed: bool = False
+    _portrayed_at: float = -math.inf
+
+    @property
+    def value(self) -> int | float | None:
+        """The best value so far."""
+        return None if self.best_key is None else self.fitness.value(self.best_key)
+
+    # --- while it goes on ---------------------------------------------------------------------------------------
+
+    def begin(self, settings: Settings, islands: int) -> None:
+        """A population, or one an island, begins or, after a restart of the program, goes on."""
+        if not self._resumed:
+            self.before = self.best_key
+        self._resumed = False
+        self.population, self.islands = settings.population, islands
+
+    def end(self) -> None:
+        """A population has ended: note whether it was better than those before."""
+        self.populations += 1
+        improved = self.before is None or (self.best_key is not None and self.best_key > self.before)
+        self.barren = 0 if improved else self.barren + 1
+
+    def take(self, run: Run, islands: Islands, done: Round) -> None:
+        """Take over what a slice did, and tell it."""
+        settings, fitness = islands.settings, self.fitness
+        for place, (row, island) in enumerate(zip(done.history.tolist(), done.islands.tolist(), strict=True)):
+            values = dict(zip(HISTORY_FIELDS, row, strict=True))
+            self.evaluations += settings.offspring if values["generation"] else settings.population
+            self.generations += values["generation"] > 0
+            if done.means is None:
+                mean = (-1 if fitness.minimize else 1) * values["sum"] / settings.population / fitness.scale
+            else:
+                mean = float(done.means[place])
+            self.rows.append(
+                [
+                    *(settings.population, values["generation"], self.evaluations),
+                    *(fitness.value(values["best"]), mean, fitness.value(values["worst"])),
+                    *(values["edges"], values["open"], values["entropy"] * ENTROPY_UNIT / settings.n, island),
+                ]
+            )
+        best = int(done.history[:, HISTORY_FIELDS.index("best")].max())
+        if self.best_key is None or best > self.best_key:
+            self.best_key, self.best = best, islands.best()
+            run.incumbent(self.value, None if fitness.best_key is None else fitness.value(fitness.best_key))
+        self._tell(run, done)
+        if islands.step and time.monotonic() - self._portrayed_at >= _PORTRAIT_SECONDS:
+            self.portray(run, islands)
+
+    def _tell(self, run: Run, done: Round) -> None:
+        """The last generation: the best and worst of all islands, and means of the rest."""
+        present = self._last_rows(len(done.history))
+        told = dict(zip(HISTORY_COLUMNS, present.mean(axis=0), strict=True))
+        best, worst = (max, min) if not self.fitness.minimize else (min, max)
+        told["best"] = best(present[:, HISTORY_COLUMNS.index("best")])
+        told["worst"] = worst(present[:, HISTORY_COLUMNS.index("worst")])
+        told["evaluations"] = self.evaluations
+        del told["island"]
+        for name, value in told.items():
+            run.metric(name, float(value))
+        for phase, seconds in done.seconds.items():
+            run.metric(f"{phase}_seconds", seconds)
+
+    def _last_rows(self, count: int) -> NDArray[np.float64]:
+        """The last row of every island among the last ``count``."""
+        last = {row[-1]: row for row in self.rows[-count:]}
+        return np.array(list(last.values()))
+
+    def portray(self, run: Run, islands: Islands) -> None:
+        """Read a network and some individuals, and tell them where that is little."""
+        if islands.step == 0:
+            return
+        self.portrait = portrait = islands.portrait()
+        self._portrayed_at = time.monotonic()
+        if islands.settings.n <= _PORTRAYED_GENES:
+            run.trace("gene_entropy", portrait.generation, gene_entropies(portrait).round(4).tolist())
+            run.trace("edges", portrait.generation, self._edges().ravel().tolist())
+            run.trace("population", portrait.generation, portrait.planes.ravel().tolist())
+
+    def _edges(self) -> NDArray[np.int32]:
+        if self.portrait is None:
+            return np.zeros((0, 2), np.int32)
+        network = self.portrait.network
+        return edge_list(self.portrait.order, network.parents, network.parent_count)
+
+    # --- checkpoints --------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps, without arrays."""
+        return {name: getattr(self, name) for name in _COUNTS}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays that a checkpoint keeps."""
+        assert self.best is not None
+        return {"best": self.best, "rows": np.array(self.rows)}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> None:
+        """The inverse of :meth:`arrays` and :meth:`state`."""
+        for name in _COUNTS:
+            setattr(self, name, state[name])
+        self.best, self.rows = arrays["best"], arrays["rows"].tolist()
+        self._resumed = True
+
+    # --- the answer ---------------------------------------------------------------------------------------------
+
+    def result(self, status: Status) -> Result:
+        """The answer, once the host has found the same value for it.
+
+        Raises
+        ------
+        engine.errors.AuditError
+            If it has not.
+        """
+        fitness = self.fitness
+        if self.best is None or self.best_key is None:
+            return Result(status=status, objective=None, bound=None, solution=None)
+        if not isinstance(fitness, Function) and not (isinstance(fitness, Snippet) and fitness.host is None):
+            again = int(fitness.keys(self.best[None])[0])
+            if again != self.best_key:
+                raise AuditError(
+                    f"the best string has the value {fitness.value(again)}, but the devices found {self.value}"
+                )
+        edges, n = self._edges(), len(self.best)
+        planes = np.zeros((n, 0), np.uint32) if self.portrait is None else self.portrait.planes
+        return Result(
+            status=status,
+            objective=self.value,
+            bound=None if fitness.best_key is None else fitness.value(fitness.best_key),
+            solution=self.best,
+            counters={
+                "evaluations": self.evaluations,
+                "generations": self.generations,
+                "population": self.population,
+                "populations": max(1, self.populations),
+                "islands": self.islands,
+                "edges": len(edges),
+            },
+            arrays={
+                "edges": edges,
+                "order": np.zeros(0, np.int32) if self.portrait is None else self.portrait.order,
+                "population": individuals(planes, min(_PORTRAYED_INDIVIDUALS, self.population)),
+                "history": np.array(self.rows),
+            },
+        )
+
+
+def gene_entropies(portrait: Portrait) -> NDArray[np.float64]:
+    """Entropy in bits of each gene among the individuals that the network was learned from."""
+    network = portrait.network
+    cells = np.arange(network.totals.shape[1])
+    used = cells < (2 << network.parent_count)[:, None]
+    ones = (network.totals * (used & (cells % 2 == 1))).sum(axis=1)
+    share = ones / np.maximum(1, (network.totals * used).sum(axis=1))
+    inside = np.clip(share, 1e-12, 1 - 1e-12)
+    entropy = np.zeros(len(portrait.order))
+    entropy[portrait.order] = -(inside * np.log2(inside) + (1 - inside) * np.log2(1 - inside))
+    return np.where(entropy < 1e-9, 0.0, entropy)

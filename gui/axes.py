@@ -1,0 +1,175 @@
+"""Axes that say numbers as people do, and ranges that grow in steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pyqtgraph as pg
+
+__all__ = [
+    "LogAxis",
+    "NumberAxis",
+    "TimeAxis",
+    "duration",
+    "next_end",
+    "next_range",
+    "number_text",
+    "seconds_text",
+    "short",
+]
+
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def short(value: float, digits: int = 3) -> str:
+    """A number in little room: ``12.3M``, ``0.004``, ``1.2e-07``; whole numbers below 100 000 in full."""
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
+    size = abs(value)
+    if value == int(value) and size < 1e5:
+        return f"{int(value)}"
+    if size < 1e3:
+        return f"{value:.{max(digits, 4)}g}" if size >= 1e-4 else f"{value:.{digits}g}"
+    for unit, prefix in _PREFIXES:
+        if size >= 0.9995 * unit:
+            return f"{value / unit:.{digits}g}{prefix}" if size < 999.5 * unit else f"{value / unit:.0f}{prefix}"
+    return f"{value:.{digits}g}"
+
+
+def duration(seconds: float, spacing: float = 0.0) -> str:
+    """``0.25 s``, ``12 s``, ``3:05``, ``1:02:09``; ``spacing`` is the distance to the next one shown."""
+    if seconds < 60 or (spacing and seconds < 120 and spacing < 1):
+        decimals = 0 if spacing >= 1 else max(0, min(6, math.ceil(-math.log10(spacing)))) if spacing else 1
+        return f"{seconds:.{decimals}f} s"
+    whole = round(seconds)
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes}:{rest:02d}"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}"
+
+
+def number_text(value: float | int) -> str:
+    """A value in full where it is whole, with thin spaces between thousands."""
+    if isinstance(value, int) or (math.isfinite(value) and value == int(value) and abs(value) < 1e15):
+        return f"{int(value):,}".replace(",", "\u202f")
+    return f"{value:.7g}" if math.isfinite(value) else short(value)
+
+
+def seconds_text(seconds: float) -> str:
+    """``850 µs``, ``12.5 ms``, ``3.2 s``: a short time in three digits."""
+    for unit, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if abs(seconds) >= 0.9995 * unit:
+            return f"{seconds / unit:.3g} {name}"
+    return "0 s" if seconds == 0 else f"{seconds * 1e9:.3g} ns"
+
+
+def _nice(size: float) -> float:
+    """The next of 1, 2, 2.5, 5, 10 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(size))
+    return next(step * power for step in (1, 2, 2.5, 5, 10) if size <= step * power * (1 + 1e-9))
+
+
+def next_end(present: float, needed: float) -> float:
+    """Where an axis that begins at 0 ends: it stays until ``needed`` passes it, then makes room for an eighth more."""
+    if needed <= present:
+        return present
+    step = _nice(max(needed, 0.1) / 8)
+    return step * (math.floor(needed / step + 1e-9) + 1)
+
+
+def next_range(
+    present: tuple[float, float], needed: tuple[float, float], from_zero: bool = False
+) -> tuple[float, float]:
+    """Range of an axis for values in ``needed``: the present one while it fits and is not far too wide."""
+    low, high = needed
+    if from_zero:
+        low, high = min(low, 0.0), max(high, 0.0)
+    if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
+        pad = 0.05 * abs(high) or 1.0
+        low, high = (low, high + pad) if from_zero and low >= 0 else (low - pad, high + pad)
+    if present[0] <= low and high <= present[1] and high - low >= 0.3 * (present[1] - present[0]):
+        return present
+    step = _nice((high - low) / 8)
+    bottom = 0.0 if from_zero and low == 0 else step * (math.ceil(low / step - 0.1) - 1)
+    return bottom, step * (math.floor(high / step + 0.1) + 1)
+
+
+class _Axis(pg.AxisItem):
+    """No tick is hidden because its text is a little wide, and the axis keeps its width as numbers change."""
+
+    def __init__(self, orientation: str, **arguments: Any) -> None:
+        super().__init__(orientation, **arguments)
+        self.setStyle(tickLength=-4, tickTextOffset=5, autoExpandTextSpace=False, hideOverlappingLabels=False)
+        self.enableAutoSIPrefix(False)
+        if orientation == "left":
+            self.setWidth(50)
+        else:
+            self.setHeight(22)
+
+    def boundingRect(self) -> Any:
+        """Room for half a text past either end, so that the first and the last tick have theirs."""
+        return super().boundingRect().adjusted(-14, -7, 14, 7)
+
+
+class NumberAxis(_Axis):
+    """``250k``, ``0.5``; one prefix for all ticks of the axis."""
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        """Text of the ticks."""
+        largest = max((abs(value) for value in values), default=0.0)
+        if largest and (largest < 1e-3 or spacing < 1e-4):
+            return [f"{value:.3g}" for value in values]
+        unit, prefix = next(((unit, prefix) for unit, prefix in _PREFIXES if largest >= unit), (1.0, ""))
+        if largest < 1e4:
+            unit, prefix = 1.0, ""
+        decimals = max(0, min(6, math.ceil(-math.log10(spacing / unit) - 1e-9)))
+        return ["0" if value == 0 else f"{value / unit:.{decimals}f}{prefix}" for value in values]
+
+
+class TimeAxis(_Axis):
+    """Seconds as ``5 s``, ``2:30``, ``1:00:00``."""
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        """Text of the ticks."""
+        return [duration(value, spacing) if value >= 0 else "" for value in values]
+
+    def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
+        """Whole minutes and hours where that is what there are."""
+        if high - low < 100:
+            return list(super().tickSpacing(low, high, size))[:1]
+        wanted = (high - low) / max(2.0, size / 90)
+        steps = (15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
+        step = next((step for step in steps if step >= wanted), 86400 * math.ceil(wanted / 86400))
+        return [(float(step), 0.0)]
+
+
+class LogAxis(_Axis):
+    """Powers of ten; the values of this axis are exponents."""
+
+    def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
+        """Whole decades, as many as have room; between them 2 to 9 where there are few."""
+        first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
+        step = max(1, math.ceil((last - first + 1) * 22 / max(size, 22)))
+        first += -first % step
+        decades = [float(exponent) for exponent in range(first, last + 1, step)]
+        if high - low > 3:
+            return [(float(step), decades)]
+        between = [e + math.log10(k) for e in range(math.floor(low), math.ceil(high)) for k in range(2, 10)]
+        return [(1.0, decades), (0.1, [value for value in between if low <= value <= high])]
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        """``1``, ``100``, ``1k``, ``10⁻⁶``; between decades 2 and 5."""
+        texts = []
+        for value in values:
+            if abs(value - round(value)) < 1e-6:
+                exponent = round(value)
+                far = exponent < -3 or exponent > 14
+                texts.append("10" + str(exponent).translate(_SUPERSCRIPTS) if far else short(10.0**exponent))
+            else:
+                leading = round(10 ** (value - math.floor(value)))
+                texts.append(short(10.0**value) if leading in (2, 5) and spacing < 1 else "")
+        return texts

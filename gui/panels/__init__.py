@@ -1,0 +1,31 @@
+"""Dashboards: one module for each solver, found by looking in this folder, and a generic one for all others."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+
+from PySide6.QtWidgets import QWidget
+
+from gui.panels.base import Panel, RunInfo
+from gui.panels.generic import GenericPanel
+from gui.theme import Theme
+
+__all__ = ["Panel", "RunInfo", "panel_classes", "panel_for"]
+
+
+@functools.cache
+def panel_classes() -> dict[str, type[Panel]]:
+    """The panels made for a solver, by the solver's name: a module of that name with a class that says so."""
+    found: dict[str, type[Panel]] = {}
+    for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
+        for value in vars(importlib.import_module(f"{__name__}.{module.name}")).values():
+            if isinstance(value, type) and issubclass(value, Panel) and value.solver == module.name:
+                found[value.solver] = value
+    return found
+
+
+def panel_for(run: RunInfo, theme: Theme, parent: QWidget | None = None) -> Panel:
+    """The dashboard for a run."""
+    return panel_classes().get(run.solver, GenericPanel)(run, theme, parent)

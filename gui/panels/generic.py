@@ -1,0 +1,65 @@
+"""The dashboard of a solver that has none of its own: a plot for every metric it declares."""
+
+from __future__ import annotations
+
+from engine.events import Incumbent, Metric, Progress, Trace
+from engine.solvers import MetricSpec
+from gui.panels.base import Page, Panel
+from gui.panels.devices import DevicesPage
+from gui.plots import LivePlot
+
+__all__ = ["GenericPanel"]
+
+_TRACED = 8  # components of a trace that get a curve
+
+
+class GenericPanel(Panel):
+    """Objective and bound, all declared metrics, traces, devices."""
+
+    def build(self) -> None:
+        """A plot for each metric."""
+        count = len(self.run.metrics) + 1
+        self.overview: Page = self.page("Overview", columns=2 if count <= 6 else 3)
+        self.best = self.add(
+            LivePlot("Objective and bound", theme=self.theme, key="objective", from_zero=False, whole=True),
+            self.overview,
+        )
+        for spec in self.run.metrics:
+            self._plot_of(spec)
+        self.phase = self.add(LivePlot("Progress of the phase", "%", theme=self.theme, key="progress", top=100.0))
+        self.overview.put(self.phase)
+        self.device_page = DevicesPage(self)
+
+    def _plot_of(self, spec: MetricSpec) -> None:
+        plot = LivePlot(spec.title, spec.unit, spec.log, self.theme, key=spec.name)
+        self.add(plot, self.overview)
+        self.follow(plot, spec.name, names=[spec.title])
+
+    def on_metric(self, event: Metric) -> None:
+        """A metric that was not declared gets a plot when it first comes."""
+        self._plot_of(MetricSpec(event.name, event.name.replace("_", " ").capitalize()))
+        self._metric(event)
+
+    def on_incumbent(self, event: Incumbent) -> None:
+        """A step in the curves of objective and bound."""
+        if event.objective is not None:
+            self.best.series("objective", step=True).append(event.time, event.objective)
+        if event.bound is not None:
+            self.best.series("bound", step=True).append(event.time, event.bound)
+
+    def on_progress(self, event: Progress) -> None:
+        """A point in the curve of its phase."""
+        if event.total > 0:
+            self.phase.series(event.phase).append(event.time, 100 * event.done / event.total)
+
+    def on_trace(self, event: Trace) -> None:
+        """Curves of the first components, over iterations."""
+        key = f"trace {event.name}"
+        plot = next((figure for figure in self.plots() if figure.key == key), None)
+        if plot is None:
+            title = event.name.replace("_", " ").capitalize()
+            plot = LivePlot(title, theme=self.theme, key=key, across="iteration", from_zero=False)
+            self.add(plot, self.overview)
+        for place, value in enumerate(event.values[:_TRACED]):
+            name = f"{place}" if event.chain == 0 else f"{place}, chain {event.chain}"
+            plot.series(name).append(event.iteration, value)

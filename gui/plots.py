@@ -1,0 +1,358 @@
+"""Live plots over time or iterations: curves, and areas stacked on each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtGui import QColor
+
+from gui.axes import LogAxis, NumberAxis, TimeAxis, next_end, next_range, number_text, seconds_text, short
+from gui.figure import Figure, LegendEntry, Table
+from gui.series import Series
+from gui.theme import LIGHT, Theme, pen_of
+
+__all__ = ["Curve", "LivePlot", "StackedPlot"]
+
+Floats = NDArray[np.float64]
+# Pixels of line beyond which a plot is drawn with thin lines, while it grows and at rest: wide, smooth lines cost a
+# hundred times more.
+_FINE_PATH, _FINE_PATH_AT_REST = 5000.0, 30000.0
+
+
+class Curve:
+    """One line of a :class:`LivePlot`: its data, its look, its place in the legend."""
+
+    def __init__(self, plot: LivePlot, name: str, colour: str, dash: tuple[float, ...], step: bool, entry: LegendEntry):
+        self.name, self.colour, self.dash, self.step = name, colour, dash, step
+        self.data = Series()
+        self.entry = entry
+        self.item = pg.PlotCurveItem(skipFiniteCheck=True)
+        self.item.setSegmentedLineMode("off")
+        self._plot = plot
+
+    @property
+    def shown(self) -> bool:
+        """Whether it is to be seen."""
+        return self.entry.isChecked()
+
+    def append(self, time: float, value: float) -> None:
+        """Add a point; it is drawn at the next refresh."""
+        self.data.append(time, value)
+        plot = self._plot
+        plot.dirty = True
+        if plot._void:
+            plot._void = False
+            plot.hint("")
+        plot._now = max(plot._now, time)
+
+
+class LivePlot(Figure):
+    """Curves over time that grow while they are watched.
+
+    Ranges grow in steps; after zooming by hand they stay, until :meth:`fit`.
+
+    Parameters
+    ----------
+    title, unit : str
+    log : bool
+        Logarithmic vertical axis; values at or below 0 are left out.
+    theme : Theme
+    key : str
+        See :class:`gui.figure.Figure`.
+    across : str
+        What the horizontal axis counts: ``"s"`` for time, or a word such as ``"generation"``.
+    from_zero : bool
+        Whether the vertical axis begins at 0 where all values are above it.
+    top : float, optional
+        Where the vertical axis ends at least, such as 1 for shares.
+    whole : bool
+        Say values in full, not with three digits.
+    empty : str
+        Shown while there is nothing to draw.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        unit: str = "",
+        log: bool = False,
+        theme: Theme | None = None,
+        *,
+        key: str = "",
+        across: str = "s",
+        from_zero: bool = True,
+        top: float | None = None,
+        whole: bool = False,
+        empty: str = "no values yet",
+        parent: Any = None,
+    ) -> None:
+        self.curves: list[Curve] = []
+        self.log, self.across, self.from_zero, self.top = log, across, from_zero, top
+        self.whole, self.empty = whole, empty
+        self._void = True
+        self._end = 0.0
+        self.origin = 0.0
+        self._now = 0.0
+        self._range = (math.nan, math.nan)
+        self._following = True
+        self._cursor: float | None = None
+        axes = {
+            "left": LogAxis("left") if log else NumberAxis("left"),
+            "bottom": TimeAxis("bottom") if across == "s" else NumberAxis("bottom"),
+        }
+        super().__init__(title, unit, theme=theme or LIGHT, key=key, axes=axes, parent=parent)
+        box = self.plot.getViewBox()
+        box.sigRangeChangedManually.connect(self._zoomed)
+        self._line = pg.InfiniteLine(angle=90, movable=False)
+        self._line.hide()
+        self.hint(empty)
+        self.plot.addItem(self._line, ignoreBounds=True)
+        self.view.scene().sigMouseMoved.connect(self._hover)
+        self.view.leaveEvent = self._left  # type: ignore[method-assign]
+        self._set_ranges()
+
+    # --- filling ------------------------------------------------------------------------------------------------
+
+    def series(
+        self, name: str, colour: str | None = None, dash: tuple[float, ...] | None = None, step: bool = False
+    ) -> Curve:
+        """The curve of that name, made if there is none; the theme chooses what is not given.
+
+        ``step`` curves hold their value until the next point.
+        """
+        for curve in self.curves:
+            if curve.name == name:
+                return curve
+        index = len(self.curves)
+        colour = self.theme.colour(index) if colour is None else colour
+        dash = self.theme.dash(index) if dash is None else dash
+        curve = Curve(self, name, colour, dash, step, self.add_entry(name, colour, dash, self._filled))
+        self.curves.append(curve)
+        self.plot.addItem(curve.item, ignoreBounds=True)
+        return curve
+
+    _filled = False
+
+    def now(self, time: float) -> None:
+        """The run is at ``time`` now: step curves go on until there."""
+        if time > self._now and self.curves:
+            self._now = time
+            self.dirty = True
+
+    def cut(self, time: float) -> None:
+        """Forget what came after ``time``."""
+        for curve in self.curves:
+            curve.data.cut(time)
+        self._now = min(self._now, time)
+        self.dirty = True
+
+    def complete(self) -> None:
+        """No more will come: the horizontal axis ends where the curves end."""
+        self._end = 0.0
+        self.finished = True
+        self.dirty = True
+        self.refresh()
+
+    finished = False
+
+    # --- drawing ------------------------------------------------------------------------------------------------
+
+    def redraw(self) -> None:
+        """Draw the curves at the resolution of the picture."""
+        self._set_ranges()
+        (begin, end), (low, high) = self.plot.getViewBox().viewRange()
+        width, height = max(60, self.view.width() - 60), max(40, self.view.height() - 30)
+        drawn = [self._path(curve, begin, end, width) for curve in self.curves]
+        across, up = width / max(end - begin, 1e-12), height / max(high - low, 1e-300)
+        length = sum(
+            float(np.abs(np.diff(x)).sum() * across + np.minimum(np.abs(np.diff(y)) * up, height).sum())
+            for x, y in drawn
+        )
+        fine = self.fine or length < (_FINE_PATH_AT_REST if self.finished else _FINE_PATH)
+        for curve, (x, y) in zip(self.curves, drawn, strict=True):
+            pen = pen_of(curve.colour, curve.dash, 1.6 if fine else 1.0)
+            curve.item.setVisible(curve.shown)
+            curve.item.setData(x, y, pen=pen, antialias=fine)
+        self._show_values()
+
+    def _path(self, curve: Curve, begin: float, end: float, width: int) -> tuple[Floats, Floats]:
+        """What to draw of a curve."""
+        if not curve.shown:
+            return np.zeros(0), np.zeros(0)
+        x, y = curve.data.peaks(begin, end, width // 2)
+        if self.log:
+            positive = y > 0
+            x, y = x[positive], np.log10(y[positive])
+        if curve.step and len(x):
+            x = np.append(np.repeat(x, 2)[1:], max(self._now, float(x[-1])))
+            y = np.repeat(y, 2)
+        elif len(x) == 1:  # a dot, so that a single point is seen
+            x, y = np.array([x[0], max(x[0] + 1e-9, min(self._now, x[0] + 0.01 * (end - begin)))]), np.repeat(y, 2)
+        return x, y
+
+    def _needed(self) -> tuple[float, float] | None:
+        """Lowest and highest value of what is shown, as they are drawn."""
+        extents = [c.data.extent_positive() if self.log else c.data.extent() for c in self.curves if c.shown]
+        known = [extent for extent in extents if extent is not None]
+        if not known:
+            return None
+        low, high = min(extent[0] for extent in known), max(extent[1] for extent in known)
+        return (math.log10(low), math.log10(high)) if self.log else (low, high)
+
+    def _set_ranges(self) -> None:
+        if not self._following:
+            return
+        begin = self.origin
+        before = (self._end, self._range)
+        if self.finished:
+            self._end = max(self._now, begin + 1e-6)
+        else:
+            self._end = begin + next_end(self._end - begin, self._now - begin)
+        needed = self._needed()
+        if needed is None:
+            self._range = (0.0, 1.0)
+        elif self.log:
+            bottom, top = math.floor(needed[0] + 0.02), math.ceil(needed[1] - 0.02)
+            self._range = (float(bottom), float(max(top, bottom + 1)))
+        else:
+            if self.top is not None:
+                needed = (needed[0], max(needed[1], self.top))
+            held = self._range if not math.isnan(self._range[0]) else (0.0, 0.0)
+            if self.finished:
+                held = (0.0, 0.0)
+            self._range = next_range(held, needed, self.from_zero)
+            if self.top is not None and needed[1] == self.top:
+                self._range = (self._range[0], 1.01 * self.top)
+        if before != (self._end, self._range) or self.finished:
+            self.plot.setRange(xRange=(begin, self._end), yRange=self._range, padding=0, disableAutoRange=True)
+
+    def fit(self) -> None:
+        """Show all again after zooming."""
+        self._following = True
+        self._end, self._range = 0.0, (math.nan, math.nan)
+        super().fit()
+
+    def _zoomed(self, *_: object) -> None:
+        self._following = False
+        self.dirty = True
+        self.refresh()
+
+    # --- the cursor ---------------------------------------------------------------------------------------------
+
+    def _hover(self, position: Any) -> None:
+        box = self.plot.getViewBox()
+        if not box.sceneBoundingRect().contains(position):
+            self._left()
+            return
+        self._cursor = box.mapSceneToView(position).x()
+        self._line.setPos(self._cursor)
+        self._line.show()
+        self._show_values()
+
+    def _left(self, *_: object) -> None:
+        if self._cursor is not None:
+            self._cursor = None
+            self._line.hide()
+            self._show_values()
+
+    def value_text(self, value: float) -> str:
+        """A value as the legend says it."""
+        if self.whole:
+            return number_text(value)
+        return seconds_text(value) if self.unit == "s" else short(value)
+
+    def _show_values(self) -> None:
+        for curve in self.curves:
+            value = curve.data.last if self._cursor is None else curve.data.at(self._cursor)
+            curve.entry.show_value("" if math.isnan(value) else self.value_text(value))
+
+    # --- the rest -----------------------------------------------------------------------------------------------
+
+    def table(self) -> Table:
+        """A row for every time at which a curve has a point: its mean there, where points were merged."""
+        points = [curve.data.points() for curve in self.curves]
+        times = np.unique(np.concatenate([time for time, _ in points])) if points else np.zeros(0)
+        columns: list[Iterable[float | None]] = [times.tolist()]
+        for time, value in points:
+            column: list[float | None] = [None] * len(times)
+            for place, one in zip(np.searchsorted(times, time).tolist(), value.tolist(), strict=True):
+                column[place] = one
+            columns.append(column)
+        first = "seconds" if self.across == "s" else self.across
+        return [first, *(curve.name for curve in self.curves)], list(zip(*columns, strict=True))
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change all colours; curves in the former theme's colours get the new one's."""
+        swap = dict(zip(self.theme.lines, theme.lines, strict=True))
+        super().set_theme(theme)
+        for curve in self.curves:
+            curve.colour = curve.entry.colour = swap.get(curve.colour, curve.colour)
+        grid = QColor(theme.axis)
+        for side in ("left", "bottom"):
+            axis = self.plot.getAxis(side)
+            axis.setPen(grid)
+            axis.setGrid(34)
+        if hasattr(self, "_line"):
+            self._line.setPen(pen_of(theme.muted, (3, 3), 1.0))
+        self.dirty = True
+        self.refresh()
+
+
+class StackedPlot(LivePlot):
+    """Areas on top of each other, one for each curve; the upper edge is the sum of all.
+
+    With ``shares`` it is 100 % everywhere; the legend still says the values themselves.
+    """
+
+    _filled = True
+
+    def __init__(self, *arguments: Any, shares: bool = False, **named: Any) -> None:
+        self.shares = shares
+        super().__init__(*arguments, **({"top": 100.0} if shares else {}) | named)
+
+    def redraw(self) -> None:
+        """Draw the areas from the highest to the lowest."""
+        self._set_ranges()
+        (begin, end), _ = self.plot.getViewBox().viewRange()
+        grid, levels = self._levels(begin, end, max(60, self.view.width() - 60))
+        for place, curve in enumerate(self.curves):
+            curve.item.setVisible(curve.shown and len(grid) > 1)
+            if not curve.shown or len(grid) < 2:
+                continue
+            fill = QColor(curve.colour)
+            fill.setAlphaF(0.85 if self.theme.dark else 0.75)
+            level = levels[place]
+            below = levels[place - 1] if place else np.zeros(len(grid))
+            x = np.concatenate([grid, grid[::-1]])
+            curve.item.setData(x, np.concatenate([level, below[::-1]]), pen=None, brush=fill, fillLevel="enclosed")
+        self._show_values()
+
+    def _levels(self, begin: float, end: float, width: int) -> tuple[Floats, Floats]:
+        """Sums from below of the curves that are shown, on common times."""
+        points = [curve.data.points() for curve in self.curves]
+        times = [time for time, _ in points if len(time)]
+        if not times:
+            return np.zeros(0), np.zeros((len(points), 0))
+        grid = np.unique(np.concatenate([np.clip(np.concatenate(times), begin, end), [min(self._now, end)]]))
+        if len(grid) > width:
+            grid = grid[:: -(-len(grid) // width)]
+        levels = np.zeros((len(points), len(grid)))
+        level = np.zeros(len(grid))
+        for place, ((time, value), curve) in enumerate(zip(points, self.curves, strict=True)):
+            if len(time) and curve.shown:
+                level = level + np.where(grid < time[0], 0.0, value[np.searchsorted(time, grid, side="right") - 1])
+            levels[place] = level
+        if self.shares:
+            levels = 100 * levels / np.maximum(level, 1e-300)
+        return grid, levels
+
+    def _needed(self) -> tuple[float, float] | None:
+        if self.shares:
+            return (0.0, 100.0)
+        _, levels = self._levels(-math.inf, math.inf, 4096)
+        return (0.0, float(levels[-1].max())) if levels.size else None

@@ -1,0 +1,156 @@
+"""A curve of any length in a fixed room: as it fills up, neighbours are merged; no peak is lost."""
+
+from __future__ import annotations
+
+import bisect
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Series"]
+
+Floats = NDArray[np.float64]
+
+
+class Series:
+    """Values over time, at most ``capacity`` buckets of them.
+
+    Every bucket covers the same number of points (``stride``), the last perhaps fewer. When all are in use, neighbours
+    are merged two by two: the whole run stays in sight, and no peak is lost.
+
+    Parameters
+    ----------
+    capacity : int
+        An even number; memory is 32 bytes a bucket.
+    """
+
+    __slots__ = ("_filled", "_high", "_low", "_time", "_total", "_used", "last", "last_time", "stride")
+
+    def __init__(self, capacity: int = 2048) -> None:
+        if capacity < 2 or capacity % 2:
+            raise ValueError(f"capacity must be even and at least 2; got {capacity}")
+        self._time, self._low, self._high, self._total = np.zeros((4, capacity))
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._used = 0
+        self._filled = 0
+        self.stride = 1
+        self.last = math.nan
+        self.last_time = -math.inf
+
+    def __len__(self) -> int:
+        return self._used
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the buckets."""
+        return 4 * self._time.nbytes
+
+    def append(self, time: float, value: float) -> None:
+        """Add a point; one before the last is taken to be at the last one's time, one without a value is left out."""
+        if not math.isfinite(value):
+            return
+        self.last = value
+        self.last_time = time = max(time, self.last_time)
+        filled = self._filled
+        if 0 < filled < self.stride:
+            at = self._used - 1
+            if value < self._low[at]:
+                self._low[at] = value
+            elif value > self._high[at]:
+                self._high[at] = value
+            self._total[at] += value
+            self._filled = filled + 1
+            return
+        if self._used == len(self._time):
+            self._merge()
+        at = self._used
+        self._time[at] = time
+        self._low[at] = self._high[at] = self._total[at] = value
+        self._used = at + 1
+        self._filled = 1
+
+    def _merge(self) -> None:
+        half = self._used // 2
+        self._time[:half] = self._time[0::2]
+        self._low[:half] = np.minimum(self._low[0::2], self._low[1::2])
+        self._high[:half] = np.maximum(self._high[0::2], self._high[1::2])
+        self._total[:half] = self._total[0::2] + self._total[1::2]
+        self._used = half
+        self.stride *= 2
+
+    def cut(self, time: float) -> None:
+        """Forget what came after ``time``, as a run does that is resumed from an earlier checkpoint."""
+        if self.last_time <= time:
+            return
+        self._used = bisect.bisect_right(self._time, time, 0, self._used)
+        self._filled = self.stride
+        if self._used:
+            self.last_time = time
+            self.last = float(self._total[self._used - 1] / self.stride)
+        else:
+            self.clear()
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    def points(self) -> tuple[Floats, Floats]:
+        """Times and mean values of the buckets: the points themselves while ``stride`` is 1."""
+        counts = np.full(self._used, float(self.stride))
+        if self._used:
+            counts[-1] = self._filled
+        return self._time[: self._used].copy(), self._total[: self._used] / counts
+
+    def peaks(self, begin: float = -math.inf, end: float = math.inf, columns: int = 0) -> tuple[Floats, Floats]:
+        """What to draw between two times.
+
+        Parameters
+        ----------
+        begin, end : float
+            The next bucket on either side is drawn as well, so that the curve leaves the picture where it should.
+        columns : int
+            About how many buckets to merge down to; 0 for all. Merging begins at multiples of its width, so that the
+            picture does not flicker as points come in.
+
+        Returns
+        -------
+        x, y : ndarray
+            The lowest and the highest value of each bucket one after the other, or the points themselves where a
+            bucket has one.
+        """
+        first = max(0, bisect.bisect_right(self._time, begin, 0, self._used) - 1)
+        stop = min(self._used, bisect.bisect_left(self._time, end, 0, self._used) + 1)
+        width = 1
+        if columns and stop - first > 2 * columns:
+            width = -(-(stop - first) // columns)
+            first -= first % width
+        time, low, high = self._time[first:stop], self._low[first:stop], self._high[first:stop]
+        if width > 1:
+            starts = np.arange(0, stop - first, width)
+            time, low, high = time[starts], np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
+        elif self.stride == 1:
+            return time, low
+        return np.repeat(time, 2), np.stack([low, high], axis=1).reshape(-1)
+
+    def at(self, time: float) -> float:
+        """The mean value of the bucket that covers ``time``; NaN before the first."""
+        place = bisect.bisect_right(self._time, time, 0, self._used) - 1
+        if place < 0:
+            return math.nan
+        count = self._filled if place == self._used - 1 else self.stride
+        return float(self._total[place] / count)
+
+    def extent(self) -> tuple[float, float] | None:
+        """Lowest and highest value of all; None if there is none."""
+        if not self._used:
+            return None
+        return float(self._low[: self._used].min()), float(self._high[: self._used].max())
+
+    def extent_positive(self) -> tuple[float, float] | None:
+        """The same of the values above 0, for a logarithmic axis."""
+        low, high = self._low[: self._used], self._high[: self._used]
+        if not self._used or high.max() <= 0:
+            return None
+        return float(np.where(low > 0, low, np.where(high > 0, high, np.inf)).min()), float(high.max())

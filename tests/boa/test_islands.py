@@ -1,0 +1,161 @@
+"""Populations side by side: the same as their NumPy twins, whatever the devices, the slices and the interruptions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.devices import DevicePool, Member
+from engine.errors import OptionError
+from engine.events import Event, Incumbent
+from engine.solvers.boa import islands as islands_module
+from engine.solvers.boa.fitness import onemax, trap
+from engine.solvers.boa.islands import ISLAND_STRIDE, Islands, Migration
+from engine.solvers.boa.network import individuals
+from engine.solvers.boa.options import Options
+from engine.solvers.boa.record import HISTORY_COLUMNS
+from engine.solvers.boa.solve import migration_for, settings_for
+from engine.solvers.boa.twin import Twin, migrate
+from engine.solvers.boa.worker import Ending
+
+
+@pytest.fixture(scope="module")
+def running(device: Member) -> Iterator[engine.Engine]:
+    with engine.Engine(devices=[device.info.id]) as opened:
+        yield opened
+
+
+def history(result: engine.Result) -> list[list[float]]:
+    return result.arrays["history"].tolist()
+
+
+@pytest.mark.parametrize("options", [{}, {"niching": "rtr", "selection": "tournament"}], ids=["worst", "rtr"])
+def test_islands_are_those_of_the_twins(device: Member, options: dict[str, Any]) -> None:
+    fitness, generations = trap(30, 5), 7
+    chosen = Options(population=500, islands=3, migration_interval=3, migration_fraction=0.07, **options)
+    settings = settings_for(chosen, 30, 500, seed=11)
+    migration = migration_for(chosen, settings, 1)
+    assert (migration.islands, migration.migrants) == (3, 35)
+    twins = []
+    for island in range(3):
+        own = settings_for(chosen, 30, 500, seed=11, chain=island * ISLAND_STRIDE)
+        twins.append(Twin(own, fitness.keys))
+    with DevicePool([device.info]) as pool, Islands(pool, settings, fitness, ["popcount"], NEVER, migration) as islands:
+        islands.begin(np.zeros((0, 30), np.uint8))
+        done = 0
+        while done < generations:
+            islands.advance(generations - done)
+            while done < islands.step:
+                for twin in twins:
+                    twin.step()
+                done += 1
+                if done % 3 == 0:
+                    migrate(twins, 35)
+        for twin, snapshot in zip(twins, islands.snapshots(), strict=True):
+            assert np.array_equal(snapshot.keys, twin.keys)
+            assert np.array_equal(individuals(snapshot.planes, 500), twin.bits)
+
+
+NEVER = Ending(None, 10**6)
+
+CASES: list[tuple[engine.BOA, dict[str, Any]]] = [
+    (engine.BOA("trap-5", 40), {"population": 400, "islands": 3, "migration_interval": 2}),
+    (engine.BOA("trap-5", 40), {"population": 300, "islands": 2, "niching": "rtr", "selection": "tournament"}),
+    (engine.BOA("trap-5", 30), {"population": "auto", "islands": 2, "restarts": 3}),
+    (engine.BOA(lambda bits: bits.sum(axis=1), 30), {"population": 64, "islands": 3, "max_generations": 12}),
+]
+
+
+@pytest.mark.parametrize(("problem", "options"), CASES, ids=["worst", "rtr", "auto", "function"])
+def test_islands_do_not_depend_on_the_devices(device: Member, problem: engine.BOA, options: dict[str, Any]) -> None:
+    alone = engine.solve(problem, devices=[device.info.id], seed=2, **options)
+    pair = engine.solve(problem, devices=[device.info.id] * 2, seed=2, **options)
+    assert history(alone) == history(pair)
+    assert np.array_equal(alone.solution, pair.solution)
+    for name in ("edges", "order", "population"):
+        assert np.array_equal(alone.arrays[name], pair.arrays[name])
+    assert set(alone.arrays["history"][:, HISTORY_COLUMNS.index("island")]) == set(range(options["islands"]))
+
+
+def test_as_many_islands_as_devices_if_asked_for(device: Member) -> None:
+    options = {"population": 200, "islands": "devices", "max_generations": 4}
+    pair = engine.solve(engine.BOA("trap-5", 20), devices=[device.info.id] * 2, **options)
+    assert pair.counters["islands"] == 2
+    given = engine.solve(engine.BOA("trap-5", 20), devices=[device.info.id], **options | {"islands": 2})
+    assert history(given) == history(pair)
+
+
+def test_slices_do_not_change_what_islands_do(running: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = engine.BOA("trap-5", 40)
+    options: dict[str, Any] = {"population": 150, "islands": 4, "patience": 3, "migration_interval": 4}
+    results = []
+    for seconds in (0.0, 10.0):
+        monkeypatch.setattr(islands_module, "SLICE_SECONDS", seconds)
+        results.append([running.solve(problem, seed=seed, **options) for seed in range(4)])
+    for one_by_one, together in zip(*results, strict=True):
+        assert history(one_by_one) == history(together)
+        assert one_by_one.counters == together.counters
+
+
+def test_island_that_has_ended_goes_on_when_it_is_sent_something_better(device: Member) -> None:
+    fitness = onemax(40)
+    settings = settings_for(Options(population=200), 40, 200, seed=1)
+    twin = Twin(settings, fitness.keys)
+    migration = Migration(2, 5, 10)
+    with (
+        DevicePool([device.info]) as pool,
+        Islands(pool, settings, fitness, ["popcount"], Ending(None, 2), migration) as islands,
+    ):
+        best = np.ones((1, 40), np.uint8)
+        best[0, :2] = 0
+        islands.begin(best)  # nobody of the first island comes to more for two generations
+        seen = []
+        while islands.reason == 0 and islands.step < 60:
+            done = islands.advance(1)
+            seen += [(int(island), int(row[0])) for island, row in zip(done.islands, done.history, strict=True)]
+    assert twin.keys.max() < 38
+    assert any(reason == islands_module.STALLED for _, reason in seen)
+    ended = {island: seen.index((island, reason)) for island, reason in seen if reason}
+    revived = [island for island, at in ended.items() if island in [other for other, _ in seen[at + 1 :]]]
+    assert revived, seen
+
+
+def test_stopped_islands_resume_to_the_same_end(running: engine.Engine, device: Member, tmp_path: Path) -> None:
+    problem = engine.BOA("trap-5", 60)
+    options: dict[str, Any] = {"population": "auto", "islands": 2, "seed": 5, "migration_interval": 3}
+    whole = running.solve(problem, **options)
+    stopping = threading.Event()
+
+    def stop_late(event: Event) -> None:
+        if isinstance(event, Incumbent) and event.objective is not None and event.objective >= 50:
+            stopping.set()
+
+    run = running.start(problem, run_folder=tmp_path / "run", on_event=stop_late, **options)
+    stopping.wait(60)
+    run.stop()
+    stopped = run.wait()
+    resumed = stopped
+    if stopped.status is engine.Status.INTERRUPTED:
+        resumed = engine.resume(tmp_path / "run", devices=[device.info.id] * 2)
+    assert history(resumed) == history(whole)
+    assert resumed.counters == whole.counters
+
+
+def test_migration_lets_small_populations_solve_what_one_of_them_cannot(running: engine.Engine) -> None:
+    problem = engine.BOA("trap-5", 50)
+    alone = sum(running.solve(problem, seed=seed, population=1200).objective == 50 for seed in range(6))
+    together = sum(running.solve(problem, seed=seed, population=1200, islands=4).objective == 50 for seed in range(6))
+    assert alone <= 1
+    assert together >= 4
+
+
+@pytest.mark.parametrize("islands", [0, 65])
+def test_number_of_islands_has_limits(running: engine.Engine, islands: int) -> None:
+    with pytest.raises(OptionError, match="islands must be devices, or from 1 to 64"):
+        running.solve(engine.BOA("onemax", 20), islands=islands)

@@ -1,0 +1,80 @@
+"""What is told of devices while they work: on any machine, with or without NVML."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.devices import Device, Member
+from engine.devices.health import Health, Sampler
+from engine.events import DeviceStatus, from_json, to_json
+
+
+def pool_of(member: Member) -> Any:
+    """What the sampler needs of a pool, around a device that is open already."""
+    return SimpleNamespace(members=[member])
+
+
+def test_a_device_thread_at_work_is_busy_and_an_idle_one_is_not(device: Member) -> None:
+    health = Health(pool_of(device))
+    device.submit(lambda _: time.sleep(0.2)).result()
+    busy = health.sample()[device.label]["busy"]
+    time.sleep(0.1)
+    idle = health.sample()[device.label]["busy"]
+    assert busy > 50 > idle
+
+
+def test_a_long_task_is_counted_before_it_ends(device: Member) -> None:
+    health = Health(pool_of(device))
+    working = device.submit(lambda _: time.sleep(0.4))
+    time.sleep(0.2)
+    assert health.sample()[device.label]["busy"] > 50
+    working.result()
+
+
+def test_memory_in_use_follows_what_is_allocated(device: Member) -> None:
+    health = Health(pool_of(device))
+    before = health.sample()[device.label]
+    if "memory_used" not in before:
+        pytest.skip(f"nothing tells the memory of {device.label} here")
+
+    def hold(opened: Device) -> float:
+        buffer = opened.put(np.zeros(1 << 23, np.uint8))
+        opened.sync()
+        told = health.sample()[device.label]["memory_used"]
+        opened.release(buffer)
+        return told
+
+    assert device.submit(hold).result() - before["memory_used"] >= 1 << 23
+
+
+def test_the_sampler_tells_every_member_and_stops_when_closed(device: Member) -> None:
+    told: list[tuple[str, dict[str, float]]] = []
+    sampler = Sampler(pool_of(device), lambda label, values: told.append((label, values)), 0.02)
+    time.sleep(0.5)
+    sampler.close()
+    count = len(told)
+    time.sleep(0.1)
+    assert 1 <= count == len(told)
+    assert {label for label, _ in told} == {device.label}
+    status = DeviceStatus(time=1.0, device=device.label, **told[-1][1])
+    assert from_json(to_json(status)) == status
+
+
+def test_a_run_that_lasts_tells_the_health_of_its_devices(device: Member) -> None:
+    import engine
+
+    statuses: list[DeviceStatus] = []
+    with engine.Engine(backend=device.info.language, devices=[device.info.id]) as owner:
+        run = owner.start(
+            engine.Queens(30), on_event=lambda e: statuses.append(e) if isinstance(e, DeviceStatus) else 0
+        )
+        time.sleep(1.5)
+        run.stop()
+        run.wait()
+    assert statuses
+    assert all(status.device == device.info.id and 0 <= (status.busy or 0) <= 100 for status in statuses)

@@ -1,0 +1,319 @@
+"""Linear algebra: every provider that a device can use gives NumPy's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from engine.devices import Device, Member
+from engine.errors import DeviceError
+from engine.numerics.groups import group_size
+from engine.numerics.linear_algebra import LinearAlgebra, Provider, linear_algebra, providers
+from engine.numerics.linear_algebra.kernels import Kernels
+
+SIZES = (1, 2, 31, 33, 100, 257)
+BATCHES = (0, 1, 4)  # 0: one matrix without a batch axis
+
+
+@pytest.fixture(params=["cusolver", "lapack", "kernels", "kernels-1", "kernels-256"])
+def provider(request: pytest.FixtureRequest, device: Member) -> str:
+    """A provider, or one of the two kinds of kernels whatever the device's own choice is."""
+    name, _, block = request.param.partition("-")
+    if name not in device.submit(providers).result():
+        pytest.skip(f"{device.info.id} cannot use {name}")
+    if block and (int(block) == group_size(device.info.capabilities) or device.info.language == "cuda"):
+        pytest.skip(f"{device.info.id} has kernels of {block} work-items as its own choice, or none")
+    return request.param
+
+
+def sizes(provider: str) -> tuple[int, ...]:
+    """Groups of 256 are slow on CPUs."""
+    return (1, 33, 100) if provider == "kernels-256" else SIZES
+
+
+def run(device: Member, provider: str, work: Callable[[Device, LinearAlgebra], Any]) -> Any:
+    def task(running: Device) -> Any:
+        before = set(running._owned.buffers)
+        name, _, block = provider.partition("-")
+        with Kernels(running, int(block)) if block else linear_algebra(running, name) as algebra:  # type: ignore[arg-type]
+            assert algebra.provider == name
+            result = work(running, algebra)
+        for buffer in set(running._owned.buffers) - before:
+            running.release(buffer)
+        return result
+
+    return device.submit(task).result()
+
+
+def numbers(*shape: int, seed: int = 0) -> NDArray[np.float64]:
+    return np.random.default_rng([seed, *shape]).standard_normal(shape)
+
+
+def batched(batch: int, *shape: int) -> tuple[int, ...]:
+    return (batch, *shape) if batch else shape
+
+
+def definite(batch: int, n: int) -> NDArray[np.float64]:
+    a = numbers(*batched(batch, n, n + 3))
+    return a @ a.swapaxes(-1, -2) + 0.1 * n * np.eye(n)
+
+
+def scaled_product(a: NDArray[Any], s: NDArray[Any] | None, b: NDArray[Any]) -> NDArray[Any]:
+    return (a if s is None else a * s[..., None, :]) @ b
+
+
+@pytest.mark.parametrize("with_scale", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("batch", BATCHES)
+def test_gram_matrices_are_numpys(device: Member, provider: str, batch: int, dtype: str, with_scale: bool) -> None:
+    def work(running: Device, algebra: LinearAlgebra) -> None:
+        for m in sizes(provider):
+            n = 2 * m + 1
+            a = numbers(*batched(batch, m, n)).astype(dtype)
+            for columns in (False, True):
+                inner, order = (m, n) if columns else (n, m)
+                s = numbers(*batched(batch, inner), seed=1) ** 2 * 10.0 ** np.arange(inner % 7 - 3, inner % 7 - 2)
+                s = s if with_scale else None
+                wide = a.astype(np.float64).swapaxes(-1, -2) if columns else a.astype(np.float64)
+                expected = scaled_product(wide, s, wide.swapaxes(-1, -2))
+                out = running.put(np.full(batched(batch, order, order), np.nan))
+                method = algebra.gram_columns if columns else algebra.gram
+                method(running.put(a), None if s is None else running.put(s), out)
+                size = np.sqrt(np.einsum("...ii->...i", expected))
+                error = np.tril((running.get(out) - expected) / (size[..., None] * size[..., None, :]))
+                assert np.abs(error).max() < 1e-14 * np.sqrt(inner), (m, columns)
+
+    run(device, provider, work)
+
+
+def test_inner_dimensions_far_longer_than_outer_ones_are_added_up(device: Member, provider: str) -> None:
+    a = numbers(7, 40_000)
+
+    def work(running: Device, algebra: LinearAlgebra) -> tuple[NDArray[Any], NDArray[Any]]:
+        rows, columns = running.empty((7, 7), np.float64), running.empty((7, 7), np.float64)
+        algebra.gram(running.put(a), None, rows)
+        algebra.gram_columns(running.put(a.T.astype(np.float32)), None, columns)
+        return running.get(rows), running.get(columns)
+
+    rows, columns = run(device, provider, work)
+    assert np.allclose(np.tril(rows), np.tril(a @ a.T), rtol=1e-12, atol=1e-9)
+    narrow = a.astype(np.float32).astype(np.float64)
+    assert np.allclose(np.tril(columns), np.tril(narrow @ narrow.T), rtol=1e-12, atol=1e-9)
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_cholesky_factors_and_solves_are_numpys(device: Member, provider: str, batch: int) -> None:
+    def work(running: Device, algebra: LinearAlgebra) -> None:
+        for n in sizes(provider):
+            a = definite(batch, n)
+            lower = np.linalg.cholesky(a)
+            factor = running.put(np.tril(a) + np.triu(np.full(a.shape, np.nan), 1))  # the upper triangle is not read
+            status = running.put(np.full(max(1, batch), 7, np.int32))
+            algebra.cholesky(factor, status)
+            assert not running.get(status).any()
+            assert np.abs(np.tril(running.get(factor)) - lower).max() < 1e-12 * n
+            r = numbers(*batched(batch, n), seed=5)
+            for method, matrix in (
+                (algebra.solve_lower, lower),
+                (algebra.solve_lower_transposed, lower.swapaxes(-1, -2)),
+                (algebra.solve, a),
+            ):
+                rhs = running.put(r)
+                method(factor, rhs)
+                expected = np.linalg.solve(matrix, r[..., None])[..., 0]
+                assert np.allclose(running.get(rhs), expected, rtol=1e-9, atol=1e-10), (n, method)
+
+    run(device, provider, work)
+
+
+def test_one_factor_serves_many_right_hand_sides(device: Member, provider: str) -> None:
+    def work(running: Device, algebra: LinearAlgebra) -> None:
+        for n, rows in ((1, 5), (33, 3), (130, 70)):
+            a, r = definite(0, n), numbers(rows, n, seed=5)
+            factor, rhs = running.put(a), running.put(r)
+            algebra.cholesky(factor, running.empty(1, np.int32))
+            algebra.solve(factor, rhs)
+            assert np.allclose(running.get(rhs), np.linalg.solve(a, r.T).T, rtol=1e-9, atol=1e-10)
+
+    run(device, provider, work)
+
+
+@pytest.mark.parametrize("n", [2, 100, 257])
+def test_a_matrix_that_is_not_definite_is_told_by_its_first_bad_pivot(device: Member, provider: str, n: int) -> None:
+    pivot = n // 2 + 1
+    good = definite(0, n)
+    bad = good.copy()
+    bad[pivot - 1, pivot - 1] = -1.0
+    undefined = good.copy()
+    undefined[pivot - 1, pivot - 1] = np.nan
+
+    def work(running: Device, algebra: LinearAlgebra) -> tuple[NDArray[Any], ...]:
+        several, single, status = running.put(np.stack([good, bad, good])), running.put(bad), running.empty(3, np.int32)
+        algebra.cholesky(several, status)
+        one, other = running.empty(1, np.int32), running.empty(1, np.int32)
+        algebra.cholesky(single, one)
+        algebra.cholesky(running.put(undefined), other)
+        return running.get(status), running.get(one), running.get(other), running.get(several)
+
+    status, one, other, factors = run(device, provider, work)
+    assert status.tolist() == [0, pivot, 0]
+    assert one.tolist() == [pivot]
+    assert other[0] != 0
+    assert np.allclose(np.tril(factors[2]), np.linalg.cholesky(good))
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_products_with_vectors_and_matrices_are_numpys(device: Member, provider: str, batch: int) -> None:
+    def work(running: Device, algebra: LinearAlgebra) -> None:
+        for m in sizes(provider):
+            n = (3 * m) // 2 + 1
+            a = numbers(*batched(batch, m, n))
+            for transposed in (False, True):
+                op = a.swapaxes(-1, -2) if transposed else a
+                x, y = numbers(*batched(batch, op.shape[-1])), numbers(*batched(batch, op.shape[-2]), seed=3)
+                product = (op @ x[..., None])[..., 0]
+                out = running.put(np.full_like(y, np.nan))
+                algebra.matvec(running.put(a), running.put(x), out, transposed=transposed)
+                assert np.allclose(running.get(out), product)
+                out = running.put(y)
+                algebra.matvec(running.put(a), running.put(x), out, transposed=transposed, alpha=-2.0, beta=0.5)
+                assert np.allclose(running.get(out), 0.5 * y - 2.0 * product)
+            for ta in (False, True):
+                for tb in (False, True):
+                    k = m // 2 + 1
+                    b = numbers(*batched(batch, *((k, m if ta else n)[:: 1 if tb else -1])))
+                    op_a = a.swapaxes(-1, -2) if ta else a
+                    op_b = b.swapaxes(-1, -2) if tb else b
+                    c = numbers(*batched(batch, op_a.shape[-2], k), seed=9)
+                    out = running.put(c)
+                    algebra.matmul(running.put(a), running.put(b), out, transpose_a=ta, transpose_b=tb, beta=-1.0)
+                    assert np.allclose(running.get(out), op_a @ op_b - c)
+                    out = running.put(np.full_like(c, np.nan))
+                    algebra.matmul(running.put(a), running.put(b), out, transpose_a=ta, transpose_b=tb, alpha=3.0)
+                    assert np.allclose(running.get(out), 3.0 * (op_a @ op_b))
+
+    run(device, provider, work)
+
+
+def test_work_is_done_in_the_order_it_was_given(device: Member, provider: str) -> None:
+    a = definite(0, 200)
+    r = numbers(200)
+
+    def work(running: Device, algebra: LinearAlgebra) -> NDArray[Any]:
+        source, target, rhs, status = (
+            running.put(a),
+            running.empty(a.shape, a.dtype),
+            running.put(r),
+            running.empty(1, "i4"),
+        )
+        for _ in range(3):
+            running.copy(target, source)
+            algebra.cholesky(target, status)
+            algebra.solve(target, rhs)
+        return running.get(rhs)
+
+    expected = np.linalg.solve(a, np.linalg.solve(a, np.linalg.solve(a, r)))
+    assert np.allclose(run(device, provider, work), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_the_default_is_what_the_device_says(device: Member) -> None:
+    def ask(running: Device) -> tuple[str, list[Provider]]:
+        with linear_algebra(running) as algebra:
+            return algebra.provider, providers(running)
+
+    default, possible = device.submit(ask).result()
+    assert default == device.info.capabilities.linear_algebra == possible[0]
+    assert possible[-1] == "kernels"
+
+
+def test_what_a_device_cannot_do_is_said(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(running: Device, provider: Any) -> None:
+        linear_algebra(running, provider)
+
+    if device.info.language == "opencl":
+        with pytest.raises(DeviceError, match=r"opencl:\d is not a CUDA device"):
+            device.submit(ask, "cusolver").result()
+    else:
+        with pytest.raises(DeviceError, match=r"memory of cuda:\d is not the host's"):
+            device.submit(ask, "lapack").result()
+    with pytest.raises(DeviceError, match="unknown provider 'magma'"):
+        device.submit(ask, "magma").result()
+
+    def without_doubles(running: Device) -> None:
+        kept = running.capabilities
+        running.capabilities = replace(kept, fp64=False)
+        try:
+            linear_algebra(running)
+        finally:
+            running.capabilities = kept
+
+    with pytest.raises(DeviceError, match="has no float64"):
+        device.submit(without_doubles).result()
+
+
+def test_cusolver_without_cupy_falls_back_to_the_kernels_with_a_notice(
+    device: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if device.info.language != "cuda":
+        pytest.skip("only CUDA devices can use cuSOLVER")
+    from engine.numerics.linear_algebra import cusolver
+
+    monkeypatch.setattr(cusolver, "missing", lambda: "cuSOLVER needs the package cupy")
+
+    def ask(running: Device) -> tuple[str, list[str]]:
+        kept, told = running.capabilities, []
+        running.capabilities = replace(kept, linear_algebra="cusolver")
+        try:
+            return linear_algebra(running, notice=told.append).provider, told
+        finally:
+            running.capabilities = kept
+
+    chosen, told = device.submit(ask).result()
+    assert chosen == "kernels"
+    assert "cupy" in told[0]
+
+
+def test_shapes_and_types_that_do_not_fit_are_refused(device: Member, provider: str) -> None:
+    def work(running: Device, algebra: LinearAlgebra) -> None:
+        matrix, square = running.put(numbers(4, 6)), running.put(numbers(4, 4))
+        vector, status = running.put(numbers(6)), running.empty(1, np.int32)
+        with pytest.raises(ValueError, match=r"out must have shape \(4, 4\); got \(4, 6\)"):
+            algebra.gram(matrix, None, matrix)
+        with pytest.raises(ValueError, match=r"scale must have shape \(6,\)"):
+            algebra.gram(matrix, running.put(numbers(4)), square)
+        with pytest.raises(TypeError, match="matrix must be float64 or float32; got int32"):
+            algebra.gram(running.empty((4, 6), np.int32), None, square)
+        with pytest.raises(ValueError, match="matrix must"):
+            algebra.cholesky(matrix, status)
+        with pytest.raises(ValueError, match="status must hold 1 int32"):
+            algebra.cholesky(square, running.empty(2, np.int32))
+        with pytest.raises(ValueError, match="rhs must have shape"):
+            algebra.solve(square, vector)
+        with pytest.raises(ValueError, match="vector must have shape"):
+            algebra.matvec(matrix, running.put(numbers(4)), running.put(numbers(4)))
+        with pytest.raises(ValueError, match="do not fit"):
+            algebra.matmul(matrix, matrix, square)
+
+    run(device, provider, work)
+
+
+def test_triangles_are_mirrored_both_ways(device: Member) -> None:
+    def work(running: Device) -> None:
+        kernel = running.kernel("numerics/triangle", "mirror", ("buffer", "int64", "int64", "int32"))
+        for n in (1, 31, 64, 100):
+            a = numbers(n, n)
+            rows = -(-n // 32)
+            tiles = rows * (rows + 1) // 2
+            for upper_to_lower in (0, 1):
+                buffer = running.put(a)
+                running.launch(kernel, tiles, 256, buffer, n, tiles, upper_to_lower)
+                kept = np.triu(a) if upper_to_lower else np.tril(a)
+                expected = kept + np.triu(kept, 1).T + np.tril(kept, -1).T
+                assert np.array_equal(running.get(buffer), expected)
+
+    device.submit(work).result()
