@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import runpy
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from stopping import history, stopped_and_resumed
 
 import engine
 from engine.devices import Member
 from engine.errors import AuditError, OptionError, ProblemError, RunFolderError
-from engine.events import Event, Incumbent, Metric, Notice, Trace
+from engine.events import Event, Metric, Notice, Trace
 from engine.solvers.boa import instances, islands, record
 from engine.solvers.boa.fitness import Snippet
 from engine.solvers.boa.options import Options
@@ -117,10 +117,6 @@ def test_spin_glass_is_solved_to_the_exact_optimum(running: engine.Engine) -> No
     assert solved(running, problem, range(2), population=3000) == 2
 
 
-def history(result: engine.Result) -> list[list[float]]:
-    return result.arrays["history"].tolist()
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -157,22 +153,9 @@ def test_another_seed_goes_another_way(running: engine.Engine) -> None:
 
 def test_stopped_run_resumes_to_the_same_end(running: engine.Engine, tmp_path: Path) -> None:
     problem = engine.BOA("trap-5", 60)
-    options = {"population": "auto", "seed": 3, "structure_generations": 2}
+    options: dict[str, Any] = {"population": "auto", "seed": 3, "structure_generations": 2}
     whole = running.solve(problem, **options)
-    stopping = threading.Event()
-
-    def stop_late(event: Event) -> None:
-        if isinstance(event, Incumbent) and event.objective is not None and event.objective >= 50:
-            stopping.set()
-
-    run = running.start(problem, run_folder=tmp_path / "run", on_event=stop_late, **options)
-    stopping.wait(60)
-    run.stop()
-    stopped = run.wait()
-    if stopped.status is engine.Status.INTERRUPTED:
-        resumed = engine.resume(tmp_path / "run", devices=list(stopped.devices))
-    else:  # it was done before it could be stopped
-        resumed = stopped
+    resumed = stopped_and_resumed(running, problem, tmp_path / "run", 50, **options)
     assert history(resumed) == history(whole)
     assert resumed.objective == whole.objective
     assert resumed.counters == whole.counters
