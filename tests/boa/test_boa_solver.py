@@ -19,8 +19,7 @@ from engine.solvers.boa import instances, islands, record
 from engine.solvers.boa.fitness import Snippet
 from engine.solvers.boa.options import Options
 from engine.solvers.boa.record import HISTORY_COLUMNS
-from engine.solvers.boa.search import shares
-from engine.solvers.boa.settings import Settings
+from engine.solvers.boa.shares import Balance
 from engine.solvers.boa.solve import settings_for
 from engine.solvers.boa.worker import Worker
 
@@ -133,15 +132,45 @@ def test_two_devices_go_the_way_of_one(device: Member, options: dict[str, Any]) 
     assert np.array_equal(alone.arrays["edges"], pair.arrays["edges"])
 
 
-def test_shares_cover_every_node_and_offspring_once() -> None:
+@pytest.mark.parametrize("devices", [1, 2, 3, 5])
+def test_shares_cover_every_node_and_offspring_once(devices: int) -> None:
     settings = settings_for(Options(), 37, 1000, 0)
-    assert isinstance(settings, Settings)
-    for count in (1, 2, 3, 5):
-        parts = shares(settings, count)
-        nodes = [node for part in parts for node in range(part.first_node, part.last_node)]
-        words = [word for part in parts for word in range(part.first_word, part.last_word)]
+    balance = Balance(settings, devices)
+    random = np.random.default_rng(devices)
+    for _ in range(20):
+        nodes = [node for share in balance.shares for node in range(share.first_node, share.last_node)]
+        words = [word for share in balance.shares for word in range(share.first_word, share.last_word)]
         assert nodes == list(range(37))
         assert words == list(range(-(-settings.offspring // 32)))
+        balance.note((10 ** random.uniform(-9, 3, devices)).tolist(), (10 ** random.uniform(-9, 3, devices)).tolist())
+
+
+def test_shares_follow_the_speed_of_the_devices() -> None:
+    settings = settings_for(Options(), 1000, 200_000, 0)
+    balance = Balance(settings, 3)
+    speeds = np.array([6.0, 3.0, 1.0])
+    for _ in range(20):
+        learning = [share.pairs / speed for share, speed in zip(balance.shares, speeds, strict=True)]
+        sampling = [share.words / speed for share, speed in zip(balance.shares, speeds[::-1], strict=True)]
+        balance.note(learning, sampling)
+    pairs, words = ([getattr(share, name) for share in balance.shares] for name in ("pairs", "words"))
+    assert np.allclose(np.array(pairs) / sum(pairs), speeds / 10, atol=0.01)
+    assert np.allclose(np.array(words) / sum(words), speeds[::-1] / 10, atol=0.01)
+
+
+def test_unequal_shares_make_no_difference(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, options = engine.BOA("trap-5", 50), {"population": 700, "seed": 4, "max_generations": 6}
+    alone = engine.solve(problem, devices=[device.info.id], **options)
+    note = Balance.note
+    random = np.random.default_rng(1)
+
+    def wildly(balance: Balance, learning: list[float], sampling: list[float]) -> None:
+        for _ in range(4):
+            note(balance, (10 ** random.uniform(-3, 3, 3)).tolist(), (10 ** random.uniform(-3, 3, 3)).tolist())
+
+    monkeypatch.setattr(Balance, "note", wildly)
+    together = engine.solve(problem, devices=[device.info.id] * 3, **options)
+    assert history(alone) == history(together)
 
 
 def test_another_seed_goes_another_way(running: engine.Engine) -> None:
