@@ -260,6 +260,7 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
     for shape in (_LARGE, _SMALL, _SERIAL):
         for value in ("f64", "f32"):
             yield "numerics/product", {**shape, "value": value}
+    yield "numerics/triangle", {}
     for block in (1, 256):
         yield "numerics/cholesky", {"size": _SIZE, "block": block}
         yield "numerics/triangular", {"size": _SIZE, "block": block}
