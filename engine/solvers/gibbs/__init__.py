@@ -18,6 +18,13 @@ __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
 PUBLIC = {"to_arviz": to_arviz, "posterior_summary": summary}
 
+
+def _bench(arguments: list[str]) -> int:
+    from engine.solvers.gibbs.bench import bench  # it needs the engine, which looks for this package
+
+    return bench(arguments)
+
+
 SOLVER = Solver(
     name="gibbs",
     title="Horseshoe probit regression by Gibbs sampling",
@@ -25,6 +32,7 @@ SOLVER = Solver(
     options=Options,
     solve=solve,
     report=report,
+    bench=_bench,
     generators={"probit": Generator(ProbitOptions, generate, write)},
     metrics=(
         MetricSpec("iterations_per_second", "Iterations of every chain", "1/s"),
