@@ -21,6 +21,8 @@
 //     out += x z, and z^2 into the column behind the last
 % elif mode == "score":
 //     out += x phi(eta) / Phi(eta), and log Phi(eta) into the column behind the last
+% elif mode == "combine":
+//     out += x v, v the row's number in a vector that takes the place of beta
 % else:
 //     out[beta's number][row] = eta
 % endif
@@ -65,7 +67,7 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
     const i32 last = 0;
 % endif
     const i32 inside = last < chunk_count;
-% if hoisted:
+% if hoisted and mode != "combine":
 %   for c in range(chains):
 %     for k in range(chunks):
 %       for h in range(each // 4):
@@ -107,6 +109,11 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
 %     endfor
 %   endfor
 % endfor
+% if mode == "combine":
+%   for r in range(rows):
+            const f32 given${r} = ((const GLOBAL f32*)beta)[row + ${r * row_lanes} + (i64)strip_first * strip_rows];
+%   endfor
+% else:
 % for c in range(chains):
 %   for r in range(rows):
             f32 d${r * chains + c} = 0.0f;
@@ -224,11 +231,16 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
 % endif
             }
             BARRIER();
+% endif
 % if mode != "project":
 %   for r in range(rows):
 %     for c in range(chains):
             {
+%       if mode == "combine":
+                const f32 z = given${r};
+%       else:
                 const f32 z = latent[(row_lane * ${rows} + ${r}) * ${chains} + ${c}];
+%       endif
 %       for k in range(chunks):
 %         for e in range(each):
                 a${c}_${k}_${e} += ${xs[r][k][e]} * z;
@@ -237,7 +249,7 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
             }
 %     endfor
 %   endfor
-%   if not shuffled and not gathered:
+%   if not shuffled and not gathered and mode != "combine":
             BARRIER();
 %   endif
 % endif

@@ -89,6 +89,7 @@ def time_iterations(
     with DevicePool(infos) as pool, Sampler(pool, design, settings_for(design, options, 1)) as sampler:
         sampler.make_gram(weighted=False)
         if options.kernel == "ellipse":
+            sampler.each(Worker.refer_to, np.zeros(columns))
             set_reference(sampler, np.zeros(columns))
         sampler.each(Worker.set_state, _state(options.chains, columns))
         at = _advance(sampler, 0, 2)

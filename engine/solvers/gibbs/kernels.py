@@ -11,7 +11,7 @@ from engine.solvers.gibbs.layout import Layout
 
 __all__ = ["Launcher", "Mode", "SweepShape", "kernel_variants", "sweep_shape"]
 
-Mode = Literal["draw", "score", "project"]
+Mode = Literal["draw", "score", "combine", "project"]
 
 _STORAGE = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 _MOST_REGISTERS = 96
@@ -144,7 +144,8 @@ _ENTRIES: dict[str, tuple[str, tuple[str, ...]]] = {
         "slice",
         (*("buffer",) * 6, "int32", "int32", "int32", "int32", "float64", "uint64", "uint32", "uint32"),
     ),
-    "make_reference": ("slice", ("buffer", "buffer", "buffer", "int64", "int64", "int64")),
+    "gather_reference": ("slice", ("buffer", "buffer", "int64", "int32")),
+    "make_reference": ("slice", ("buffer", "buffer", "buffer", "int64", "int64", "int64", "float32")),
 }
 
 _SINGLE = ("propose_points", "choose_point", "count_failures")
@@ -306,7 +307,8 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
             (16, 16, 1, "float32", "draw"),
             (1008, 1024, 1, "float16", "draw"),
             (1008, 1024, 4, "bfloat16", "draw"),
-            (104, 16, 2, "float32", "score"),
+            (104, 16, 1, "float32", "score"),
+            (104, 16, 1, "float16", "combine"),
             (64, 16, 8, "float32", "project"),
             (64, 16, 8, "float16", "project"),
             (10_008, 128, 4, "float32", "draw"),
