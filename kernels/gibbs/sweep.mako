@@ -11,6 +11,7 @@
     gathered = not shuffled and outputs < size                 # several work-items add up one sum
     parts = lanes // width if shuffled else (size // outputs if gathered else 1)
     pitch = size + (parts if gathered else 0)
+    early = mode == "draw" and outputs <= size   # a work-item has one draw a tile, at most
     hoisted = chunks * each * chains <= 16
     xs = [[[f"x{r}_{k}_{e}" for e in range(each)] for k in range(chunks)] for r in range(rows)]
 %>
@@ -96,6 +97,15 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
                 raw${r}_${k} = design[(row + ${r * row_lanes}) * chunk_count + lane + ${k * lanes}];
 %   endfor
 % endfor
+% if early:
+            // while the rows are on their way
+            proposals_t proposals;
+            if (LOCAL_ID < ${outputs}) {
+                const i64 index = first_row + (i64)strip * strip_rows + tile + LOCAL_ID / ${chains} % ${rows} * ${row_lanes}
+                    + LOCAL_ID / ${rows * chains};
+                proposals = make_proposals(seed, stream + ((u32)(beta_first + LOCAL_ID % ${chains}) << 8), step, index);
+            }
+% endif
 % for r in range(rows):
 %   for k in range(chunks):
 %     for e in range(each):
@@ -219,8 +229,13 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
 %   endfor
 % endif
 % if mode == "draw":
-                const f32 z = global_row < row_count
-                    ? draw_positive_normal(eta, seed, stream + ((u32)(beta_first + c) << 8), step, global_row) : 0.0f;
+                const u32 number = stream + ((u32)(beta_first + c) << 8);
+%   if early:
+                const f32 drawn = choose_proposal(eta, proposals, seed, number, step, global_row);
+                const f32 z = global_row < row_count ? drawn : 0.0f;
+%   else:
+                const f32 z = global_row < row_count ? draw_positive_normal(eta, seed, number, step, global_row, 0u) : 0.0f;
+%   endif
                 extra += z * z;
                 latent[o] = z;
 % elif mode == "score":

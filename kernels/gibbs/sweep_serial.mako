@@ -83,7 +83,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
                     const f32 eta = latent[r * ${chains} + ${c}];
 %   if mode == "draw":
                     const f32 z = row < row_count
-                        ? draw_positive_normal(eta, seed, stream + ((u32)(beta_first + ${c}) << 8), step, row) : 0.0f;
+                        ? draw_positive_normal(eta, seed, stream + ((u32)(beta_first + ${c}) << 8), step, row, 0u) : 0.0f;
                     extra${c} += z * z;
                     latent[r * ${chains} + ${c}] = z;
 %   elif mode == "score":

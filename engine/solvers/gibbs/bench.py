@@ -17,7 +17,7 @@ from rich.table import Table
 from engine.api import Engine
 from engine.devices import DevicePool, select
 from engine.devices.base import DeviceInfo
-from engine.solvers.gibbs.design import Design
+from engine.solvers.gibbs.design import Design, stored_values
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
 from engine.solvers.gibbs.sampler import Sampler
@@ -156,7 +156,7 @@ def follow(info: DeviceInfo, rows: int, columns: int, options: Options, steps: i
         sampler.each(Worker.set_state, state)
         sampler.advance(0, steps, 1 << 40)
         _, draws, _ = sampler.collect()
-    stored = design.rows(0, rows)[:, :q].astype(np.float64)
+    stored = stored_values(design.rows(0, rows), design.storage)[:, :q].astype(np.float64)
     worst = 0.0
     for chain in range(options.chains):
         twin = Twin(stored, design.first, 11, expanded=options.kernel == "px", chain=chain)

@@ -74,18 +74,18 @@ def sweep_shape(
     sums = 0 if mode == "project" else chains
 
     def cost(lanes: int) -> tuple[float, int]:
-        """Idle lanes count double: they cost loads in flight."""
+        """Idle lanes, too many registers, and lanes beyond 128, which wait for each other."""
         chunks = -(-chunk_count // lanes)
         idle = lanes * chunks / chunk_count
         crowded = max(0, chunks * each * (1 + sums) - _MOST_REGISTERS) / _MOST_REGISTERS
-        return idle + crowded + 0.05 * chunks, lanes
+        return idle + crowded + 0.02 * chunks + 0.1 * max(0, lanes.bit_length() - 8), lanes
 
     most = min(capabilities.max_block, 1024)
     lanes = min((1 << bits for bits in range(2, most.bit_length())), key=cost)
     chunks = -(-chunk_count // lanes)
-    size = max(lanes, min(256, most))
+    size = max(lanes, min(128 if lanes >= 64 else 256, most))
     rows = 8
-    while rows > 1 and (rows * chunks * each > 32 or rows * chains > 32):
+    while rows > 1 and (rows * chunks * each > (64 if lanes >= 64 else 48) or rows * chains > 32):
         rows //= 2
     while size > lanes and size // lanes * rows > strip_rows:
         size //= 2
@@ -107,7 +107,7 @@ _SWEEP = (
 _ENTRIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "update_scales": (
         "conditionals",
-        (*("buffer",) * 7, "int32", "int32", "float64", "float64", "uint64", "uint32", "uint32"),
+        (*("buffer",) * 7, "int32", "int32", "float64", "float64", "int32", "uint64", "uint32", "uint32"),
     ),
     "prepare_solution": (
         "conditionals",
@@ -189,6 +189,7 @@ class Launcher:
         self._sweeps: dict[tuple[int, Mode], tuple[Kernel, int]] = {}
         units = device.capabilities.compute_units
         self._most_groups = 8 * units if device.capabilities.kind == "cpu" else 32 * units
+        self._spare_units = 0
         self.sweep_groups: int | None = None
 
     @property
@@ -256,10 +257,10 @@ class Launcher:
         first = 0
         while first < betas:
             together = 1 << min((betas - first).bit_length() - 1, 3 if mode == "project" else 2)
-            kernel, size, groups = self._sweep(together, mode)
+            kernel, size, most = self._sweep(together, mode)
             self.device.launch(
                 kernel,
-                min(strips, groups),
+                -(-strips // -(-strips // most)) if strips else 0,  # as many strips for each group
                 size,
                 *(design, beta, out, first_row, layout.rows, out_rows, strips, strip_first, layout.strip_rows),
                 *(chunk_count, first, betas, seed, stream, step),
@@ -277,8 +278,7 @@ class Launcher:
             template, constants = shape.constants(together, self.storage, mode)
             found = self.device.kernel(template, "sweep", _SWEEP, **constants), shape.size
             self._sweeps[together, mode] = found
-        groups = self.sweep_groups or self._most_groups
-        return *found, groups
+        return *found, self.sweep_groups or self._most_groups
 
 
 def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -316,6 +316,14 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
         for stride, strip_rows, chains, storage, mode in wanted:
             shape = sweep_shape(capabilities, "opencl", stride, strip_rows, chains, storage, mode)
             yield from add(*shape.constants(chains, storage, mode))
-    for kind in ("positive_normal", "gamma", "exponential", "normal", "log_normal_cdf", "normal_hazard"):
+    for kind in (
+        "positive_normal",
+        "positive_normal_in_parts",
+        "gamma",
+        "exponential",
+        "normal",
+        "log_normal_cdf",
+        "normal_hazard",
+    ):
         for block in (1, 64):
             yield from add("gibbs/variates_fill", {"block": block, "kind": kind})

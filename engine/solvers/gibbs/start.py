@@ -129,7 +129,7 @@ def set_reference(sampler: Sampler, beta: Floats) -> None:
     sampler.each(Worker.set_rescale_width, min(3.0, 6.0 / np.sqrt(1.0 + float(inside @ hessian @ inside))))
 
 
-def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 2.0) -> dict[str, Floats]:
+def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 1.0) -> dict[str, Floats]:
     """Chains about the mode, ``spread`` times as wide as the ridge's posterior; the devices hold its factor."""
     chains, q, first = sampler.settings.chains, len(mode), sampler.design.first
     beta = np.empty((chains, q))

@@ -527,7 +527,7 @@ class Worker:
             settings.chains,
             *(self.beta, self.local, self.nu, self.whole, self.scale, self.prior, self.diagonal),
             *(self.layout.columns, design.first, settings.prior_precision, settings.tau_scale**-2),
-            *(settings.seed, STREAM_SCALES, step),
+            *(int(settings.kernel == "ellipse"), settings.seed, STREAM_SCALES, step),
         )
 
     def _factorise_all(self, scaled: Mark) -> list[Mark]:
@@ -632,7 +632,7 @@ class Worker:
         self.sweep("project", self.lines_narrow, self.lines, 2 * chains)
         self._slice(0, STREAM_SLICE, step)
         self._slice(1, STREAM_RESCALE, step)
-        if self.averaging and step % 2:
+        if self.averaging:
             self._gather_reference(chains)
 
     def _slice(self, rescale: int, stream: int, step: int) -> None:
