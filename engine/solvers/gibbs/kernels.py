@@ -78,12 +78,12 @@ def sweep_shape(
         chunks = -(-chunk_count // lanes)
         idle = lanes * chunks / chunk_count
         crowded = max(0, chunks * each * (1 + sums) - _MOST_REGISTERS) / _MOST_REGISTERS
-        return idle + crowded + 0.02 * chunks + 0.1 * max(0, lanes.bit_length() - 8), lanes
+        return idle + crowded + 0.04 * chunks + 0.1 * max(0, lanes.bit_length() - 8), lanes
 
     most = min(capabilities.max_block, 1024)
     lanes = min((1 << bits for bits in range(2, most.bit_length())), key=cost)
     chunks = -(-chunk_count // lanes)
-    size = max(lanes, min(128 if lanes >= 64 else 256, most))
+    size = max(lanes, min(128, most))
     rows = 8
     while rows > 1 and (rows * chunks * each > (64 if lanes >= 64 else 48) or rows * chains > 32):
         rows //= 2
@@ -91,7 +91,7 @@ def sweep_shape(
         size //= 2
     while rows > 1 and size // lanes * rows > strip_rows:
         rows //= 2
-    shuffle = language == "cuda" and lanes >= 4 and size >= 32
+    shuffle = language == "cuda" and 4 <= lanes < 64 and size >= 32
     shape = SweepShape(False, lanes, size // lanes, chunks, rows, "shuffle" if shuffle else "local")
     if not shuffle:
         while 4 * shape.rows * chains * (size + 32) + 8 * size * each > capabilities.local_memory - 1024:
@@ -186,10 +186,9 @@ class Launcher:
         self._shape = shape
         self._blocks = _blocks(device.capabilities)
         self._kernels: dict[Any, tuple[Kernel, int]] = {}
-        self._sweeps: dict[tuple[int, Mode], tuple[Kernel, int]] = {}
+        self._sweeps: dict[tuple[int, Mode], tuple[Kernel, int, int]] = {}
         units = device.capabilities.compute_units
         self._most_groups = 8 * units if device.capabilities.kind == "cpu" else 32 * units
-        self._spare_units = 0
         self.sweep_groups: int | None = None
 
     @property
@@ -276,9 +275,10 @@ class Launcher:
                 *(capabilities, self.device.language, layout.stride, layout.strip_rows, together, self.storage, mode)
             )
             template, constants = shape.constants(together, self.storage, mode)
-            found = self.device.kernel(template, "sweep", _SWEEP, **constants), shape.size
+            most = self._most_groups if shape.serial else (6 if shape.lanes >= 64 else 4) * capabilities.compute_units
+            found = self.device.kernel(template, "sweep", _SWEEP, **constants), shape.size, most
             self._sweeps[together, mode] = found
-        return *found, self.sweep_groups or self._most_groups
+        return found[0], found[1], self.sweep_groups or found[2]
 
 
 def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
