@@ -253,7 +253,7 @@ def _sample(options: Options, run: Run, sampler: Sampler, state: _State, snapsho
 
 
 def _reference_points(options: Options) -> list[int]:
-    """Iterations of the warm-up at which the stand-in for the likelihood is made anew; it is fixed from the last one on."""
+    """Iterations of the warm-up at which the stand-in for the likelihood is made anew; then it stays."""
     if options.kernel != "ellipse" or options.warmup < _REFERENCE_WARMUP:
         return []
     points = {options.warmup * part // 8 // REFRESH * REFRESH for part in (1, 2, 4, 6)}
