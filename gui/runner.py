@@ -55,7 +55,7 @@ def _text(value: Any) -> str:
         return "none"
     if isinstance(value, (list, tuple)):
         return ",".join(str(part) for part in value)
-    return str(value)
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
 class Child(QObject):

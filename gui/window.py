@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
     QTabBar,
     QTabWidget,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -42,6 +41,7 @@ from gui.problem_pane import ProblemPane
 from gui.run_tab import RunTab
 from gui.runlist import RunList
 from gui.runner import Child, resume_words, solve_words
+from gui.start_page import StartPage
 from gui.style import state_colour, style_sheet
 from gui.summary import rate_text, seconds_text, state_text
 from gui.theme import system_theme, theme_named
@@ -116,25 +116,10 @@ class MainWindow(QMainWindow):
         self.tabs.setMovable(True)
         self.tabs.setElideMode(Qt.TextElideMode.ElideRight)
         self.tabs.tabBar().setAccessibleName("Runs that are shown")
-        start = QWidget()
-        layout = QVBoxLayout(start)
-        big = QLabel("Drop a problem file here")
-        big.setObjectName("big")
-        big.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        keys = {name: action.shortcut().toString() for name, action in self.actions_by_name.items()}
-        small = QLabel(
-            "or choose a sample at the left, then press Run.\n\n"
-            f"{keys['open_problem']} opens a file   ·   {keys['start']} runs it   ·   "
-            f"{keys['palette']} finds any command   ·   {keys['shortcuts']} shows all keys"
-        )
-        small.setObjectName("muted")
-        small.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        layout.addStretch(1)
-        layout.addWidget(big)
-        layout.addWidget(small)
-        layout.addStretch(1)
+        self.tabs.setIconSize(QSize(12, 12))
+        self.start_page = StartPage(self.actions_by_name)
         self.middle = QStackedWidget()
-        self.middle.addWidget(start)
+        self.middle.addWidget(self.start_page)
         self.middle.addWidget(self.tabs)
         self.setCentralWidget(self.middle)
 
@@ -207,9 +192,10 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         self.tabs.currentChanged.connect(lambda _index: self._on_tab())
-        self.pane.wanted.connect(self.load)
-        self.pane.replay_wanted.connect(lambda path: self.show_folder(path, speed=1.0))
-        self.pane.open_wanted.connect(self.open_problem)
+        for chooser in (self.pane, self.start_page):
+            chooser.wanted.connect(self.load)
+            chooser.replay_wanted.connect(lambda path: self.show_folder(path, speed=1.0))
+            chooser.open_wanted.connect(self.open_problem)
         self.pane.changed.connect(self._enable)
         self.tool_bar.changed.connect(self.pane.show_text)
         self.run_list.opened.connect(self.open_run)
@@ -753,6 +739,7 @@ class MainWindow(QMainWindow):
         refresh_icons(self)
         self.run_list.set_theme(self.theme)
         self.log.set_theme(self.theme)
+        self.pane.set_theme(self.theme)
         for tab in (*self._tabs.values(), *self._compared):
             tab.set_theme(self.theme)
         self.actions_by_name[f"theme_{self._theme_choice}"].setChecked(True)
@@ -876,6 +863,7 @@ class MainWindow(QMainWindow):
     def _on_samples(self, found: list[Sample]) -> None:
         self._samples = found
         self.pane.show_samples(found)
+        self.start_page.show_samples(found)
         groups: dict[str, QMenu] = {}
         for sample in found:
             if sample.group not in groups:
