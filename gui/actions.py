@@ -286,6 +286,8 @@ class Palette(QDialog):
                 item = QTreeWidgetItem(self.list, [text, hint])
                 item.setData(0, Qt.ItemDataRole.UserRole, number)
                 item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        if not self.list.topLevelItemCount():
+            QTreeWidgetItem(self.list, ["Nothing that can be done now matches"]).setDisabled(True)
         self._choose(0)
 
     def _choose(self, row: int) -> None:
@@ -314,7 +316,8 @@ class Palette(QDialog):
         """Close, then do what is chosen."""
         item = self.list.currentItem()
         super().accept()
-        if item is not None:
+        self.parentWidget().activateWindow()
+        if item is not None and not item.isDisabled():
             self._entries[item.data(0, Qt.ItemDataRole.UserRole)][2]()
 
 

@@ -198,4 +198,6 @@ def _table(notes: Sequence[RunNote]) -> QTableWidget:
 def _fit(table: QTableWidget) -> None:
     """As high as its rows, up to a limit."""
     rows = min(table.rowCount(), 9)
-    table.setFixedHeight(rows * table.verticalHeader().defaultSectionSize() + table.fontMetrics().height() + 16)
+    table.setFixedHeight(
+        rows * table.verticalHeader().defaultSectionSize() + table.horizontalHeader().sizeHint().height() + 6
+    )

@@ -182,8 +182,11 @@ class Child(QObject):
             self._parse(self._lines.popleft(), events)
         if self._gone and not self._lines and not self._process.bytesAvailable() and not self._told_end:
             self._told_end = True
-            QTimer.singleShot(0, self.ended.emit)
+            QTimer.singleShot(0, self, self._tell_end)
         return events
+
+    def _tell_end(self) -> None:
+        self.ended.emit()
 
     def _parse(self, line: bytes, events: list[Event]) -> None:
         if not line.strip():

@@ -293,6 +293,7 @@ class MainWindow(QMainWindow):
         dialog = QFileDialog(self, "Open a problem", str(self.settings.value("folder", str(Path.cwd()))))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.fileSelected.connect(lambda name: (self._remember_folder(name), self.load(Path(name))))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     def _remember_folder(self, name: str) -> None:
@@ -304,6 +305,7 @@ class MainWindow(QMainWindow):
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         dialog.fileSelected.connect(lambda name: self.show_folder(Path(name)))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     def show_folder(self, path: Path, speed: float = float("inf")) -> None:
@@ -466,6 +468,7 @@ class MainWindow(QMainWindow):
         dialog.setLabelText("Title of the run:")
         dialog.setTextValue(note.title)
         dialog.textValueSelected.connect(lambda text: self._rename(note, text))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     def _rename(self, note: RunNote, text: str) -> None:
@@ -495,6 +498,7 @@ class MainWindow(QMainWindow):
         yes = box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.buttonClicked.connect(lambda button: self._delete(notes) if button is yes else None)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()
 
     def _delete(self, notes: Sequence[RunNote]) -> None:
@@ -664,6 +668,7 @@ class MainWindow(QMainWindow):
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         dialog.fileSelected.connect(lambda name: self.write_plots(kind, Path(name)))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     def write_plots(self, kind: str, folder: Path) -> None:
@@ -718,6 +723,7 @@ class MainWindow(QMainWindow):
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.selectFile(name.replace("/", "-"))
         dialog.fileSelected.connect(lambda chosen: write(Path(chosen)))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     # --- looks --------------------------------------------------------------------------------------------------
@@ -826,6 +832,7 @@ class MainWindow(QMainWindow):
         box.setInformativeText(
             f"Published GPU algorithms for hard problems, on CUDA and OpenCL.\nRuns are kept in {self.library.runs}."
         )
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()
 
     # --- housekeeping -------------------------------------------------------------------------------------------
@@ -1021,6 +1028,7 @@ class MainWindow(QMainWindow):
         yes = box.addButton("Stop and quit", QMessageBox.ButtonRole.AcceptRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.buttonClicked.connect(lambda button: self._stop_and_quit() if button is yes else None)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()
 
     def _stop_and_quit(self) -> None:
