@@ -115,6 +115,7 @@ class MainWindow(QMainWindow):
         self.tabs.setDocumentMode(True)
         self.tabs.setMovable(True)
         self.tabs.setElideMode(Qt.TextElideMode.ElideRight)
+        self.tabs.setAccessibleName("Runs that are shown")
         self.tabs.tabBar().setAccessibleName("Runs that are shown")
         self.tabs.setIconSize(QSize(12, 12))
         self.start_page = StartPage(self.actions_by_name)
