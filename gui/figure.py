@@ -44,7 +44,7 @@ from PySide6.QtWidgets import (
 from gui.axes import short
 from gui.theme import Theme, pen_of
 
-__all__ = ["Figure", "FlowLayout", "LegendEntry", "Table", "TableModel"]
+__all__ = ["Figure", "FlowLayout", "LegendEntry", "Listing", "Table", "TableModel"]
 
 Table = tuple[list[str], Sequence[Sequence[Any]]]
 """Column headers and rows; a cell is a number, a text, or None."""
@@ -81,6 +81,17 @@ class TableModel(QAbstractTableModel):
             side = Qt.AlignmentFlag.AlignLeft if isinstance(value, str) else Qt.AlignmentFlag.AlignRight
             return int(side | Qt.AlignmentFlag.AlignVCenter)
         return None
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column; what is missing comes last."""
+        if not 0 <= column < len(self._headers):
+            return
+        there = [row for row in self._rows if row[column] is not None]
+        missing = [row for row in self._rows if row[column] is None]
+        self.layoutAboutToBeChanged.emit()
+        descending = order == Qt.SortOrder.DescendingOrder
+        self._rows = sorted(there, key=lambda row: row[column], reverse=descending) + missing
+        self.layoutChanged.emit()
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Names of columns, numbers of rows."""
@@ -301,7 +312,12 @@ class Figure(QFrame):
         self.plot.hideButtons()
         self.plot.setMenuEnabled(False)
         self.plot.disableAutoRange()
-        self.plot.setContentsMargins(0, 2, 6, 0)
+        self.plot.setContentsMargins(0, 6, 12, 0)
+        self._hint = QLabel(self.view)
+        self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._hint.setWordWrap(True)
+        self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._hint.hide()
         self._model = TableModel(self)
         self._table: QTableView | None = None
         self._stack = QStackedLayout()
@@ -313,6 +329,10 @@ class Figure(QFrame):
         outer.addLayout(self._stack, 1)
         self._stack.addWidget(self.view)  # not before: it shows the view, which would flash up as a window of its own
         self.set_theme(theme)
+
+    def sizeHint(self) -> QSize:
+        """A size that leaves the page to share its room evenly."""
+        return QSize(320, 210)
 
     # --- what subclasses say ------------------------------------------------------------------------------------
 
@@ -330,6 +350,26 @@ class Figure(QFrame):
 
     def cut(self, time: float) -> None:
         """Forget what came after ``time``: the run goes on from a checkpoint of that time."""
+
+    def set_unit(self, unit: str) -> None:
+        """Change what is said beside the title."""
+        if unit != self.unit:
+            self.unit = unit
+            self._head_text()
+
+    def _head_text(self) -> None:
+        theme = self.theme
+        unit = f" <span style='font-weight:400; color:{theme.muted}'>{self.unit}</span>" if self.unit else ""
+        self._heading.setText(f"<span style='font-weight:600; color:{theme.text}'>{self.title}</span>{unit}")
+
+    def hint(self, text: str) -> None:
+        """Say in the middle why there is nothing to see; an empty text says nothing."""
+        if text == self._hint.text():
+            return
+        self._hint.setText(text)
+        self._hint.setVisible(bool(text))
+        for side in ("left", "bottom"):
+            self.plot.getAxis(side).setOpacity(0.0 if text else 1.0)
 
     # --- showing ------------------------------------------------------------------------------------------------
 
@@ -350,6 +390,7 @@ class Figure(QFrame):
     def resizeEvent(self, event: Any) -> None:
         """Draw again for the new width."""
         super().resizeEvent(event)
+        self._hint.setGeometry(self.view.rect().adjusted(20, 10, -20, -10))
         self.dirty = True
         self.refresh()
 
@@ -362,7 +403,6 @@ class Figure(QFrame):
             self._table.setAlternatingRowColors(True)
             self._table.setAccessibleName(f"Data of {self.title}")
             self._table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 5)
-            self._table.horizontalHeader().setStretchLastSection(True)
             self._stack.addWidget(self._table)
         if shown:
             self._model.show(self.table())
@@ -404,9 +444,9 @@ class Figure(QFrame):
             f"#figure QToolButton:checked {{ background: {theme.accent}; color: {theme.accent_text}; }}"
             "#figure QToolButton::menu-indicator { image: none; }"
         )
-        unit = f" <span style='font-weight:400; color:{theme.muted}'>{self.unit}</span>" if self.unit else ""
-        self._heading.setText(f"<span style='font-weight:600; color:{theme.text}'>{self.title}</span>{unit}")
+        self._head_text()
         self.view.setBackground(theme.base)
+        self._hint.setStyleSheet(f"color: {theme.muted}; background: transparent;")
         for side in ("left", "bottom"):
             axis = self.plot.getAxis(side)
             axis.setPen(theme.border)
@@ -516,6 +556,11 @@ class Figure(QFrame):
         target = QRectF(8, top, self.view.width(), self.view.height())
         self.view.scene().render(painter, target, QRectF(self.view.viewport().rect()))
 
+    @property
+    def pictured(self) -> bool:
+        """Whether there is a picture, and not a table alone."""
+        return True
+
     # --- the menu -----------------------------------------------------------------------------------------------
 
     def _menu(self) -> QMenu:
@@ -558,3 +603,46 @@ def small_font() -> Any:
 
 
 __all__ += ["cell_text", "short", "small_font"]
+
+
+class Listing(Figure):
+    """A table without a picture, sorted by a press on a column's head."""
+
+    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", empty: str = "") -> None:
+        self._content: Table = ([], [])
+        super().__init__(title, unit, theme=theme, key=key)
+        self.show_data(True)
+        self.data_button.hide()
+        assert self._table is not None
+        self._table.setSortingEnabled(True)
+        self._table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        self._empty = QLabel(empty, self._table)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty.setWordWrap(True)
+        self._empty.setVisible(bool(empty))
+
+    @property
+    def pictured(self) -> bool:
+        """A table alone."""
+        return False
+
+    def put(self, headers: list[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Replace the table."""
+        self._content = (headers, rows)
+        self._empty.setVisible(not rows and bool(self._empty.text()))
+        self.dirty = True
+        self.refresh()
+
+    def table(self) -> Table:
+        """The table."""
+        return self._content
+
+    def to_image(self, scale: float = 2.0) -> QImage:
+        """The part of the table that is seen."""
+        return self.grab().toImage()
+
+    def resizeEvent(self, event: Any) -> None:
+        """Keep the remark in the middle."""
+        super().resizeEvent(event)
+        if self._table is not None and hasattr(self, "_empty"):
+            self._empty.setGeometry(self._table.rect())

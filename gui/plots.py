@@ -11,7 +11,7 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtGui import QColor
 
-from gui.axes import LogAxis, NumberAxis, TimeAxis, next_end, next_range, short
+from gui.axes import LogAxis, NumberAxis, TimeAxis, next_end, next_range, number_text, seconds_text, short
 from gui.figure import Figure, LegendEntry, Table
 from gui.series import Series
 from gui.theme import LIGHT, Theme, pen_of
@@ -19,7 +19,9 @@ from gui.theme import LIGHT, Theme, pen_of
 __all__ = ["Curve", "LivePlot", "StackedPlot"]
 
 Floats = NDArray[np.float64]
-_FINE_PATH = 5000.0  # pixels of line beyond which a plot is drawn with thin lines: wide smooth ones cost 100 times more
+# Pixels of line beyond which a plot is drawn with thin lines, while it grows and at rest: wide, smooth lines cost a
+# hundred times more.
+_FINE_PATH, _FINE_PATH_AT_REST = 5000.0, 30000.0
 
 
 class Curve:
@@ -43,9 +45,10 @@ class Curve:
         self.data.append(time, value)
         plot = self._plot
         plot.dirty = True
+        if plot._void:
+            plot._void = False
+            plot.hint("")
         plot._now = max(plot._now, time)
-        if plot._begin is None or time < plot._begin:
-            plot._begin = time
 
 
 class LivePlot(Figure):
@@ -67,6 +70,10 @@ class LivePlot(Figure):
         Whether the vertical axis begins at 0 where all values are above it.
     top : float, optional
         Where the vertical axis ends at least, such as 1 for shares.
+    whole : bool
+        Say values in full, not with three digits.
+    empty : str
+        Shown while there is nothing to draw.
     """
 
     def __init__(
@@ -80,12 +87,16 @@ class LivePlot(Figure):
         across: str = "s",
         from_zero: bool = True,
         top: float | None = None,
+        whole: bool = False,
+        empty: str = "no values yet",
         parent: Any = None,
     ) -> None:
         self.curves: list[Curve] = []
         self.log, self.across, self.from_zero, self.top = log, across, from_zero, top
+        self.whole, self.empty = whole, empty
+        self._void = True
         self._end = 0.0
-        self._begin: float | None = None
+        self.origin = 0.0
         self._now = 0.0
         self._range = (math.nan, math.nan)
         self._following = True
@@ -99,6 +110,7 @@ class LivePlot(Figure):
         box.sigRangeChangedManually.connect(self._zoomed)
         self._line = pg.InfiniteLine(angle=90, movable=False)
         self._line.hide()
+        self.hint(empty)
         self.plot.addItem(self._line, ignoreBounds=True)
         self.view.scene().sigMouseMoved.connect(self._hover)
         self.view.leaveEvent = self._left  # type: ignore[method-assign]
@@ -161,7 +173,7 @@ class LivePlot(Figure):
             float(np.abs(np.diff(x)).sum() * across + np.minimum(np.abs(np.diff(y)) * up, height).sum())
             for x, y in drawn
         )
-        fine = self.fine or length < _FINE_PATH
+        fine = self.fine or length < (_FINE_PATH_AT_REST if self.finished else _FINE_PATH)
         for curve, (x, y) in zip(self.curves, drawn, strict=True):
             pen = pen_of(curve.colour, curve.dash, 1.6 if fine else 1.0)
             curve.item.setVisible(curve.shown)
@@ -195,9 +207,7 @@ class LivePlot(Figure):
     def _set_ranges(self) -> None:
         if not self._following:
             return
-        begin = self._begin or 0.0
-        if self.across == "s" and begin < 0.5 * self._now:
-            begin = 0.0
+        begin = self.origin
         before = (self._end, self._range)
         if self.finished:
             self._end = max(self._now, begin + 1e-6)
@@ -213,9 +223,11 @@ class LivePlot(Figure):
             if self.top is not None:
                 needed = (needed[0], max(needed[1], self.top))
             held = self._range if not math.isnan(self._range[0]) else (0.0, 0.0)
+            if self.finished:
+                held = (0.0, 0.0)
             self._range = next_range(held, needed, self.from_zero)
             if self.top is not None and needed[1] == self.top:
-                self._range = (self._range[0], self.top)
+                self._range = (self._range[0], 1.01 * self.top)
         if before != (self._end, self._range) or self.finished:
             self.plot.setRange(xRange=(begin, self._end), yRange=self._range, padding=0, disableAutoRange=True)
 
@@ -248,10 +260,16 @@ class LivePlot(Figure):
             self._line.hide()
             self._show_values()
 
+    def value_text(self, value: float) -> str:
+        """A value as the legend says it."""
+        if self.whole:
+            return number_text(value)
+        return seconds_text(value) if self.unit == "s" else short(value)
+
     def _show_values(self) -> None:
         for curve in self.curves:
             value = curve.data.last if self._cursor is None else curve.data.at(self._cursor)
-            curve.entry.show_value("" if math.isnan(value) else short(value))
+            curve.entry.show_value("" if math.isnan(value) else self.value_text(value))
 
     # --- the rest -----------------------------------------------------------------------------------------------
 
@@ -286,9 +304,16 @@ class LivePlot(Figure):
 
 
 class StackedPlot(LivePlot):
-    """Areas on top of each other, one for each curve; the upper edge is the sum of all."""
+    """Areas on top of each other, one for each curve; the upper edge is the sum of all.
+
+    With ``shares`` it is 100 % everywhere; the legend still says the values themselves.
+    """
 
     _filled = True
+
+    def __init__(self, *arguments: Any, shares: bool = False, **named: Any) -> None:
+        self.shares = shares
+        super().__init__(*arguments, **({"top": 100.0} if shares else {}) | named)
 
     def redraw(self) -> None:
         """Draw the areas from the highest to the lowest."""
@@ -322,8 +347,12 @@ class StackedPlot(LivePlot):
             if len(time) and curve.shown:
                 level = level + np.where(grid < time[0], 0.0, value[np.searchsorted(time, grid, side="right") - 1])
             levels[place] = level
+        if self.shares:
+            levels = 100 * levels / np.maximum(level, 1e-300)
         return grid, levels
 
     def _needed(self) -> tuple[float, float] | None:
+        if self.shares:
+            return (0.0, 100.0)
         _, levels = self._levels(-math.inf, math.inf, 4096)
         return (0.0, float(levels[-1].max())) if levels.size else None
