@@ -117,10 +117,10 @@ def test_a_wrong_option_is_told_under_its_field_and_does_not_run(
     step.selectAll()
     qtbot.keyClicks(step, "0")
     complaint = window.pane.form._editors["step"].complaint
-    assert complaint.isVisible()
+    qtbot.waitUntil(complaint.isVisible, timeout=2000)
     assert "step must be at least 1; got 0" in complaint.text()
     qtbot.keyClick(window, Qt.Key.Key_F5)
     assert window.tabs.count() == 0
     qtbot.mouseClick(window.pane.form._editors["step"].reset, Qt.MouseButton.LeftButton)
-    assert not complaint.isVisible()
+    qtbot.waitUntil(lambda: not complaint.isVisible(), timeout=2000)
     assert window.pane.form.given() == {}
