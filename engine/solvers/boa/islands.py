@@ -127,9 +127,9 @@ class Islands:
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
-    def _all(self, task: Callable[[Search], T], searches: Sequence[Search] | None = None) -> list[T]:
-        """Do something with several islands, those on different devices at once."""
-        chosen = self._searches if searches is None else searches
+    def _all(self, task: Callable[[Search], T], searches: Sequence[Search] = ()) -> list[T]:
+        """Do something with some islands or all, those on different devices at once."""
+        chosen = searches or self._searches
         return list(self._workers.map(task, chosen)) if self._threads > 1 else [task(search) for search in chosen]
 
     @property
@@ -148,7 +148,8 @@ class Islands:
     def begin(self, seeds: NDArray[np.uint8]) -> Round:
         """Draw and evaluate the initial populations; ``seeds`` (s, n) belong to the first."""
         first = self._searches[0]
-        return self._merged(self._all(lambda search: search.begin(seeds if search is first else seeds[:0])))
+        drawn = self._all(lambda search: search.begin(seeds if search is first else seeds[:0]))
+        return self._merged(drawn, self._searches)
 
     def restore(self, step: int, snapshots: Sequence[Snapshot]) -> None:
         """Go on from snapshots, one an island."""
@@ -193,15 +194,10 @@ class Islands:
                 self._migrate()
         return done
 
-    def _merged(self, parts: Sequence[Slice], searches: Sequence[Search] | None = None) -> Round:
+    def _merged(self, parts: Sequence[Slice], searches: Sequence[Search]) -> Round:
         """Rows by generation, then island; without what came after an island had reached the target."""
-        chosen = self._searches if searches is None else searches
-        islands = np.concatenate(
-            [
-                np.full(len(part.history), self._searches.index(search))
-                for part, search in zip(parts, chosen, strict=True)
-            ]
-        )
+        numbers = [self._searches.index(search) for search in searches]
+        islands = np.repeat(numbers, [len(part.history) for part in parts])
         steps = np.concatenate([np.arange(len(part.history)) for part in parts])
         history = np.concatenate([part.history for part in parts])
         reached = steps[history[:, _REASON] == TARGET]
@@ -218,11 +214,10 @@ class Islands:
 
     def _migrate(self) -> None:
         """The best of each replace the worst of the next."""
-        groups = self._all(lambda search: search.emigrants(self.migration.migrants))
-        arrivals = dict(zip(map(id, self._searches), groups[-1:] + groups[:-1], strict=True))
+        leaving = self._all(lambda search: search.emigrants(self.migration.migrants))
 
         def receive(search: Search) -> None:
-            migrants = arrivals[id(search)]
+            migrants = leaving[self._searches.index(search) - 1]
             if search.reason == 0 or migrants.keys.max() > search.best_key:
                 search.immigrate(migrants)
 

@@ -61,8 +61,8 @@ class Options(SolverOptions):
     patience: int | None = Field(
         None,
         ge=1,
-        description="generations without a better individual that end a run; default: max(10, sqrt(genes)), three times "
-        "that for rtr",
+        description="generations without a better individual that end a run; default: max(10, sqrt(genes)), and three "
+        "times that for rtr",
     )
     restarts: int = Field(12, ge=1, le=18, description="most populations that auto tries")
     islands: int | Literal["devices"] = Field(
