@@ -116,8 +116,10 @@ class Islands:
                 )
                 for island, crew in enumerate(crews)
             ]
-            # a user's function is called by one thread only
-            self._threads = 1 if isinstance(fitness, Function) else min(count, len(pool))
+            # A user's function is called by one thread only; as it may fail, what came before is told at once.
+            by_host = isinstance(fitness, Function)
+            self._threads = 1 if by_host else min(count, len(pool))
+            self._most = 1 if by_host else MOST_GENERATIONS
             self._workers = stack.enter_context(ThreadPoolExecutor(self._threads, "quintet-islands"))
             self._stack = stack.pop_all()
 
@@ -178,7 +180,7 @@ class Islands:
     def advance(self, most: int) -> Round:
         """About a slice's worth of generations, ``most`` at most and up to the next migration."""
         interval = self.migration.interval
-        count = max(1, min(self._length, most, MOST_GENERATIONS))
+        count = max(1, min(self._length, most, self._most))
         if len(self._searches) > 1:
             count = min(count, interval - self.step % interval)
         going = [search for search in self._searches if search.reason == 0]
