@@ -443,6 +443,7 @@ class Figure(QFrame):
             f"#figure QToolButton:checked {{ background: {theme.accent}; color: {theme.accent_text}; }}"
             "#figure QToolButton::menu-indicator { image: none; }"
         )
+        self._keep_axes(axis_cache=True)  # they change seldom, and cost more than curves
         self._head_text()
         self.view.setBackground(theme.base)
         self._hint.setStyleSheet(f"color: {theme.muted}; background: transparent;")
@@ -519,12 +520,21 @@ class Figure(QFrame):
         if self.data_button.isChecked():
             self.data_button.setChecked(False)
         self.grab()  # lays out what was never shown
+        self._keep_axes(axis_cache=False)
         self.fine = True
         self.redraw()
         heading = self.fontMetrics().height() + 8
         return QSize(self.view.width() + 16, self.view.height() + heading + self._legend_height() + 6)
 
+    def _keep_axes(self, axis_cache: bool) -> None:
+        """Whether axes are painted from a pixmap of their own, which would be coarse in an export."""
+        for side in ("left", "bottom"):
+            axis = self.plot.getAxis(side)
+            mode = axis.CacheMode.DeviceCoordinateCache if axis_cache else axis.CacheMode.NoCache
+            axis.setCacheMode(mode)
+
     def _after_export(self) -> None:
+        self._keep_axes(axis_cache=True)
         self.fine = False
         self.dirty = True
         self.refresh()

@@ -303,6 +303,9 @@ class Panel(QWidget):
 
     def refresh(self) -> None:
         """Draw what has changed and can be seen."""
+        seen = [figure for figure in self._figures if isinstance(figure, LivePlot) and figure.isVisible()]
+        for plot in seen:
+            plot.neighbours = len(seen)
         for figure in self._figures:
             figure.refresh()
 
