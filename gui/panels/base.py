@@ -412,6 +412,10 @@ class Panel(QWidget):
         if gap is not None and self.sense != "count":
             self.tile("Gap").show_value(f"{100 * gap:.3g} %" if gap < 10 else "> 1000 %")
 
+    def summary(self) -> list[tuple[str, str]]:
+        """Names and values of the key numbers."""
+        return [(tile.name, tile.value) for tile in self._tiles.values()]
+
     # --- the rest -----------------------------------------------------------------------------------------------
 
     def plots(self) -> list[Figure]:
