@@ -306,6 +306,7 @@ class Figure(QFrame):
         self._legend.hide()
         self.view = _View(axisItems=axes or {})
         self.view.setFrameShape(QFrame.Shape.NoFrame)
+        self.view.setAccessibleName(f"Plot of {title}")
         self.view.setMinimumHeight(60)
         self.plot: pg.PlotItem = self.view.getPlotItem()
         self.plot.hideButtons()

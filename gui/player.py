@@ -152,6 +152,9 @@ class Player(QObject):
             self.position = max(self.position, event.time)
         return due
 
+    def _tell_end(self) -> None:
+        self.ended.emit()
+
     def _fill(self) -> bool:
         """Whether there is an event to look at now."""
         while not self._pending:
@@ -162,7 +165,7 @@ class Player(QObject):
             if batch is None:
                 self.over, self._skip_to = True, None
                 self.position = max(self.position, self.duration)
-                QTimer.singleShot(0, self.ended.emit)
+                QTimer.singleShot(0, self, self._tell_end)
                 return False
             self._pending.extend(batch)
         return True

@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
     QTabBar,
     QTabWidget,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -42,6 +41,7 @@ from gui.problem_pane import ProblemPane
 from gui.run_tab import RunTab
 from gui.runlist import RunList
 from gui.runner import Child, resume_words, solve_words
+from gui.start_page import StartPage
 from gui.style import state_colour, style_sheet
 from gui.summary import rate_text, seconds_text, state_text
 from gui.theme import system_theme, theme_named
@@ -115,26 +115,12 @@ class MainWindow(QMainWindow):
         self.tabs.setDocumentMode(True)
         self.tabs.setMovable(True)
         self.tabs.setElideMode(Qt.TextElideMode.ElideRight)
+        self.tabs.setAccessibleName("Runs that are shown")
         self.tabs.tabBar().setAccessibleName("Runs that are shown")
-        start = QWidget()
-        layout = QVBoxLayout(start)
-        big = QLabel("Drop a problem file here")
-        big.setObjectName("big")
-        big.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        keys = {name: action.shortcut().toString() for name, action in self.actions_by_name.items()}
-        small = QLabel(
-            "or choose a sample at the left, then press Run.\n\n"
-            f"{keys['open_problem']} opens a file   ·   {keys['start']} runs it   ·   "
-            f"{keys['palette']} finds any command   ·   {keys['shortcuts']} shows all keys"
-        )
-        small.setObjectName("muted")
-        small.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        layout.addStretch(1)
-        layout.addWidget(big)
-        layout.addWidget(small)
-        layout.addStretch(1)
+        self.tabs.setIconSize(QSize(12, 12))
+        self.start_page = StartPage(self.actions_by_name)
         self.middle = QStackedWidget()
-        self.middle.addWidget(start)
+        self.middle.addWidget(self.start_page)
         self.middle.addWidget(self.tabs)
         self.setCentralWidget(self.middle)
 
@@ -207,9 +193,10 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         self.tabs.currentChanged.connect(lambda _index: self._on_tab())
-        self.pane.wanted.connect(self.load)
-        self.pane.replay_wanted.connect(lambda path: self.show_folder(path, speed=1.0))
-        self.pane.open_wanted.connect(self.open_problem)
+        for chooser in (self.pane, self.start_page):
+            chooser.wanted.connect(self.load)
+            chooser.replay_wanted.connect(lambda path: self.show_folder(path, speed=1.0))
+            chooser.open_wanted.connect(self.open_problem)
         self.pane.changed.connect(self._enable)
         self.tool_bar.changed.connect(self.pane.show_text)
         self.run_list.opened.connect(self.open_run)
@@ -307,6 +294,7 @@ class MainWindow(QMainWindow):
         dialog = QFileDialog(self, "Open a problem", str(self.settings.value("folder", str(Path.cwd()))))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.fileSelected.connect(lambda name: (self._remember_folder(name), self.load(Path(name))))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     def _remember_folder(self, name: str) -> None:
@@ -318,6 +306,7 @@ class MainWindow(QMainWindow):
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         dialog.fileSelected.connect(lambda name: self.show_folder(Path(name)))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     def show_folder(self, path: Path, speed: float = float("inf")) -> None:
@@ -480,6 +469,7 @@ class MainWindow(QMainWindow):
         dialog.setLabelText("Title of the run:")
         dialog.setTextValue(note.title)
         dialog.textValueSelected.connect(lambda text: self._rename(note, text))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     def _rename(self, note: RunNote, text: str) -> None:
@@ -509,6 +499,7 @@ class MainWindow(QMainWindow):
         yes = box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.buttonClicked.connect(lambda button: self._delete(notes) if button is yes else None)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()
 
     def _delete(self, notes: Sequence[RunNote]) -> None:
@@ -678,6 +669,7 @@ class MainWindow(QMainWindow):
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         dialog.fileSelected.connect(lambda name: self.write_plots(kind, Path(name)))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     def write_plots(self, kind: str, folder: Path) -> None:
@@ -732,6 +724,7 @@ class MainWindow(QMainWindow):
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.selectFile(name.replace("/", "-"))
         dialog.fileSelected.connect(lambda chosen: write(Path(chosen)))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     # --- looks --------------------------------------------------------------------------------------------------
@@ -753,6 +746,7 @@ class MainWindow(QMainWindow):
         refresh_icons(self)
         self.run_list.set_theme(self.theme)
         self.log.set_theme(self.theme)
+        self.pane.set_theme(self.theme)
         for tab in (*self._tabs.values(), *self._compared):
             tab.set_theme(self.theme)
         self.actions_by_name[f"theme_{self._theme_choice}"].setChecked(True)
@@ -839,6 +833,7 @@ class MainWindow(QMainWindow):
         box.setInformativeText(
             f"Published GPU algorithms for hard problems, on CUDA and OpenCL.\nRuns are kept in {self.library.runs}."
         )
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()
 
     # --- housekeeping -------------------------------------------------------------------------------------------
@@ -876,6 +871,7 @@ class MainWindow(QMainWindow):
     def _on_samples(self, found: list[Sample]) -> None:
         self._samples = found
         self.pane.show_samples(found)
+        self.start_page.show_samples(found)
         groups: dict[str, QMenu] = {}
         for sample in found:
             if sample.group not in groups:
@@ -1033,6 +1029,7 @@ class MainWindow(QMainWindow):
         yes = box.addButton("Stop and quit", QMessageBox.ButtonRole.AcceptRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.buttonClicked.connect(lambda button: self._stop_and_quit() if button is yes else None)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()
 
     def _stop_and_quit(self) -> None:
