@@ -186,7 +186,9 @@ class BandPlot(LivePlot):
     def redraw(self) -> None:
         """Draw the bands."""
         self._set_ranges()
+        bounds = self._bounds()
         for curve in self.curves:
+            curve.item.bounds = bounds
             x, high = curve.data.points()
             _, low = self._lower[curve.name].points()
             curve.item.setVisible(curve.shown and len(x) > 1)
@@ -292,6 +294,11 @@ class Pixels(Figure):
         return [self._down, *map(str, range(columns))], rows
 
 
+def _shortened(name: str) -> str:
+    """Long names without their middle."""
+    return name if len(name) <= 20 else f"{name[:9]}…{name[-10:]}"
+
+
 @dataclass(frozen=True)
 class Interval:
     """An estimate, an inner and an outer interval of one name."""
@@ -331,8 +338,8 @@ class IntervalPlot(Figure):
         low, high = next_range((math.nan, math.nan), (low, high))
         step = max(1, math.ceil(len(shown) * 14 / max(60, self.view.height() - 40)))
         axis = self.plot.getAxis("left")
-        axis.setTicks([[(place + 0.5, row.name[:14]) for place, row in enumerate(shown) if place % step == 0]])
-        axis.setWidth(max(50, 8 + 7 * max(len(row.name[:14]) for row in shown)))
+        axis.setTicks([[(place + 0.5, _shortened(row.name)) for place, row in enumerate(shown) if place % step == 0]])
+        axis.setWidth(max(50, 8 + 7 * max(len(_shortened(row.name)) for row in shown)))
         self._item.set_bounds(QRectF(low, 0, high - low, len(shown)))
         self.plot.setRange(xRange=(low, high), yRange=(0, len(shown)), padding=0)
 
