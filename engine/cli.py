@@ -1,4 +1,4 @@
-"""The command line: ``quintet solve | resume | replay | devices | solvers | demo | generate | bench | tune``.
+"""The command line: ``quintet solve | resume | replay | devices | solvers | demo | generate | bench | tune | gui``.
 
 Exit codes: 0 solved, or stopped by a limit with an answer; 2 bad input or options; 3 device or driver trouble; 4 no
 answer (infeasible is an answer); 130 after a second Ctrl-C; 1 for anything that should not happen.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import importlib
 import itertools
 import json
 import os
@@ -554,3 +555,15 @@ def tune(solver: str, arguments: tuple[str, ...]) -> int:
     if found.tune is None:
         raise OptionError(f"the solver {solver} has nothing to tune")
     return found.tune(list(arguments))
+
+
+@cli.command()
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option("--data", metavar="DIR", help="Keep runs and settings here, not in the user's data folder.")
+@_debug
+def gui(files: tuple[str, ...], data: str | None) -> int:
+    """Open the desktop app, with problem files or run folders if any are named."""
+    app = importlib.import_module("gui.__main__")  # the app is a client of the command line, not a part of it
+    if lack := app.missing():
+        raise InputError(lack)
+    return int(app.main([*(["--data", data] if data else []), "--", *files]))

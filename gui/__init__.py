@@ -1,1 +1,3 @@
-"""The package of the desktop app, which will be a client of the command line; there is nothing in it yet."""
+"""The desktop app: a window that solves problems through ``quintet`` and shows every run live (``quintet gui``)."""
+
+import engine  # noqa: F401 - before PySide6, whose import hook stumbles over pydantic's own while that is half imported

@@ -8,7 +8,17 @@ from typing import Any
 
 import pyqtgraph as pg
 
-__all__ = ["LogAxis", "NumberAxis", "TimeAxis", "duration", "next_end", "next_range", "short"]
+__all__ = [
+    "LogAxis",
+    "NumberAxis",
+    "TimeAxis",
+    "duration",
+    "next_end",
+    "next_range",
+    "number_text",
+    "seconds_text",
+    "short",
+]
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -42,6 +52,21 @@ def duration(seconds: float, spacing: float = 0.0) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}"
 
 
+def number_text(value: float | int) -> str:
+    """A value in full where it is whole, with thin spaces between thousands."""
+    if isinstance(value, int) or (math.isfinite(value) and value == int(value) and abs(value) < 1e15):
+        return f"{int(value):,}".replace(",", "\u202f")
+    return f"{value:.7g}" if math.isfinite(value) else short(value)
+
+
+def seconds_text(seconds: float) -> str:
+    """``850 µs``, ``12.5 ms``, ``3.2 s``: a short time in three digits."""
+    for unit, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if abs(seconds) >= 0.9995 * unit:
+            return f"{seconds / unit:.3g} {name}"
+    return "0 s" if seconds == 0 else f"{seconds * 1e9:.3g} ns"
+
+
 def _nice(size: float) -> float:
     """The next of 1, 2, 2.5, 5, 10 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(size))
@@ -68,12 +93,9 @@ def next_range(
         low, high = (low, high + pad) if from_zero and low >= 0 else (low - pad, high + pad)
     if present[0] <= low and high <= present[1] and high - low >= 0.3 * (present[1] - present[0]):
         return present
-    step = _nice((high - low) / 4)
-    bottom = step * math.floor(low / step + 1e-9)
-    top = step * math.ceil(high / step + 0.06)
-    if bottom == low and not (from_zero and low == 0):
-        bottom -= step / 2
-    return bottom, top
+    step = _nice((high - low) / 8)
+    bottom = 0.0 if from_zero and low == 0 else step * (math.ceil(low / step - 0.1) - 1)
+    return bottom, step * (math.floor(high / step + 0.1) + 1)
 
 
 class _Axis(pg.AxisItem):
@@ -81,12 +103,16 @@ class _Axis(pg.AxisItem):
 
     def __init__(self, orientation: str, **arguments: Any) -> None:
         super().__init__(orientation, **arguments)
-        self.setStyle(tickLength=-4, tickTextOffset=5, autoExpandTextSpace=False, hideOverlappingLabels=True)
+        self.setStyle(tickLength=-4, tickTextOffset=5, autoExpandTextSpace=False, hideOverlappingLabels=False)
         self.enableAutoSIPrefix(False)
         if orientation == "left":
             self.setWidth(50)
         else:
             self.setHeight(22)
+
+    def boundingRect(self) -> Any:
+        """Room for half a text past either end, so that the first and the last tick have theirs."""
+        return super().boundingRect().adjusted(-14, -7, 14, 7)
 
 
 class NumberAxis(_Axis):

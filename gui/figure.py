@@ -44,7 +44,7 @@ from PySide6.QtWidgets import (
 from gui.axes import short
 from gui.theme import Theme, pen_of
 
-__all__ = ["Figure", "FlowLayout", "LegendEntry", "Table", "TableModel"]
+__all__ = ["Figure", "FlowLayout", "LegendEntry", "Listing", "Table", "TableModel"]
 
 Table = tuple[list[str], Sequence[Sequence[Any]]]
 """Column headers and rows; a cell is a number, a text, or None."""
@@ -81,6 +81,17 @@ class TableModel(QAbstractTableModel):
             side = Qt.AlignmentFlag.AlignLeft if isinstance(value, str) else Qt.AlignmentFlag.AlignRight
             return int(side | Qt.AlignmentFlag.AlignVCenter)
         return None
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column; what is missing comes last."""
+        if not 0 <= column < len(self._headers):
+            return
+        there = [row for row in self._rows if row[column] is not None]
+        missing = [row for row in self._rows if row[column] is None]
+        self.layoutAboutToBeChanged.emit()
+        descending = order == Qt.SortOrder.DescendingOrder
+        self._rows = sorted(there, key=lambda row: row[column], reverse=descending) + missing
+        self.layoutChanged.emit()
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Names of columns, numbers of rows."""
@@ -295,23 +306,33 @@ class Figure(QFrame):
         self._legend.hide()
         self.view = _View(axisItems=axes or {})
         self.view.setFrameShape(QFrame.Shape.NoFrame)
+        self.view.setAccessibleName(f"Plot of {title}")
         self.view.setMinimumHeight(60)
         self.plot: pg.PlotItem = self.view.getPlotItem()
         self.plot.hideButtons()
         self.plot.setMenuEnabled(False)
         self.plot.disableAutoRange()
-        self.plot.setContentsMargins(0, 2, 6, 0)
+        self.plot.setContentsMargins(0, 6, 12, 0)
+        self._hint = QLabel(self.view)
+        self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._hint.setWordWrap(True)
+        self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._hint.hide()
         self._model = TableModel(self)
         self._table: QTableView | None = None
         self._stack = QStackedLayout()
-        self._stack.addWidget(self.view)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(8, 3, 4, 3)
         outer.setSpacing(1)
         outer.addLayout(head)
         outer.addWidget(self._legend)
         outer.addLayout(self._stack, 1)
+        self._stack.addWidget(self.view)  # not before: it shows the view, which would flash up as a window of its own
         self.set_theme(theme)
+
+    def sizeHint(self) -> QSize:
+        """A size that leaves the page to share its room evenly."""
+        return QSize(320, 210)
 
     # --- what subclasses say ------------------------------------------------------------------------------------
 
@@ -329,6 +350,26 @@ class Figure(QFrame):
 
     def cut(self, time: float) -> None:
         """Forget what came after ``time``: the run goes on from a checkpoint of that time."""
+
+    def set_unit(self, unit: str) -> None:
+        """Change what is said beside the title."""
+        if unit != self.unit:
+            self.unit = unit
+            self._head_text()
+
+    def _head_text(self) -> None:
+        theme = self.theme
+        unit = f" <span style='font-weight:400; color:{theme.muted}'>{self.unit}</span>" if self.unit else ""
+        self._heading.setText(f"<span style='font-weight:600; color:{theme.text}'>{self.title}</span>{unit}")
+
+    def hint(self, text: str) -> None:
+        """Say in the middle why there is nothing to see; an empty text says nothing."""
+        if text == self._hint.text():
+            return
+        self._hint.setText(text)
+        self._hint.setVisible(bool(text))
+        for side in ("left", "bottom"):
+            self.plot.getAxis(side).setOpacity(0.0 if text else 1.0)
 
     # --- showing ------------------------------------------------------------------------------------------------
 
@@ -349,6 +390,7 @@ class Figure(QFrame):
     def resizeEvent(self, event: Any) -> None:
         """Draw again for the new width."""
         super().resizeEvent(event)
+        self._hint.setGeometry(self.view.rect().adjusted(20, 10, -20, -10))
         self.dirty = True
         self.refresh()
 
@@ -361,7 +403,6 @@ class Figure(QFrame):
             self._table.setAlternatingRowColors(True)
             self._table.setAccessibleName(f"Data of {self.title}")
             self._table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 5)
-            self._table.horizontalHeader().setStretchLastSection(True)
             self._stack.addWidget(self._table)
         if shown:
             self._model.show(self.table())
@@ -403,9 +444,10 @@ class Figure(QFrame):
             f"#figure QToolButton:checked {{ background: {theme.accent}; color: {theme.accent_text}; }}"
             "#figure QToolButton::menu-indicator { image: none; }"
         )
-        unit = f" <span style='font-weight:400; color:{theme.muted}'>{self.unit}</span>" if self.unit else ""
-        self._heading.setText(f"<span style='font-weight:600; color:{theme.text}'>{self.title}</span>{unit}")
+        self._keep_axes(axis_cache=True)  # they change seldom, and cost more than curves
+        self._head_text()
         self.view.setBackground(theme.base)
+        self._hint.setStyleSheet(f"color: {theme.muted}; background: transparent;")
         for side in ("left", "bottom"):
             axis = self.plot.getAxis(side)
             axis.setPen(theme.border)
@@ -436,23 +478,23 @@ class Figure(QFrame):
             writer.writerow(headers)
             writer.writerows([["" if cell is None or cell != cell else cell for cell in row] for row in rows])
 
-    def to_image(self, scale: float = 2.0) -> QImage:
-        """The picture with title and legend; ``scale`` is pixels per unit of the screen."""
-        size = self._prepared()
+    def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
+        """The picture with title and legend, ``scale`` pixels a unit of the screen; ``size`` if not as it is shown."""
+        before, size = self.size(), self._prepared(size)
         image = QImage(size * scale, QImage.Format.Format_RGB32)
         image.setDevicePixelRatio(scale)
         image.fill(QColor(self.theme.base))
         painter = QPainter(image)
         self._paint(painter, size)
         painter.end()
-        self._after_export()
+        self._after_export(before)
         return image
 
-    def to_svg(self) -> bytes:
-        """The picture with title and legend as an SVG document."""
+    def to_svg(self, size: QSize | None = None) -> bytes:
+        """The picture with title and legend as an SVG document; ``size`` if not as it is shown."""
         from PySide6.QtSvg import QSvgGenerator  # part of PySide6-Essentials, in a library of its own
 
-        size = self._prepared()
+        before, size = self.size(), self._prepared(size)
         data = QByteArray()
         buffer = QBuffer(data)
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -466,25 +508,37 @@ class Figure(QFrame):
         painter.fillRect(QRect(QPoint(0, 0), size), QColor(self.theme.base))
         self._paint(painter, size)
         painter.end()
-        self._after_export()
+        self._after_export(before)
         return bytes(data.data())
 
     fine = False
     """Whether the next picture is for keeps: drawn as well as can be, whatever it costs."""
 
-    def _prepared(self) -> QSize:
+    def _prepared(self, wanted: QSize | None) -> QSize:
         """Draw for keeps, at the present size or at a usual one if it was never shown; the size of all."""
         if self.width() < 320 or self.height() < 200 or not self.testAttribute(Qt.WidgetAttribute.WA_WState_Created):
             self.resize(max(self.width(), 760), max(self.height(), 340))
+        if wanted is not None:
+            self.resize(wanted)
         if self.data_button.isChecked():
             self.data_button.setChecked(False)
         self.grab()  # lays out what was never shown
+        self._keep_axes(axis_cache=False)
         self.fine = True
         self.redraw()
         heading = self.fontMetrics().height() + 8
         return QSize(self.view.width() + 16, self.view.height() + heading + self._legend_height() + 6)
 
-    def _after_export(self) -> None:
+    def _keep_axes(self, axis_cache: bool) -> None:
+        """Whether axes are painted from a pixmap of their own, which would be coarse in an export."""
+        for side in ("left", "bottom"):
+            axis = self.plot.getAxis(side)
+            mode = axis.CacheMode.DeviceCoordinateCache if axis_cache else axis.CacheMode.NoCache
+            axis.setCacheMode(mode)
+
+    def _after_export(self, before: QSize) -> None:
+        self.resize(before)
+        self._keep_axes(axis_cache=True)
         self.fine = False
         self.dirty = True
         self.refresh()
@@ -514,6 +568,11 @@ class Figure(QFrame):
         top = line + 8 + self._legend_height()
         target = QRectF(8, top, self.view.width(), self.view.height())
         self.view.scene().render(painter, target, QRectF(self.view.viewport().rect()))
+
+    @property
+    def pictured(self) -> bool:
+        """Whether there is a picture, and not a table alone."""
+        return True
 
     # --- the menu -----------------------------------------------------------------------------------------------
 
@@ -557,3 +616,48 @@ def small_font() -> Any:
 
 
 __all__ += ["cell_text", "short", "small_font"]
+
+
+class Listing(Figure):
+    """A table without a picture, sorted by a press on a column's head."""
+
+    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", empty: str = "") -> None:
+        self._content: Table = ([], [])
+        super().__init__(title, unit, theme=theme, key=key)
+        self.show_data(True)
+        self.data_button.hide()
+        assert self._table is not None
+        self._table.setSortingEnabled(True)
+        self._table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        self._empty = QLabel(empty, self._table)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty.setWordWrap(True)
+        self._empty.setVisible(bool(empty))
+
+    @property
+    def pictured(self) -> bool:
+        """A table alone."""
+        return False
+
+    def put(self, headers: list[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Replace the table."""
+        first = not self._content[1]
+        self._content = (headers, rows)
+        self._empty.setVisible(not rows and bool(self._empty.text()))
+        self._model.show(self._content)
+        if first and rows and self._table is not None:
+            self._table.resizeColumnsToContents()
+
+    def table(self) -> Table:
+        """The table."""
+        return self._content
+
+    def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
+        """The part of the table that is seen."""
+        return self.grab().toImage()
+
+    def resizeEvent(self, event: Any) -> None:
+        """Keep the remark in the middle."""
+        super().resizeEvent(event)
+        if self._table is not None and hasattr(self, "_empty"):
+            self._empty.setGeometry(self._table.rect())

@@ -13,6 +13,20 @@ import pytest
 from engine.devices import DevicePool, Member, available, templates
 
 
+def _qt_can_be_loaded() -> bool:
+    """Whether the tests of the desktop app can run; pytest-qt by itself would end them all where it cannot."""
+    try:
+        from PySide6 import QtGui, QtTest, QtWidgets  # noqa: F401
+        from pytestqt import plugin  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+pytest_plugins = ["pytestqt.plugin"] if _qt_can_be_loaded() else []
+
+
 def _devices() -> list[Any]:
     """One parameter a device, and one that is skipped, with the reason, a backend without devices."""
     found, missing = available()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +36,7 @@ from engine.events import (
 from engine.problem import Problem
 from engine.results import Result
 from engine.solvers import MetricSpec
-from gui.axes import duration, short
+from gui.axes import duration, number_text
 from gui.figure import Figure, FlowLayout
 from gui.panels.devices import DevicesPage
 from gui.plots import LivePlot
@@ -166,6 +165,7 @@ class Panel(QWidget):
         self.sense = run.problem.sense if run.problem is not None else "maximize"
         self.time = 0.0
         self._figures: list[Figure] = []
+        self._followed: list[tuple[LivePlot, tuple[str, ...], Sequence[str]]] = []
         self._routes: dict[str, list[Callable[[Metric], None]]] = {}
         self._tiles: dict[str, _Tile] = {}
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -252,6 +252,7 @@ class Panel(QWidget):
 
     def follow(self, plot: LivePlot, *metrics: str, names: Sequence[str] = (), scale: float = 1.0) -> None:
         """Fill a plot with metrics: one curve for each, or one for each device where events name devices."""
+        self._followed.append((plot, metrics, names))
         for place, metric in enumerate(metrics):
             name = names[place] if names else metric.replace("_", " ")
             several = len(metrics) > 1
@@ -262,7 +263,7 @@ class Panel(QWidget):
                 else:
                     index = self.device_index(event.device)
                     label = f"{event.device} {name}" if several else event.device
-                    curve = plot.series(label, plot.theme.colour(index), plot.theme.dash(index))
+                    curve = plot.series(label, self.theme.colour(index), self.theme.dash(index))
                 curve.append(event.time, event.value * scale)
 
             self._routes.setdefault(metric, []).append(take)
@@ -302,6 +303,9 @@ class Panel(QWidget):
 
     def refresh(self) -> None:
         """Draw what has changed and can be seen."""
+        seen = [figure for figure in self._figures if isinstance(figure, LivePlot) and figure.isVisible()]
+        for plot in seen:
+            plot.neighbours = len(seen)
         for figure in self._figures:
             figure.refresh()
 
@@ -330,18 +334,32 @@ class Panel(QWidget):
                 route(event)
 
     def _started(self, event: Started) -> None:
-        self.started, self.sense = event, event.sense
         for label in event.devices:
             self.device_index(label)
-        if event.resumed:
+        if event.resumed and self.started is not None:
             self.time = event.time
             for figure in self._figures:
                 figure.cut(event.time)
+        else:
+            self._prepare_devices(event)
+        if self.started is None and event.time > 1:
+            for figure in self._figures:
+                if isinstance(figure, LivePlot) and figure.across == "s":
+                    figure.origin = event.time
+        self.started, self.sense = event, event.sense
         self._about.setText(event.description)
         self.state("running")
         if self.device_page is not None:
             self.device_page.started(event)
         self.on_started(event)
+
+    def _prepare_devices(self, event: Started) -> None:
+        """Curves of all devices in the pool's order, whichever tells something first."""
+        per_device = {spec["name"] for spec in event.metrics if spec.get("per_device")}
+        for plot, metrics, _ in self._followed:
+            if len(metrics) == 1 and metrics[0] in per_device:
+                for index, label in enumerate(event.devices):
+                    plot.series(label, self.theme.colour(index), self.theme.dash(index))
 
     def _device_status(self, event: DeviceStatus) -> None:
         if self.device_page is not None:
@@ -394,6 +412,10 @@ class Panel(QWidget):
         if gap is not None and self.sense != "count":
             self.tile("Gap").show_value(f"{100 * gap:.3g} %" if gap < 10 else "> 1000 %")
 
+    def summary(self) -> list[tuple[str, str]]:
+        """Names and values of the key numbers."""
+        return [(tile.name, tile.value) for tile in self._tiles.values()]
+
     # --- the rest -----------------------------------------------------------------------------------------------
 
     def plots(self) -> list[Figure]:
@@ -411,10 +433,3 @@ class Panel(QWidget):
         self.state(self._state)
         for figure in self._figures:
             figure.set_theme(theme)
-
-
-def number_text(value: float | int) -> str:
-    """A value in full where it is whole, with thin spaces between thousands."""
-    if isinstance(value, int) or (math.isfinite(value) and value == int(value) and abs(value) < 1e15):
-        return f"{int(value):,}".replace(",", "\u202f")
-    return f"{value:.7g}" if math.isfinite(value) else short(value)

@@ -1,9 +1,10 @@
-"""The page of devices: what they are, and memory, utilisation, power and temperature while the run goes on."""
+"""The page of devices: what they are, and how they do while the run goes on."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gui.figure import Listing
 from gui.plots import LivePlot
 
 if TYPE_CHECKING:
@@ -14,19 +15,36 @@ __all__ = ["DevicesPage"]
 
 
 class DevicesPage:
-    """Adds a page to a panel and fills it from the device events."""
+    """Adds a page to a panel and fills it from what the run tells of its devices."""
 
     def __init__(self, panel: Panel) -> None:
         self.panel = panel
         theme = panel.theme
-        page = panel.page("Devices", columns=2)
-        self.memory = panel.add(LivePlot("Memory in use", "bytes", theme=theme, key="device memory"), page)
-        self.utilisation = panel.add(LivePlot("Utilisation", "%", theme=theme, key="utilisation", top=100.0), page)
-        self.power = panel.add(LivePlot("Power", "W", theme=theme, key="power"), page)
-        self.temperature = panel.add(LivePlot("Temperature", "°C", theme=theme, key="temperature"), page)
+        page = panel.page("Devices", columns=3)
+
+        def plot(title: str, unit: str, key: str, empty: str, top: float | None = None) -> LivePlot:
+            figure: LivePlot = panel.add(LivePlot(title, unit, theme=theme, key=key, top=top, empty=empty), page)
+            return figure
+
+        soon = "told twice a second"
+        untold = "these devices do not tell it;\nNVIDIA's do, where nvidia-ml-py is installed"
+        self.memory = plot("Memory in use", "bytes", "device memory", soon)
+        self.utilisation = plot("Utilisation", "%, as the device or the system tells", "utilisation", soon, 100.0)
+        self.busy = plot("Kernel time", "% of the time, launches and waiting included", "busy", soon, 100.0)
+        self.power = plot("Power", "W", "power", untold)
+        self.temperature = plot("Temperature", "°C", "temperature", untold)
+        self.listing = panel.add(Listing("Devices", theme=theme, key="devices"), page)
+        self._totals: dict[str, float] = {}
+        self._names: list[tuple[str, str]] = []
 
     def started(self, event: Started) -> None:
         """The pool is known."""
+        self._names = list(zip(event.devices, event.device_names, strict=False))
+        self._list()
+
+    def _list(self) -> None:
+        rows = [(label, name, _gigabytes(self._totals.get(label))) for label, name in self._names]
+        self.listing.put(["device", "name", "memory (GB)"], rows)
 
     def status(self, event: DeviceStatus) -> None:
         """A sample of one device."""
@@ -35,9 +53,17 @@ class DevicesPage:
         for plot, value in (
             (self.memory, event.memory_used),
             (self.utilisation, event.utilisation),
+            (self.busy, event.busy),
             (self.power, event.power),
             (self.temperature, event.temperature),
         ):
             if value is not None:
                 curve = plot.series(event.device, theme.colour(index), theme.dash(index))
                 curve.append(event.time, value)
+        if event.memory_total is not None and event.device not in self._totals:
+            self._totals[event.device] = event.memory_total
+            self._list()
+
+
+def _gigabytes(count: float | None) -> float | None:
+    return None if count is None else round(count / 1e9, 1)

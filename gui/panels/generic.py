@@ -21,7 +21,8 @@ class GenericPanel(Panel):
         count = len(self.run.metrics) + 1
         self.overview: Page = self.page("Overview", columns=2 if count <= 6 else 3)
         self.best = self.add(
-            LivePlot("Objective and bound", theme=self.theme, key="objective", from_zero=False), self.overview
+            LivePlot("Objective and bound", theme=self.theme, key="objective", from_zero=False, whole=True),
+            self.overview,
         )
         for spec in self.run.metrics:
             self._plot_of(spec)

@@ -10,6 +10,10 @@
 // control   [ACTIVE] IVMs with work, [FLOOR] leave the launch when fewer are active, [STEPS] most nodes in this launch
 // counters  nodes decomposed, leaves, children not pruned, solutions counted
 // found     for each IVM the best value it has reached below the bound, then the path to it
+% if bottom:
+// From level ${bottom} on a node is searched to its end in one go, in registers and a stack of its own: see enter_bottom and
+// step_bottom. Only nodes above can be stolen, so while most IVMs are idle (a launch of few steps) none is.
+% endif
 // Launch: one work-item per IVM, ${block} a group.
 ${masks.declarations()}
 #define TABLE_SPACE ${"LOCAL" if local_table else "GLOBAL"}
@@ -27,8 +31,15 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
     const i32 me = LOCAL_ID;
 % if block > 1:
     LOCAL_ARRAY(u32, sums, 4);
+% if bottom:
+    LOCAL_ARRAY(quad_t, quads, ${quads * block});
+    LOCAL mask_t* const row_store = (LOCAL mask_t*)quads; // four rows an entry, so that no IVM's stack is in another's way
+#define ROW(level) row_store[((((level) >> 2) * ${block} + me) << 2) + ((level) & 3)]
+#define STACK(depth) (quads + ((depth) + 3) / 4 * ${block} + me)
+% else:
     LOCAL_ARRAY(mask_t, row_store, ${leaf_depth * block if leaf_depth else 1});
 #define ROW(level) row_store[(level) * ${block} + me]
+% endif
     if (me < 4)
         sums[me] = 0;
 % if local_table:
@@ -40,6 +51,10 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
 % else:
     mask_t row_store[${leaf_depth or 1}];
 #define ROW(level) row_store[level]
+% if bottom:
+    quad_t quads[${leaf_depth}];
+#define STACK(depth) quads
+% endif
 % endif
 % if not local_table:
     table_t table = data;
@@ -79,9 +94,33 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
         }
     }
     i32 upper = *best;
+% if bottom:
+    const i32 dive = steps > ${ramp_steps};
+    i32 below = 0;
+    u32 turns = 0;
+    bottom_t bottom;
+    bottom.free = 0;
+    for (i32 step = 1;;) {
+      if (!bottom.free) {
+        if (!below && (depth < 0 || step > steps))
+            break;
+        mask_t survivors = 0;
+        if (below) {
+            below = 0;
+            nodes += bottom.seen - bottom.found;
+            leaves += bottom.found;
+            pushed += bottom.seen - 1;
+            solutions += (u64)bottom.found * (u64)leaf(&STATE, 0, table);
+            step += (i32)bottom.seen;
+        } else if (dive && depth >= ${bottom} && depth < LEAF_DEPTH) {
+            below = 1;
+            enter_bottom(&bottom, &STATE, depth, ALL_ITEMS & ~used, STACK(depth), ${block});
+        } else if (depth == LEAF_DEPTH) {
+% else:
     for (i32 step = 1; depth >= 0 && step <= steps; ++step) {
         mask_t survivors = 0;
         if (depth == LEAF_DEPTH) {
+% endif
             ++leaves;
 % if counts:
             solutions += (u64)leaf(&STATE, ALL_ITEMS & ~used, table);
@@ -105,6 +144,9 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
             pushed += (u32)COUNT(survivors);
             turned = (turned & ~(ONE << depth)) | ((mask_t)side << depth);
         }
+% if bottom:
+        if (!below) {
+% endif
         // The next node is the first open item at `depth`: a child of this node, or a sibling on the way back.
         mask_t row = survivors;
         if (!row) {
@@ -145,6 +187,18 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
         } else {
             depth = -1;
         }
+% if bottom:
+        ++step;
+        if ((++turns & ${poll - 1}) == 0 && control[ACTIVE] < floor_active)
+            step = steps + 1;
+        }
+      }
+% for _ in range(4):
+      if (bottom.free)
+          step_bottom(&bottom, ${block});
+% endfor
+    }
+% else:
         if ((step & ${poll - 1}) == 0) {
             if (control[ACTIVE] < floor_active)
                 break;
@@ -154,6 +208,7 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
 % endif
         }
     }
+% endif
     if (began >= 0) {
         for (i32 level = 0; level < depth; ++level)
             rows[(i64)level * slots + ivm] = ROW(level);

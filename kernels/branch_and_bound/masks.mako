@@ -33,6 +33,11 @@ typedef ${mask} mask_t;
 #endif
 % endif
 
+// Four words that are read and written together.
+typedef uint4 quad_t;
+typedef ${"LOCAL " if block > 1 else ""}quad_t* quads_t;
+#define QUAD(a, b, c, d) ${"make_uint4(a, b, c, d)" if language == "cuda" else "(uint4)(a, b, c, d)"}
+
 // Words of the control buffer.
 #define ACTIVE 0
 #define FLOOR 1

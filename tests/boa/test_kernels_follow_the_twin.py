@@ -148,8 +148,8 @@ def test_devices_and_host_agree_on_every_kind_of_fitness(device: Member, fitness
 
 @pytest.mark.parametrize("counting", ["popcount", "histogram", "tensor"])
 def test_every_way_of_counting_learns_the_same_network(device: Member, counting: Counting) -> None:
-    if counting == "tensor" and not offers_tensor(device.info.language, device.info.capabilities):
-        pytest.skip("tensor cores that multiply bits need CUDA and compute capability 8.0")
+    if counting == "tensor" and not offers_tensor(device.info.capabilities):
+        pytest.skip("tensor cores that multiply bits need an NVIDIA GPU of compute capability 8.0")
     settings = dataclasses.replace(BASE, n=40, max_parents=3)
     device.submit(follow, settings, functions.trap(40, 5), counting).result()
 
@@ -161,6 +161,15 @@ def test_nodes_learned_a_few_at_a_time_are_the_same(device: Member) -> None:
 def test_kernels_with_many_items_a_group_give_the_same(device: Member) -> None:
     many = shapes_for(dataclasses.replace(device.info.capabilities, kind="gpu", max_block=256))
     device.submit(follow, BASE, functions.trap(30, 5), shapes=many, generations=2).result()
+
+
+def test_shapes_that_a_cpu_cannot_compile_are_refused(device: Member) -> None:
+    if device.info.capabilities.kind != "cpu":
+        pytest.skip("GPUs take these shapes")
+    many = shapes_for(dataclasses.replace(device.info.capabilities, kind="gpu", max_block=256))
+    settings = dataclasses.replace(BASE, max_parents=4)
+    with pytest.raises(ValueError, match="minutes for the shapes of GPUs with 4 parents"):
+        device.submit(follow, settings, functions.trap(30, 5), shapes=many).result()
 
 
 @hypothesis_settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))

@@ -9,7 +9,7 @@ import pytest
 from searching import as_gpu, brute_force, counts, explore, factorial_of, held_karp
 
 from engine.devices import Device, Member
-from engine.solvers.branch_and_bound import explorer, flowshop_tables
+from engine.solvers.branch_and_bound import explorer, flowshop_tables, queens
 from engine.solvers.branch_and_bound.atsp import ATSP
 from engine.solvers.branch_and_bound.flowshop import Flowshop
 from engine.solvers.branch_and_bound.intervals import cut
@@ -126,6 +126,18 @@ def test_many_ivms_a_group_visit_the_same_nodes(device: Member, strategy: str) -
     assert (found.solutions, found.nodes, found.explored) == (*QUEENS[10], factorial_of(tree))
 
 
+@pytest.mark.parametrize("levels", [0, 1, 3, 6, 20])
+@pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
+def test_searching_the_last_levels_in_one_go_visits_the_same_nodes(
+    device: Member, levels: int, gpu: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queens, "_BOTTOM_LEVELS", levels)
+    tree = Queens(12).tree("auto", "auto")
+    found = explore(device, tree, capabilities=as_gpu(device) if gpu else None, ivms=64 if gpu else None)
+    assert (found.solutions, found.nodes, found.explored) == (*QUEENS[12], factorial_of(tree))
+    assert found.pushed + 1 == found.nodes + found.leaves
+
+
 @pytest.mark.parametrize("languages", [(), ("cuda", "opencl")], ids=["in words", "in half words"])
 @pytest.mark.parametrize("branching", ["forward", "max_sum", "min_branch", "min_min"])
 def test_the_flowshop_of_gpus_visits_the_nodes_of_the_twin(
@@ -188,9 +200,9 @@ def test_auto_measures_both_variants_of_a_costly_bound(device: Member, monkeypat
         original(self)
 
     monkeypatch.setattr(explorer.Explorer, "_search", noted)
-    tree = random_flowshop(11, 4, seed=9).tree("mixed", "forward")
+    tree = random_flowshop(9, 4, seed=9).tree("mixed", "forward")
     upper = int(tree.lower_bound() * 1.2)
-    found = explore(device, tree, upper, variant="auto", capabilities=as_gpu(device))
+    found = explore(device, tree, upper, variant="auto", capabilities=as_gpu(device), ivms=512)
     assert {"pte", "pte_peb"} <= set(tried)
     tried.clear()
     alone = explore(device, tree, upper, variant="pte")

@@ -29,8 +29,8 @@ __all__ = ["bench"]
 _SOLVE: dict[int, dict[str, Any]] = {  # genes: options that solve trap-5, 10 of 10
     100: {"population": 12_000, "max_parents": 4},
     200: {"population": 30_000, "max_parents": 4, "selection_fraction": 0.2},
-    1000: {"population": 170_000, "max_parents": 4, "selection_fraction": 0.2},
-    2000: {"population": 360_000, "max_parents": 4, "selection_fraction": 0.2},
+    1000: {"population": 200_000, "max_parents": 4, "selection_fraction": 0.2},
+    2000: {"population": 420_000, "max_parents": 4, "selection_fraction": 0.2},
 }
 
 
@@ -72,7 +72,7 @@ def bench(arguments: list[str]) -> int:
 
 
 def _ways(device: Device) -> list[Counting]:
-    tensor = offers_tensor(device.language, device.capabilities)
+    tensor = offers_tensor(device.capabilities)
     return ["popcount", "histogram", "tensor"] if tensor else ["popcount", "histogram"]
 
 
@@ -134,7 +134,7 @@ def _measure_counting(device: Device, quick: bool, console: Console) -> None:
         settings = replace(settings_for(Options(), n, 2 * selected, 0), selected=selected, max_parents=1)
         ways: list[tuple[str, Counting, Shapes]] = [(way, way, base) for way in _ways(device) if way != "histogram"]
         if gpu:
-            ways += [("popcount, tiles of 64", "popcount", replace(base, count_each=4))]
+            ways += [("popcount, tiles of 128", "popcount", replace(base, count_each=8))]
         for label, way, shapes in ways:
             worker = _worker(device, settings, way, shapes)
             seconds = _median_seconds(device, worker.count_pairs)

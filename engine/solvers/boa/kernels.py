@@ -16,6 +16,8 @@ HISTORY_FIELDS = ("reason", "generation", "best", "individual", "improved", "wor
 """What a row of the history holds, in order (see summarise.mako)."""
 
 _TENSOR_FROM = (8, 0)
+_STAGES = 3
+_MOST_PARENTS_ELSEWHERE = 3
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Shapes:
         Words of a plane staged at a time; candidates a serial row goes through at a time.
     groups : int
         How many groups elementwise kernels are launched with at most.
+    units : int
+        Compute units; with fewer tiles than four for each, tiles are halved each way.
     """
 
     serial: bool
@@ -65,13 +69,13 @@ def shapes_for(capabilities: Capabilities) -> Shapes:
     if capabilities.kind == "cpu":
         return Shapes(True, 64, 1, 1, 1, 1, 1, 1, 16, 16, 16, 4, 16, 4, 8 * units, units)
     group = 1024 if capabilities.max_block >= 1024 else 256
-    return Shapes(False, 256, group, 128, 256, 64, 128, 256, 8, 32, 32, 8, 16, 1, 32 * units, units)
+    return Shapes(False, 256, group, 128, 256, 64, 128, 256, 8, 32, 32, 4, 16, 1, 32 * units, units)
 
 
-def offers_tensor(language: str, capabilities: Capabilities) -> bool:
-    """Whether the 1-bit product on tensor cores works: CUDA, compute capability 8.0 on."""
+def offers_tensor(capabilities: Capabilities) -> bool:
+    """Whether the 1-bit product on tensor cores works: NVIDIA's devices of compute capability 8.0 on."""
     architecture = capabilities.compute_capability
-    return language == "cuda" and architecture is not None and architecture >= _TENSOR_FROM
+    return architecture is not None and architecture >= _TENSOR_FROM
 
 
 _ROWS = ("buffer", "int32", "int32", *("buffer",) * 4, "int32", "int32", "int32", "buffer")
@@ -209,6 +213,8 @@ class Launcher:
         counting: Counting,
         fitness: Fitness | None,
     ) -> None:
+        if device.capabilities.kind == "cpu" and not shapes.serial and max_parents > _MOST_PARENTS_ELSEWHERE:
+            raise ValueError(f"a CPU's compiler takes minutes for the shapes of GPUs with {max_parents} parents")
         self.device = device
         self.shapes = shapes
         self._rendering = (max_parents, laplace, tournament)
@@ -261,7 +267,7 @@ class Launcher:
                 each //= 2
             block, constants, groups = 256, {"each": each, "depth": shapes.count_depth}, _tiles(lines, n, 16 * each)
         else:
-            block, constants, groups = 256, {}, _tiles(lines, n, 128)
+            block, constants, groups = 256, {"stages": _STAGES}, _tiles(lines, n, 128)
         kernel = self.device.kernel(f"boa/{template}", f"count_{mode}", types, **constants)
         self.device.launch(kernel, groups, block, *arguments)
 
@@ -315,7 +321,7 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
         else:
             sizes = (shapes.count_each, shapes.count_each // 2)
             wanted += [("count_tiled", {"each": each, "depth": shapes.count_depth}) for each in sizes]
-            wanted.append(("count_tensor", {}))
+            wanted.append(("count_tensor", {"stages": _STAGES}))
         for template, constants in wanted:
             variant = (f"boa/{template}", constants)
             if variant not in seen:

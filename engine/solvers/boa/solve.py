@@ -152,11 +152,11 @@ def _counting(options: Options, pool: DevicePool) -> list[Counting]:
     """How each device counts."""
     chosen: list[Counting] = []
     for member in pool.members:
-        tensor = offers_tensor(member.info.language, member.info.capabilities)
+        tensor = offers_tensor(member.info.capabilities)
         if options.counting == "tensor" and not tensor:
             raise OptionError(
-                f"counting = tensor needs CUDA and compute capability 8.0; {member.info.id} ({member.info.name}) "
-                "has none: use popcount or auto"
+                "counting = tensor needs an NVIDIA GPU of compute capability 8.0 or more, which "
+                f"{member.info.id} ({member.info.name}) is not: use popcount or auto"
             )
         if options.counting == "auto":
             chosen.append("tensor" if tensor else "popcount")

@@ -23,7 +23,7 @@ from engine.solvers.boa.settings import (
     padded_words,
 )
 
-__all__ = ["Ending", "Migrants", "Network", "Share", "Worker", "required_bytes"]
+__all__ = ["Ending", "Migrants", "Network", "Worker", "required_bytes"]
 
 _FIELDS = len(HISTORY_FIELDS)
 _SAMPLE_WORDS = 2
@@ -35,16 +35,6 @@ class Ending:
 
     target: int | None
     patience: int
-
-
-@dataclass(frozen=True)
-class Share:
-    """What one of several devices does: nodes [first_node, last_node), offspring words [first_word, last_word)."""
-
-    first_node: int
-    last_node: int
-    first_word: int
-    last_word: int
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ class Explorer:
         self._found_sides = self._empty(slots, mask)
         self._control = self._put(np.zeros(CONTROL_WORDS, np.int32))
         self._counters = self._put(np.zeros(COUNTERS, np.uint64))
-        self._table = self._put(half.table)
+        self._table = self._put(half.table if half.together is None else half.together.table)
         whole = math.factorial(n)
         self._weights = self._put(
             np.array([_WHOLE * math.factorial(n - 1 - level) // whole for level in range(n)], np.uint64)

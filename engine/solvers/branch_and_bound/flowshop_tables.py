@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from engine.devices import Capabilities
 from engine.solvers.branch_and_bound.flowshop_tree import FlowshopTree
-from engine.solvers.branch_and_bound.tree import DeviceTree
+from engine.solvers.branch_and_bound.tree import DeviceTree, TogetherTree
 
 __all__ = ["PACKED_LANGUAGES", "device_tree"]
 
 _LANES = 16
+_TOGETHER = 32
 
 PACKED_LANGUAGES = ("cuda",)
 """Where GPUs have instructions on the two halves of a word that the compiler uses."""
@@ -42,15 +43,15 @@ def device_tree(tree: FlowshopTree, capabilities: Capabilities, language: str) -
         constants |= {"packed": packed, "stride": stride, "johnson_at": len(table)}
         name, local = "branch_and_bound/flowshop", tree.bound_name == "one_machine" and table.nbytes <= 16384
     if tree.pairs is not None:
-        if capabilities.kind == "cpu":
-            johnson = _in_lanes(johnson, tree.items)
-        table = np.concatenate([table, johnson.ravel()])
+        rows = _in_lanes(johnson, tree.items) if capabilities.kind == "cpu" else johnson
+        table = np.concatenate([table, rows.ravel()])
     costly = tree.pairs is not None and capabilities.kind != "cpu"
     return DeviceTree(
         *(name, "", constants, table, local),
         child_bounds=capabilities.kind != "cpu",
         costly=costly,
         refines=tree.bound_name == "mixed",
+        together=_together(tree, johnson) if costly else None,
         threads_per_unit=_threads(tree.machines if short and language in PACKED_LANGUAGES else 2 * tree.machines),
     )
 
@@ -118,3 +119,37 @@ def _in_lanes(rows: NDArray[np.int32], items: int) -> NDArray[np.int32]:
     masks = np.stack([word.view(np.int32).transpose(0, 2, 1) for word in words], axis=2)
     steps = np.concatenate([times, masks], axis=2)
     return np.concatenate([ends.reshape(len(ends), -1), steps.reshape(len(steps), -1)], axis=1).astype(np.int32)
+
+
+def _together(tree: FlowshopTree, johnson: NDArray[np.int32]) -> TogetherTree:
+    """The kernels that bound a node's children together, and their table: see ``flowshop_together.mako``."""
+    stride = tree.machines | 1
+    pairs = len(johnson)
+    columns = np.zeros((tree.items, stride), np.int32)
+    columns[:, : tree.machines] = tree.times.T
+    ends = johnson[:, 0] | johnson[:, 1] << 16
+    front = np.concatenate([columns.ravel(), tree.heads, tree.tails, ends]).astype(np.int32)
+    front = np.concatenate([front, np.zeros(-len(front) % 4, np.int32)])  # whole entries follow
+    jobs, lags, first, second = johnson[:, 4:].reshape(pairs, tree.items, 4).transpose(2, 1, 0).astype(np.int64)
+    if tree.short:
+        entries = np.stack([lags | first << 16, second | jobs << 16], axis=2).astype(np.uint32).view(np.int32)
+    else:
+        entries = np.stack([lags, first, second, jobs], axis=2).astype(np.int32)
+    constants = {
+        "machines": tree.machines,
+        "branching": tree.branching,
+        "bounds": tree.bound_name,
+        "pairs": pairs,
+        "packed": tree.short,
+        "stride": stride,
+        "johnson_at": len(front),
+        "poll": 4,
+    }
+    both = tree.bound_name == "two_machine" and tree.branching != "forward"
+    pair = 4 if tree.short else 8
+    kept = pair * (tree.items * (stride + 1 + (_TOGETHER if both else 0)) + tree.machines)
+    word = 8 if tree.items > 32 else 4
+    local = kept + 4 * tree.machines + word * tree.leaf_depth + 32
+    table = np.concatenate([front, entries.ravel()])
+    name = "branch_and_bound/flowshop_together"
+    return TogetherTree(name, constants, table, _TOGETHER, local, max(64, -(-(tree.items + 44) // 8) * 8))

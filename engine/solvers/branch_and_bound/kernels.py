@@ -32,6 +32,7 @@ COUNTERS = 8
 
 _EXPLORE_IVMS_PER_UNIT_CPU = 16
 _LOCAL_BYTES = 44 * 1024
+_REGISTERS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class Shapes:
         (three times as fast on an H200 as keeping states in local memory), or by taking items back one by one.
     steps, ramp_steps : int
         Nodes an IVM decomposes in a launch at first, and while most are idle.
+    lanes : int
+        Work-items of ``explore`` an IVM; where there are several, they are a group.
     """
 
     block: int
@@ -62,6 +65,7 @@ class Shapes:
     backtrack: str
     steps: int
     ramp_steps: int
+    lanes: int = 1
 
     @property
     def slots(self) -> int:
@@ -80,12 +84,19 @@ def shapes_for(capabilities: Capabilities, tree: Tree, half: DeviceTree, ivms: i
     if capabilities.kind == "cpu":
         count = ivms or capabilities.compute_units * _EXPLORE_IVMS_PER_UNIT_CPU
         return Shapes(1, 1, count, min(1024, max(16, 2 * count)), "stack", 1024, 16)
-    word = 8 if tree.items > 32 else 4
+    together = half.together
+    if together is not None:
+        fitting = capabilities.local_memory_per_unit // (together.local_bytes + 1024)
+        groups = max(1, min(32, fitting, _REGISTERS // (together.registers * together.lanes)))
+        block = min(128, capabilities.max_block)
+        count = -(-(ivms or capabilities.compute_units * groups) // block) * block
+        return Shapes(block, groups, count, min(4096, count), "rebuild", 64, 4, together.lanes)
     table = half.table.nbytes if half.local_table else 0
+    own = _local_bytes(tree, half)
     block = min(128, capabilities.max_block)
-    while block > 32 and block * word * tree.leaf_depth + table > min(_LOCAL_BYTES, capabilities.local_memory):
+    while block > 32 and block * own + table > min(_LOCAL_BYTES, capabilities.local_memory):
         block //= 2
-    room = capabilities.local_memory_per_unit // (block * word * tree.leaf_depth + table + 1024)
+    room = capabilities.local_memory_per_unit // (block * own + table + 1024)
     groups = max(1, min(half.threads_per_unit // block, room, 32))
     count = ivms or capabilities.compute_units * groups * block
     count = -(-count // block) * block
@@ -93,13 +104,43 @@ def shapes_for(capabilities: Capabilities, tree: Tree, half: DeviceTree, ivms: i
     return Shapes(block, groups, count, min(16384, count), backtrack, 64, 4)
 
 
+def _bottom(tree: Tree, half: DeviceTree) -> int:
+    """The level from which on nodes are searched to their end in one go; 0 if none is."""
+    return max(1, tree.leaf_depth - half.bottom_levels) if half.bottom_levels and tree.leaf_depth > 1 else 0
+
+
+def _quads(tree: Tree, half: DeviceTree) -> int:
+    """Four-word entries of local memory an IVM needs: its rows above the bottom level, then the stack below that.
+
+    A stack holds an end mark and siblings, of which a level with a single open item has none.
+    """
+    depths = range(_bottom(tree, half), tree.leaf_depth)
+    stacks = [-(-depth // 4) + tree.items - depth for depth in depths]
+    return max(1, -(-tree.leaf_depth // 4), *stacks)
+
+
+def _local_bytes(tree: Tree, half: DeviceTree) -> int:
+    """Local memory of one IVM of a GPU."""
+    if _bottom(tree, half):
+        return 16 * _quads(tree, half)
+    return (8 if tree.items > 32 else 4) * tree.leaf_depth
+
+
 def constants_of(tree: Tree, half: DeviceTree, shapes: Shapes) -> dict[str, Any]:
-    """What ``explore.mako`` is rendered with."""
+    """What ``explore.mako``, or the tree's own template in its place, is rendered with."""
     common = _common(tree, shapes)
+    together = half.together
+    if together is not None:
+        shape = {"lanes": together.lanes, "groups_per_unit": shapes.groups_per_unit}
+        return {**common, **shape, **together.constants}
     source = Template(text=half.source, strict_undefined=True).render_unicode(**common, **half.constants)
+    bottom = _bottom(tree, half)
     return {
         "branching": "forward",
         **common,
+        "bottom": bottom,
+        "quads": _quads(tree, half) if bottom else 0,
+        "ramp_steps": shapes.ramp_steps,
         **half.constants,
         "problem": half.template,
         "source": source,
@@ -128,9 +169,13 @@ def _common(tree: Tree, shapes: Shapes) -> dict[str, Any]:
 
 def parallel_constants_of(tree: Tree, half: DeviceTree, shapes: Shapes) -> dict[str, Any]:
     """What ``bound_in_parallel.mako`` is rendered with."""
+    half = dataclasses.replace(half, together=None)
     whole = constants_of(tree, half, shapes)
-    unused = ("local_table", "table_words", "poll", "groups_per_unit", "backtrack")
-    return {name: value for name, value in whole.items() if name not in unused} | {"refines": half.refines}
+    unused = ("local_table", "table_words", "poll", "groups_per_unit", "backtrack", "quads", "ramp_steps")
+    return {name: value for name, value in whole.items() if name not in unused} | {
+        "refines": half.refines,
+        "bottom": 0,
+    }
 
 
 _SIGNATURES: dict[str, str] = {
@@ -157,12 +202,13 @@ class Kernels:
         self.shapes = shapes
         self._explore = constants_of(tree, half, shapes)
         self._common = _common(tree, shapes)
+        self._template = "branch_and_bound/explore" if half.together is None else half.together.template
 
     def _kernel(self, entry: str) -> Kernel:
         if entry.endswith("_children"):
             template, constants = "branch_and_bound/bound_in_parallel", self._parallel
         elif entry in ("explore", "initialize"):
-            template, constants = "branch_and_bound/explore", self._explore
+            template, constants = self._template, self._explore
         else:
             template, constants = "branch_and_bound/steal", self._common
         return self.device.kernel(template, entry, _SIGNATURES[entry].split(), **constants)
@@ -170,6 +216,9 @@ class Kernels:
     def launch(self, entry: str, items: int, *arguments: Buffer | int) -> None:
         """Start a kernel with at least ``items`` work-items."""
         block = 1 if entry == "settle" else self.shapes.block
+        if self.shapes.lanes > 1 and entry in ("explore", "initialize"):
+            self.device.launch(self._kernel(entry), items, self.shapes.lanes, *arguments)
+            return
         self.device.launch(self._kernel(entry), -(-items // block), block, *arguments)
 
 
@@ -198,7 +247,10 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
                 parallel = tree.device(as_parallel(capabilities), language)
                 for variant in (
                     ("branch_and_bound/bound_in_parallel", parallel_constants_of(tree, parallel, shapes)),
-                    ("branch_and_bound/explore", constants_of(tree, half, shapes)),
+                    (
+                        half.together.template if half.together else "branch_and_bound/explore",
+                        constants_of(tree, half, shapes),
+                    ),
                     ("branch_and_bound/steal", _common(tree, shapes)),
                 ):
                     if variant not in seen:

@@ -18,6 +18,8 @@ from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem,
 __all__ = ["Queens", "QueensTree"]
 
 _LARGEST = 32
+_BOTTOM_LEVELS = 10
+_POLL = 4
 
 
 class Queens(PermutationProblem):
@@ -105,7 +107,11 @@ class QueensTree(Tree):
     def device(self, capabilities: Capabilities, language: str) -> DeviceTree:
         """See :meth:`Tree.device`."""
         return DeviceTree(
-            "branch_and_bound/queens", "", {}, np.zeros(1, np.int32), False, retract=True, child_bounds=True, poll=64
+            *("branch_and_bound/queens", "", {}, np.zeros(1, np.int32), False),
+            retract=True,
+            child_bounds=True,
+            poll=_POLL,
+            bottom_levels=_BOTTOM_LEVELS,
         )
 
     def root(self) -> tuple[int, int, int]:

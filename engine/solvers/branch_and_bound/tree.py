@@ -25,13 +25,48 @@ from engine.devices import Capabilities
 from engine.errors import ProblemError
 from engine.problem import Problem
 
-__all__ = ["INFINITY", "LARGEST_TREE", "DeviceTree", "HostSearch", "PermutationProblem", "Tree", "search"]
+__all__ = [
+    "INFINITY",
+    "LARGEST_TREE",
+    "DeviceTree",
+    "HostSearch",
+    "PermutationProblem",
+    "TogetherTree",
+    "Tree",
+    "search",
+]
 
 INFINITY = 2**31 - 1
 """The upper bound that excludes nothing."""
 
 LARGEST_TREE = 64
 """Items that a mask of one machine word holds."""
+
+
+@dataclass(frozen=True)
+class TogetherTree:
+    """A tree's kernels for GPUs where a work-group is one IVM and its work-items bound a node's children together.
+
+    Attributes
+    ----------
+    template : str
+        Name under ``kernels/`` of a file with kernels ``explore`` and ``initialize`` as those of ``explore.mako``.
+    constants : dict
+        What it is rendered with, besides ``items``, ``leaf_depth``, ``mask``, ``lanes`` and ``groups_per_unit``.
+    table : ndarray of int32, shape (words,)
+        The instance, as the kernels read it.
+    lanes : int
+        Work-items a group.
+    local_bytes, registers : int
+        What a group keeps in local memory, and a work-item in registers.
+    """
+
+    template: str
+    constants: dict[str, Any]
+    table: NDArray[np.int32]
+    lanes: int
+    local_bytes: int
+    registers: int
 
 
 @dataclass(frozen=True)
@@ -59,7 +94,13 @@ class DeviceTree:
     threads_per_unit : int
         IVMs that a multiprocessor of a GPU should hold: more hide waiting, fewer leave more registers to each.
     poll : int
-        Nodes, a power of two, between two looks at whether others have run out of work.
+        Nodes, a power of two, between two looks at whether others have run out of work; with ``bottom_levels``, nodes
+        above those.
+    bottom_levels : int
+        How many of the last levels are searched by the functions ``enter_bottom`` and ``step_bottom``, in one go and
+        without an entry in the IVM; 0 if there are no such functions.
+    together : TogetherTree or None
+        Kernels that take the place of ``explore.mako``'s.
     """
 
     template: str
@@ -73,6 +114,8 @@ class DeviceTree:
     refines: bool = False
     threads_per_unit: int = 1024
     poll: int = 16
+    bottom_levels: int = 0
+    together: TogetherTree | None = None
 
 
 class Tree(ABC):

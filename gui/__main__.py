@@ -1,0 +1,37 @@
+"""``python -m gui``: the desktop app, or one sentence on what it lacks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main", "missing"]
+
+
+def missing() -> str:
+    """What this machine lacks to show a window; empty if nothing."""
+    try:
+        import pyqtgraph  # noqa: F401
+        from PySide6 import QtSvg, QtWidgets  # noqa: F401
+    except ModuleNotFoundError as error:
+        return f'the desktop app needs the package {error.name}: pip install "quintet[gui]"'
+    except ImportError as error:
+        return (
+            f"the desktop app cannot load Qt: {error}; on Debian and Ubuntu install libegl1, libgl1, libxkbcommon0, "
+            "libfontconfig1 and libdbus-1-3"
+        )
+    return ""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Show the window; the exit code."""
+    if lack := missing():
+        print(f"error: {lack}", file=sys.stderr)
+        return 2
+    from gui.app import run
+
+    return run(sys.argv[1:] if arguments is None else arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

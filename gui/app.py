@@ -1,0 +1,58 @@
+"""The application around the window: its arguments, its looks, and errors that must not end it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QApplication
+
+from gui.icons import application_icon
+from gui.library import default_home
+from gui.window import MainWindow
+
+__all__ = ["make_application", "run"]
+
+
+def make_application(arguments: Sequence[str] = ("quintet",)) -> QApplication:
+    """The one application object, made if there is none."""
+    app = QApplication.instance() or QApplication(list(arguments))
+    assert isinstance(app, QApplication)
+    QCoreApplication.setApplicationName("Quintet")
+    QApplication.setDesktopFileName("quintet")
+    app.setWindowIcon(application_icon())
+    return app
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Show the window until it is closed; ``arguments`` are files to open, and ``--data DIR``."""
+    parser = argparse.ArgumentParser(prog="quintet gui", description="Solve problems in a window.")
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a problem file, or a run folder to show")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="keep runs and settings here")
+    given = parser.parse_args(list(arguments))
+    app = make_application()
+    window = MainWindow(given.data or default_home())
+    _keep_going(window)
+    for path in given.files:
+        if path.is_dir():
+            window.show_folder(path)
+        else:
+            window.load(path)
+    window.show()
+    return app.exec()
+
+
+def _keep_going(window: MainWindow) -> None:
+    """An error in a slot is told, and the window lives on."""
+
+    def hook(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+        traceback.print_exception(kind, error, where)
+        if isinstance(error, Exception):
+            window.say(f"an error of the app: {kind.__name__}: {error} (details on standard error)", "error")
+
+    sys.excepthook = hook

@@ -1,0 +1,32 @@
+"""Files for other programs: plots, tables, reports, archives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gui.library import RunNote, write_zip
+from gui.panels import Panel
+
+__all__ = ["write_plots", "write_report", "write_zip"]
+
+
+def write_plots(plots: Sequence[Any], kind: str, folder: Path) -> list[Path]:
+    """Write every plot to a file named after its title, as ``png``, ``svg`` or ``csv``; the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    for number, plot in enumerate(plots, start=1):
+        word = re.sub(r"[^\w-]+", "-", plot.title.lower()).strip("-") or "plot"
+        path = folder / f"{number:02}-{word}.{kind}"
+        getattr(plot, f"export_{kind}")(path)
+        written.append(path)
+    return written
+
+
+def write_report(panel: Panel, note: RunNote, path: Path) -> None:
+    """One HTML page of a run."""
+    from gui.report import write_report as write
+
+    write(panel, path)

@@ -1,0 +1,150 @@
+"""The dashboard of branch and bound: who works, how fast, what is explored and stolen, and the solution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.events import Finished, Incumbent, Metric, Started
+from engine.results import Result
+from gui.axes import number_text, short
+from gui.charts import Bars
+from gui.figure import Figure, Listing
+from gui.panels.base import Panel
+from gui.panels.devices import DevicesPage
+from gui.pictures import Board, Gantt, Tour, queens_placement
+from gui.plots import LivePlot, StackedPlot
+
+__all__ = ["BranchAndBoundPanel"]
+
+
+class BranchAndBoundPanel(Panel):
+    """Active IVMs over time as in the paper's Figure 5, speed, incumbent and bound, explored shares, steals."""
+
+    solver = "branch_and_bound"
+
+    def build(self) -> None:
+        """The pages."""
+        theme = self.theme
+        page = self.page("Search", columns=3)
+        self.active = self.add(StackedPlot("Active IVMs", theme=theme, key="active_ivms"), page, wide=2)
+        self.follow(self.active, "active_ivms")
+        self.explored = self.add(
+            Bars("Explored", "% of the tree", theme=theme, key="explored", whole="all devices"), page
+        )
+        self.route("explored_here", self._explored_here)
+        self.route("explored_share", self._explored)
+        self.nodes = self.add(
+            LivePlot("Decomposed nodes", "nodes/s", log=True, theme=theme, key="nodes_per_second"), page
+        )
+        self.follow(self.nodes, "nodes_per_second")
+        self.route("nodes_per_second", self._speed)
+        self.best = self.add(
+            LivePlot("Incumbent and bound", theme=theme, key="objective", from_zero=False, whole=True), page
+        )
+        if self.sense == "count":
+            self.best.hint("Solutions are counted: there is no incumbent.")
+        self.steals = self.add(LivePlot("Intervals stolen", "so far", log=True, theme=theme, key="steals"), page)
+        self.follow(self.steals, "steals")
+        self.route("exchanged", self._exchanged)
+        self.stealing = LivePlot("Time spent stealing", "%", theme=theme, key="stealing_share", top=100.0)
+        self.share = LivePlot("Explored share of the tree", "%", theme=theme, key="explored_share", top=100.0)
+        more = self.page("Stealing", columns=2)
+        self.add(self.stealing, more)
+        self.add(self.share, more)
+        self.follow(self.stealing, "stealing_share", scale=100.0)
+        self.share.series("all devices", theme.colour(7), ())
+        self.follow(self.share, "explored_share", names=["all devices"], scale=100.0)
+        self.follow(self.share, "explored_here", scale=100.0)
+        self.solution_page = self.page("Solution", columns=1)
+        self.solution: Figure | None = None
+        self._rates: dict[str, float] = {}
+        self.device_page = DevicesPage(self)
+        self._prepare_solution()
+
+    def _prepare_solution(self) -> None:
+        """The picture that suits the problem, as soon as the problem is known."""
+        if self.solution is not None or self.problem is None:
+            return
+        theme, kind = self.theme, type(self.problem).__name__
+        if kind == "Flowshop":
+            self.solution = Gantt(theme=theme)
+        elif kind == "ATSP":
+            self.solution = Tour(theme=theme)
+        elif kind == "Queens":
+            self.solution = Board(theme=theme)
+            columns = queens_placement(int(getattr(self.problem, "n", 0)))
+            if columns is None:
+                self.solution.hint("There is no placement of so many queens.")
+            else:
+                self.solution.show_queens(columns, "one of those that are counted")
+        else:
+            self.solution = Listing(
+                "Solution", theme=theme, key="solution", empty="The best solution is shown when the run ends."
+            )
+        self.add(self.solution, self.solution_page)
+
+    def on_started(self, event: Started) -> None:
+        """A bar for each device, in the pool's order."""
+        for index, label in enumerate(event.devices):
+            self.explored.put(label, 0.0, self.theme.colour(index))
+
+    # --- events -------------------------------------------------------------------------------------------------
+
+    def _explored_here(self, event: Metric) -> None:
+        if event.device is not None:
+            self.explored.put(event.device, event.value, self.theme.colour(self.device_index(event.device)))
+
+    def _explored(self, event: Metric) -> None:
+        self.explored.put_whole(event.value)
+        self.tile("Explored").show_value(f"{100 * event.value:.4g} %")
+
+    def _speed(self, event: Metric) -> None:
+        self._rates[event.device or ""] = event.value
+        self.tile("Nodes/s").show_value(short(sum(self._rates.values())))
+
+    def _exchanged(self, event: Metric) -> None:
+        self.steals.series("between devices", self.theme.colour(7), self.theme.dash(2), step=True).append(
+            event.time, event.value
+        )
+
+    def on_incumbent(self, event: Incumbent) -> None:
+        """A step in the curves of incumbent and bound."""
+        if event.objective is not None:
+            self.best.series("incumbent", step=True).append(event.time, event.objective)
+        if event.bound is not None:
+            self.best.series("bound", step=True).append(event.time, event.bound)
+        if event.gap is not None:
+            self.best.set_unit(f"gap {100 * event.gap:.3g} %")
+
+    def on_finished(self, event: Finished) -> None:
+        """The end: last values and the solution."""
+        if event.bound is not None and self.sense != "count":
+            self.best.series("bound", step=True).append(event.time, event.bound)
+        if event.gap is not None and self.sense != "count":
+            self.best.set_unit(f"gap {100 * event.gap:.3g} %")
+        if nodes := event.counters.get("nodes"):
+            self.tile("Nodes").show_value(number_text(nodes))
+            self.tile("Nodes/s").show_value(short(nodes / max(event.seconds, 1e-9)))
+        self._counters = event.counters
+        self._show_solution(event.solution)
+
+    def on_result(self, result: Result) -> None:
+        """The solution, where the event was without it."""
+        self._prepare_solution()
+        if result.solution is not None:
+            self._show_solution(result.solution.tolist())
+
+    def _show_solution(self, values: list[Any] | None) -> None:
+        self._prepare_solution()
+        if self.solution is None or values is None:
+            return
+        order = np.asarray(values, np.int64)
+        if isinstance(self.solution, Gantt):
+            self.solution.show_schedule(self.problem.times, order)  # type: ignore[union-attr]
+        elif isinstance(self.solution, Tour):
+            self.solution.show_tour(self.problem.costs, order)  # type: ignore[union-attr]
+        elif isinstance(self.solution, Listing):
+            self.solution.put(["position", "item"], list(enumerate(order.tolist())))
+        self.solution.refresh()

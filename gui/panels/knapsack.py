@@ -1,0 +1,140 @@
+"""The dashboard of the knapsack: the moving range of capacities, each device's part of it, speed, and the items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.events import Finished, Incumbent, Metric, Progress, Started
+from engine.results import Result
+from gui.axes import duration, number_text, short
+from gui.charts import BandPlot, Bars
+from gui.figure import Listing
+from gui.panels.base import Panel
+from gui.panels.devices import DevicesPage
+from gui.plots import LivePlot
+
+__all__ = ["KnapsackPanel"]
+
+
+class KnapsackPanel(Panel):
+    """Items done, cells a second, the active range as in the paper's Figure 4, best value, chosen items."""
+
+    solver = "knapsack"
+
+    def build(self) -> None:
+        """The pages."""
+        theme = self.theme
+        page = self.page("Table", columns=3)
+        self.band = self.add(
+            BandPlot("Active capacities", "of each device", theme=theme, key="active range"), page, wide=2
+        )
+        self.shares = self.add(Bars("Share of the active range", theme=theme, key="share"), page)
+        self.items = self.add(LivePlot("Items done", "items", theme=theme, key="items_done"), page)
+        self.follow(self.items, "items_done", names=["items"])
+        self.cells = self.add(LivePlot("Cell updates", "cells/s", theme=theme, key="cells_per_second"), page)
+        self.follow(self.cells, "cells_per_second")
+        self.best = self.add(
+            LivePlot("Value and bound", "profit", theme=theme, key="objective", from_zero=False, whole=True), page
+        )
+        self._swept = False
+        self._low: dict[str, float] = {}
+        self._high: dict[str, float] = {}
+        self._rates: dict[str, float] = {}
+        self.route("range_low", self._range_low)
+        self.route("range_high", self._range_high)
+        self.route("share", self._share)
+        self.route("cells_per_second", self._speed)
+        more = self.page("Details", columns=2)
+        self.value = self.add(LivePlot("Best value of the items done", "profit", theme=theme, key="best_value"), more)
+        self.follow(self.value, "best_value", names=["value"])
+        self.exchanged = self.add(LivePlot("Exchanged between devices", "bytes", theme=theme, key="exchanged"), more)
+        self.follow(self.exchanged, "exchanged", names=["bytes so far"])
+        self.phases = self.add(LivePlot("Progress of each phase", "%", theme=theme, key="progress", top=100.0), more)
+        self.over = self.add(LivePlot("Share of each device", "%", theme=theme, key="share over time", top=100.0), more)
+        self.follow(self.over, "share", scale=100.0)
+        listing = self.page("Items", columns=1)
+        self.chosen = self.add(
+            Listing("Chosen items", theme=theme, key="items", empty="The chosen items are listed when the run ends."),
+            listing,
+        )
+        self.device_page = DevicesPage(self)
+        self.tile("Items")
+
+    def on_started(self, event: Started) -> None:
+        """A bar for each device, in the pool's order."""
+        for index, label in enumerate(event.devices):
+            self.shares.put(label, 0.0, self.theme.colour(index))
+
+    # --- events -------------------------------------------------------------------------------------------------
+
+    def _range_low(self, event: Metric) -> None:
+        self._low[event.device or ""] = event.value
+
+    def _range_high(self, event: Metric) -> None:
+        device = event.device or ""
+        if device in self._low and not self._swept:
+            colour = self.theme.colour(self.device_index(device))
+            self.band.append(device, event.time, self._low[device], event.value, colour)
+
+    def _share(self, event: Metric) -> None:
+        device = event.device or ""
+        if self._swept:  # the walk back is the work of one device
+            return
+        self.shares.put(device, event.value, self.theme.colour(self.device_index(device)))
+
+    def _speed(self, event: Metric) -> None:
+        self._rates[event.device or ""] = event.value
+        self.tile("Cells/s").show_value(short(sum(self._rates.values())))
+
+    def on_progress(self, event: Progress) -> None:
+        """A point in the curve of its phase; items done, and when all will be."""
+        if event.total <= 0:
+            return
+        self.phases.series(event.phase).append(event.time, 100 * event.done / event.total)
+        if event.phase == "items":
+            self._swept = event.done >= event.total
+            self.tile("Items").show_value(f"{number_text(event.done)} of {number_text(event.total)}")
+            if 0 < event.done < event.total and event.time > 1:
+                self.tile("Left").show_value(f"≈ {duration(event.time * (event.total - event.done) / event.done, 1.0)}")
+            else:
+                self.tile("Left").show_value("–")
+
+    def on_incumbent(self, event: Incumbent) -> None:
+        """A step in the curves of value and bound."""
+        if event.objective is not None:
+            self.best.series("value", step=True).append(event.time, event.objective)
+        if event.bound is not None:
+            self.best.series("bound", step=True).append(event.time, event.bound)
+        if event.gap is not None:
+            self.best.set_unit(f"profit, gap {100 * event.gap:.3g} %")
+
+    def on_finished(self, event: Finished) -> None:
+        """The items, where they are few enough to be told."""
+        if cells := event.counters.get("cells"):
+            self.tile("Cells").show_value(short(float(cells)))
+            self.tile("Cells/s").show_value(short(cells / max(event.seconds, 1e-9)))
+        self._list(event.solution)
+
+    def on_result(self, result: Result) -> None:
+        """The items, from the run folder."""
+        if result.solution is not None:
+            self._list(result.solution.tolist())
+
+    def _list(self, solution: list[Any] | None) -> None:
+        problem: Any = self.problem
+        if solution is None or problem is None:
+            return
+        items = np.asarray(solution, np.int64)
+        profits, weights = problem.profits[items], problem.weights[items]
+        rows = [
+            (item, profit, weight, profit / weight if weight else None)
+            for item, profit, weight in zip(items.tolist(), profits.tolist(), weights.tolist(), strict=True)
+        ]
+        self.chosen.put(["item", "profit", "weight", "profit / weight"], rows)
+        filled = int(weights.sum()) / problem.capacity if problem.capacity else 0.0
+        self.chosen.set_unit(
+            f"{number_text(len(rows))} items of {number_text(problem.n)}, weight {number_text(int(weights.sum()))} "
+            f"({100 * filled:.4g} % of the capacity)"
+        )

@@ -1,0 +1,435 @@
+"""The left side: what to solve and how. Samples and recent files, the problem that was read, its options, and the
+command line and Python that do the same."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QBrush, QColor, QFontDatabase, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QScrollArea,
+    QSizePolicy,
+    QSplitter,
+    QTabBar,
+    QToolButton,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from engine.config import Settings
+from gui.form import Form
+from gui.icons import set_icon
+from gui.loading import Instance, Sample
+from gui.runner import solve_words
+from gui.theme import Theme
+
+__all__ = ["ProblemPane", "command_line", "python_snippet"]
+
+_PATH = Qt.ItemDataRole.UserRole
+_MOST_RECENT = 12
+_FEW = 8
+
+
+def command_line(path: Path, settings: dict[str, Any], options: dict[str, Any]) -> str:
+    """What does the same in a terminal."""
+    return shlex.join(["quintet", *solve_words(path, settings, options)])
+
+
+def python_snippet(instance: Instance, settings: dict[str, Any], options: dict[str, Any]) -> str:
+    """What does the same in Python."""
+    arguments = "".join(f",\n    {name}={value!r}" for name, value in (*settings.items(), *options.items()))
+    call = f"engine.solve(problem{arguments},\n)" if arguments else "engine.solve(problem)"
+    return (
+        f"import engine\n\nproblem = engine.{type(instance.problem).__name__}.read({str(instance.source)!r})\n"
+        f"result = {call}\nprint(result.status, result.objective)\n"
+    )
+
+
+class ProblemPane(QWidget):
+    """Chooser and form.
+
+    Signals: ``wanted(path)`` when a file is chosen; ``replay_wanted(path)`` for a recorded run; ``open_wanted()`` for
+    the file dialog; ``changed()`` when the options do.
+    """
+
+    wanted = Signal(Path)
+    replay_wanted = Signal(Path)
+    open_wanted = Signal()
+    changed = Signal()
+
+    def __init__(self, toolbar_settings: Callable[[], dict[str, Any]], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("dock")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.instance: Instance | None = None
+        self.form: Form | None = None
+        self.run_form: Form | None = None
+        self._toolbar_settings = toolbar_settings
+        self._recent: list[str] = []
+        self._muted = QBrush()
+        self.gallery = self._make_gallery()
+        self.split = QSplitter(Qt.Orientation.Vertical)
+        self.split.setChildrenCollapsible(False)
+        self.split.addWidget(self._make_top())
+        self.split.addWidget(self._make_middle())
+        self.split.addWidget(self._make_bottom())
+        self.split.setStretchFactor(0, 0)
+        self.split.setStretchFactor(1, 1)
+        self.split.setStretchFactor(2, 0)
+        self.split.setSizes([225, 420, 170])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.addWidget(self.split)
+        self.show_nothing()
+
+    # --- making -------------------------------------------------------------------------------------------------
+
+    def _make_gallery(self) -> QTreeWidget:
+        tree = QTreeWidget()
+        tree.setHeaderHidden(True)
+        tree.setAccessibleName("Samples and recent problems")
+        tree.setIndentation(14)
+        tree.setRootIsDecorated(True)
+        tree.setUniformRowHeights(True)
+        tree.setTextElideMode(Qt.TextElideMode.ElideRight)
+        tree.setColumnCount(2)
+        tree.setAllColumnsShowFocus(True)
+        tree.setExpandsOnDoubleClick(False)
+        tree.header().setStretchLastSection(True)
+        tree.header().resizeSection(0, 150)
+        tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        tree.itemClicked.connect(lambda item, _column: self._on_item(item))
+        for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            enter = QShortcut(QKeySequence(key), tree, context=Qt.ShortcutContext.WidgetShortcut)
+            enter.activated.connect(lambda: self._on_item(item) if (item := tree.currentItem()) else None)
+        return tree
+
+    def _make_top(self) -> QWidget:
+        top = QWidget()
+        heading = QLabel("Samples and recent files")
+        heading.setObjectName("heading")
+        self.open_button = QToolButton()
+        self.open_button.setText("Open…")
+        set_icon(self.open_button, "open")
+        self.open_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.open_button.setObjectName("more")
+        self.open_button.clicked.connect(self.open_wanted)
+        row = QHBoxLayout()
+        row.setContentsMargins(9, 7, 7, 0)
+        row.addWidget(heading)
+        row.addStretch(1)
+        row.addWidget(self.open_button)
+        layout = QVBoxLayout(top)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(3)
+        layout.addLayout(row)
+        layout.addWidget(self.gallery, 1)
+        top.setMinimumHeight(110)
+        return top
+
+    def _make_middle(self) -> QWidget:
+        middle = QWidget()
+        self.title = QLabel()
+        self.title.setObjectName("heading")
+        self.title.setWordWrap(True)
+        self.about = QLabel()
+        self.about.setWordWrap(True)
+        self.about.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.where = QLabel()
+        self.where.setObjectName("caption")
+        self.where.setTextFormat(Qt.TextFormat.PlainText)
+        self.where.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.error = QLabel()
+        self.error.setObjectName("error")
+        self.error.setWordWrap(True)
+        self.error.setTextFormat(Qt.TextFormat.PlainText)
+        self.error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.error.setAccessibleName("What is wrong with the problem or the options")
+        self._scrolled = QWidget()
+        self._scrolled.setObjectName("scrolled")
+        self._forms = QVBoxLayout(self._scrolled)
+        self._forms.setContentsMargins(9, 6, 9, 8)
+        self._forms.setSpacing(6)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setWidget(self._scrolled)
+        self.help = QLabel()
+        self.help.setObjectName("muted")
+        self.help.setWordWrap(True)
+        self.help.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.help.setContentsMargins(9, 4, 9, 4)
+        self.help.setMinimumHeight(4 * self.fontMetrics().height() + 8)
+        card = QVBoxLayout()
+        card.setContentsMargins(9, 6, 9, 0)
+        card.setSpacing(2)
+        for label in (self.title, self.about, self.where, self.error):
+            card.addWidget(label)
+        layout = QVBoxLayout(middle)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addWidget(_rule())
+        layout.addLayout(card)
+        layout.addWidget(area, 1)
+        self._help_rule = _rule()
+        layout.addWidget(self._help_rule)
+        layout.addWidget(self.help)
+        return middle
+
+    def _make_bottom(self) -> QWidget:
+        bottom = QWidget()
+        self.kind = QTabBar()
+        self.kind.setAccessibleName("Command line or Python")
+        self.kind.setDrawBase(False)
+        self.kind.addTab("Command line")
+        self.kind.addTab("Python")
+        self.copy = QToolButton()
+        self.copy.setText("Copy")
+        set_icon(self.copy, "copy")
+        self.copy.setIconSize(QSize(14, 14))
+        self.copy.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.copy.setToolTip("Copy to the clipboard")
+        self.text = QPlainTextEdit()
+        self.text.setReadOnly(True)
+        self.text.setAccessibleName("The same by command line or Python")
+        self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.text.setFrameShape(QFrame.Shape.NoFrame)
+        self.text.setTabChangesFocus(True)
+        row = QHBoxLayout()
+        row.setContentsMargins(3, 2, 7, 0)
+        row.addWidget(self.kind)
+        row.addStretch(1)
+        row.addWidget(self.copy)
+        layout = QVBoxLayout(bottom)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addWidget(_rule())
+        layout.addLayout(row)
+        layout.addWidget(self.text, 1)
+        bottom.setMinimumHeight(90)
+        self.kind.currentChanged.connect(lambda _index: self.show_text())
+        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.text.toPlainText()))
+        return bottom
+
+    # --- the gallery --------------------------------------------------------------------------------------------
+
+    def show_samples(self, found: Sequence[Sample]) -> None:
+        """Fill the gallery with the bundled instances."""
+        groups: dict[str, QTreeWidgetItem] = {}
+        for sample in found:
+            if sample.group not in groups:
+                groups[sample.group] = self._group(sample.group)
+            self._leaf(groups[sample.group], sample.title, sample.path, sample.description, sample.recorded)
+        for group in groups.values():
+            group.setText(0, f"{group.text(0)} ({group.childCount()})")
+            group.setExpanded(len(found) <= _FEW)
+
+    def show_recent(self, paths: Sequence[str]) -> None:
+        """Fill the group of recent files; it stands first."""
+        self._recent = list(paths)[:_MOST_RECENT]
+        group = self._find_group("Recent")
+        if group is None:
+            if not self._recent:
+                return
+            group = self._group("Recent", first=True)
+        group.takeChildren()
+        for path in self._recent:
+            self._leaf(group, Path(path).name, Path(path), _elided(Path(path).parent), False)
+        group.setHidden(not self._recent)
+
+    def add_recent(self, path: Path) -> None:
+        """Put a file first among the recent ones."""
+        text = str(path.resolve())
+        self.show_recent([text, *(other for other in self._recent if other != text)])
+
+    @property
+    def recent(self) -> list[str]:
+        """The recent files, newest first."""
+        return list(self._recent)
+
+    def _group(self, title: str, first: bool = False) -> QTreeWidgetItem:
+        group = QTreeWidgetItem([title])
+        group.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
+        if first:
+            self.gallery.insertTopLevelItem(0, group)
+        else:
+            self.gallery.addTopLevelItem(group)
+        group.setFirstColumnSpanned(True)
+        font = group.font(0)
+        font.setBold(True)
+        group.setFont(0, font)
+        group.setExpanded(True)
+        return group
+
+    def _find_group(self, title: str) -> QTreeWidgetItem | None:
+        groups = (self.gallery.topLevelItem(row) for row in range(self.gallery.topLevelItemCount()))
+        return next((group for group in groups if group is not None and group.text(0) == title), None)
+
+    def _leaf(self, group: QTreeWidgetItem, title: str, path: Path, tip: str, recorded: bool) -> None:
+        leaf = QTreeWidgetItem(group, [title, _brief(tip, title)])
+        leaf.setForeground(1, self._muted)
+        leaf.setData(0, _PATH, (str(path), recorded))
+        leaf.setToolTip(0, tip)
+        leaf.setData(0, Qt.ItemDataRole.AccessibleDescriptionRole, tip)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Colours of the gallery."""
+        self._muted = QBrush(QColor(theme.muted))
+        for row in range(self.gallery.topLevelItemCount()):
+            group = self.gallery.topLevelItem(row)
+            for place in range(group.childCount() if group is not None else 0):
+                group.child(place).setForeground(1, self._muted)
+
+    def _on_item(self, item: QTreeWidgetItem) -> None:
+        data = item.data(0, _PATH)
+        if data is None:
+            item.setExpanded(not item.isExpanded())
+            return
+        path, recorded = Path(data[0]), data[1]
+        (self.replay_wanted if recorded else self.wanted).emit(path)
+
+    # --- the problem --------------------------------------------------------------------------------------------
+
+    def show_nothing(self) -> None:
+        """No problem is chosen yet."""
+        self._show(None)
+        self.title.setText("No problem chosen")
+        self.about.setText("Choose a sample, open a file, or drop one anywhere on the window.")
+
+    def show_loading(self, path: Path) -> None:
+        """A file is being read."""
+        self.title.setText(path.name)
+        self.about.setText("Reading…")
+        self.error.hide()
+
+    def show_error(self, path: Path, message: str) -> None:
+        """A file cannot be used; what was shown before is gone."""
+        self._show(None)
+        self.title.setText(path.name)
+        self.about.clear()
+        self.where.setText(str(path))
+        self._complain(message)
+
+    def show_instance(self, instance: Instance) -> None:
+        """Show a problem with a fresh form."""
+        self._show(instance)
+
+    def _show(self, instance: Instance | None) -> None:
+        self.instance = instance
+        while (item := self._forms.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
+        self.form = self.run_form = None
+        self.help.clear()
+        self.where.clear()
+        self.error.hide()
+        if instance is not None:
+            self.title.setText(instance.problem.name)
+            self.about.setText(instance.problem.describe())
+            self.where.setText(_elided(instance.source))
+            self.where.setToolTip(str(instance.source))
+            self.form = Form(type(instance.base), instance.base)
+            self.run_form = Form(Settings, instance.base_settings, ["seed", "checkpoint_interval"])
+            self._forms.addWidget(_heading(instance.solver.title.partition(" (")[0]))
+            self._forms.addWidget(self.form)
+            self._forms.addSpacing(6)
+            self._forms.addWidget(_heading("Every run"))
+            self._forms.addWidget(self.run_form)
+            for form in (self.form, self.run_form):
+                form.asked.connect(self._show_help)
+                form.changed.connect(self._on_change)
+            self.form.set_values(instance.options)
+            self.run_form.set_values({name: value for name, value in instance.settings.items() if value is not None})
+        self._forms.addStretch(1)
+        for widget in (self.help, self._help_rule, self.split.widget(2)):
+            widget.setVisible(instance is not None)
+        self._on_change()
+
+    def _show_help(self, title: str, text: str) -> None:
+        self.help.setText(f"<b>{title}</b><br>{text}")
+
+    def reset_options(self) -> None:
+        """All options back to their defaults."""
+        for form in (self.form, self.run_form):
+            if form is not None:
+                form.reset()
+
+    def options(self) -> dict[str, Any]:
+        """The solver's options that were asked for."""
+        return self.form.given() if self.form is not None else {}
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that were asked for, those of the tool bar included."""
+        own = self.run_form.given() if self.run_form is not None else {}
+        return {**self._toolbar_settings(), **own}
+
+    def errors(self) -> list[str]:
+        """What is wrong with the form."""
+        return [text for form in (self.form, self.run_form) if form is not None for text in form.errors()]
+
+    def show_text(self) -> None:
+        """Show the equivalent of the form."""
+        if self.instance is None:
+            self.text.clear()
+        elif self.kind.currentIndex() == 0:
+            self.text.setPlainText(self.command_text())
+        else:
+            self.text.setPlainText(self.python_text())
+
+    def command_text(self) -> str:
+        """What does the same in a terminal; empty without a problem."""
+        if self.instance is None:
+            return ""
+        return command_line(self.instance.source, self.settings(), self.options())
+
+    def python_text(self) -> str:
+        """What does the same in Python; empty without a problem."""
+        return "" if self.instance is None else python_snippet(self.instance, self.settings(), self.options())
+
+    def _on_change(self) -> None:
+        whole = [text for text in self.errors() if self.form is not None]
+        own = {name for form in (self.form, self.run_form) if form is not None for name in form.names}
+        general = [text for text in whole if not any(text.startswith(f"{name} must") for name in own)]
+        self._complain("\n".join(general))
+        self.show_text()
+        self.changed.emit()
+
+    def _complain(self, message: str) -> None:
+        self.error.setText(message)
+        self.error.setVisible(bool(message))
+
+
+def _rule() -> QFrame:
+    rule = QFrame()
+    rule.setObjectName("rule")
+    return rule
+
+
+def _heading(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setObjectName("heading")
+    label.setWordWrap(True)
+    return label
+
+
+def _brief(description: str, title: str) -> str:
+    """A description without what the title has said."""
+    after = description.partition(f"{title}: ")[2]
+    return after or description
+
+
+def _elided(path: Path) -> str:
+    text = str(path).replace(str(Path.home()), "~", 1)
+    return text if len(text) <= 46 else f"…{text[-45:]}"

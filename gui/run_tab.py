@@ -1,0 +1,404 @@
+"""One tab: the dashboard of a run, fed by its child process or by a replay, with what went wrong said on top."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QSlider,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from engine.events import Event, Failed, Notice
+from engine.folder import RunFolder
+from engine.problem import Problem
+from engine.solvers import MetricSpec, discover
+from gui.icons import set_icon
+from gui.library import RunNote
+from gui.loading import Job, open_run
+from gui.panels import Panel, RunInfo, panel_for
+from gui.player import Player
+from gui.runner import Child
+from gui.summary import Summary, seconds_text
+from gui.theme import Theme
+
+__all__ = ["Banner", "ReplayBar", "RunTab"]
+
+_FEED_SECONDS = 0.02
+_MOST_EVENTS = 20_000
+_LEAST_EVENTS = 200
+SPEEDS: tuple[tuple[str, float], ...] = (
+    ("¼ ×", 0.25),
+    ("½ ×", 0.5),
+    ("1 ×", 1.0),
+    ("2 ×", 2.0),
+    ("5 ×", 5.0),
+    ("20 ×", 20.0),
+    ("100 ×", 100.0),
+    ("at once", math.inf),
+)
+
+
+class Banner(QFrame):
+    """A message across the top of a tab, with a button to put it away."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("banner")
+        self.text = QLabel()
+        self.text.setWordWrap(True)
+        self.text.setTextFormat(Qt.TextFormat.PlainText)
+        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.text.setAccessibleName("Message")
+        self.button = QToolButton()
+        set_icon(self.button, "close")
+        self.button.setAutoRaise(True)
+        self.button.setAccessibleName("Dismiss the message")
+        self.button.clicked.connect(self.hide)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(10, 5, 5, 5)
+        layout.addWidget(self.text, 1)
+        layout.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
+        self.hide()
+
+    def say(self, message: str, level: str = "error") -> None:
+        """Show a message; ``level`` is info, warning or error."""
+        self.setProperty("level", level)
+        self.style().unpolish(self)
+        self.style().polish(self)
+        self.text.setText(message)
+        self.show()
+
+
+class ReplayBar(QFrame):
+    """Play, position and speed of a replay."""
+
+    def __init__(self, player: Player, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("header")
+        self.player = player
+        self.play = QToolButton()
+        self.play.setAutoRaise(True)
+        self.play.clicked.connect(self.toggle)
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setRange(0, 1000)
+        self.slider.setPageStep(50)
+        self.slider.setAccessibleName("Position in the recorded run")
+        self.slider.actionTriggered.connect(lambda _action: self._seek(self.slider.sliderPosition()))
+        self.slider.sliderReleased.connect(lambda: self._seek(self.slider.sliderPosition()))
+        self.clock = QLabel()
+        self.clock.setObjectName("muted")
+        self.speed = QComboBox()
+        self.speed.setAccessibleName("Speed of the replay")
+        for text, value in SPEEDS:
+            self.speed.addItem(text, value)
+        self.speed.setCurrentIndex(next((i for i, (_, v) in enumerate(SPEEDS) if v == player.speed), 2))
+        self.speed.currentIndexChanged.connect(lambda _index: player.set_speed(self.speed.currentData()))
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(8, 4, 8, 4)
+        layout.addWidget(self.play)
+        layout.addWidget(self.slider, 1)
+        layout.addWidget(self.clock)
+        layout.addWidget(self.speed)
+        self._state = ""
+        self.follow()
+
+    def toggle(self) -> None:
+        """Hold on, or go on; from the beginning, if it is over."""
+        if self.player.over or self.player.paused:
+            self.player.resume()
+        else:
+            self.player.pause()
+        self.follow()
+
+    def _seek(self, place: int) -> None:
+        if not self.slider.isSliderDown():
+            self.player.seek(place / 1000 * self.player.duration)
+
+    def follow(self) -> None:
+        """Show where the replay is."""
+        state = "replay" if self.player.over else "run" if self.player.paused else "pause"
+        if state != self._state:
+            self._state = state
+            words = {"replay": "Play from the beginning", "run": "Go on", "pause": "Pause the replay"}[state]
+            set_icon(self.play, state)
+            self.play.setToolTip(words)
+            self.play.setAccessibleName(words)
+        if not self.slider.isSliderDown() and self.player.duration > 0:
+            self.slider.setValue(round(1000 * min(1.0, self.player.position / self.player.duration)))
+        self.clock.setText(f"{seconds_text(self.player.position)} of {seconds_text(self.player.duration)}")
+
+
+class RunTab(QWidget):
+    """A run in a tab.
+
+    Signals: ``moved()`` when its state changes; ``said(level, message)`` for the log; ``ready()`` when a dashboard of a
+    recorded run is complete.
+    """
+
+    moved = Signal()
+    said = Signal(str, str)
+    ready = Signal()
+
+    def __init__(self, note: RunNote, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.note, self.theme = note, theme
+        self.summary = Summary()
+        self.panel: Panel | None = None
+        self.child: Child | None = None
+        self.player: Player | None = None
+        self.bar: ReplayBar | None = None
+        self.complete = False
+        self.frame_seconds = 0.0
+        self._most = 2000
+        self._problem: Problem | None = None
+        self._job: Job | None = None
+        self.banner = Banner()
+        self._waiting = QLabel("Opening the run…")
+        self._waiting.setObjectName("muted")
+        self._waiting.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(0)
+        self._banner_place = QVBoxLayout()
+        self._banner_place.setContentsMargins(6, 6, 6, 0)
+        self._banner_place.addWidget(self.banner)
+        self._layout.addLayout(self._banner_place)
+        self._layout.addWidget(self._waiting, 1)
+
+    # --- where the events come from -----------------------------------------------------------------------------
+
+    def show_live(self, child: Child, problem: Problem | None, recorded: bool = False) -> None:
+        """Follow a child that is about to start; ``recorded`` shows first what the run folder has already."""
+        self.child, self._problem = child, problem
+        child.setParent(self)
+        child.said.connect(lambda line: self.said.emit("info", line))
+        child.stopping.connect(self._on_stopping)
+        child.ended.connect(self._on_child_end)
+        self._make_panel()
+        if recorded:
+            self._feed_recorded()
+        self.summary.state = "starting"
+        child.start()
+        self._tell()
+
+    def _feed_recorded(self) -> None:
+        """The former sittings of a run that goes on."""
+        with_events = self.note.path / "events.jsonl"
+        if with_events.is_file():
+            self.player = Player(with_events, math.inf, self)
+
+    def show_recorded(self, speed: float = math.inf) -> None:
+        """Show a run folder: at once, or as a replay; the folder is read off this thread."""
+        folder = self.note.path
+        self._job = Job(lambda: open_run(folder), lambda problem: self._play(problem, speed), self._on_trouble).start()
+
+    def _play(self, problem: Problem, speed: float) -> None:
+        self._problem = problem
+        self._make_panel()
+        self.player = Player(self.note.path / "events.jsonl", speed, self)
+        self.player.rewound.connect(self._on_rewind)
+        self.player.ended.connect(self._on_player_end)
+        self.bar = ReplayBar(self.player)
+        self._layout.addWidget(self.bar)
+        self._tell()
+
+    def _on_trouble(self, error: Exception) -> None:
+        self._waiting.setText("This run cannot be shown.")
+        self.banner.say(str(error))
+        self.said.emit("error", str(error))
+        self.summary.state = self.note.state
+        self.complete = True
+        self.moved.emit()
+
+    def replay(self, speed: float) -> None:
+        """Play the run from its beginning."""
+        if self.player is None or self.bar is None:
+            if self.child is None or not self.child.running:
+                self.child = None
+                self.complete = False
+                self.show_recorded(speed)
+            return
+        self.player.seek(0.0)
+        self.player.paused = False
+        index = next((i for i, (_, value) in enumerate(SPEEDS) if value == speed), 2)
+        self.bar.speed.setCurrentIndex(index)
+        self.player.set_speed(SPEEDS[index][1])
+
+    def _make_panel(self) -> None:
+        note = self.note
+        solver = discover().get(note.solver)
+        metrics: tuple[MetricSpec, ...] = solver.metrics if solver is not None else ()
+        folder = note.path if note.path.is_dir() else None
+        panel = panel_for(RunInfo(note.solver, metrics, self._problem, folder, note.title, note.colour), self.theme)
+        former, self.panel = self.panel or self._waiting, panel
+        page = former.pages.currentIndex() if isinstance(former, Panel) else 0
+        self._layout.replaceWidget(former, panel)
+        self._layout.setStretchFactor(panel, 1)
+        former.hide()
+        former.deleteLater()
+        self._waiting = QLabel()
+        panel.pages.setCurrentIndex(page)
+        state = self.summary.state
+        self.summary = Summary()
+        self.summary.state = state
+
+    def _on_rewind(self) -> None:
+        self.complete = False
+        self.summary.state = "running"
+        self._make_panel()
+        self._tell()
+
+    # --- frame by frame -----------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Take what has come, and show it: called some twelve times a second."""
+        if self.panel is None:
+            return
+        if self.child is not None and self.player is not None:  # a run that goes on: its past comes first
+            events = self.player.take(self._most)
+            if self.player.over:
+                self.player = None
+        elif self.child is not None and self.child.running:
+            events = self.child.take(self._most)
+        elif self.player is not None and self.player.running:
+            events = self.player.take(self._most)
+        else:
+            return
+        if events:
+            self._show(events)
+        if self.bar is not None:
+            self.bar.follow()
+
+    def _show(self, events: list[Event]) -> None:
+        assert self.panel is not None
+        began = time.perf_counter()
+        before = self.summary.state
+        self.summary.take(events)
+        self.panel.feed(events)
+        self.frame_seconds = time.perf_counter() - began
+        if len(events) >= self._most or self.frame_seconds > _FEED_SECONDS:
+            wanted = len(events) * _FEED_SECONDS / max(self.frame_seconds, 1e-4)
+            self._most = int(min(_MOST_EVENTS, max(_LEAST_EVENTS, 0.5 * (self._most + wanted))))
+        if self.child is not None and self.player is None:
+            for event in events:
+                if isinstance(event, Notice):
+                    self.said.emit(event.level, event.message)
+                elif isinstance(event, Failed):
+                    self.said.emit("error", event.message)
+            self.note.follow(self.summary)
+        if self.summary.state != before:
+            self.moved.emit()
+
+    # --- endings ------------------------------------------------------------------------------------------------
+
+    def _on_child_end(self) -> None:
+        assert self.child is not None
+        state, message = self.child.outcome()
+        said = self.summary.live
+        if said or message:
+            self.summary.end(state, message)
+        self.note.follow(self.summary)
+        if message:
+            hint = "; what it had is kept, and Run > Continue goes on from there" if self.note.resumable else ""
+            self.banner.say(f"{message}{hint}")
+            if (said and state != "failed") or not isinstance(self.child.last, Failed):
+                self.said.emit("error", message)
+            if self.panel is not None:
+                self.panel.state(state)
+        elif self.child.garbled:
+            self.said.emit("warning", f"{self.child.garbled} lines of the solver were no events")
+        self.said.emit("info", f"ended: {self.note.state.replace('_', ' ')} after {seconds_text(self.note.seconds)}")
+        self._finish()
+
+    def _on_player_end(self) -> None:
+        if self.summary.live:
+            self.summary.end(self.note.state if not self.note.live else "killed", self.note.message)
+            if self.panel is not None:
+                self.panel.state(self.summary.state)
+            self.moved.emit()
+        if self.note.message and not self.complete:
+            self.banner.say(self.note.message)
+        if self.bar is not None:
+            self.bar.follow()
+        self._finish()
+
+    def _finish(self) -> None:
+        """Let the panel read the result, if there is a folder."""
+        self.complete = True
+        if self.panel is not None:
+            folder: Path | None = self.note.path if (self.note.path / "run.toml").is_file() else None
+            try:
+                if folder is not None:
+                    RunFolder.open(folder)
+                self.panel.finish(folder)
+            except Exception as error:  # a dashboard must not take the window with it
+                self.said.emit("warning", f"the result could not be shown: {error}")
+        self._tell()
+        self.ready.emit()
+
+    def _on_stopping(self, how: str) -> None:
+        self.summary.state = "stopping"
+        self.note.state = "stopping"
+        if how != "asked to stop":
+            self.said.emit("warning", f"the solver process does not stop; it is being {how}")
+        self._tell()
+
+    # --- steering -----------------------------------------------------------------------------------------------
+
+    @property
+    def live(self) -> bool:
+        """Whether a child runs for this tab."""
+        return self.child is not None and self.child.running
+
+    @property
+    def steerable(self) -> bool:
+        """Whether there is something to pause."""
+        return (self.live and self.summary.state in ("running", "paused")) or (self.bar is not None)
+
+    @property
+    def paused(self) -> bool:
+        """Whether it is held."""
+        if self.live:
+            return self.summary.state == "paused"
+        return self.player is not None and self.player.paused
+
+    def pause(self) -> None:
+        """Hold, or go on."""
+        if self.live and self.child is not None:
+            (self.child.resume if self.paused else self.child.pause)()
+        elif self.bar is not None:
+            self.bar.toggle()
+        self.moved.emit()
+
+    def stop(self) -> None:
+        """End the child."""
+        if self.live and self.child is not None:
+            self.child.stop()
+
+    def close_sources(self) -> None:
+        """The tab goes: stop reading; a child that still runs is killed."""
+        if self._job is not None:
+            self._job.forget()
+        if self.player is not None:
+            self.player.close()
+        if self.child is not None:
+            self.child.close()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change all colours."""
+        self.theme = theme
+        if self.panel is not None:
+            self.panel.set_theme(theme)
+
+    def _tell(self) -> None:
+        self.moved.emit()

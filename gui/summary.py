@@ -1,0 +1,173 @@
+"""What the events of a run say in a few numbers: state, best, bound, gap, seconds, how far, how fast."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from engine.events import Event, Failed, Finished, Incumbent, Metric, Progress, Started, StateChanged
+
+__all__ = ["LIVE_STATES", "Summary", "gap_text", "number_text", "rate_text", "seconds_text", "state_text"]
+
+LIVE_STATES = ("starting", "running", "paused", "stopping")
+
+_RATE_WINDOW = 3.0
+
+
+class Summary:
+    """The numbers of a run, kept up to date event by event.
+
+    Attributes
+    ----------
+    state : str
+        One of :data:`LIVE_STATES`, or how the run ended: a status such as ``"optimal"``, ``"failed"`` or ``"killed"``.
+    best, bound, gap : number or None
+    phase, done, total, unit
+        How far the present phase is.
+    message : str
+        Why a run failed.
+    """
+
+    def __init__(self) -> None:
+        self.state = "starting"
+        self.started: Started | None = None
+        self.best: float | int | None = None
+        self.bound: float | int | None = None
+        self.gap: float | None = None
+        self.phase = ""
+        self.done = 0.0
+        self.total = 0.0
+        self.unit = ""
+        self.message = ""
+        self.counters: dict[str, Any] = {}
+        self._told = (0.0, time.monotonic())
+        self._rates: dict[str, dict[str | None, tuple[float, float]]] = {}
+        self._rate_units: dict[str, str] = {}
+        self._steps: deque[tuple[float, float]] = deque(maxlen=64)
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Bring the numbers up to date."""
+        for event in events:
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
+        self._told = (event.time, time.monotonic())
+        match event:
+            case Metric():
+                if event.name in self._rate_units:
+                    self._rates.setdefault(event.name, {})[event.device] = (event.time, event.value)
+            case Progress():
+                if event.phase != self.phase or (self._steps and event.time < self._steps[-1][0]):
+                    self._steps.clear()
+                self.phase, self.done, self.total, self.unit = event.phase, event.done, event.total, event.unit
+                self._steps.append((event.time, event.done))
+            case Incumbent():
+                self.best, self.bound, self.gap = event.objective, event.bound, event.gap
+            case StateChanged():
+                self.state = event.state
+            case Started():
+                self.started = event
+                self.state = "running"
+                self._rate_units = {
+                    str(spec["name"]): str(spec["unit"])
+                    for spec in event.metrics
+                    if str(spec.get("unit")).endswith("/s")
+                }
+            case Finished():
+                self.state, self.best, self.bound, self.gap = event.status, event.objective, event.bound, event.gap
+                self.counters = dict(event.counters)
+            case Failed():
+                self.state, self.message = "failed", event.message
+
+    @property
+    def live(self) -> bool:
+        """Whether the run goes on."""
+        return self.state in LIVE_STATES
+
+    def end(self, state: str, message: str = "") -> None:
+        """The run is over without an event that says so."""
+        self.state, self.message = state, message
+
+    @property
+    def seconds(self) -> float:
+        """The run's own clock, going on between two events while it runs."""
+        told, at = self._told
+        running = self.state in ("running", "stopping") and self.started is not None
+        return told + time.monotonic() - at if running else told
+
+    @property
+    def told_seconds(self) -> float:
+        """The time of the last event."""
+        return self._told[0]
+
+    @property
+    def fraction(self) -> float | None:
+        """How far the present phase is, from 0 to 1; None where nobody can tell."""
+        if not self.total > 0 or not math.isfinite(self.total):
+            return None
+        return min(1.0, max(0.0, self.done / self.total))
+
+    @property
+    def rate(self) -> tuple[float, str] | None:
+        """How fast the run is at present, with its unit: the first series in something per second, else progress."""
+        for name, unit in self._rate_units.items():
+            if values := self._rates.get(name):
+                newest = max(at for at, _ in values.values())
+                return sum(value for at, value in values.values() if at >= newest - _RATE_WINDOW), unit
+        if len(self._steps) > 1:
+            last = self._steps[-1]
+            first = next(step for step in self._steps if step[0] >= last[0] - _RATE_WINDOW)
+            if last[0] > first[0] and last[1] > first[1]:
+                return (last[1] - first[1]) / (last[0] - first[0]), f"{self.unit or 'steps'}/s"
+        return None
+
+
+def number_text(value: float | int | None) -> str:
+    """A number for people: whole ones in full with separators, others to eight digits, a dash where there is none."""
+    if value is None:
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) < 10**15 else f"{value:.6e}"
+    if math.isfinite(value) and value == int(value) and abs(value) < 1e12:
+        return f"{int(value):,}"
+    return f"{value:.8g}"
+
+
+def gap_text(gap: float | None) -> str:
+    """A relative gap in percent."""
+    if gap is None or not math.isfinite(gap):
+        return "–"
+    if gap == 0:
+        return "0 %"
+    if gap < 0.0001:
+        return f"{gap * 100:.1e} %"
+    return f"{gap * 100:.2f} %" if gap < 10 else "> 1000 %"
+
+
+def seconds_text(seconds: float) -> str:
+    """``3.2 s``, ``4:05`` or ``1:02:03``."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    whole = int(seconds)
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+
+
+def rate_text(rate: tuple[float, str] | None) -> str:
+    """``12.3 M nodes/s``."""
+    if rate is None:
+        return "–"
+    value, unit = rate
+    for prefix in ("", "k", "M", "G", "T"):
+        if abs(value) < 1000:
+            return f"{value:.3g} {prefix}{unit}" if not prefix else f"{value:.3g} {prefix} {unit}"
+        value /= 1000
+    return f"{value:.3g} P {unit}"
+
+
+def state_text(state: str) -> str:
+    """A state or status in words."""
+    return state.replace("_", " ")

@@ -1,0 +1,90 @@
+"""The desktop app under test, offscreen: a window with a data folder of its own, and files to drop on it."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "run"))
+
+import counting
+
+try:
+    import pyqtgraph  # noqa: F401
+    import pytestqt  # noqa: F401
+    from PySide6 import QtCore, QtSvg, QtTest, QtWidgets  # noqa: F401
+
+    TROUBLE = ""
+except ImportError as error:
+    TROUBLE = str(error)
+
+collect_ignore_glob = ["test_[!q]*.py"] if TROUBLE else []  # test_qt.py says why
+
+SAMPLES = Path(__file__).parent.parent.parent / "samples"
+COUNTING = [sys.executable, "-W", "error", str(Path(counting.__file__).parent / "quintet_counting.py")]
+
+
+@pytest.fixture(autouse=True)
+def _own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No configuration of this machine, and no folder of its user."""
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "nobody"))
+
+
+@pytest.fixture
+def counting_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with problems of the counting solver, which this process knows too; see ``COUNTING``."""
+    monkeypatch.setitem(counting.discover(), counting.SOLVER.name, counting.SOLVER)
+    folder = tmp_path / "counts"
+    folder.mkdir()
+    (folder / "small.txt").write_text(f"count 100 {counting.expected(100)}\n")
+    (folder / "endless.txt").write_text("count 1000000000\n")
+    (folder / "bad.txt").write_text("count many\n")
+    return folder
+
+
+class _AbacusProbe(QtCore.QObject if not TROUBLE else object):
+    """Finds the abacus, as a child process with the counting solver would; without a child."""
+
+    if not TROUBLE:
+        found = QtCore.Signal(list, dict)
+        failed = QtCore.Signal(str)
+
+    def __init__(self, command: object, parent: Any) -> None:
+        super().__init__(parent)
+        device = {"id": counting.ABACUS.id, **dataclasses.asdict(counting.ABACUS)}
+        QtCore.QTimer.singleShot(0, self, lambda: self.found.emit([device], {"cuda": "CUDA is unavailable"}))
+
+    def close(self) -> None:
+        """Nothing goes on."""
+
+
+@pytest.fixture
+def open_window(qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """``open_window()`` shows a window on ``tmp_path / "home"``, once all it looks for at the start is there."""
+    from gui import window as module
+    from gui.app import make_application
+
+    windows: list[module.MainWindow] = []
+    make_application()
+
+    def show(command: list[str] | None = None) -> module.MainWindow:
+        if command is COUNTING:
+            monkeypatch.setattr(module, "DeviceProbe", _AbacusProbe)
+        window = module.MainWindow(tmp_path / "home", command)
+        windows.append(window)
+        with qtbot.waitSignal(window.settled, timeout=30_000):
+            window.show()
+            window.activateWindow()
+        return window
+
+    yield show
+    for window in windows:
+        window.quit_now()
+        window.deleteLater()
+    qtbot.wait(1)

@@ -1,0 +1,126 @@
+"""The window, used like a person would: files dropped, fields changed, real runs through real child processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import COUNTING, SAMPLES
+from driving import SHIFT, begin, drop, ended, load
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLineEdit
+
+from engine.folder import RunFolder
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+
+
+def test_a_dropped_sample_runs_to_its_optimum_with_a_changed_option(qtbot: Any, open_window: Any) -> None:
+    window = open_window()
+    load(qtbot, window, SAMPLES / "branch_and_bound" / "ta030.txt")
+    assert "20 jobs, 20 machines" in window.pane.about.text()
+    field = window.pane.form.editor("initial")
+    assert isinstance(field, QComboBox)
+    field.setFocus()
+    qtbot.keyClicks(field, "neh")
+    assert "--initial neh" in window.pane.text.toPlainText()
+    tab = begin(qtbot, window)
+    assert tab.note.state in ("running", "optimal")
+    ended(qtbot, tab)
+    assert (tab.note.state, tab.note.best, tab.note.bound) == ("optimal", 2178, 2178)
+    kept = RunFolder.open(tab.note.folder)
+    assert kept.description["options"]["initial"] == "neh"
+    assert kept.result().objective == 2178
+    assert window.run_list.count() == 1
+    assert window.state.text() == "optimal"
+
+
+def test_a_run_is_paused_resumed_and_stopped(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
+    window = open_window()
+    board = tmp_path / "queens-18.txt"
+    board.write_text((SAMPLES / "branch_and_bound" / "queens-14.txt").read_text().replace("14", "18"))
+    load(qtbot, window, board)
+    tab = begin(qtbot, window)
+    assert window.actions_by_name["pause"].isEnabled()
+    qtbot.keyClick(window, Qt.Key.Key_F6)
+    qtbot.waitUntil(lambda: tab.paused, timeout=20_000)
+    assert window.actions_by_name["pause"].text() == "&Resume"
+    qtbot.wait(300)
+    nodes = tab.panel.time
+    qtbot.wait(500)
+    assert tab.panel.time == nodes
+    qtbot.keyClick(window, Qt.Key.Key_F6)
+    qtbot.waitUntil(lambda: tab.summary.state == "running" and tab.panel.time > nodes, timeout=20_000)
+    qtbot.keyClick(window, Qt.Key.Key_F5, SHIFT)
+    ended(qtbot, tab)
+    assert tab.note.state == "interrupted"
+    assert RunFolder.open(tab.note.folder).checkpoint() is not None
+    assert "resumable" in window.present()
+
+
+@POSIX
+def test_a_child_killed_from_outside_is_reported_and_the_window_lives(
+    qtbot: Any, open_window: Any, counting_files: Path
+) -> None:
+    window = open_window(COUNTING)
+    load(qtbot, window, counting_files / "endless.txt")
+    tab = begin(qtbot, window)
+    os.kill(tab.child.pid, signal.SIGKILL)
+    ended(qtbot, tab)
+    assert tab.note.state == "killed"
+    assert tab.banner.isVisible()
+    assert "ended unexpectedly" in tab.banner.text.text()
+    assert any("ended unexpectedly" in line for line in window.log.messages())
+    load(qtbot, window, counting_files / "small.txt")
+    again = begin(qtbot, window)
+    ended(qtbot, again)
+    assert again.note.state == "optimal"
+
+
+@POSIX
+def test_stop_ends_even_a_child_that_hangs(qtbot: Any, open_window: Any, counting_files: Path) -> None:
+    window = open_window(COUNTING)
+    window.patience = (0.3, 0.3)
+    load(qtbot, window, counting_files / "endless.txt")
+    tab = begin(qtbot, window)
+    os.kill(tab.child.pid, signal.SIGSTOP)
+    steps: list[str] = []
+    tab.child.stopping.connect(steps.append)
+    window.actions_by_name["stop"].trigger()
+    ended(qtbot, tab)
+    assert steps == ["asked to stop", "told to terminate", "killed"]
+    assert tab.note.state == "killed"
+    assert "did not stop when asked" in tab.note.message
+
+
+def test_a_bad_file_is_told_with_file_line_and_rule(qtbot: Any, open_window: Any, counting_files: Path) -> None:
+    window = open_window(COUNTING)
+    drop(window, counting_files / "bad.txt")
+    qtbot.waitUntil(lambda: window.pane.error.isVisible(), timeout=10_000)
+    message = window.pane.error.text()
+    assert "a count must be a whole number" in message
+    assert "bad.txt, line 1" in message
+    assert not window.actions_by_name["start"].isEnabled()
+
+
+def test_a_wrong_option_is_told_under_its_field_and_does_not_run(
+    qtbot: Any, open_window: Any, counting_files: Path
+) -> None:
+    window = open_window(COUNTING)
+    load(qtbot, window, counting_files / "small.txt")
+    step = window.pane.form.editor("step")
+    assert isinstance(step, QLineEdit)
+    step.selectAll()
+    qtbot.keyClicks(step, "0")
+    complaint = window.pane.form._editors["step"].complaint
+    qtbot.waitUntil(complaint.isVisible, timeout=2000)
+    assert "step must be at least 1; got 0" in complaint.text()
+    qtbot.keyClick(window, Qt.Key.Key_F5)
+    assert window.tabs.count() == 0
+    qtbot.mouseClick(window.pane.form._editors["step"].reset, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not complaint.isVisible(), timeout=2000)
+    assert window.pane.form.given() == {}
