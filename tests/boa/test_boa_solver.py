@@ -350,6 +350,7 @@ def test_portraits_show_network_and_individuals(running: engine.Engine) -> None:
     assert (values.max(), values.min()) == (row["best"], row["worst"])
     assert values.mean() == pytest.approx(row["mean"])
     assert np.mean(traces["gene_entropy"].values) == pytest.approx(row["entropy"], abs=1e-4)
+    assert result.arrays["history"][0, HISTORY_COLUMNS.index("entropy")] == 1
     assert {"entropy", "mean", "worst", "sampling_seconds"} <= {e.name for e in events if isinstance(e, Metric)}
 
 
