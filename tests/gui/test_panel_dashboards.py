@@ -78,7 +78,7 @@ def figure(panel: Panel, key: str) -> Any:
 
 def test_every_solver_with_a_dashboard_has_a_small_recorded_run() -> None:
     recorded = {RunFolder.open(folder).description["solver"]: folder for folder in FOLDERS}
-    assert set(panel_classes()) <= set(recorded)
+    assert set(panel_classes()) & set(discover()) <= set(recorded)
     for solver, folder in recorded.items():
         assert folder.name == solver
         assert sum(path.stat().st_size for path in folder.iterdir()) < 200_000
