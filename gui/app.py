@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -43,6 +44,8 @@ def run(arguments: Sequence[str]) -> int:
             window.show_folder(path)
         else:
             window.load(path)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: window.stop_and_quit())
     window.show()
     return app.exec()
 
