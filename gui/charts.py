@@ -186,7 +186,9 @@ class BandPlot(LivePlot):
     def redraw(self) -> None:
         """Draw the bands."""
         self._set_ranges()
+        bounds = self._bounds()
         for curve in self.curves:
+            curve.item.bounds = bounds
             x, high = curve.data.points()
             _, low = self._lower[curve.name].points()
             curve.item.setVisible(curve.shown and len(x) > 1)

@@ -444,6 +444,7 @@ class Figure(QFrame):
             f"#figure QToolButton:checked {{ background: {theme.accent}; color: {theme.accent_text}; }}"
             "#figure QToolButton::menu-indicator { image: none; }"
         )
+        self._keep_axes(axis_cache=True)  # they change seldom, and cost more than curves
         self._head_text()
         self.view.setBackground(theme.base)
         self._hint.setStyleSheet(f"color: {theme.muted}; background: transparent;")
@@ -477,23 +478,23 @@ class Figure(QFrame):
             writer.writerow(headers)
             writer.writerows([["" if cell is None or cell != cell else cell for cell in row] for row in rows])
 
-    def to_image(self, scale: float = 2.0) -> QImage:
-        """The picture with title and legend; ``scale`` is pixels per unit of the screen."""
-        size = self._prepared()
+    def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
+        """The picture with title and legend, ``scale`` pixels per unit of the screen; ``size`` if not as it is shown."""
+        before, size = self.size(), self._prepared(size)
         image = QImage(size * scale, QImage.Format.Format_RGB32)
         image.setDevicePixelRatio(scale)
         image.fill(QColor(self.theme.base))
         painter = QPainter(image)
         self._paint(painter, size)
         painter.end()
-        self._after_export()
+        self._after_export(before)
         return image
 
-    def to_svg(self) -> bytes:
-        """The picture with title and legend as an SVG document."""
+    def to_svg(self, size: QSize | None = None) -> bytes:
+        """The picture with title and legend as an SVG document; ``size`` if not as it is shown."""
         from PySide6.QtSvg import QSvgGenerator  # part of PySide6-Essentials, in a library of its own
 
-        size = self._prepared()
+        before, size = self.size(), self._prepared(size)
         data = QByteArray()
         buffer = QBuffer(data)
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -507,25 +508,37 @@ class Figure(QFrame):
         painter.fillRect(QRect(QPoint(0, 0), size), QColor(self.theme.base))
         self._paint(painter, size)
         painter.end()
-        self._after_export()
+        self._after_export(before)
         return bytes(data.data())
 
     fine = False
     """Whether the next picture is for keeps: drawn as well as can be, whatever it costs."""
 
-    def _prepared(self) -> QSize:
+    def _prepared(self, wanted: QSize | None) -> QSize:
         """Draw for keeps, at the present size or at a usual one if it was never shown; the size of all."""
         if self.width() < 320 or self.height() < 200 or not self.testAttribute(Qt.WidgetAttribute.WA_WState_Created):
             self.resize(max(self.width(), 760), max(self.height(), 340))
+        if wanted is not None:
+            self.resize(wanted)
         if self.data_button.isChecked():
             self.data_button.setChecked(False)
         self.grab()  # lays out what was never shown
+        self._keep_axes(axis_cache=False)
         self.fine = True
         self.redraw()
         heading = self.fontMetrics().height() + 8
         return QSize(self.view.width() + 16, self.view.height() + heading + self._legend_height() + 6)
 
-    def _after_export(self) -> None:
+    def _keep_axes(self, axis_cache: bool) -> None:
+        """Whether axes are painted from a pixmap of their own, which would be coarse in an export."""
+        for side in ("left", "bottom"):
+            axis = self.plot.getAxis(side)
+            mode = axis.CacheMode.DeviceCoordinateCache if axis_cache else axis.CacheMode.NoCache
+            axis.setCacheMode(mode)
+
+    def _after_export(self, before: QSize) -> None:
+        self.resize(before)
+        self._keep_axes(axis_cache=True)
         self.fine = False
         self.dirty = True
         self.refresh()
@@ -637,7 +650,7 @@ class Listing(Figure):
         """The table."""
         return self._content
 
-    def to_image(self, scale: float = 2.0) -> QImage:
+    def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
         """The part of the table that is seen."""
         return self.grab().toImage()
 

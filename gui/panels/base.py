@@ -303,6 +303,9 @@ class Panel(QWidget):
 
     def refresh(self) -> None:
         """Draw what has changed and can be seen."""
+        seen = [figure for figure in self._figures if isinstance(figure, LivePlot) and figure.isVisible()]
+        for plot in seen:
+            plot.neighbours = len(seen)
         for figure in self._figures:
             figure.refresh()
 
@@ -408,6 +411,10 @@ class Panel(QWidget):
             self.tile("Bound").show_value(number_text(bound))
         if gap is not None and self.sense != "count":
             self.tile("Gap").show_value(f"{100 * gap:.3g} %" if gap < 10 else "> 1000 %")
+
+    def summary(self) -> list[tuple[str, str]]:
+        """Names and values of the key numbers."""
+        return [(tile.name, tile.value) for tile in self._tiles.values()]
 
     # --- the rest -----------------------------------------------------------------------------------------------
 
