@@ -479,7 +479,7 @@ class Figure(QFrame):
             writer.writerows([["" if cell is None or cell != cell else cell for cell in row] for row in rows])
 
     def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
-        """The picture with title and legend, ``scale`` pixels per unit of the screen; ``size`` if not as it is shown."""
+        """The picture with title and legend, ``scale`` pixels per unit of the screen; ``size`` if not as shown."""
         before, size = self.size(), self._prepared(size)
         image = QImage(size * scale, QImage.Format.Format_RGB32)
         image.setDevicePixelRatio(scale)

@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent.parent / "run"), str(Path(__file__).parent.parent.parent)]
+sys.path.insert(0, str(Path(__file__).parent.parent.parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "run"))
 
 import counting
 
