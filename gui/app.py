@@ -27,6 +27,7 @@ def make_application(arguments: Sequence[str] = ("quintet",)) -> QApplication:
     QCoreApplication.setApplicationName("Quintet")
     QApplication.setDesktopFileName("quintet")
     app.setWindowIcon(application_icon())
+    sys.setswitchinterval(0.0005)  # a thread that parses must not hold up the one that draws
     return app
 
 

@@ -50,6 +50,7 @@ from gui.tool_bar import DeviceProbe, ToolBar
 __all__ = ["MainWindow"]
 
 _FRAME = 80  # milliseconds: 12.5 frames a second
+_HURRIED_FRAME = 25
 _LIST_EVERY = 6  # frames
 _LAYOUT = 1  # of docks; another number where they have changed
 
@@ -234,6 +235,9 @@ class MainWindow(QMainWindow):
             tab.tick()
         for compared in self._compared:
             compared.tick()
+        hurry = any(tab.hurrying for tab in self._tabs.values())
+        if self._timer.interval() != (_HURRIED_FRAME if hurry else _FRAME):
+            self._timer.setInterval(_HURRIED_FRAME if hurry else _FRAME)
         tab = self._run_tab()
         if tab is not None:
             self._show_status(tab)

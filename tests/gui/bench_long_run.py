@@ -63,14 +63,16 @@ class Frames:
         from PySide6.QtCore import QTimer
 
         self.frames: list[float] = []
+        self.work: list[float] = []
         self.stalls: list[float] = []
         self._last = time.perf_counter()
         former = window._tick
 
         def tick() -> None:
-            began = time.perf_counter()
+            began, busy = time.perf_counter(), time.thread_time()
             former()
             self.frames.append(time.perf_counter() - began)
+            self.work.append(time.thread_time() - busy)
 
         window._timer.timeout.disconnect()
         window._timer.timeout.connect(tick)
@@ -91,7 +93,10 @@ class Frames:
             picked = (order[len(order) // 2], order[int(0.99 * (len(order) - 1))], order[-1])
             return " / ".join(f"{1000 * value:.1f}" for value in picked)
 
-        return f"frame {text(self.frames)} ms, no answer for {text(self.stalls)} ms (median / 99 % / longest)"
+        return (
+            f"frame {text(self.frames)} ms, of which work {text(self.work)} ms; no answer for {text(self.stalls)} ms "
+            "(median / 99 % / longest)"
+        )
 
 
 def main(seconds: float, speed: float) -> None:
