@@ -294,6 +294,11 @@ class Pixels(Figure):
         return [self._down, *map(str, range(columns))], rows
 
 
+def _shortened(name: str) -> str:
+    """Long names without their middle."""
+    return name if len(name) <= 20 else f"{name[:9]}…{name[-10:]}"
+
+
 @dataclass(frozen=True)
 class Interval:
     """An estimate, an inner and an outer interval of one name."""
@@ -333,8 +338,8 @@ class IntervalPlot(Figure):
         low, high = next_range((math.nan, math.nan), (low, high))
         step = max(1, math.ceil(len(shown) * 14 / max(60, self.view.height() - 40)))
         axis = self.plot.getAxis("left")
-        axis.setTicks([[(place + 0.5, row.name[:14]) for place, row in enumerate(shown) if place % step == 0]])
-        axis.setWidth(max(50, 8 + 7 * max(len(row.name[:14]) for row in shown)))
+        axis.setTicks([[(place + 0.5, _shortened(row.name)) for place, row in enumerate(shown) if place % step == 0]])
+        axis.setWidth(max(50, 8 + 7 * max(len(_shortened(row.name)) for row in shown)))
         self._item.set_bounds(QRectF(low, 0, high - low, len(shown)))
         self.plot.setRange(xRange=(low, high), yRange=(0, len(shown)), padding=0)
 

@@ -479,7 +479,7 @@ class Figure(QFrame):
             writer.writerows([["" if cell is None or cell != cell else cell for cell in row] for row in rows])
 
     def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
-        """The picture with title and legend, ``scale`` pixels per unit of the screen; ``size`` if not as shown."""
+        """The picture with title and legend, ``scale`` pixels a unit of the screen; ``size`` if not as it is shown."""
         before, size = self.size(), self._prepared(size)
         image = QImage(size * scale, QImage.Format.Format_RGB32)
         image.setDevicePixelRatio(scale)
@@ -641,10 +641,12 @@ class Listing(Figure):
 
     def put(self, headers: list[str], rows: Sequence[Sequence[Any]]) -> None:
         """Replace the table."""
+        first = not self._content[1]
         self._content = (headers, rows)
         self._empty.setVisible(not rows and bool(self._empty.text()))
-        self.dirty = True
-        self.refresh()
+        self._model.show(self._content)
+        if first and rows and self._table is not None:
+            self._table.resizeColumnsToContents()
 
     def table(self) -> Table:
         """The table."""

@@ -356,6 +356,7 @@ class NetworkView(_Picture):
     def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
         self._edges = np.zeros((0, 2), np.int64)
         self._laid_edges = self._edges
+        self._nodes = 0
         self._wanted: tuple[int, Ints] | None = None
         self._laying = False
         self._places = np.zeros((0, 2))
@@ -366,7 +367,7 @@ class NetworkView(_Picture):
 
     def show_network(self, n: int, edges: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
         """Show ``edges`` (e, 2) between ``n`` nodes; ``weights`` from 0 to 1 say how strong each node is drawn."""
-        self._edges = np.asarray(edges, np.int64).reshape(-1, 2)
+        self._nodes, self._edges = n, np.asarray(edges, np.int64).reshape(-1, 2)
         self._weights = None if weights is None else np.asarray(weights, float)
         if n > self.MOST:
             self.hint(f"A network of {n} genes is too large to be drawn; Data has its {len(self._edges)} edges.")
@@ -376,11 +377,11 @@ class NetworkView(_Picture):
 
     def redraw(self) -> None:
         """Draw the network, once its nodes are placed."""
-        if self._wanted is not None and not self._laying:
+        if self.fine and self._laid_edges is not self._edges and self._nodes <= self.MOST:
+            self._laid(self._edges, network_places(self._nodes, self._edges))
+        elif self._wanted is not None and not self._laying and not self.fine:
             (n, edges), self._wanted = self._wanted, None
-            if self.fine:
-                self._laid(edges, network_places(n, edges))
-            else:
+            if edges is not self._laid_edges:
                 self._laying = True
                 QThreadPool.globalInstance().start(_Layout(n, edges, self._laid))
         if len(self._places):

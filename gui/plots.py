@@ -114,6 +114,9 @@ class LivePlot(Figure):
         self.log, self.across, self.from_zero, self.top = log, across, from_zero, top
         self.whole, self.empty = whole, empty
         self._void = True
+        self._shade: pg.LinearRegionItem | None = None
+        self._mark: pg.InfiniteLine | None = None
+        self._marked: float | None = None
         self._end = 0.0
         self.origin = 0.0
         self._now = 0.0
@@ -163,6 +166,31 @@ class LivePlot(Figure):
             self._now = time
             self.dirty = True
 
+    def shade(self, begin: float, end: float, text: str) -> None:
+        """Lay a tint over a part of the horizontal axis, such as a warm-up."""
+        if self._shade is None:
+            self._shade = pg.LinearRegionItem(movable=False)
+            self._shade.setZValue(-10)
+            for line in self._shade.lines:
+                line.setPen(pg.mkPen(None))
+            self.plot.addItem(self._shade, ignoreBounds=True)
+        self._shade.setRegion((begin, end))
+        self._shade.setToolTip(text)
+        self._colour_extras()
+
+    def mark(self, value: float) -> None:
+        """A horizontal line at a value that matters, such as a limit."""
+        self._mark = pg.InfiniteLine(math.log10(value) if self.log else value, angle=0, movable=False)
+        self._marked = value
+        self.plot.addItem(self._mark, ignoreBounds=True)
+        self._colour_extras()
+
+    def _colour_extras(self) -> None:
+        if self._shade is not None:
+            self._shade.setBrush(QColor(self.theme.mixed(self.theme.muted, 0.16)))
+        if self._mark is not None:
+            self._mark.setPen(pen_of(self.theme.warning, (6, 4), 1.0))
+
     def cut(self, time: float) -> None:
         """Forget what came after ``time``."""
         for curve in self.curves:
@@ -179,6 +207,9 @@ class LivePlot(Figure):
         self.refresh()
 
     finished = False
+    latest = True
+    """Whether the legend says the latest values, and not only those at the cursor."""
+
     neighbours = 1
     """How many plots are seen at once: they share what a frame may cost."""
 
@@ -257,6 +288,8 @@ class LivePlot(Figure):
         if not known:
             return None
         low, high = min(extent[0] for extent in known), max(extent[1] for extent in known)
+        if self._marked is not None:
+            low, high = min(low, self._marked), max(high, self._marked)
         return (math.log10(low), math.log10(high)) if self.log else (low, high)
 
     def _set_ranges(self) -> None:
@@ -324,7 +357,8 @@ class LivePlot(Figure):
     def _show_values(self) -> None:
         for curve in self.curves:
             value = curve.data.last if self._cursor is None else curve.data.at(self._cursor)
-            curve.entry.show_value("" if math.isnan(value) else self.value_text(value))
+            told = not math.isnan(value) and (self.latest or self._cursor is not None)
+            curve.entry.show_value(self.value_text(value) if told else "")
 
     # --- the rest -----------------------------------------------------------------------------------------------
 
@@ -352,6 +386,7 @@ class LivePlot(Figure):
             axis = self.plot.getAxis(side)
             axis.setPen(grid)
             axis.setGrid(34)
+        self._colour_extras()
         if hasattr(self, "_line"):
             self._line.setPen(pen_of(theme.muted, (3, 3), 1.0))
         self.dirty = True

@@ -122,25 +122,25 @@ class Series:
         begin, end : float
             The next bucket on either side is drawn as well, so that the curve leaves the picture where it should.
         columns : int
-            About how many buckets to merge down to; 0 for all. Merging begins at multiples of its width, so that the
-            picture does not flicker as points come in.
+            About how many columns of equal width to merge down to; 0 for all buckets. Columns begin at multiples of
+            their width, so that the picture does not flicker as points come in.
         """
         first = max(0, bisect.bisect_right(self._time, begin, 0, self._used) - 1)
         stop = min(self._used, bisect.bisect_left(self._time, end, 0, self._used) + 1)
-        width = 1
-        if columns and stop - first > 2 * columns:
-            width = -(-(stop - first) // columns)
-            first -= first % width
         time, low, high = self._time[first:stop], self._low[first:stop], self._high[first:stop]
         counts = np.full(stop - first, float(self.stride))
         if stop == self._used and stop > first:
             counts[-1] = self._filled
         total = self._total[first:stop]
-        if width > 1:
-            starts = np.arange(0, stop - first, width)
+        merged = self.stride > 1
+        if columns and stop - first > 2 * columns:
+            least, most = max(begin, float(time[0])), min(end, float(time[-1]))
+            cells = np.floor(time / max((most - least) / columns, 1e-300))
+            starts = np.flatnonzero(np.diff(cells, prepend=-math.inf))
+            merged = merged or len(starts) < len(time)
             time, low, high = time[starts], np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
             total, counts = np.add.reduceat(total, starts), np.add.reduceat(counts, starts)
-        return Window(time, low, high, total / counts, merged=width > 1 or self.stride > 1)
+        return Window(time, low, high, total / counts, merged=merged)
 
     def at(self, time: float) -> float:
         """The mean value of the bucket that covers ``time``; NaN before the first."""
