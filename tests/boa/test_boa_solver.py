@@ -281,14 +281,22 @@ def test_fitness_that_fails_later_keeps_the_best_so_far(running: engine.Engine) 
     assert any("raised ValueError: no more, for 1" in text for text in warnings)
 
 
-def test_function_of_a_run_folder_cannot_come_back(running: engine.Engine, tmp_path: Path) -> None:
-    run = running.start(engine.BOA(ones, 200), population=2000, run_folder=tmp_path / "run")
+def test_run_with_a_function_goes_on_once_the_function_is_given_again(running: engine.Engine, tmp_path: Path) -> None:
+    problem, folder = engine.BOA(ones, 60), tmp_path / "run"
+    options: dict[str, Any] = {"population": 400, "seed": 2}
+    whole = running.solve(problem, **options)
+    run = running.start(problem, run_folder=folder, **options)
     run.stop()
     run.wait()
-    with pytest.raises(
-        (ProblemError, RunFolderError), match="the Python function ones, which a run folder cannot keep"
-    ):
-        engine.resume(tmp_path / "run", devices=list(run.devices))
+    with pytest.raises((ProblemError, RunFolderError), match="the Python function ones, which a run folder cannot"):
+        running.resume(folder)
+    others = [engine.BOA(ones, 61), engine.BOA(ones, 60, minimize=True), engine.BOA(len, 60), engine.BOA("onemax", 60)]
+    for other in others:
+        with pytest.raises(RunFolderError, match="is not the one of the run in"):
+            running.resume(folder, problem=other)
+    resumed = engine.resume(folder, problem=problem, devices=list(run.devices))
+    assert history(resumed) == history(whole)
+    assert resumed.counters == whole.counters
 
 
 def test_snippet_is_checked_with_the_function_it_was_said_to_be(running: engine.Engine) -> None:
@@ -350,6 +358,7 @@ def test_portraits_show_network_and_individuals(running: engine.Engine) -> None:
     assert (values.max(), values.min()) == (row["best"], row["worst"])
     assert values.mean() == pytest.approx(row["mean"])
     assert np.mean(traces["gene_entropy"].values) == pytest.approx(row["entropy"], abs=1e-4)
+    assert result.arrays["history"][0, HISTORY_COLUMNS.index("entropy")] == 1
     assert {"entropy", "mean", "worst", "sampling_seconds"} <= {e.name for e in events if isinstance(e, Metric)}
 
 
