@@ -287,8 +287,8 @@ class Panel(QWidget):
 
     # --- events -------------------------------------------------------------------------------------------------
 
-    def feed(self, events: Sequence[Event]) -> None:
-        """Take a batch of events and draw what they changed."""
+    def feed(self, events: Sequence[Event], draw: bool = True) -> None:
+        """Take a batch of events and draw what they changed; without ``draw``, leave that to :meth:`refresh`."""
         handlers = self._handlers
         for event in events:
             if event.time > self.time:
@@ -299,7 +299,8 @@ class Panel(QWidget):
                 if isinstance(figure, LivePlot) and figure.across == "s":
                     figure.now(self.time)
             self.tile("Elapsed").show_value(duration(self.time))
-        self.refresh()
+        if draw:
+            self.refresh()
 
     def refresh(self) -> None:
         """Draw what has changed and can be seen."""
