@@ -227,7 +227,7 @@ class Panel(QWidget):
         self.build()
         if run.problem is not None:
             self._about.setText(run.problem.describe())
-        self.set_theme(theme)
+        self._dress(theme)
 
     # --- for subclasses -----------------------------------------------------------------------------------------
 
@@ -453,6 +453,12 @@ class Panel(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""
+        self._dress(theme)
+        for figure in self._figures:
+            figure.set_theme(theme)
+
+    def _dress(self, theme: Theme) -> None:
+        """Change the colours of what is around the figures."""
         self.theme = theme
         self._about.setStyleSheet(f"color: {theme.muted};")
         self.setStyleSheet(f"#page {{ background: {theme.window}; }}")
@@ -460,5 +466,3 @@ class Panel(QWidget):
             tile.theme = theme
             tile.update()
         self.state(self._state)
-        for figure in self._figures:
-            figure.set_theme(theme)
