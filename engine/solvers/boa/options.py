@@ -59,7 +59,10 @@ class Options(SolverOptions):
     max_generations: int = Field(10_000, ge=1, description="most generations of one population")
     max_evaluations: int | None = Field(None, ge=1, description="most evaluations, all populations together")
     patience: int | None = Field(
-        None, ge=1, description="generations without a better individual that end a run; default: max(10, sqrt(genes))"
+        None,
+        ge=1,
+        description="generations without a better individual that end a run; default: max(10, sqrt(genes)), and three "
+        "times that for rtr",
     )
     restarts: int = Field(12, ge=1, le=18, description="most populations that auto tries")
     islands: int | Literal["devices"] = Field(
