@@ -32,7 +32,7 @@ REPORT = ("tau_precision", "xi_rate", "expansion", "log_likelihood", "slice_trie
 
 STREAM_LATENT, STREAM_SCALES, STREAM_NOISE, STREAM_SLICE, STREAM_RESCALE = 0, 1, 4, 6, 7
 STREAM_STRETCH = 16
-_STRETCHES = 2  # coefficients stretched in an iteration
+_STRETCHES = 4  # coefficients stretched in an iteration
 _STRETCH_WIDTH = 4.0
 _WHOLE = len(REPORT)
 _JITTER = 1e-12
@@ -658,7 +658,7 @@ class Worker:
         for turn in range(_STRETCHES):
             column = self.design.first + (step // 2 * _STRETCHES + turn) % inside
             if turn % 2 and self.slow:
-                column = self.slow[step // 2 * (_STRETCHES // 2) % len(self.slow)]
+                column = self.slow[(step // 2 * (_STRETCHES // 2) + turn // 2) % len(self.slow)]
             for block, buffer in self._each_block():
                 rows = block.strips * layout.strip_rows
                 launcher.column(buffer, self.column, block.first_strip * layout.strip_rows, rows, column)
