@@ -152,8 +152,8 @@ def test_a_run_tells_what_it_does(device: Member) -> None:
 def test_lost_work_is_an_error_and_never_an_answer(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     original = coordinator.Coordinator._deal
 
-    def lossy(self: coordinator.Coordinator) -> Units:
-        return original(self)[1:]
+    def lossy(self: coordinator.Coordinator, worker: Any) -> Units:
+        return original(self, worker)[1:]
 
     monkeypatch.setattr(coordinator.Coordinator, "_deal", lossy)
     with pytest.raises(AuditError, match=f"add up to .* of {math.factorial(9)} leaves"):

@@ -188,6 +188,7 @@ _SIGNATURES: dict[str, str] = {
     "settle": "buffer buffer int32 int32 int32 int32",
     "list_siblings": "buffer " * 5 + "int32 int32 int32",
     "steal_siblings": "buffer " * 8 + "int32 int32 int32",
+    "pack_units": "buffer " * 4 + "int32 " * 4,
     "measure": "buffer " * 7 + "int32 int32",
     "steal_over": "buffer " * 10 + "int32 " * 7,
 }
