@@ -33,6 +33,7 @@ COUNTERS = 8
 _EXPLORE_IVMS_PER_UNIT_CPU = 16
 _LOCAL_BYTES = 44 * 1024
 _REGISTERS = 1 << 16
+_BOTTOM_STEPS = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ def shapes_for(capabilities: Capabilities, tree: Tree, half: DeviceTree, ivms: i
     count = ivms or capabilities.compute_units * groups * block
     count = -(-count // block) * block
     backtrack = "retract" if half.retract else "rebuild"
-    return Shapes(block, groups, count, min(16384, count), backtrack, 64, 4)
+    steps = _BOTTOM_STEPS if _bottom(tree, half) else 64
+    return Shapes(block, groups, count, min(16384, count), backtrack, steps, 4)
 
 
 def _bottom(tree: Tree, half: DeviceTree) -> int:
