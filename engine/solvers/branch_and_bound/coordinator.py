@@ -31,6 +31,8 @@ __all__ = ["KINDS", "Coordinator"]
 _POLL_SECONDS = 0.05
 _FEW = 8
 _ALMOST_ALL = 4
+_KEPT = 4
+_SLOW_SLICE = 0.01
 
 KINDS = ("device_device", "device_host", "host_device", "host_host")
 """Who gives to whom when devices share work; the host explores where a CPU is one of the pool's devices."""
@@ -52,6 +54,7 @@ class _Worker:
     served: list[_Worker] = field(default_factory=list)
     waiting: bool = False
     busy: bool = False
+    dealt: bool = False
     active: int = 0
     open: float = 0.0
     nodes: int = 0
@@ -180,7 +183,7 @@ class Coordinator:
     def _work(self, device: Device, worker: _Worker) -> None:
         """Turn after turn; on the device's thread."""
         try:
-            alone = len(self._workers) == 1
+            ask = None if len(self._workers) == 1 else lambda: self._is_wanted(worker)
             while True:
                 with self._changed:
                     task = self._next_task(worker)
@@ -189,12 +192,16 @@ class Coordinator:
                 if worker.explorer is None:
                     self._enable_peers(device, worker)
                     worker.explorer = Explorer(device, self._tree, self._options, self._initial)
-                report = worker.explorer.turn(task, None if alone else lambda: bool(worker.requests))
+                report = worker.explorer.turn(task, ask)
                 with self._changed:
                     self._settle(worker, task, report)
         except BaseException:
             self._resting = True  # the others need not go on
             raise
+
+    def _is_wanted(self, worker: _Worker) -> bool:
+        """Whether a device should end its turn for others; a GPU does not for a CPU."""
+        return any(worker.on_host or not asking.on_host for asking in list(worker.requests))
 
     def _enable_peers(self, device: Device, worker: _Worker) -> None:
         from engine.devices.cuda import CudaDevice
@@ -254,7 +261,9 @@ class Coordinator:
             for asking in worker.requests:
                 asking.waiting = False
             worker.requests = []
-            if not len(self._store) and not any(other.busy or other.active or other.has_mail for other in self._workers):
+            if not len(self._store) and not any(
+                other.busy or other.active or other.has_mail for other in self._workers
+            ):
                 self._changed.notify_all()
                 return None
             if not worker.waiting:
@@ -270,7 +279,9 @@ class Coordinator:
         worker.served, worker.requests = worker.requests, []
         worker.busy = True
         peers = [self._options.sharing == "symmetric" and asking.reads(worker) for asking in worker.served]
-        return Task(self._upper, units, parcels, self._wanted(worker), peers, SLICE_SECONDS)
+        # A CPU beside GPUs must not keep them waiting at the end.
+        seconds = _SLOW_SLICE if self._mixed and worker.on_host else SLICE_SECONDS
+        return Task(self._upper, units, parcels, self._wanted(worker), peers, seconds)
 
     def _settle(self, worker: _Worker, task: Task, report: Report) -> None:
         """Take over what a turn brought."""
@@ -294,12 +305,22 @@ class Coordinator:
     # --- sharing ------------------------------------------------------------------------------------------------
 
     def _deal(self, worker: _Worker) -> Units:
-        """A part of the store: all for one device, for several half of an even share, a single one for a slow one."""
+        """A part of the store.
+
+        At the beginning an even share, but one piece for a CPU beside GPUs, for which some more are kept. Later all of
+        it, for one device, and half of it for several.
+        """
         count = len(self._store)
-        if len(self._workers) > 1:
-            count = -(-count // (2 * len(self._workers)))
-        if self._mixed and worker.on_host:
-            count = min(count, 1)
+        slow = self._mixed and worker.on_host
+        if not worker.dealt and not slow:
+            others = [one for one in self._workers if not one.dealt and not (self._mixed and one.on_host)]
+            kept = _KEPT * sum(one.on_host for one in self._workers) if self._mixed else 0
+            count = max(1, -(-(count - kept) // len(others)))
+        elif slow:
+            count = 1
+        elif len(self._workers) > 1:
+            count = -(-count // 2)
+        worker.dealt = True
         dealt, self._store = self._store[:count], self._store[count:]
         return dealt
 
