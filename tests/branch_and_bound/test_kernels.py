@@ -192,6 +192,7 @@ def test_every_flowshop_bound_can_be_taken_in_parallel(device: Member, bound: st
 
 def test_auto_measures_both_variants_of_a_costly_bound(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explorer, "_BEFORE_COMPARING", 0.0)
+    monkeypatch.setattr(flowshop_tables, "_together", lambda *_: None)
     tried: list[str] = []
     original = explorer.Explorer._search
 

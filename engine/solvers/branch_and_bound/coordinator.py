@@ -310,18 +310,20 @@ class Coordinator:
         At the beginning an even share, but one piece for a CPU beside GPUs, for which some more are kept. Later all of
         it, for one device, and half of it for several.
         """
-        count = len(self._store)
         slow = self._mixed and worker.on_host
-        if not worker.dealt and not slow:
+        chosen = np.zeros(len(self._store), np.bool_)
+        if slow:
+            chosen[:1] = True
+        elif len(self._workers) == 1:
+            chosen[:] = True
+        elif worker.dealt:
+            chosen[::2] = True
+        else:
             others = [one for one in self._workers if not one.dealt and not (self._mixed and one.on_host)]
             kept = _KEPT * sum(one.on_host for one in self._workers) if self._mixed else 0
-            count = max(1, -(-(count - kept) // len(others)))
-        elif slow:
-            count = 1
-        elif len(self._workers) > 1:
-            count = -(-count // 2)
+            chosen[: max(len(chosen) - kept, 1) : len(others)] = True  # neighbours in the tree are unlike in size
         worker.dealt = True
-        dealt, self._store = self._store[:count], self._store[count:]
+        dealt, self._store = self._store[np.flatnonzero(chosen)], self._store[np.flatnonzero(~chosen)]
         return dealt
 
     def _is_low(self, worker: _Worker) -> bool:

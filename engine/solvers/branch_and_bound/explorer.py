@@ -182,7 +182,7 @@ class Explorer:
         if options.variant == "pte_peb" and not parallel.child_bounds:
             raise OptionError("variant = 'pte_peb' needs a problem whose kernel functions include child_bounds")
         self._variant = options.variant if options.variant != "auto" else "pte"
-        self._to_compare = options.variant == "auto" and half.costly and parallel.child_bounds
+        self._to_compare = options.variant == "auto" and half.costly and half.together is None and parallel.child_bounds
         self._rates: dict[str, float] = {}
         self._searched = 0.0
         self._mark: tuple[int, float] | None = None
@@ -298,7 +298,7 @@ class Explorer:
         while rounds < self._rounds:
             if interrupted is not None:
                 self.device.sync()
-                if interrupted() or time.perf_counter() - began > 2 * seconds:
+                if interrupted() or time.perf_counter() - began > 1.5 * seconds:
                     break
             self._steal()
             self._search()
@@ -307,10 +307,10 @@ class Explorer:
         elapsed = time.perf_counter() - began
         self._searched += elapsed
         stealing = min(elapsed, one * rounds)
-        self._adapt(elapsed, seconds * rounds / self._rounds, self._nodes() - before)
+        self._adapt(elapsed, seconds, self._nodes() - before, rounds)
         return stealing
 
-    def _adapt(self, elapsed: float, seconds: float, nodes: int) -> None:
+    def _adapt(self, elapsed: float, seconds: float, nodes: int, rounds: int) -> None:
         """Make the next slice about as long as it should be.
 
         A launch that nobody ends early should take a part of a slice; where launches end early for stealing, more of
@@ -322,10 +322,10 @@ class Explorer:
             self._steps = max(_FEWEST_STEPS, min(fitting, 2 * self._steps, _MOST_STEPS))
         else:
             self._steps = min(self._steps, self.shapes.steps)
-        if elapsed < seconds / 2:
+        if elapsed > 1.5 * seconds:
+            self._rounds = max(2, rounds // 2)
+        elif elapsed < seconds / 2 and rounds == self._rounds:
             self._rounds = min(_MOST_ROUNDS, 2 * self._rounds)
-        elif elapsed > 1.5 * seconds:
-            self._rounds = max(2, self._rounds // 2)
 
     def _compare(self) -> None:
         """Where both variants may pay: a slice of each once most IVMs are at work, then the faster one."""
