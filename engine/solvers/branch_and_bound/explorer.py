@@ -39,6 +39,7 @@ _LAUNCHES = 4
 _WHOLE = 1 << 62
 _BEFORE_COMPARING = 0.5
 _PARALLEL_STEPS = 16
+_PARALLEL_POLL = 8
 
 
 @dataclass(frozen=True)
@@ -376,12 +377,15 @@ class Explorer:
                 self._put(self._parallel_table),
             )
         on = self._children
-        for _ in range(min(self._steps, _PARALLEL_STEPS)):
-            active, floor = (int(word) for word in self.device.get(self._control, 0, 2))
-            if active == 0 or active < floor:
-                break
+        active = 0
+        for step in range(min(self._steps, _PARALLEL_STEPS)):
+            if step % _PARALLEL_POLL == 0:  # in between, nobody waits for the device
+                active, floor = (int(word) for word in self.device.get(self._control, 0, 2))
+                if active == 0 or active < floor:
+                    break
             self._kernels.launch("count_children", shapes.ivms, self._depths, on.offsets, shapes.ivms)
-            children = on.scanner.exclusive(on.offsets, on.offsets)
+            children = on.scanner.exclusive_unread(on.offsets, on.offsets)
+            assert children is not None
             self._kernels.launch(
                 "list_children",
                 shapes.ivms,
@@ -389,7 +393,7 @@ class Explorer:
             )
             self._kernels.launch(
                 "bound_children",
-                children,
+                active * self.tree.items,
                 *(self._rows, self._sides, self._depths, on.owners, on.items, on.fronts, on.backs, on.table),
                 *(children, shapes.slots),
             )

@@ -185,7 +185,7 @@ _SIGNATURES: dict[str, str] = {
     "initialize": "buffer " * 12 + "int32 int32 int32",
     "count_children": "buffer buffer int32",
     "list_children": "buffer " * 5 + "int32 int32",
-    "bound_children": "buffer " * 8 + "int32 int32",
+    "bound_children": "buffer " * 9 + "int32",
     "prune_children": "buffer " * 16 + "int32 int32 int32",
     "settle": "buffer buffer int32 int32 int32 int32",
     "list_siblings": "buffer " * 5 + "int32 int32 int32",
