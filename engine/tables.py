@@ -16,7 +16,7 @@ from engine.devices.base import bytes_text
 from engine.models import field_type, value_text
 from engine.problem import Problem
 from engine.results import Result
-from engine.solvers import Solver
+from engine.solvers import Solver, solver_for
 
 __all__ = [
     "describe_devices",
@@ -100,6 +100,10 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
     if saved:
         pairs.append(("saved", ", ".join(str(path) for path in saved)))
     print_pairs(pairs)
+    report = solver_for(problem).report
+    if report is not None and (table := report(result)) is not None:
+        print()
+        print_table(*table)
 
 
 def describe_devices(devices: Sequence[DeviceInfo], missing: dict[str, str]) -> None:

@@ -11,13 +11,14 @@ from PySide6.QtWidgets import (
     QDialog,
     QFrame,
     QGridLayout,
+    QHeaderView,
     QLabel,
     QLineEdit,
-    QListWidget,
-    QListWidgetItem,
     QMenu,
     QMenuBar,
     QScrollArea,
+    QTreeWidget,
+    QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
@@ -176,7 +177,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("theme_dark", "Dar&k theme", "View", group="theme"),
     Action("switch_theme", "S&witch light and dark", "View", "Ctrl+T", "theme"),
     Action("full_screen", "&Full screen", "View", "F11", checkable=True),
-    Action("palette", "&Command palette…", "Help", "Ctrl+K", "search", "Find anything the window can do"),
+    Action("find_command", "&Command palette…", "Help", "Ctrl+K", "search", "Find anything the window can do"),
     Action("shortcuts", "Keyboard &shortcuts", "Help", "F1", "help"),
     Action("about", "&About Quintet", "Help"),
 )
@@ -248,9 +249,16 @@ class Palette(QDialog):
         self.line = QLineEdit()
         self.line.setPlaceholderText("Type a command, a sample or a run")
         self.line.setAccessibleName("Command")
-        self.list = QListWidget()
+        self.list = QTreeWidget()
+        self.list.setColumnCount(2)
+        self.list.setHeaderHidden(True)
+        self.list.setRootIsDecorated(False)
+        self.list.setAllColumnsShowFocus(True)
+        self.list.setUniformRowHeights(True)
+        self.list.header().setStretchLastSection(False)
+        self.list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self.list.setAccessibleName("Commands that match")
-        self.list.setUniformItemSizes(True)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         inner = QVBoxLayout(frame)
         inner.setContentsMargins(8, 8, 8, 8)
@@ -261,7 +269,7 @@ class Palette(QDialog):
         layout.addWidget(frame)
         self.line.textChanged.connect(self._match)
         self.line.installEventFilter(self)
-        self.list.itemClicked.connect(lambda _item: self.accept())
+        self.list.itemClicked.connect(lambda _item, _column: self.accept())
         self._match("")
         self.resize(560, 380)
         corner = parent.mapToGlobal(parent.rect().topLeft())
@@ -275,14 +283,20 @@ class Palette(QDialog):
         for rank, number in ranked:
             if rank is not _NO_MATCH:
                 text, hint, _ = self._entries[number]
-                item = QListWidgetItem(f"{text}    {hint}" if hint else text)
-                item.setData(Qt.ItemDataRole.UserRole, number)
-                self.list.addItem(item)
-        self.list.setCurrentRow(0)
+                item = QTreeWidgetItem(self.list, [text, hint])
+                item.setData(0, Qt.ItemDataRole.UserRole, number)
+                item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        if not self.list.topLevelItemCount():
+            QTreeWidgetItem(self.list, ["Nothing that can be done now matches"]).setDisabled(True)
+        self._choose(0)
+
+    def _choose(self, row: int) -> None:
+        if self.list.topLevelItemCount():
+            self.list.setCurrentItem(self.list.topLevelItem(min(max(row, 0), self.list.topLevelItemCount() - 1)))
 
     def texts(self) -> list[str]:
         """What is shown at present."""
-        return [self.list.item(row).text() for row in range(self.list.count())]
+        return [self.list.topLevelItem(row).text(0) for row in range(self.list.topLevelItemCount())]
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Arrows move in the list while the line keeps the focus."""
@@ -290,9 +304,8 @@ class Palette(QDialog):
             step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 10, Qt.Key.Key_PageUp: -10}.get(
                 event.key()
             )
-            if step is not None and self.list.count():
-                row = self.list.currentRow() + step
-                self.list.setCurrentRow(min(max(row, 0), self.list.count() - 1))
+            if step is not None:
+                self._choose(self.list.indexOfTopLevelItem(self.list.currentItem()) + step)
                 return True
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
                 self.accept()
@@ -303,8 +316,9 @@ class Palette(QDialog):
         """Close, then do what is chosen."""
         item = self.list.currentItem()
         super().accept()
-        if item is not None:
-            self._entries[item.data(Qt.ItemDataRole.UserRole)][2]()
+        self.parentWidget().activateWindow()
+        if item is not None and not item.isDisabled():
+            self._entries[item.data(0, Qt.ItemDataRole.UserRole)][2]()
 
 
 _NO_MATCH = (9, 0)
@@ -319,12 +333,8 @@ def _rank(words: str, text: str) -> tuple[int, int]:
         return 1, low.index(typed)
     if all(part in low for part in typed.split()):
         return 2, 0
-    at = -1
-    for letter in typed.replace(" ", ""):
-        at = low.find(letter, at + 1)
-        if at < 0:
-            return _NO_MATCH
-    return 3, at
+    initials = "".join(word[0] for word in low.replace(":", " ").split())
+    return (3, 0) if typed.replace(" ", "") in initials else _NO_MATCH
 
 
 class ShortcutSheet(QDialog):

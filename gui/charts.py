@@ -96,7 +96,7 @@ class Bars(Figure):
         self.plot.addItem(self._item, ignoreBounds=True)
         self.plot.hideAxis("left")
         self.plot.hideAxis("bottom")
-        self.plot.setMouseEnabled(False, False)
+        self.plot.getViewBox().setMouseEnabled(False, False)
         self._heights()
 
     def put(self, name: str, value: float, colour: str) -> None:
@@ -186,7 +186,9 @@ class BandPlot(LivePlot):
     def redraw(self) -> None:
         """Draw the bands."""
         self._set_ranges()
+        bounds = self._bounds()
         for curve in self.curves:
+            curve.item.bounds = bounds
             x, high = curve.data.points()
             _, low = self._lower[curve.name].points()
             curve.item.setVisible(curve.shown and len(x) > 1)
@@ -196,7 +198,7 @@ class BandPlot(LivePlot):
                 curve.item.setData(
                     np.concatenate([x, x[::-1]]),
                     np.concatenate([high, low[::-1]]),
-                    pen=pen_of(curve.colour, (), 1.0),
+                    pen=pen_of(curve.colour, (), self.pixels),
                     brush=fill,
                     fillLevel="enclosed",
                     antialias=self.fine,
@@ -248,7 +250,6 @@ class Pixels(Figure):
         self.image = pg.ImageItem(axisOrder="row-major")
         self.plot.addItem(self.image, ignoreBounds=True)
         self.plot.getViewBox().invertY(True)
-        self.plot.setLabel("bottom", across)
         self.plot.getAxis("bottom").setHeight(36)
         self.plot.getAxis("bottom").setStyle(tickLength=3)
         self.set_theme(theme)
@@ -292,6 +293,11 @@ class Pixels(Figure):
         return [self._down, *map(str, range(columns))], rows
 
 
+def _shortened(name: str) -> str:
+    """Long names without their middle."""
+    return name if len(name) <= 20 else f"{name[:9]}…{name[-10:]}"
+
+
 @dataclass(frozen=True)
 class Interval:
     """An estimate, an inner and an outer interval of one name."""
@@ -331,8 +337,8 @@ class IntervalPlot(Figure):
         low, high = next_range((math.nan, math.nan), (low, high))
         step = max(1, math.ceil(len(shown) * 14 / max(60, self.view.height() - 40)))
         axis = self.plot.getAxis("left")
-        axis.setTicks([[(place + 0.5, row.name[:14]) for place, row in enumerate(shown) if place % step == 0]])
-        axis.setWidth(max(50, 8 + 7 * max(len(row.name[:14]) for row in shown)))
+        axis.setTicks([[(place + 0.5, _shortened(row.name)) for place, row in enumerate(shown) if place % step == 0]])
+        axis.setWidth(max(50, 8 + 7 * max(len(_shortened(row.name)) for row in shown)))
         self._item.set_bounds(QRectF(low, 0, high - low, len(shown)))
         self.plot.setRange(xRange=(low, high), yRange=(0, len(shown)), padding=0)
 
@@ -346,13 +352,13 @@ class IntervalPlot(Figure):
             y = place + 0.5
             clear = row.outer[0] > 0 or row.outer[1] < 0
             colour = theme.lines[0] if clear else theme.muted
-            painter.setPen(pen_of(colour, (), 1.2))
+            painter.setPen(pen_of(colour, (), 1.2 * self.pixels))
             painter.drawLine(QPointF(row.outer[0], y), QPointF(row.outer[1], y))
-            thick = pen_of(colour, (), 4.0)
+            thick = pen_of(colour, (), 4.0 * self.pixels)
             thick.setCapStyle(Qt.PenCapStyle.FlatCap)
             painter.setPen(thick)
             painter.drawLine(QPointF(row.inner[0], y), QPointF(row.inner[1], y))
-            dot = pen_of(theme.text, (), 6.0)
+            dot = pen_of(theme.text, (), 6.0 * self.pixels)
             dot.setCapStyle(Qt.PenCapStyle.RoundCap)
             painter.setPen(dot)
             painter.drawPoint(QPointF(row.middle, y))

@@ -59,6 +59,7 @@ class CompareTab(QWidget):
         if all(player.over for player in self._players):
             self.complete = True
             for figure in self._figures.values():
+                figure.setVisible(bool(figure.curves))
                 figure.complete()
             self._show_options()
             self.ready.emit()
@@ -69,6 +70,8 @@ class CompareTab(QWidget):
         match event:
             case Started():
                 self._started[place] = event
+                for metric in ("_best", "_gap"):
+                    self._figure(metric)
                 for spec in event.metrics:
                     title, unit = str(spec.get("title", spec["name"])), str(spec.get("unit", ""))
                     self._units.setdefault(str(spec["name"]), (title, unit, bool(spec.get("log"))))
@@ -96,10 +99,10 @@ class CompareTab(QWidget):
         return f"{self.notes[place].title} ({place + 1})" if same else self.notes[place].title
 
     def _point(self, place: int, metric: str, what: str, time: float, value: float, device: str | None = None) -> None:
-        figure = self._figures.get(metric)
-        if figure is None:
-            figure = self._figures[metric] = self._make(metric)
-        parts = [self._name(place), *([what] if what else []), *([device] if device else [])]
+        figure = self._figure(metric)
+        started = self._started[place]
+        several = device is not None and started is not None and len(started.devices) > 1
+        parts = [self._name(place), *([what] if what else []), *([device] if several and device else [])]
         dash = place + (2 if what == "bound" else 0)
         if device is not None:
             if device not in self._devices[place]:
@@ -109,6 +112,11 @@ class CompareTab(QWidget):
             " ".join(parts), self.notes[place].colour, DASHES[dash % len(DASHES)], step=metric in ("_best", "_gap")
         )
         curve.append(time, value)
+
+    def _figure(self, metric: str) -> LivePlot:
+        if metric not in self._figures:
+            self._figures[metric] = self._make(metric)
+        return self._figures[metric]
 
     def _make(self, metric: str) -> LivePlot:
         own = {"_best": ("Best and bound", "", False), "_gap": ("Gap", "%", True)}
@@ -123,9 +131,9 @@ class CompareTab(QWidget):
     def _show_options(self) -> None:
         """Rows for the options in which the runs differ."""
         first, second = ((event.options if event else {}) for event in self._started)
-        for name in sorted(set(first) | set(second)):
-            if first.get(name) != second.get(name):
-                self._add_row(name.replace("_", " "), [str(first.get(name, "–")), str(second.get(name, "–"))])
+        for name in sorted(set(first) & set(second)):
+            if first[name] != second[name]:
+                self._add_row(name.replace("_", " "), [str(first[name]), str(second[name])])
         devices = [", ".join(event.devices) if event else "–" for event in self._started]
         if devices[0] != devices[1]:
             self._add_row("devices", devices)
@@ -156,6 +164,7 @@ class CompareTab(QWidget):
 def _table(notes: Sequence[RunNote]) -> QTableWidget:
     """The numbers of the runs, a column each."""
     rows = [
+        ("solver", [note.solver.replace("_", " ") for note in notes]),
         ("state", [state_text(note.state) for note in notes]),
         ("best", [number_text(note.best) for note in notes]),
         ("bound", [number_text(note.bound) for note in notes]),
@@ -189,4 +198,6 @@ def _table(notes: Sequence[RunNote]) -> QTableWidget:
 def _fit(table: QTableWidget) -> None:
     """As high as its rows, up to a limit."""
     rows = min(table.rowCount(), 9)
-    table.setFixedHeight(rows * table.verticalHeader().defaultSectionSize() + table.fontMetrics().height() + 16)
+    table.setFixedHeight(
+        rows * table.verticalHeader().defaultSectionSize() + table.horizontalHeader().sizeHint().height() + 6
+    )

@@ -42,6 +42,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.axes import short
+from gui.plot_area import PlotView
 from gui.theme import Theme, pen_of
 
 __all__ = ["Figure", "FlowLayout", "LegendEntry", "Listing", "Table", "TableModel"]
@@ -238,21 +239,10 @@ class LegendEntry(QAbstractButton):
         painter.drawText(QRect(left, rect.y(), rect.width(), rect.height()), flags, self.value)
 
 
-class _View(pg.PlotWidget):
-    """A plot whose mouse wheel zooms only while Ctrl is held, so that a page of plots can be scrolled."""
-
-    def wheelEvent(self, event: Any) -> None:
-        """Zoom with Ctrl, let the page scroll without."""
-        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            super().wheelEvent(event)
-        else:
-            event.ignore()
-
-
 class Figure(QFrame):
     """A titled plot or chart with its table.
 
-    Subclasses draw into ``self.plot`` (a :class:`pyqtgraph.PlotItem`) in :meth:`redraw`, and give :meth:`table`.
+    Subclasses draw into ``self.plot`` (a :class:`gui.plot_area.PlotArea`) in :meth:`redraw`, and give :meth:`table`.
 
     Parameters
     ----------
@@ -304,14 +294,10 @@ class Figure(QFrame):
         self._legend = QWidget()
         self._flow = FlowLayout(self._legend)
         self._legend.hide()
-        self.view = _View(axisItems=axes or {})
-        self.view.setFrameShape(QFrame.Shape.NoFrame)
+        self.view = PlotView(axes or {})
+        self.view.setAccessibleName(f"Plot of {title}")
         self.view.setMinimumHeight(60)
-        self.plot: pg.PlotItem = self.view.getPlotItem()
-        self.plot.hideButtons()
-        self.plot.setMenuEnabled(False)
-        self.plot.disableAutoRange()
-        self.plot.setContentsMargins(0, 6, 12, 0)
+        self.plot = self.view.area
         self._hint = QLabel(self.view)
         self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._hint.setWordWrap(True)
@@ -443,6 +429,7 @@ class Figure(QFrame):
             f"#figure QToolButton:checked {{ background: {theme.accent}; color: {theme.accent_text}; }}"
             "#figure QToolButton::menu-indicator { image: none; }"
         )
+        self._keep_axes(axis_cache=True)  # they change seldom, and cost more than curves
         self._head_text()
         self.view.setBackground(theme.base)
         self._hint.setStyleSheet(f"color: {theme.muted}; background: transparent;")
@@ -476,23 +463,25 @@ class Figure(QFrame):
             writer.writerow(headers)
             writer.writerows([["" if cell is None or cell != cell else cell for cell in row] for row in rows])
 
-    def to_image(self, scale: float = 2.0) -> QImage:
-        """The picture with title and legend; ``scale`` is pixels per unit of the screen."""
-        size = self._prepared()
+    def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
+        """The picture with title and legend, ``scale`` pixels a unit of the screen; ``size`` if not as it is shown."""
+        self._scale = scale
+        before, size = self.size(), self._prepared(size)
         image = QImage(size * scale, QImage.Format.Format_RGB32)
         image.setDevicePixelRatio(scale)
         image.fill(QColor(self.theme.base))
         painter = QPainter(image)
         self._paint(painter, size)
         painter.end()
-        self._after_export()
+        self._after_export(before)
         return image
 
-    def to_svg(self) -> bytes:
-        """The picture with title and legend as an SVG document."""
+    def to_svg(self, size: QSize | None = None) -> bytes:
+        """The picture with title and legend as an SVG document; ``size`` if not as it is shown."""
         from PySide6.QtSvg import QSvgGenerator  # part of PySide6-Essentials, in a library of its own
 
-        size = self._prepared()
+        self._scale = 1.0
+        before, size = self.size(), self._prepared(size)
         data = QByteArray()
         buffer = QBuffer(data)
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -506,25 +495,43 @@ class Figure(QFrame):
         painter.fillRect(QRect(QPoint(0, 0), size), QColor(self.theme.base))
         self._paint(painter, size)
         painter.end()
-        self._after_export()
+        self._after_export(before)
         return bytes(data.data())
 
+    _scale = 1.0
     fine = False
     """Whether the next picture is for keeps: drawn as well as can be, whatever it costs."""
 
-    def _prepared(self) -> QSize:
+    def _prepared(self, wanted: QSize | None) -> QSize:
         """Draw for keeps, at the present size or at a usual one if it was never shown; the size of all."""
         if self.width() < 320 or self.height() < 200 or not self.testAttribute(Qt.WidgetAttribute.WA_WState_Created):
             self.resize(max(self.width(), 760), max(self.height(), 340))
+        if wanted is not None:
+            self.resize(wanted)
         if self.data_button.isChecked():
             self.data_button.setChecked(False)
         self.grab()  # lays out what was never shown
+        self._keep_axes(axis_cache=False)
         self.fine = True
         self.redraw()
         heading = self.fontMetrics().height() + 8
         return QSize(self.view.width() + 16, self.view.height() + heading + self._legend_height() + 6)
 
-    def _after_export(self) -> None:
+    @property
+    def pixels(self) -> float:
+        """Pixels of the device per unit: what a pen of constant width has to be multiplied by."""
+        return self._scale if self.fine else self.devicePixelRatioF()
+
+    def _keep_axes(self, axis_cache: bool) -> None:
+        """Whether axes are painted from a pixmap of their own, which would be coarse in an export."""
+        for side in ("left", "bottom"):
+            axis = self.plot.getAxis(side)
+            mode = axis.CacheMode.DeviceCoordinateCache if axis_cache else axis.CacheMode.NoCache
+            axis.setCacheMode(mode)
+
+    def _after_export(self, before: QSize) -> None:
+        self.resize(before)
+        self._keep_axes(axis_cache=True)
         self.fine = False
         self.dirty = True
         self.refresh()
@@ -627,16 +634,19 @@ class Listing(Figure):
 
     def put(self, headers: list[str], rows: Sequence[Sequence[Any]]) -> None:
         """Replace the table."""
+        first = not self._content[1]
         self._content = (headers, rows)
         self._empty.setVisible(not rows and bool(self._empty.text()))
-        self.dirty = True
-        self.refresh()
+        self._model.show(self._content)
+        if first and rows and self._table is not None:
+            self._table.horizontalHeader().setResizeContentsPrecision(40)
+            self._table.resizeColumnsToContents()
 
     def table(self) -> Table:
         """The table."""
         return self._content
 
-    def to_image(self, scale: float = 2.0) -> QImage:
+    def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
         """The part of the table that is seen."""
         return self.grab().toImage()
 

@@ -125,7 +125,7 @@ class Form(QWidget):
         text = description[:1].upper() + description[1:]
         return (
             f"{_title(name)}: {field_type(self.model, name)}",
-            f"{text.rstrip('.')}. Default: {value_text(self.base[name])}.",
+            f"{text.rstrip('.')}. Default: {_shown(self.base[name])}.",
         )
 
     def _complaint(self, name: str) -> str:
@@ -178,7 +178,7 @@ class _Editor(QObject):
         set_icon(self.reset, "reset")
         self.reset.setIconSize(QSize(14, 14))
         self.reset.setAutoRaise(True)
-        self.reset.setToolTip(f"Reset to {value_text(base)}")
+        self.reset.setToolTip(f"Reset to {_shown(base)}")
         self.reset.setAccessibleName(f"Reset {_title(name)}")
         keep = self.reset.sizePolicy()
         keep.setRetainSizeWhenHidden(True)
@@ -277,6 +277,10 @@ class _Editor(QObject):
             event.ignore()
             return True
         return False
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else value_text(value)
 
 
 def _plain(value: Any) -> str:

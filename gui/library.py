@@ -215,6 +215,8 @@ class Library:
 def _read(path: Path) -> RunNote:
     known = {entry.name for entry in fields(RunNote)}
     content = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} is not a note")
     return RunNote(**{name: value for name, value in content.items() if name in known})
 
 

@@ -84,12 +84,18 @@ def open_run(folder: Path) -> Problem:
 
 @dataclass(frozen=True)
 class Sample:
-    """A bundled instance: its file, the solver's title, and what the problem calls itself; or a recorded run."""
+    """A bundled instance, or a recorded run.
+
+    ``group`` is the solver's title, ``title`` what the problem is called, ``about`` what its file says of it;
+    ``first`` marks the one sample of each solver that has settings of its own.
+    """
 
     path: Path
     group: str
     title: str
     description: str
+    about: str = ""
+    first: bool = False
     recorded: bool = False
 
 
@@ -109,7 +115,8 @@ def find_samples() -> list[Sample]:
                 problem = read_instance(path).problem
             except (QuintetError, ValueError):
                 continue
-            found.append(Sample(path, title, problem.name, problem.describe()))
+            about = _comment(path) if path == toml else ""
+            found.append(Sample(path, title, problem.name, problem.describe(), about, first=path == toml))
     for folder in sorted({path.parent for path in samples()[0].parent.rglob("run.toml")}):
         try:
             about = RunFolder.open(folder).description
@@ -118,8 +125,18 @@ def find_samples() -> list[Sample]:
         solver = discover().get(str(about.get("solver")))
         title = solver.title.partition(" (")[0] if solver is not None else folder.name
         name = str(about.get("problem", {}).get("name") or folder.name)
-        recorded.append(Sample(folder, "Recorded runs", f"{name}", f"{title}, a recorded run to replay", True))
+        recorded.append(Sample(folder, "Recorded runs", name, f"{title}: a recorded run to replay", recorded=True))
     return found + recorded
+
+
+def _comment(path: Path) -> str:
+    """The comment at the top of a TOML file."""
+    lines: list[str] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.lstrip("# "))
+    return " ".join(lines)
 
 
 class _Teller(QObject):

@@ -243,10 +243,10 @@ class Tour(_Picture):
         points = [QPointF(*self._places[city]) for city in self._order]
         scale = 1.0 / max(1e-12, abs(painter.transform().m11()))
         for begin, end in zip(points, points[1:] + points[:1], strict=True):
-            draw_arrow(painter, begin, end, theme.lines[0], 10 * scale, 11 * scale)
+            draw_arrow(painter, begin, end, theme.lines[0], 10 * scale, 11 * scale, 1.4 * self.pixels)
         painter.setFont(small_font())
         for city, point in zip(self._order, points, strict=True):
-            painter.setPen(pen_of(theme.lines[0], (), 1.2))
+            painter.setPen(pen_of(theme.lines[0], (), 1.2 * self.pixels))
             painter.setBrush(QColor(theme.accent if city == self._order[0] else theme.raised))
             painter.drawEllipse(point, 10 * scale, 10 * scale)
             draw_text(painter, point, str(city), theme.accent_text if city == self._order[0] else theme.text)
@@ -356,6 +356,7 @@ class NetworkView(_Picture):
     def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
         self._edges = np.zeros((0, 2), np.int64)
         self._laid_edges = self._edges
+        self._nodes = 0
         self._wanted: tuple[int, Ints] | None = None
         self._laying = False
         self._places = np.zeros((0, 2))
@@ -366,7 +367,7 @@ class NetworkView(_Picture):
 
     def show_network(self, n: int, edges: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
         """Show ``edges`` (e, 2) between ``n`` nodes; ``weights`` from 0 to 1 say how strong each node is drawn."""
-        self._edges = np.asarray(edges, np.int64).reshape(-1, 2)
+        self._nodes, self._edges = n, np.asarray(edges, np.int64).reshape(-1, 2)
         self._weights = None if weights is None else np.asarray(weights, float)
         if n > self.MOST:
             self.hint(f"A network of {n} genes is too large to be drawn; Data has its {len(self._edges)} edges.")
@@ -376,11 +377,11 @@ class NetworkView(_Picture):
 
     def redraw(self) -> None:
         """Draw the network, once its nodes are placed."""
-        if self._wanted is not None and not self._laying:
+        if self.fine and self._laid_edges is not self._edges and self._nodes <= self.MOST:
+            self._laid(self._edges, network_places(self._nodes, self._edges))
+        elif self._wanted is not None and not self._laying and not self.fine:
             (n, edges), self._wanted = self._wanted, None
-            if self.fine:
-                self._laid(edges, network_places(n, edges))
-            else:
+            if edges is not self._laid_edges:
                 self._laying = True
                 QThreadPool.globalInstance().start(_Layout(n, edges, self._laid))
         if len(self._places):
@@ -404,12 +405,12 @@ class NetworkView(_Picture):
         edge = theme.mixed(theme.lines[0], 0.55)
         points = [QPointF(*place) for place in self._places]
         for begin, end in self._laid_edges.tolist():
-            draw_arrow(painter, points[begin], points[end], edge, radius, min(0.22, 8 * pixel), 1.0)
+            draw_arrow(painter, points[begin], points[end], edge, radius, min(0.22, 8 * pixel), self.pixels)
         painter.setFont(small_font())
         for node, point in enumerate(points):
             known = self._weights is not None and node < len(self._weights)
             weight = float(self._weights[node]) if known and self._weights is not None else 1.0
-            painter.setPen(pen_of(theme.mixed(theme.accent, 0.35 + 0.65 * weight), (), 1.2))
+            painter.setPen(pen_of(theme.mixed(theme.accent, 0.35 + 0.65 * weight), (), 1.2 * self.pixels))
             painter.setBrush(QColor(theme.mixed(theme.accent, 0.06 + 0.44 * weight)))
             painter.drawEllipse(point, radius, radius)
             if radius > 7.5 * pixel:

@@ -9,19 +9,44 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor
 
 from gui.axes import LogAxis, NumberAxis, TimeAxis, next_end, next_range, number_text, seconds_text, short
 from gui.figure import Figure, LegendEntry, Table
-from gui.series import Series
+from gui.series import Series, Window
 from gui.theme import LIGHT, Theme, pen_of
 
 __all__ = ["Curve", "LivePlot", "StackedPlot"]
 
 Floats = NDArray[np.float64]
+_NOTHING = Window(*np.zeros((4, 0)), merged=False)
 # Pixels of line beyond which a plot is drawn with thin lines, while it grows and at rest: wide, smooth lines cost a
 # hundred times more.
 _FINE_PATH, _FINE_PATH_AT_REST = 5000.0, 30000.0
+
+Floats = NDArray[np.float64]
+_NOTHING = Window(*np.zeros((4, 0)), merged=False)
+# Pixels of line beyond which plots are drawn with thin lines, all that are seen together while they grow, and one at
+# rest: wide, smooth lines cost a hundred times more.
+_FINE_PATH, _FINE_PATH_AT_REST = 10000.0, 30000.0
+
+
+class _Line(pg.PlotCurveItem):
+    """A curve that is told where it lies, since finding it out anew for every frame costs as much as drawing."""
+
+    def __init__(self) -> None:
+        self.bounds = QRectF(0, 0, 1, 1)
+        super().__init__(skipFiniteCheck=True)
+        self.setSegmentedLineMode("off")
+
+    def boundingRect(self) -> QRectF:
+        """The range of the plot."""
+        return self.bounds
+
+    def dataBounds(self, ax: int, frac: float = 1.0, orthoRange: Any = None) -> Any:
+        """Nothing: ranges are set by the plot."""
+        return (None, None)
 
 
 class Curve:
@@ -31,8 +56,8 @@ class Curve:
         self.name, self.colour, self.dash, self.step = name, colour, dash, step
         self.data = Series()
         self.entry = entry
-        self.item = pg.PlotCurveItem(skipFiniteCheck=True)
-        self.item.setSegmentedLineMode("off")
+        self.item = _Line()
+        self.band: _Line | None = None
         self._plot = plot
 
     @property
@@ -95,6 +120,9 @@ class LivePlot(Figure):
         self.log, self.across, self.from_zero, self.top = log, across, from_zero, top
         self.whole, self.empty = whole, empty
         self._void = True
+        self._shade: pg.LinearRegionItem | None = None
+        self._mark: pg.InfiniteLine | None = None
+        self._marked: float | None = None
         self._end = 0.0
         self.origin = 0.0
         self._now = 0.0
@@ -144,10 +172,36 @@ class LivePlot(Figure):
             self._now = time
             self.dirty = True
 
+    def shade(self, begin: float, end: float, text: str) -> None:
+        """Lay a tint over a part of the horizontal axis, such as a warm-up."""
+        if self._shade is None:
+            self._shade = pg.LinearRegionItem(movable=False)
+            self._shade.setZValue(-10)
+            for line in self._shade.lines:
+                line.setPen(pg.mkPen(None))
+            self.plot.addItem(self._shade, ignoreBounds=True)
+        self._shade.setRegion((begin, end))
+        self._shade.setToolTip(text)
+        self._colour_extras()
+
+    def mark(self, value: float) -> None:
+        """A horizontal line at a value that matters, such as a limit."""
+        self._mark = pg.InfiniteLine(math.log10(value) if self.log else value, angle=0, movable=False)
+        self._marked = value
+        self.plot.addItem(self._mark, ignoreBounds=True)
+        self._colour_extras()
+
+    def _colour_extras(self) -> None:
+        if self._shade is not None:
+            self._shade.setBrush(QColor(self.theme.mixed(self.theme.muted, 0.16)))
+        if self._mark is not None:
+            self._mark.setPen(pen_of(self.theme.warning, (6, 4), 1.0))
+
     def cut(self, time: float) -> None:
         """Forget what came after ``time``."""
         for curve in self.curves:
             curve.data.cut(time)
+        self.finished = False
         self._now = min(self._now, time)
         self.dirty = True
 
@@ -159,6 +213,14 @@ class LivePlot(Figure):
         self.refresh()
 
     finished = False
+    latest = True
+    """Whether the legend says the latest values, and not only those at the cursor."""
+
+    fine_lines: bool | None = None
+    """Whether lines are wide and smooth; None where nobody says so for all plots that are seen together."""
+
+    path_length = 0.0
+    """Pixels of line when it was last drawn."""
 
     # --- drawing ------------------------------------------------------------------------------------------------
 
@@ -167,33 +229,72 @@ class LivePlot(Figure):
         self._set_ranges()
         (begin, end), (low, high) = self.plot.getViewBox().viewRange()
         width, height = max(60, self.view.width() - 60), max(40, self.view.height() - 30)
-        drawn = [self._path(curve, begin, end, width) for curve in self.curves]
+        windows = [self._window(curve, begin, end, width) for curve in self.curves]
+        drawn = [self._path(c, window, end - begin) for c, window in zip(self.curves, windows, strict=True)]
         across, up = width / max(end - begin, 1e-12), height / max(high - low, 1e-300)
         length = sum(
             float(np.abs(np.diff(x)).sum() * across + np.minimum(np.abs(np.diff(y)) * up, height).sum())
             for x, y in drawn
         )
-        fine = self.fine or length < (_FINE_PATH_AT_REST if self.finished else _FINE_PATH)
-        for curve, (x, y) in zip(self.curves, drawn, strict=True):
-            pen = pen_of(curve.colour, curve.dash, 1.6 if fine else 1.0)
+        self.path_length = length
+        if self.fine or self.finished:
+            fine = self.fine or length < _FINE_PATH_AT_REST
+        else:
+            fine = length < _FINE_PATH if self.fine_lines is None else self.fine_lines
+        bounds = self._bounds()
+        for curve, window, (x, y) in zip(self.curves, windows, drawn, strict=True):
+            curve.item.bounds = bounds
             curve.item.setVisible(curve.shown)
-            curve.item.setData(x, y, pen=pen, antialias=fine)
+            curve.item.setData(
+                x, y, pen=pen_of(curve.colour, curve.dash, 1.6 * self.pixels if fine else 1.0), antialias=fine
+            )
+            self._draw_band(curve, window, bounds)
         self._show_values()
 
-    def _path(self, curve: Curve, begin: float, end: float, width: int) -> tuple[Floats, Floats]:
-        """What to draw of a curve."""
+    def _bounds(self) -> QRectF:
+        """The range of the plot, and a little more for the width of lines."""
+        (begin, end), (low, high) = self.plot.getViewBox().viewRange()
+        across, up = 0.02 * (end - begin), 0.02 * (high - low)
+        return QRectF(begin - across, low - up, end - begin + 2 * across, high - low + 2 * up)
+
+    def _window(self, curve: Curve, begin: float, end: float, width: int) -> Window:
+        """What to draw of a curve, as it is on the axes."""
         if not curve.shown:
-            return np.zeros(0), np.zeros(0)
-        x, y = curve.data.peaks(begin, end, width // 2)
+            return _NOTHING
+        window = curve.data.window(begin, end, width // 3)
         if self.log:
-            positive = y > 0
-            x, y = x[positive], np.log10(y[positive])
+            positive = window.mean > 0
+            time, low, high, mean = (part[positive] for part in window[:4])
+            window = Window(time, *np.log10([np.where(low > 0, low, mean), high, mean]), merged=window.merged)
+        return window
+
+    def _path(self, curve: Curve, window: Window, span: float) -> tuple[Floats, Floats]:
+        """The line of a curve: its points, or means where points were merged."""
+        x, y = window.time, window.mean
         if curve.step and len(x):
             x = np.append(np.repeat(x, 2)[1:], max(self._now, float(x[-1])))
             y = np.repeat(y, 2)
-        elif len(x) == 1:  # a dot, so that a single point is seen
-            x, y = np.array([x[0], max(x[0] + 1e-9, min(self._now, x[0] + 0.01 * (end - begin)))]), np.repeat(y, 2)
+        elif len(x) == 1:  # long enough to be seen
+            x, y = np.array([x[0], max(x[0] + 1e-9, min(self._now, x[0] + 0.01 * span))]), np.repeat(y, 2)
         return x, y
+
+    def _draw_band(self, curve: Curve, window: Window, bounds: QRectF) -> None:
+        """A pale band from the lowest to the highest values, where points were merged: no peak is lost."""
+        merged = curve.shown and window.merged and not curve.step and len(window.time) > 1
+        if curve.band is None:
+            if not merged:
+                return
+            curve.band = _Line()
+            curve.band.setZValue(-1)
+            self.plot.addItem(curve.band, ignoreBounds=True)
+        curve.band.setVisible(merged)
+        if merged:
+            fill = QColor(curve.colour)
+            fill.setAlphaF(0.3)
+            curve.band.bounds = bounds
+            x = np.concatenate([window.time, window.time[::-1]])
+            y = np.concatenate([window.high, window.low[::-1]])
+            curve.band.setData(x, y, pen=None, brush=fill, fillLevel="enclosed")
 
     def _needed(self) -> tuple[float, float] | None:
         """Lowest and highest value of what is shown, as they are drawn."""
@@ -202,6 +303,8 @@ class LivePlot(Figure):
         if not known:
             return None
         low, high = min(extent[0] for extent in known), max(extent[1] for extent in known)
+        if self._marked is not None:
+            low, high = min(low, self._marked), max(high, self._marked)
         return (math.log10(low), math.log10(high)) if self.log else (low, high)
 
     def _set_ranges(self) -> None:
@@ -269,7 +372,8 @@ class LivePlot(Figure):
     def _show_values(self) -> None:
         for curve in self.curves:
             value = curve.data.last if self._cursor is None else curve.data.at(self._cursor)
-            curve.entry.show_value("" if math.isnan(value) else self.value_text(value))
+            told = not math.isnan(value) and (self.latest or self._cursor is not None)
+            curve.entry.show_value(self.value_text(value) if told else "")
 
     # --- the rest -----------------------------------------------------------------------------------------------
 
@@ -297,6 +401,7 @@ class LivePlot(Figure):
             axis = self.plot.getAxis(side)
             axis.setPen(grid)
             axis.setGrid(34)
+        self._colour_extras()
         if hasattr(self, "_line"):
             self._line.setPen(pen_of(theme.muted, (3, 3), 1.0))
         self.dirty = True
@@ -320,7 +425,9 @@ class StackedPlot(LivePlot):
         self._set_ranges()
         (begin, end), _ = self.plot.getViewBox().viewRange()
         grid, levels = self._levels(begin, end, max(60, self.view.width() - 60))
+        bounds = self._bounds()
         for place, curve in enumerate(self.curves):
+            curve.item.bounds = bounds
             curve.item.setVisible(curve.shown and len(grid) > 1)
             if not curve.shown or len(grid) < 2:
                 continue

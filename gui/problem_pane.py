@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QBrush, QFontDatabase, QGuiApplication, QKeySequence, QPalette, QShortcut
+from PySide6.QtGui import QBrush, QColor, QFontDatabase, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -31,6 +31,7 @@ from gui.form import Form
 from gui.icons import set_icon
 from gui.loading import Instance, Sample
 from gui.runner import solve_words
+from gui.theme import Theme
 
 __all__ = ["ProblemPane", "command_line", "python_snippet"]
 
@@ -75,6 +76,7 @@ class ProblemPane(QWidget):
         self.run_form: Form | None = None
         self._toolbar_settings = toolbar_settings
         self._recent: list[str] = []
+        self._muted = QBrush()
         self.gallery = self._make_gallery()
         self.split = QSplitter(Qt.Orientation.Vertical)
         self.split.setChildrenCollapsible(False)
@@ -181,7 +183,8 @@ class ProblemPane(QWidget):
         layout.addWidget(_rule())
         layout.addLayout(card)
         layout.addWidget(area, 1)
-        layout.addWidget(_rule())
+        self._help_rule = _rule()
+        layout.addWidget(self._help_rule)
         layout.addWidget(self.help)
         return middle
 
@@ -230,7 +233,7 @@ class ProblemPane(QWidget):
                 groups[sample.group] = self._group(sample.group)
             self._leaf(groups[sample.group], sample.title, sample.path, sample.description, sample.recorded)
         for group in groups.values():
-            group.setText(1, str(group.childCount()))
+            group.setText(0, f"{group.text(0)} ({group.childCount()})")
             group.setExpanded(len(found) <= _FEW)
 
     def show_recent(self, paths: Sequence[str]) -> None:
@@ -263,6 +266,7 @@ class ProblemPane(QWidget):
             self.gallery.insertTopLevelItem(0, group)
         else:
             self.gallery.addTopLevelItem(group)
+        group.setFirstColumnSpanned(True)
         font = group.font(0)
         font.setBold(True)
         group.setFont(0, font)
@@ -275,10 +279,18 @@ class ProblemPane(QWidget):
 
     def _leaf(self, group: QTreeWidgetItem, title: str, path: Path, tip: str, recorded: bool) -> None:
         leaf = QTreeWidgetItem(group, [title, _brief(tip, title)])
-        leaf.setForeground(1, QBrush(self.palette().color(QPalette.ColorRole.PlaceholderText)))
+        leaf.setForeground(1, self._muted)
         leaf.setData(0, _PATH, (str(path), recorded))
         leaf.setToolTip(0, tip)
         leaf.setData(0, Qt.ItemDataRole.AccessibleDescriptionRole, tip)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Colours of the gallery."""
+        self._muted = QBrush(QColor(theme.muted))
+        for row in range(self.gallery.topLevelItemCount()):
+            group = self.gallery.topLevelItem(row)
+            for place in range(group.childCount() if group is not None else 0):
+                group.child(place).setForeground(1, self._muted)
 
     def _on_item(self, item: QTreeWidgetItem) -> None:
         data = item.data(0, _PATH)
@@ -341,6 +353,8 @@ class ProblemPane(QWidget):
             self.form.set_values(instance.options)
             self.run_form.set_values({name: value for name, value in instance.settings.items() if value is not None})
         self._forms.addStretch(1)
+        for widget in (self.help, self._help_rule, self.split.widget(2)):
+            widget.setVisible(instance is not None)
         self._on_change()
 
     def _show_help(self, title: str, text: str) -> None:

@@ -55,7 +55,7 @@ def _text(value: Any) -> str:
         return "none"
     if isinstance(value, (list, tuple)):
         return ",".join(str(part) for part in value)
-    return str(value)
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
 class Child(QObject):
@@ -182,8 +182,11 @@ class Child(QObject):
             self._parse(self._lines.popleft(), events)
         if self._gone and not self._lines and not self._process.bytesAvailable() and not self._told_end:
             self._told_end = True
-            QTimer.singleShot(0, self.ended.emit)
+            QTimer.singleShot(0, self, self._tell_end)
         return events
+
+    def _tell_end(self) -> None:
+        self.ended.emit()
 
     def _parse(self, line: bytes, events: list[Event]) -> None:
         if not line.strip():

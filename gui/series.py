@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import bisect
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Series"]
+__all__ = ["Series", "Window"]
 
 Floats = NDArray[np.float64]
+
+
+class Window(NamedTuple):
+    """A part of a series, to be drawn: times, lowest, highest and mean values; ``merged`` if those can differ."""
+
+    time: Floats
+    low: Floats
+    high: Floats
+    mean: Floats
+    merged: bool
 
 
 class Series:
@@ -103,7 +114,7 @@ class Series:
             counts[-1] = self._filled
         return self._time[: self._used].copy(), self._total[: self._used] / counts
 
-    def peaks(self, begin: float = -math.inf, end: float = math.inf, columns: int = 0) -> tuple[Floats, Floats]:
+    def window(self, begin: float = -math.inf, end: float = math.inf, columns: int = 0) -> Window:
         """What to draw between two times.
 
         Parameters
@@ -111,28 +122,25 @@ class Series:
         begin, end : float
             The next bucket on either side is drawn as well, so that the curve leaves the picture where it should.
         columns : int
-            About how many buckets to merge down to; 0 for all. Merging begins at multiples of its width, so that the
-            picture does not flicker as points come in.
-
-        Returns
-        -------
-        x, y : ndarray
-            The lowest and the highest value of each bucket one after the other, or the points themselves where a
-            bucket has one.
+            About how many columns of equal width to merge down to; 0 for all buckets. Columns begin at multiples of
+            their width, so that the picture does not flicker as points come in.
         """
         first = max(0, bisect.bisect_right(self._time, begin, 0, self._used) - 1)
         stop = min(self._used, bisect.bisect_left(self._time, end, 0, self._used) + 1)
-        width = 1
-        if columns and stop - first > 2 * columns:
-            width = -(-(stop - first) // columns)
-            first -= first % width
         time, low, high = self._time[first:stop], self._low[first:stop], self._high[first:stop]
-        if width > 1:
-            starts = np.arange(0, stop - first, width)
+        counts = np.full(stop - first, float(self.stride))
+        if stop == self._used and stop > first:
+            counts[-1] = self._filled
+        total = self._total[first:stop]
+        merged = self.stride > 1
+        if columns and stop - first > 2 * columns:
+            least, most = max(begin, float(time[0])), min(end, float(time[-1]))
+            cells = np.floor(time / max((most - least) / columns, 1e-300))
+            starts = np.flatnonzero(np.diff(cells, prepend=-math.inf))
+            merged = merged or len(starts) < len(time)
             time, low, high = time[starts], np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
-        elif self.stride == 1:
-            return time, low
-        return np.repeat(time, 2), np.stack([low, high], axis=1).reshape(-1)
+            total, counts = np.add.reduceat(total, starts), np.add.reduceat(counts, starts)
+        return Window(time, low, high, total / counts, merged=merged)
 
     def at(self, time: float) -> float:
         """The mean value of the bucket that covers ``time``; NaN before the first."""

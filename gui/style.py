@@ -114,6 +114,11 @@ QPushButton:focus {{ border-color: {theme.accent}; }}
 QPushButton:default {{ background: {theme.accent}; color: {theme.accent_text}; border-color: {theme.accent}; }}
 QPushButton:disabled {{ color: {theme.mixed(theme.muted, 0.6)}; }}
 
+QPushButton#card {{ background: {theme.base}; border: 1px solid {theme.border}; border-radius: 6px; text-align: left; }}
+QPushButton#card:hover, QPushButton#card:focus {{ border-color: {theme.accent}; background: {hover}; }}
+QLabel#cardtitle {{ font-weight: bold; font-size: 15px; }}
+QScrollArea#start, QScrollArea#start QWidget#page {{ background: {theme.window}; }}
+
 QStatusBar {{ background: {theme.raised}; border-top: 1px solid {theme.border}; }}
 QStatusBar::item {{ border: none; }}
 QLabel#muted {{ color: {theme.muted}; }}

@@ -85,6 +85,8 @@ class ToolBar(QToolBar):
             button = self.widgetForAction(actions[name])
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.setAccessibleName(actions[name].text().replace("&", ""))
+            if name == "pause":  # its text changes, and its neighbours should not move
+                button.setMinimumWidth(button.fontMetrics().horizontalAdvance("Resume") + 52)
             if name == "start":
                 button.setObjectName("run")
         set_icon(actions["start"], "run")
@@ -118,7 +120,7 @@ class ToolBar(QToolBar):
         room = QWidget()
         room.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(room)
-        for name in ("palette", "switch_theme", "shortcuts"):
+        for name in ("find_command", "switch_theme", "shortcuts"):
             self.addAction(actions[name])
             button = self.widgetForAction(actions[name])
             assert isinstance(button, QToolButton)

@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
     QTabBar,
     QTabWidget,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -42,6 +41,7 @@ from gui.problem_pane import ProblemPane
 from gui.run_tab import RunTab
 from gui.runlist import RunList
 from gui.runner import Child, resume_words, solve_words
+from gui.start_page import StartPage
 from gui.style import state_colour, style_sheet
 from gui.summary import rate_text, seconds_text, state_text
 from gui.theme import system_theme, theme_named
@@ -50,6 +50,7 @@ from gui.tool_bar import DeviceProbe, ToolBar
 __all__ = ["MainWindow"]
 
 _FRAME = 80  # milliseconds: 12.5 frames a second
+_HURRIED_FRAME = 25
 _LIST_EVERY = 6  # frames
 _LAYOUT = 1  # of docks; another number where they have changed
 
@@ -115,26 +116,12 @@ class MainWindow(QMainWindow):
         self.tabs.setDocumentMode(True)
         self.tabs.setMovable(True)
         self.tabs.setElideMode(Qt.TextElideMode.ElideRight)
+        self.tabs.setAccessibleName("Runs that are shown")
         self.tabs.tabBar().setAccessibleName("Runs that are shown")
-        start = QWidget()
-        layout = QVBoxLayout(start)
-        big = QLabel("Drop a problem file here")
-        big.setObjectName("big")
-        big.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        keys = {name: action.shortcut().toString() for name, action in self.actions_by_name.items()}
-        small = QLabel(
-            "or choose a sample at the left, then press Run.\n\n"
-            f"{keys['open_problem']} opens a file   ·   {keys['start']} runs it   ·   "
-            f"{keys['palette']} finds any command   ·   {keys['shortcuts']} shows all keys"
-        )
-        small.setObjectName("muted")
-        small.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        layout.addStretch(1)
-        layout.addWidget(big)
-        layout.addWidget(small)
-        layout.addStretch(1)
+        self.tabs.setIconSize(QSize(12, 12))
+        self.start_page = StartPage(self.actions_by_name)
         self.middle = QStackedWidget()
-        self.middle.addWidget(start)
+        self.middle.addWidget(self.start_page)
         self.middle.addWidget(self.tabs)
         self.setCentralWidget(self.middle)
 
@@ -207,9 +194,10 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         self.tabs.currentChanged.connect(lambda _index: self._on_tab())
-        self.pane.wanted.connect(self.load)
-        self.pane.replay_wanted.connect(lambda path: self.show_folder(path, speed=1.0))
-        self.pane.open_wanted.connect(self.open_problem)
+        for chooser in (self.pane, self.start_page):
+            chooser.wanted.connect(self.load)
+            chooser.replay_wanted.connect(lambda path: self.show_folder(path, speed=1.0))
+            chooser.open_wanted.connect(self.open_problem)
         self.pane.changed.connect(self._enable)
         self.tool_bar.changed.connect(self.pane.show_text)
         self.run_list.opened.connect(self.open_run)
@@ -247,6 +235,9 @@ class MainWindow(QMainWindow):
             tab.tick()
         for compared in self._compared:
             compared.tick()
+        hurry = any(tab.hurrying for tab in self._tabs.values())
+        if self._timer.interval() != (_HURRIED_FRAME if hurry else _FRAME):
+            self._timer.setInterval(_HURRIED_FRAME if hurry else _FRAME)
         tab = self._run_tab()
         if tab is not None:
             self._show_status(tab)
@@ -301,12 +292,14 @@ class MainWindow(QMainWindow):
             self._enable()
 
         self._loading = self._work(lambda: read_instance(path), done, failed)
+        self._enable()
 
     def open_problem(self) -> None:
         """Choose a file."""
         dialog = QFileDialog(self, "Open a problem", str(self.settings.value("folder", str(Path.cwd()))))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.fileSelected.connect(lambda name: (self._remember_folder(name), self.load(Path(name))))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     def _remember_folder(self, name: str) -> None:
@@ -318,6 +311,7 @@ class MainWindow(QMainWindow):
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         dialog.fileSelected.connect(lambda name: self.show_folder(Path(name)))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     def show_folder(self, path: Path, speed: float = float("inf")) -> None:
@@ -366,7 +360,7 @@ class MainWindow(QMainWindow):
     def start(self) -> None:
         """Solve the problem at the left with the options of its form."""
         instance = self.pane.instance
-        if instance is None:
+        if instance is None or self._loading is not None:
             return
         if errors := self.pane.errors():
             self.docks["problem"].show()
@@ -480,6 +474,7 @@ class MainWindow(QMainWindow):
         dialog.setLabelText("Title of the run:")
         dialog.setTextValue(note.title)
         dialog.textValueSelected.connect(lambda text: self._rename(note, text))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     def _rename(self, note: RunNote, text: str) -> None:
@@ -509,6 +504,7 @@ class MainWindow(QMainWindow):
         yes = box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.buttonClicked.connect(lambda button: self._delete(notes) if button is yes else None)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()
 
     def _delete(self, notes: Sequence[RunNote]) -> None:
@@ -678,6 +674,7 @@ class MainWindow(QMainWindow):
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         dialog.fileSelected.connect(lambda name: self.write_plots(kind, Path(name)))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     def write_plots(self, kind: str, folder: Path) -> None:
@@ -709,7 +706,7 @@ class MainWindow(QMainWindow):
         if tab is None or tab.panel is None:
             return
         try:
-            exports.write_report(tab.panel, tab.note, path)
+            exports.write_report(tab.panel, path)
         except OSError as error:
             self.say(f"cannot write {path}: {error}", "error")
             return
@@ -732,6 +729,7 @@ class MainWindow(QMainWindow):
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.selectFile(name.replace("/", "-"))
         dialog.fileSelected.connect(lambda chosen: write(Path(chosen)))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     # --- looks --------------------------------------------------------------------------------------------------
@@ -753,6 +751,7 @@ class MainWindow(QMainWindow):
         refresh_icons(self)
         self.run_list.set_theme(self.theme)
         self.log.set_theme(self.theme)
+        self.pane.set_theme(self.theme)
         for tab in (*self._tabs.values(), *self._compared):
             tab.set_theme(self.theme)
         self.actions_by_name[f"theme_{self._theme_choice}"].setChecked(True)
@@ -807,12 +806,12 @@ class MainWindow(QMainWindow):
 
     # --- help ---------------------------------------------------------------------------------------------------
 
-    def palette(self) -> Any:  # the action; Qt's palette of the window is not asked for by name
+    def find_command(self) -> None:
         """Find a command by typing."""
         entries: list[tuple[str, str, Callable[[], object]]] = []
         for action in ACTIONS:
             made = self.actions_by_name.get(action.name)
-            if made is not None and made.isEnabled() and action.name != "palette":
+            if made is not None and made.isEnabled() and action.name != "find_command":
                 entries.append((plain(made.text()), made.shortcut().toString(), made.trigger))
         for dock in self.docks.values():
             entries.append((f"Show or hide {dock.windowTitle().lower()}", "", dock.toggleViewAction().trigger))
@@ -839,6 +838,7 @@ class MainWindow(QMainWindow):
         box.setInformativeText(
             f"Published GPU algorithms for hard problems, on CUDA and OpenCL.\nRuns are kept in {self.library.runs}."
         )
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()
 
     # --- housekeeping -------------------------------------------------------------------------------------------
@@ -876,6 +876,7 @@ class MainWindow(QMainWindow):
     def _on_samples(self, found: list[Sample]) -> None:
         self._samples = found
         self.pane.show_samples(found)
+        self.start_page.show_samples(found)
         groups: dict[str, QMenu] = {}
         for sample in found:
             if sample.group not in groups:
@@ -905,7 +906,7 @@ class MainWindow(QMainWindow):
         tab, chosen, targets = self._run_tab(), self.run_list.selected(), self._targets()
         compared = isinstance(self.tabs.currentWidget(), CompareTab)
         facts = {
-            "problem": self.pane.instance is not None,
+            "problem": self.pane.instance is not None and self._loading is None,
             "tab": self.tabs.count() > 0,
             "panel": compared or (tab is not None and tab.panel is not None),
             "live": tab is not None and tab.live,
@@ -1032,13 +1033,17 @@ class MainWindow(QMainWindow):
         box.setInformativeText("They are stopped with their best so far and a checkpoint to continue from.")
         yes = box.addButton("Stop and quit", QMessageBox.ButtonRole.AcceptRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
-        box.buttonClicked.connect(lambda button: self._stop_and_quit() if button is yes else None)
+        box.buttonClicked.connect(lambda button: self.stop_and_quit() if button is yes else None)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()
 
-    def _stop_and_quit(self) -> None:
+    def stop_and_quit(self) -> None:
+        """Stop what runs, keep the session, close."""
         self.save_session()
         self._quitting = True
         self.statusBar().showMessage("Stopping the runs…")
         for tab in self._tabs.values():
             if tab.live and tab.child is not None:
                 tab.child.stop_soon((3.0, 1.5))
+        if not any(tab.live for tab in self._tabs.values()):
+            self.close()

@@ -256,17 +256,14 @@ def _terms(lines: _Lines, n: int, base: int, what: str, count: int) -> list[tupl
     return terms
 
 
-_WORDS = {
-    "a built-in function": {"n": _INTEGER, "k": _INTEGER},
-    "snippet": {"n": _INTEGER, "scale": _INTEGER, "minimize": re.compile("[01]"), "optimum": _NUMBER},
-}
-"""What may stand behind the name in a ``boa`` file."""
+_BUILT_IN_WORDS = {"n": _INTEGER, "k": _INTEGER}
+_SNIPPET_WORDS = {"n": _INTEGER, "scale": _INTEGER, "minimize": re.compile("[01]"), "optimum": _NUMBER}
 
 
 def _read_boa(lines: _Lines, text: str) -> Parsed:
     row = lines.next("the name of a function")
     words = {"fitness": row[1]}
-    known = _WORDS["snippet" if row[1] == "snippet" else "a built-in function"]
+    known = _SNIPPET_WORDS if row[1] == "snippet" else _BUILT_IN_WORDS
     for word in row[2:]:
         name, equals, value = word.partition("=")
         if not equals or name not in known or not known[name].fullmatch(value):

@@ -10,7 +10,7 @@ import functools
 import importlib
 import pkgutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,7 +75,8 @@ class Solver:
 
     ``solve(problem, options, pool, run)`` does the work. ``bench(arguments)`` is what ``quintet bench NAME`` runs with
     the rest of its command line: it checks and measures in one call and returns an exit code. ``tune(arguments)`` is
-    what ``quintet tune NAME`` runs likewise: it finds settings that solve a problem reliably.
+    what ``quintet tune NAME`` runs likewise: it finds settings that solve a problem reliably. ``report(result)`` makes
+    a table (titles and rows) that the command line shows below a result.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Solver:
     metrics: tuple[MetricSpec, ...] = ()
     generators: dict[str, Generator] = field(default_factory=dict)
     bench: Callable[[list[str]], int] | None = None
+    report: Callable[[Result], tuple[Sequence[str], Sequence[Sequence[str]]] | None] | None = None
     tune: Callable[[list[str]], int] | None = None
 
 

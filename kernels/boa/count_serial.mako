@@ -2,11 +2,6 @@
 // Counting by AND and popcount, for devices whose work-items are best one to a core: see rows.mako for what is counted.
 //
 // Launch: a group of one work-item a row; it goes through the candidates ${together} at a time.
-#ifdef __clang__
-#define ONES(x) __builtin_popcountll(x)
-#else
-#define ONES(x) COUNT_BITS_U64(x)
-#endif
 % for mode in ("pairs", "rows"):
 
 KERNEL LAUNCH_BOUNDS(1, 1) count_${mode}(${rows.row_arguments()})
@@ -38,7 +33,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) count_${mode}(${rows.row_arguments()})
         for (i32 w = 0; w < length; ++w) {
             const u64 bits = mask[w];
 % for c in range(together):
-            sum${c} += ONES(bits & plane${c}[w]);
+            sum${c} += COUNT_BITS_U64(bits & plane${c}[w]);
 % endfor
         }
 % for c in range(together):
@@ -49,7 +44,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) count_${mode}(${rows.row_arguments()})
         const GLOBAL u64* plane = (const GLOBAL u64*)(planes + (i64)j * words);
         u64 sum = 0;
         for (i32 w = 0; w < length; ++w)
-            sum += ONES(mask[w] & plane[w]);
+            sum += COUNT_BITS_U64(mask[w] & plane[w]);
         target[j] = (i32)sum;
     }
 % if mode == "pairs":

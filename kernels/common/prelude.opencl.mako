@@ -35,12 +35,18 @@ typedef double f64;
 #define GLOBAL_SIZE ((i64)get_global_size(0))
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
-// Not min() and max(): PoCL calls its built-in functions instead of inlining them. Vectors may be given too.
+// Not min(), max() and mul_hi(), nor popcount() where clang has its own: PoCL calls its built-in functions instead of
+// inlining them. MIN and MAX may be given vectors too.
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-#define MULTIPLY_HIGH_U32(a, b) mul_hi((u32)(a), (u32)(b))
+#define MULTIPLY_HIGH_U32(a, b) ((u32)(((u64)(u32)(a) * (u64)(u32)(b)) >> 32))
+#if defined(__clang__) && !defined(cl_nv_compiler_options)
+#define COUNT_BITS_U32(x) ((i32)__builtin_popcount((u32)(x)))
+#define COUNT_BITS_U64(x) ((i32)__builtin_popcountl((u64)(x)))
+#else
 #define COUNT_BITS_U32(x) ((i32)popcount((u32)(x)))
 #define COUNT_BITS_U64(x) ((i32)popcount((u64)(x)))
+#endif
 #define BITS_OF_F32(x) as_uint(x)
 #define F32_OF_BITS(x) as_float(x)
 

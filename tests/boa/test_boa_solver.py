@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import runpy
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from stopping import history, stopped_and_resumed
 
 import engine
-from engine.devices import Member
+from engine.devices import Member, available
 from engine.errors import AuditError, OptionError, ProblemError, RunFolderError
-from engine.events import Event, Incumbent, Metric, Notice, Trace
+from engine.events import Event, Metric, Notice, Trace
 from engine.solvers.boa import instances, islands, record
 from engine.solvers.boa.fitness import Snippet
 from engine.solvers.boa.options import Options
 from engine.solvers.boa.record import HISTORY_COLUMNS
-from engine.solvers.boa.search import shares
-from engine.solvers.boa.settings import Settings
+from engine.solvers.boa.shares import Balance
 from engine.solvers.boa.solve import settings_for
 from engine.solvers.boa.worker import Worker
 
@@ -117,10 +116,6 @@ def test_spin_glass_is_solved_to_the_exact_optimum(running: engine.Engine) -> No
     assert solved(running, problem, range(2), population=3000) == 2
 
 
-def history(result: engine.Result) -> list[list[float]]:
-    return result.arrays["history"].tolist()
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -137,15 +132,56 @@ def test_two_devices_go_the_way_of_one(device: Member, options: dict[str, Any]) 
     assert np.array_equal(alone.arrays["edges"], pair.arrays["edges"])
 
 
-def test_shares_cover_every_node_and_offspring_once() -> None:
+@pytest.mark.parametrize("islands", [1, 3])
+def test_all_devices_of_this_machine_together_go_the_way_of_one(islands: int) -> None:
+    everyone = [info.id for info in available()[0]]
+    if len(everyone) < 2:
+        pytest.skip("this machine has one device")
+    problem, options = engine.BOA("trap-5", 50), {"population": 1000, "max_generations": 5, "islands": islands}
+    alone = engine.solve(problem, devices=everyone[:1], **options)
+    together = engine.solve(problem, devices=everyone, **options)
+    assert history(alone) == history(together)
+
+
+@pytest.mark.parametrize("devices", [1, 2, 3, 5])
+def test_shares_cover_every_node_and_offspring_once(devices: int) -> None:
     settings = settings_for(Options(), 37, 1000, 0)
-    assert isinstance(settings, Settings)
-    for count in (1, 2, 3, 5):
-        parts = shares(settings, count)
-        nodes = [node for part in parts for node in range(part.first_node, part.last_node)]
-        words = [word for part in parts for word in range(part.first_word, part.last_word)]
+    balance = Balance(settings, devices)
+    random = np.random.default_rng(devices)
+    for _ in range(20):
+        nodes = [node for share in balance.shares for node in range(share.first_node, share.last_node)]
+        words = [word for share in balance.shares for word in range(share.first_word, share.last_word)]
         assert nodes == list(range(37))
         assert words == list(range(-(-settings.offspring // 32)))
+        balance.note((10 ** random.uniform(-9, 3, devices)).tolist(), (10 ** random.uniform(-9, 3, devices)).tolist())
+
+
+def test_shares_follow_the_speed_of_the_devices() -> None:
+    settings = settings_for(Options(), 1000, 200_000, 0)
+    balance = Balance(settings, 3)
+    speeds = np.array([6.0, 3.0, 1.0])
+    for _ in range(20):
+        learning = [share.pairs / speed for share, speed in zip(balance.shares, speeds, strict=True)]
+        sampling = [share.words / speed for share, speed in zip(balance.shares, speeds[::-1], strict=True)]
+        balance.note(learning, sampling)
+    pairs, words = ([getattr(share, name) for share in balance.shares] for name in ("pairs", "words"))
+    assert np.allclose(np.array(pairs) / sum(pairs), speeds / 10, atol=0.01)
+    assert np.allclose(np.array(words) / sum(words), speeds[::-1] / 10, atol=0.01)
+
+
+def test_unequal_shares_make_no_difference(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, options = engine.BOA("trap-5", 50), {"population": 700, "seed": 4, "max_generations": 6}
+    alone = engine.solve(problem, devices=[device.info.id], **options)
+    note = Balance.note
+    random = np.random.default_rng(1)
+
+    def wildly(balance: Balance, learning: list[float], sampling: list[float]) -> None:
+        for _ in range(4):
+            note(balance, (10 ** random.uniform(-3, 3, 3)).tolist(), (10 ** random.uniform(-3, 3, 3)).tolist())
+
+    monkeypatch.setattr(Balance, "note", wildly)
+    together = engine.solve(problem, devices=[device.info.id] * 3, **options)
+    assert history(alone) == history(together)
 
 
 def test_another_seed_goes_another_way(running: engine.Engine) -> None:
@@ -157,22 +193,9 @@ def test_another_seed_goes_another_way(running: engine.Engine) -> None:
 
 def test_stopped_run_resumes_to_the_same_end(running: engine.Engine, tmp_path: Path) -> None:
     problem = engine.BOA("trap-5", 60)
-    options = {"population": "auto", "seed": 3, "structure_generations": 2}
+    options: dict[str, Any] = {"population": "auto", "seed": 3, "structure_generations": 2}
     whole = running.solve(problem, **options)
-    stopping = threading.Event()
-
-    def stop_late(event: Event) -> None:
-        if isinstance(event, Incumbent) and event.objective is not None and event.objective >= 50:
-            stopping.set()
-
-    run = running.start(problem, run_folder=tmp_path / "run", on_event=stop_late, **options)
-    stopping.wait(60)
-    run.stop()
-    stopped = run.wait()
-    if stopped.status is engine.Status.INTERRUPTED:
-        resumed = engine.resume(tmp_path / "run", devices=list(stopped.devices))
-    else:  # it was done before it could be stopped
-        resumed = stopped
+    resumed = stopped_and_resumed(running, problem, tmp_path / "run", 50, **options)
     assert history(resumed) == history(whole)
     assert resumed.objective == whole.objective
     assert resumed.counters == whole.counters
@@ -254,29 +277,37 @@ def test_fitness_that_fails_later_keeps_the_best_so_far(running: engine.Engine) 
     calls = []
 
     def fails(bits: np.ndarray) -> np.ndarray:
-        calls.append(len(bits))
-        if len(calls) > 3 and len(bits) > 1:
+        calls.append(int(bits.sum(axis=1).max()))
+        if len(calls) > 9 and len(bits) > 1:
             raise ValueError("no more")
-        if len(calls) > 3 and bits[0, 0] == 1:
+        if len(calls) > 9 and bits[0, 0] == 1:
             raise ValueError("not this one")
         return bits.sum(axis=1)
 
     events: list[Event] = []
     result = running.solve(engine.BOA(fails, 40), population=100, on_event=events.append)
     assert result.status is engine.Status.INTERRUPTED
-    assert result.objective == result.solution.sum() > 20
+    assert result.objective == result.solution.sum() == max(calls[:9]) > 20
     warnings = [event.message for event in events if isinstance(event, Notice) and event.level == "warning"]
     assert any("raised ValueError: no more, for 1" in text for text in warnings)
 
 
-def test_function_of_a_run_folder_cannot_come_back(running: engine.Engine, tmp_path: Path) -> None:
-    run = running.start(engine.BOA(ones, 200), population=2000, run_folder=tmp_path / "run")
+def test_run_with_a_function_goes_on_once_the_function_is_given_again(running: engine.Engine, tmp_path: Path) -> None:
+    problem, folder = engine.BOA(ones, 60), tmp_path / "run"
+    options: dict[str, Any] = {"population": 400, "seed": 2}
+    whole = running.solve(problem, **options)
+    run = running.start(problem, run_folder=folder, **options)
     run.stop()
     run.wait()
-    with pytest.raises(
-        (ProblemError, RunFolderError), match="the Python function ones, which a run folder cannot keep"
-    ):
-        engine.resume(tmp_path / "run", devices=list(run.devices))
+    with pytest.raises((ProblemError, RunFolderError), match="the Python function ones, which a run folder cannot"):
+        running.resume(folder)
+    others = [engine.BOA(ones, 61), engine.BOA(ones, 60, minimize=True), engine.BOA(len, 60), engine.BOA("onemax", 60)]
+    for other in others:
+        with pytest.raises(RunFolderError, match="is not the one of the run in"):
+            running.resume(folder, problem=other)
+    resumed = engine.resume(folder, problem=problem, devices=list(run.devices))
+    assert history(resumed) == history(whole)
+    assert resumed.counters == whole.counters
 
 
 def test_snippet_is_checked_with_the_function_it_was_said_to_be(running: engine.Engine) -> None:
@@ -303,6 +334,20 @@ def test_sample_functions_in_python_and_in_c_go_the_same_way(running: engine.Eng
     results = [running.solve(problem, seed=3) for problem in (in_c, engine.BOA(python, 20, minimize=True, optimum=26))]
     assert [result.objective for result in results] == [26, 26]
     assert history(results[0]) == history(results[1])
+
+
+def test_every_sample_is_solved_with_nothing_but_defaults(running: engine.Engine) -> None:
+    folder = Path(__file__).resolve().parents[2] / "samples" / "boa"
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".py":
+            continue
+        problem = engine.BOA.read(path)
+        result = running.solve(problem)
+        if path.name == "matrix.qubo":
+            every = (np.arange(1 << problem.n)[:, None] >> np.arange(problem.n) & 1).astype(np.uint8)
+            assert result.objective == problem.fitness.value(int(problem.fitness.keys(every).max()))
+        elif path.name != "cut.txt":  # nobody said what its optimum is
+            assert result.status is engine.Status.OPTIMAL, path.name
 
 
 def test_python_sample_runs_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
@@ -338,6 +383,7 @@ def test_portraits_show_network_and_individuals(running: engine.Engine) -> None:
     assert (values.max(), values.min()) == (row["best"], row["worst"])
     assert values.mean() == pytest.approx(row["mean"])
     assert np.mean(traces["gene_entropy"].values) == pytest.approx(row["entropy"], abs=1e-4)
+    assert result.arrays["history"][0, HISTORY_COLUMNS.index("entropy")] == 1
     assert {"entropy", "mean", "worst", "sampling_seconds"} <= {e.name for e in events if isinstance(e, Metric)}
 
 

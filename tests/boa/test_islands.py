@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from stopping import history, stopped_and_resumed
 
 import engine
 from engine.devices import DevicePool, Member
 from engine.errors import OptionError
-from engine.events import Event, Incumbent
 from engine.solvers.boa import islands as islands_module
 from engine.solvers.boa.fitness import onemax, trap
 from engine.solvers.boa.islands import ISLAND_STRIDE, Islands, Migration
@@ -29,10 +28,6 @@ from engine.solvers.boa.worker import Ending
 def running(device: Member) -> Iterator[engine.Engine]:
     with engine.Engine(devices=[device.info.id]) as opened:
         yield opened
-
-
-def history(result: engine.Result) -> list[list[float]]:
-    return result.arrays["history"].tolist()
 
 
 @pytest.mark.parametrize("options", [{}, {"niching": "rtr", "selection": "tournament"}], ids=["worst", "rtr"])
@@ -126,23 +121,11 @@ def test_island_that_has_ended_goes_on_when_it_is_sent_something_better(device: 
     assert revived, seen
 
 
-def test_stopped_islands_resume_to_the_same_end(running: engine.Engine, device: Member, tmp_path: Path) -> None:
+def test_stopped_islands_resume_to_the_same_end(running: engine.Engine, tmp_path: Path) -> None:
     problem = engine.BOA("trap-5", 60)
     options: dict[str, Any] = {"population": "auto", "islands": 2, "seed": 5, "migration_interval": 3}
     whole = running.solve(problem, **options)
-    stopping = threading.Event()
-
-    def stop_late(event: Event) -> None:
-        if isinstance(event, Incumbent) and event.objective is not None and event.objective >= 50:
-            stopping.set()
-
-    run = running.start(problem, run_folder=tmp_path / "run", on_event=stop_late, **options)
-    stopping.wait(60)
-    run.stop()
-    stopped = run.wait()
-    resumed = stopped
-    if stopped.status is engine.Status.INTERRUPTED:
-        resumed = engine.resume(tmp_path / "run", devices=[device.info.id] * 2)
+    resumed = stopped_and_resumed(running, problem, tmp_path / "run", 50, devices=2, **options)
     assert history(resumed) == history(whole)
     assert resumed.counters == whole.counters
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ import counting
 try:
     import pyqtgraph  # noqa: F401
     import pytestqt  # noqa: F401
-    from PySide6 import QtSvg, QtTest, QtWidgets  # noqa: F401
+    from PySide6 import QtCore, QtSvg, QtTest, QtWidgets  # noqa: F401
 
     TROUBLE = ""
 except ImportError as error:
@@ -47,21 +48,39 @@ def counting_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def open_window(qtbot: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
-    """``open_window()`` shows a window on ``tmp_path / "home"``, once all it looks for at the start is there."""
-    from gui.app import make_application
-    from gui.window import MainWindow
+class _AbacusProbe(QtCore.QObject if not TROUBLE else object):
+    """Finds the abacus, as a child process with the counting solver would; without a child."""
 
-    windows: list[MainWindow] = []
+    if not TROUBLE:
+        found = QtCore.Signal(list, dict)
+        failed = QtCore.Signal(str)
+
+    def __init__(self, command: object, parent: Any) -> None:
+        super().__init__(parent)
+        device = {"id": counting.ABACUS.id, **dataclasses.asdict(counting.ABACUS)}
+        QtCore.QTimer.singleShot(0, self, lambda: self.found.emit([device], {"cuda": "CUDA is unavailable"}))
+
+    def close(self) -> None:
+        """Nothing goes on."""
+
+
+@pytest.fixture
+def open_window(qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """``open_window()`` shows a window on ``tmp_path / "home"``, once all it looks for at the start is there."""
+    from gui import window as module
+    from gui.app import make_application
+
+    windows: list[module.MainWindow] = []
     make_application()
 
-    def show(command: list[str] | None = None) -> MainWindow:
-        window = MainWindow(tmp_path / "home", command)
+    def show(command: list[str] | None = None) -> module.MainWindow:
+        if command is COUNTING:
+            monkeypatch.setattr(module, "DeviceProbe", _AbacusProbe)
+        window = module.MainWindow(tmp_path / "home", command)
         windows.append(window)
         with qtbot.waitSignal(window.settled, timeout=30_000):
-            window.resize(1400, 860)
             window.show()
+            window.activateWindow()
         return window
 
     yield show

@@ -10,37 +10,13 @@ from typing import Any
 
 import pytest
 from conftest import COUNTING, SAMPLES
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent
+from driving import SHIFT, begin, drop, ended, load
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLineEdit
 
 from engine.folder import RunFolder
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-
-
-def drop(window: Any, path: Path) -> None:
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
-    buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    window.dropEvent(QDropEvent(QPointF(200, 200), Qt.DropAction.CopyAction, data, buttons, keys))
-
-
-def load(qtbot: Any, window: Any, path: Path) -> None:
-    drop(window, path)
-    qtbot.waitUntil(lambda: window.pane.instance is not None and window._loading is None, timeout=10_000)
-
-
-def begin(qtbot: Any, window: Any) -> Any:
-    """Press F5, and wait until the child has begun to solve."""
-    qtbot.keyClick(window, Qt.Key.Key_F5)
-    tab = window.tabs.currentWidget()
-    qtbot.waitUntil(lambda: tab.summary.state == "running" or not tab.live, timeout=30_000)
-    return tab
-
-
-def ended(qtbot: Any, tab: Any, timeout: int = 60_000) -> None:
-    qtbot.waitUntil(lambda: not tab.live and tab.complete, timeout=timeout)
 
 
 def test_a_dropped_sample_runs_to_its_optimum_with_a_changed_option(qtbot: Any, open_window: Any) -> None:
@@ -79,7 +55,7 @@ def test_a_run_is_paused_resumed_and_stopped(qtbot: Any, open_window: Any, tmp_p
     assert tab.panel.time == nodes
     qtbot.keyClick(window, Qt.Key.Key_F6)
     qtbot.waitUntil(lambda: tab.summary.state == "running" and tab.panel.time > nodes, timeout=20_000)
-    qtbot.keyClick(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClick(window, Qt.Key.Key_F5, SHIFT)
     ended(qtbot, tab)
     assert tab.note.state == "interrupted"
     assert RunFolder.open(tab.note.folder).checkpoint() is not None
@@ -141,10 +117,10 @@ def test_a_wrong_option_is_told_under_its_field_and_does_not_run(
     step.selectAll()
     qtbot.keyClicks(step, "0")
     complaint = window.pane.form._editors["step"].complaint
-    assert complaint.isVisible()
+    qtbot.waitUntil(complaint.isVisible, timeout=2000)
     assert "step must be at least 1; got 0" in complaint.text()
     qtbot.keyClick(window, Qt.Key.Key_F5)
     assert window.tabs.count() == 0
     qtbot.mouseClick(window.pane.form._editors["step"].reset, Qt.MouseButton.LeftButton)
-    assert not complaint.isVisible()
+    qtbot.waitUntil(lambda: not complaint.isVisible(), timeout=2000)
     assert window.pane.form.given() == {}

@@ -116,8 +116,10 @@ class Islands:
                 )
                 for island, crew in enumerate(crews)
             ]
-            # a user's function is called by one thread only
-            self._threads = 1 if isinstance(fitness, Function) else min(count, len(pool))
+            # A user's function is called by one thread only; as it may fail, what came before is told at once.
+            by_host = isinstance(fitness, Function)
+            self._threads = 1 if by_host else min(count, len(pool))
+            self._most = 1 if by_host else MOST_GENERATIONS
             self._workers = stack.enter_context(ThreadPoolExecutor(self._threads, "quintet-islands"))
             self._stack = stack.pop_all()
 
@@ -127,9 +129,9 @@ class Islands:
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
-    def _all(self, task: Callable[[Search], T], searches: Sequence[Search] | None = None) -> list[T]:
-        """Do something with several islands, those on different devices at once."""
-        chosen = self._searches if searches is None else searches
+    def _all(self, task: Callable[[Search], T], searches: Sequence[Search] = ()) -> list[T]:
+        """Do something with some islands or all, those on different devices at once."""
+        chosen = searches or self._searches
         return list(self._workers.map(task, chosen)) if self._threads > 1 else [task(search) for search in chosen]
 
     @property
@@ -148,7 +150,8 @@ class Islands:
     def begin(self, seeds: NDArray[np.uint8]) -> Round:
         """Draw and evaluate the initial populations; ``seeds`` (s, n) belong to the first."""
         first = self._searches[0]
-        return self._merged(self._all(lambda search: search.begin(seeds if search is first else seeds[:0])))
+        drawn = self._all(lambda search: search.begin(seeds if search is first else seeds[:0]))
+        return self._merged(drawn, self._searches)
 
     def restore(self, step: int, snapshots: Sequence[Snapshot]) -> None:
         """Go on from snapshots, one an island."""
@@ -177,7 +180,7 @@ class Islands:
     def advance(self, most: int) -> Round:
         """About a slice's worth of generations, ``most`` at most and up to the next migration."""
         interval = self.migration.interval
-        count = max(1, min(self._length, most, MOST_GENERATIONS))
+        count = max(1, min(self._length, most, self._most))
         if len(self._searches) > 1:
             count = min(count, interval - self.step % interval)
         going = [search for search in self._searches if search.reason == 0]
@@ -193,15 +196,10 @@ class Islands:
                 self._migrate()
         return done
 
-    def _merged(self, parts: Sequence[Slice], searches: Sequence[Search] | None = None) -> Round:
+    def _merged(self, parts: Sequence[Slice], searches: Sequence[Search]) -> Round:
         """Rows by generation, then island; without what came after an island had reached the target."""
-        chosen = self._searches if searches is None else searches
-        islands = np.concatenate(
-            [
-                np.full(len(part.history), self._searches.index(search))
-                for part, search in zip(parts, chosen, strict=True)
-            ]
-        )
+        numbers = [self._searches.index(search) for search in searches]
+        islands = np.repeat(numbers, [len(part.history) for part in parts])
         steps = np.concatenate([np.arange(len(part.history)) for part in parts])
         history = np.concatenate([part.history for part in parts])
         reached = steps[history[:, _REASON] == TARGET]
@@ -218,11 +216,10 @@ class Islands:
 
     def _migrate(self) -> None:
         """The best of each replace the worst of the next."""
-        groups = self._all(lambda search: search.emigrants(self.migration.migrants))
-        arrivals = dict(zip(map(id, self._searches), groups[-1:] + groups[:-1], strict=True))
+        leaving = self._all(lambda search: search.emigrants(self.migration.migrants))
 
         def receive(search: Search) -> None:
-            migrants = arrivals[id(search)]
+            migrants = leaving[self._searches.index(search) - 1]
             if search.reason == 0 or migrants.keys.max() > search.best_key:
                 search.immigrate(migrants)
 

@@ -52,14 +52,17 @@ class Options(SolverOptions):
     structure_generations: int = Field(1, ge=1, description="generations that share a network's structure")
     counting: Literal["auto", "popcount", "tensor", "histogram"] = Field(
         "auto",
-        description="how pairs are counted; tensor needs an NVIDIA GPU of compute capability 8.0 or more, histogram is the "
-        "paper's; the result is the same",
+        description="how pairs are counted; tensor needs an NVIDIA GPU of compute capability 8.0 or more, histogram is "
+        "the paper's; the result is the same",
     )
     target: float | None = Field(None, description="stop when this value is reached; default: the optimum, where known")
     max_generations: int = Field(10_000, ge=1, description="most generations of one population")
     max_evaluations: int | None = Field(None, ge=1, description="most evaluations, all populations together")
     patience: int | None = Field(
-        None, ge=1, description="generations without a better individual that end a run; default: max(10, sqrt(genes))"
+        None,
+        ge=1,
+        description="generations without a better individual that end a run; default: max(10, sqrt(genes)), and three "
+        "times that for rtr",
     )
     restarts: int = Field(12, ge=1, le=18, description="most populations that auto tries")
     islands: int | Literal["devices"] = Field(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +28,7 @@ HISTORY_COLUMNS = (
 )
 """Columns of ``result.arrays["history"]``; values in the user's unit, entropy the mean of a gene's, in bits."""
 
-_PORTRAIT_SECONDS = 0.5
+_PORTRAIT_SECONDS, _PORTRAIT_SHARE = 0.2, 0.02  # of the run's time, so that long runs do not drown in portraits
 _PORTRAYED_GENES = 1000
 _PORTRAYED_INDIVIDUALS = 64
 _COUNTS = ("best_key", "evaluations", "generations", "populations", "barren", "before", "population", "islands")
@@ -51,6 +50,7 @@ class Record:
     islands: int = 1
     rows: list[list[float]] = field(default_factory=list)
     portrait: Portrait | None = None
+    _present: dict[int, list[float]] = field(default_factory=dict)
     _resumed: bool = False
     _portrayed_at: float = -math.inf
 
@@ -66,6 +66,7 @@ class Record:
         if not self._resumed:
             self.before = self.best_key
         self._resumed = False
+        self._present.clear()
         self.population, self.islands = settings.population, islands
 
     def end(self) -> None:
@@ -96,35 +97,30 @@ class Record:
         if self.best_key is None or best > self.best_key:
             self.best_key, self.best = best, islands.best()
             run.incumbent(self.value, None if fitness.best_key is None else fitness.value(fitness.best_key))
+        self._present.update((int(row[-1]), row) for row in self.rows[-len(done.history) :])
         self._tell(run, done)
-        if islands.step and time.monotonic() - self._portrayed_at >= _PORTRAIT_SECONDS:
+        if run.elapsed - self._portrayed_at >= max(_PORTRAIT_SECONDS, _PORTRAIT_SHARE * run.elapsed):
             self.portray(run, islands)
 
     def _tell(self, run: Run, done: Round) -> None:
-        """The last generation: the best and worst of all islands, and means of the rest."""
-        present = self._last_rows(len(done.history))
+        """The last generation of every island: the best, worst and latest of all, and means of the rest."""
+        present = np.array(list(self._present.values()))
         told = dict(zip(HISTORY_COLUMNS, present.mean(axis=0), strict=True))
-        best, worst = (max, min) if not self.fitness.minimize else (min, max)
-        told["best"] = best(present[:, HISTORY_COLUMNS.index("best")])
-        told["worst"] = worst(present[:, HISTORY_COLUMNS.index("worst")])
-        told["evaluations"] = self.evaluations
+        better, worse = (np.min, np.max) if self.fitness.minimize else (np.max, np.min)
+        for name, of_all in (("generation", np.max), ("evaluations", np.max), ("best", better), ("worst", worse)):
+            told[name] = of_all(present[:, HISTORY_COLUMNS.index(name)])
         del told["island"]
         for name, value in told.items():
             run.metric(name, float(value))
         for phase, seconds in done.seconds.items():
             run.metric(f"{phase}_seconds", seconds)
 
-    def _last_rows(self, count: int) -> NDArray[np.float64]:
-        """The last row of every island among the last ``count``."""
-        last = {row[-1]: row for row in self.rows[-count:]}
-        return np.array(list(last.values()))
-
     def portray(self, run: Run, islands: Islands) -> None:
         """Read a network and some individuals, and tell them where that is little."""
         if islands.step == 0:
             return
         self.portrait = portrait = islands.portrait()
-        self._portrayed_at = time.monotonic()
+        self._portrayed_at = run.elapsed
         if islands.settings.n <= _PORTRAYED_GENES:
             run.trace("gene_entropy", portrait.generation, gene_entropies(portrait).round(4).tolist())
             run.trace("edges", portrait.generation, self._edges().ravel().tolist())

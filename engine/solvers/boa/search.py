@@ -6,7 +6,6 @@ Nodes are shared out for learning and offspring for sampling; networks and offsp
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,10 +19,11 @@ from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.kernels import HISTORY_FIELDS, shapes_for
 from engine.solvers.boa.network import individuals
 from engine.solvers.boa.settings import Counting, Settings
+from engine.solvers.boa.shares import Balance, Share
 from engine.solvers.boa.twin import permutation, permutations
-from engine.solvers.boa.worker import Ending, Migrants, Network, Share, Worker
+from engine.solvers.boa.worker import Ending, Migrants, Network, Worker
 
-__all__ = ["MOST_GENERATIONS", "PHASES", "HostEvaluation", "Portrait", "Search", "Slice", "Snapshot", "shares"]
+__all__ = ["MOST_GENERATIONS", "PHASES", "HostEvaluation", "Portrait", "Search", "Slice", "Snapshot"]
 
 PHASES = ("selection", "learning", "sampling", "evaluation", "replacement")
 """The parts of a generation whose seconds are told."""
@@ -68,14 +68,6 @@ class Slice:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-def shares(settings: Settings, count: int) -> list[Share]:
-    """Nodes and offspring of each of ``count`` devices; node r has r candidates, so later devices get fewer nodes."""
-    words = -(-settings.offspring // 32)
-    nodes = [round(settings.n * math.sqrt(part / count)) for part in range(count + 1)]
-    columns = [words * part // count for part in range(count + 1)]
-    return [Share(nodes[part], nodes[part + 1], columns[part], columns[part + 1]) for part in range(count)]
-
-
 class Search:
     """A population being evolved. A context manager: leaving it gives the device memory back.
 
@@ -111,7 +103,7 @@ class Search:
         self._fitness = fitness
         self._host = host
         self._members = list(members)
-        self._shares = shares(settings, len(members))
+        self._balance = Balance(settings, len(members))
         self._together = len(members) == 1 and not isinstance(fitness, Function)
         rows = MOST_GENERATIONS if self._together else 1
         self._workers: list[Worker] = gather(
@@ -133,11 +125,12 @@ class Search:
             [member.submit(_with, worker, task) for member, worker in zip(self._members, self._workers, strict=True)]
         )
 
-    def _each(self, task: Callable[[Worker, Share], Any]) -> list[Any]:
+    def _each(self, task: Callable[[Worker, Share], object]) -> list[float]:
+        """Let every device do its share; the seconds each took."""
         return gather(
             [
-                member.submit(_with_share, worker, task, share)
-                for member, worker, share in zip(self._members, self._workers, self._shares, strict=True)
+                member.submit(_timed, worker, task, share)
+                for member, worker, share in zip(self._members, self._workers, self._balance.shares, strict=True)
             ]
         )
 
@@ -252,16 +245,14 @@ class Search:
 
         self._all(select)
         lap("selection")
-        self._learn(generation)
+        learned = self._learn(generation)
         lap("learning")
-
-        def sample(worker: Worker, share: Share) -> None:
-            worker.sample(generation, share.first_word, share.last_word)
-            worker.device.sync()
-
-        self._each(sample)
+        sampled = self._each(lambda worker, share: worker.sample(generation, share.first_word, share.last_word))
         lap("sampling")
-        self._evaluate()
+        if self._host is None:
+            evaluated = self._each(lambda worker, share: worker.evaluate(share.first_word, share.last_word))
+            sampled = [sum(pair) for pair in zip(sampled, evaluated, strict=True)]
+        self._exchange_offspring()
         lap("evaluation")
 
         def finish(worker: Worker) -> NDArray[np.int64]:
@@ -271,43 +262,45 @@ class Search:
 
         rows: NDArray[np.int64] = self._all(finish)[0]
         lap("replacement")
+        if len(self._members) > 1:
+            self._balance.note(learned, sampled)
         return Slice(rows, self._means(), seconds)
 
-    def _learn(self, generation: int) -> None:
-        if not self.settings.learns(generation):
-            self._all(lambda worker: worker.recount())
-            return
-        self._each(lambda worker, share: worker.learn(share.first_node, share.last_node))
-        if len(self._members) > 1 and self.settings.max_parents > 0:
-            parts: list[Network] = self._all(lambda worker: worker.network())
+    def _learn(self, generation: int) -> list[float]:
+        """The network, on every device; the seconds each took for its nodes, 0 where nodes are not shared."""
+        nothing = [0.0] * len(self._members)
+        if not self.settings.learns(generation) or self.settings.max_parents == 0:
+            self._each(lambda worker, share: worker.recount())
+            return nothing
+        seconds = self._each(lambda worker, share: worker.learn(share.first_node, share.last_node))
+        if len(self._members) > 1:
+            parts: list[Network] = self._all(Worker.network)
             whole = Network(
                 *(
                     np.concatenate(
                         [
                             getattr(part, name)[share.first_node : share.last_node]
-                            for part, share in zip(parts, self._shares, strict=True)
+                            for part, share in zip(parts, self._balance.shares, strict=True)
                         ]
                     )
                     for name in ("parents", "parent_count", "totals")
                 )
             )
             self._all(lambda worker: worker.set_network(whole))
-        else:
-            self._all(lambda worker: worker.device.sync())
+        return seconds
 
-    def _evaluate(self) -> None:
-        if self._host is None:
-            self._each(lambda worker, share: worker.evaluate(share.first_word, share.last_word))
-        parts: list[tuple[NDArray[np.uint32], NDArray[np.int64]]] = self._all(lambda worker: worker.offspring())
+    def _exchange_offspring(self) -> None:
+        """Put the shares of the offspring together, with the host's keys where it evaluates, and give them to all."""
+        several = len(self._members) > 1
+        parts: list[tuple[NDArray[np.uint32], NDArray[np.int64]]] = self._all(Worker.offspring)
         planes, keys = parts[0]
-        for (other_planes, other_keys), share in zip(parts[1:], self._shares[1:], strict=True):
+        for (other_planes, other_keys), share in zip(parts[1:], self._balance.shares[1:], strict=True):
             planes[:, share.first_word : share.last_word] = other_planes[:, share.first_word : share.last_word]
             keys[32 * share.first_word : 32 * share.last_word] = other_keys[
                 32 * share.first_word : 32 * share.last_word
             ]
         if self._host is not None:
             keys = self._host(individuals(planes, self.settings.offspring))
-        several = len(self._members) > 1
         if several or self._host is not None:
             self._all(lambda worker: worker.set_offspring(planes if several else None, keys))
 
@@ -320,31 +313,37 @@ def _with(device: Device, worker: Worker, task: Callable[[Worker], Any]) -> Any:
     return task(worker)
 
 
-def _with_share(device: Device, worker: Worker, task: Callable[[Worker, Share], Any], share: Share) -> Any:
-    return task(worker, share)
+def _timed(device: Device, worker: Worker, task: Callable[[Worker, Share], object], share: Share) -> float:
+    began = time.perf_counter()
+    task(worker, share)
+    device.sync()
+    return time.perf_counter() - began
+
+
+def _steps(worker: Worker, settings: Settings, generation: int, place: int) -> tuple[Callable[[], object], ...]:
+    """What a device does for each of :data:`PHASES` when it does all of it."""
+    words = -(-settings.offspring // 32)
+    return (
+        lambda: worker.select(generation, place),
+        lambda: worker.learn(0, settings.n) if settings.learns(generation) else worker.recount(),
+        lambda: worker.sample(generation, 0, words),
+        lambda: worker.evaluate(0, words),
+        lambda: worker.replace(generation),
+    )
 
 
 def _run_slice(worker: Worker, first: int, orders: NDArray[np.int32], ending: Ending, settings: Settings) -> Slice:
     """Give the device all the generations of a slice, the first of them timed phase by phase."""
     seconds: dict[str, float] = {}
-    words = -(-settings.offspring // 32)
     worker.put_orders(orders)
     for place in range(len(orders)):
-        generation = first + place
-        steps: tuple[Callable[[], object], ...] = (
-            lambda: worker.select(generation, place),  # noqa: B023 - called at once
-            lambda: worker.learn(0, settings.n) if settings.learns(generation) else worker.recount(),  # noqa: B023
-            lambda: worker.sample(generation, 0, words),  # noqa: B023
-            lambda: worker.evaluate(0, words),
-            lambda: worker.replace(generation),  # noqa: B023
-        )
-        for phase, step in zip(PHASES, steps, strict=True):
+        for phase, step in zip(PHASES, _steps(worker, settings, first + place, place), strict=True):
             began = time.perf_counter()
             step()
             if place == 0:
                 worker.device.sync()
                 seconds[phase] = time.perf_counter() - began
-        worker.summarise(generation + 1, place, ending)
+        worker.summarise(first + place + 1, place, ending)
     rows = worker.history(len(orders))
-    ended = np.flatnonzero(rows[:, 0])
+    ended = np.flatnonzero(rows[:, _REASON])
     return Slice(rows[: ended[0] + 1] if ended.size else rows, seconds=seconds)

@@ -23,7 +23,7 @@ from engine.solvers.boa.settings import (
     padded_words,
 )
 
-__all__ = ["Ending", "Migrants", "Network", "Share", "Worker", "required_bytes"]
+__all__ = ["Ending", "Migrants", "Network", "Worker", "required_bytes"]
 
 _FIELDS = len(HISTORY_FIELDS)
 _SAMPLE_WORDS = 2
@@ -35,16 +35,6 @@ class Ending:
 
     target: int | None
     patience: int
-
-
-@dataclass(frozen=True)
-class Share:
-    """What one of several devices does: nodes [first_node, last_node), offspring words [first_word, last_word)."""
-
-    first_node: int
-    last_node: int
-    first_word: int
-    last_word: int
 
 
 @dataclass(frozen=True)
@@ -77,7 +67,7 @@ def required_bytes(settings: Settings, slots: int) -> int:
             settings.population + settings.offspring
         )
     keys = 8 * (settings.population + settings.offspring) + 4 * (2 * settings.population + settings.selected)
-    tables = 8 * (k + 1) * (settings.selected + 2)
+    tables = (8 * (k + 1) + 4) * (settings.selected + 2)
     return planes + 4 * n * n + node_bytes(settings) * slots * (rows > 0) + network + rtr + keys + tables
 
 

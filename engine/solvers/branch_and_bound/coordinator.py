@@ -57,6 +57,8 @@ class _Worker:
     dealt: bool = False
     active: int = 0
     open: float = 0.0
+    taken_up: float = 0.0
+    explored: float = 0.0
     nodes: int = 0
     rate: float = 0.0
     counters: dict[str, int] = field(default_factory=dict)
@@ -194,7 +196,7 @@ class Coordinator:
                     worker.explorer = Explorer(device, self._tree, self._options, self._initial)
                 report = worker.explorer.turn(task, ask)
                 with self._changed:
-                    self._settle(worker, task, report)
+                    self._settle(worker, report)
         except BaseException:
             self._resting = True  # the others need not go on
             raise
@@ -225,15 +227,15 @@ class Coordinator:
             self._run.metric("stealing_share", report.stealing / seconds, label)
             self._run.metric("steals", report.stolen, label)
             self._run.metric("nodes_per_second", worker.rate, label)
+            self._run.metric("explored_here", worker.explored, label)
         if reports:
             self._tell()
 
     def _tell(self) -> None:
         with self._changed:
-            open_share = sum(worker.open for worker in self._workers) + _share(self._store)
+            open_share = sum(worker.open + worker.taken_up for worker in self._workers) + _share(self._store)
             for worker in self._workers:
                 open_share += _share(worker.inbox) + sum(parcel.share for _, parcel in worker.parcels)
-            # What a device has taken up shows in its next report.
             known = all(worker.explorer is not None or not worker.busy for worker in self._workers)
             moved = dict(self._moved)
         if known:
@@ -278,12 +280,13 @@ class Coordinator:
         parcels, worker.parcels = [parcel for _, parcel in worker.parcels], []
         worker.served, worker.requests = worker.requests, []
         worker.busy = True
+        worker.taken_up = _share(units) + sum(parcel.share for parcel in parcels)
         peers = [self._options.sharing == "symmetric" and asking.reads(worker) for asking in worker.served]
         # A CPU beside GPUs must not keep them waiting at the end.
         seconds = _SLOW_SLICE if self._mixed and worker.on_host else SLICE_SECONDS
         return Task(self._upper, units, parcels, self._wanted(worker), peers, seconds)
 
-    def _settle(self, worker: _Worker, task: Task, report: Report) -> None:
+    def _settle(self, worker: _Worker, report: Report) -> None:
         """Take over what a turn brought."""
         if report.found is not None:
             self._upper = min(self._upper, report.found.value)
@@ -291,6 +294,10 @@ class Coordinator:
         self._hand_on(worker, report)
         rate = (report.nodes - worker.nodes) / max(report.seconds, 1e-9)
         worker.rate = rate if worker.rate == 0 else 0.7 * worker.rate + 0.3 * rate
+        given = sum(part.share if isinstance(part, Parcel) else _share(part) for part in report.exported)
+        done = worker.open + worker.taken_up - report.open - given - _share(report.returned)
+        worker.explored += max(0.0, done)
+        worker.taken_up = 0.0
         worker.active, worker.open, worker.nodes = report.active, report.open, report.nodes
         worker.counters = {
             "nodes": report.nodes,

@@ -1,0 +1,363 @@
+"""Linear programs in MPS (fixed and free) and LP files, plain or gzipped.
+
+HiGHS reads them. It takes a number that is none for zero and leaves out entries of rows it does not know, so MPS files
+are checked line by line first; what is wrong is told with its line.
+
+The objective's constant is minus the right-hand side of its row; a negative upper bound leaves the lower one at zero
+(with a warning of HiGHS's); RANGES of an equality widen it to the side of their sign. All as HiGHS has it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import math
+import tempfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import ProblemError
+
+__all__ = ["ParsedProgram", "read", "recognize", "write"]
+
+_SECTIONS = ("NAME", "OBJSENSE", "OBJSENSE MAX", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
+_BOUNDS_WITH_VALUE = ("LO", "UP", "FX", "LI", "UI", "SC")
+_BOUNDS_WITHOUT = ("FR", "MI", "PL", "BV")
+_FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
+_LONGEST = 1 << 30
+
+
+@dataclass(frozen=True)
+class ParsedProgram:
+    """minimize ``c x + offset`` subject to ``row_lower <= A x <= row_upper``, ``lower <= x <= upper``.
+
+    ``A`` is in compressed columns: ``starts`` (n + 1), ``rows`` and ``values``. ``maximize`` tells that the file asks
+    for the
+    greatest value: ``c`` and ``offset`` are then as in the file, not negated. ``integers`` counts columns the file
+    declares integer.
+    """
+
+    c: NDArray[np.float64]
+    offset: float
+    maximize: bool
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    row_lower: NDArray[np.float64]
+    row_upper: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    values: NDArray[np.float64]
+    column_names: list[str]
+    row_names: list[str]
+    integers: int
+
+
+def recognize(path: Path, head: str) -> bool:
+    """Whether a file looks like MPS or LP: by its name, and for other names by an MPS file's first section."""
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith((".mps", ".lp")):
+        return True
+    lines = [line for line in head.splitlines() if line.strip() and not line.startswith("*")]
+    words = [line.split()[0] for line in lines[:40] if not line[0].isspace()]
+    return "ROWS" in words and ("NAME" in words[:1] or words[:1] == ["ROWS"])
+
+
+def read(path: str | Path) -> ParsedProgram:
+    """Read a linear program.
+
+    Raises
+    ------
+    ProblemError
+        If the file cannot be read, or breaks its format; MPS files with the line.
+    """
+    path = Path(path)
+    text = _text(path)
+    stem = path.name.lower().removesuffix(".gz")
+    kind = "lp" if stem.endswith(".lp") else "mps"
+    if kind == "mps":
+        _Checker(text, path).check()
+    if not path.name.lower().endswith(".gz") and stem.endswith("." + kind):
+        return _through_highs(path, path)
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / f"model.{kind}"
+        plain.write_text(text, encoding="utf-8")
+        return _through_highs(plain, path)
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > _LONGEST:
+            raise ProblemError(f"a linear program of more than {_LONGEST} bytes is not read", path)
+        data = path.read_bytes()
+        if data[:2] == b"\x1f\x8b":
+            data = gzip.decompress(data)
+    except OSError as error:
+        raise ProblemError(f"the linear program cannot be read: {error.strerror or error}", path) from error
+    except (EOFError, zlib.error) as error:
+        raise ProblemError(f"the linear program is not a whole gzip file: {error}", path) from error
+    except ValueError as error:
+        raise ProblemError(f"the linear program cannot be read: {error}", repr(str(path))) from error
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ProblemError("the linear program is not a text file", path) from error
+
+
+def _through_highs(file: Path, path: Path) -> ParsedProgram:
+    highspy: Any = importlib.import_module("highspy")
+    model = highspy.Highs()
+    model.setOptionValue("log_to_console", False)
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log.txt"
+        model.setOptionValue("log_file", str(log))
+        status = model.readModel(str(file))
+        said = log.read_text(errors="replace") if log.exists() else ""
+        model.setOptionValue("log_file", "")
+    if status == highspy.HighsStatus.kError:
+        errors = [line.partition("ERROR:")[2].strip() for line in said.splitlines() if line.startswith("ERROR")]
+        about = "; ".join(error for error in errors if not error.startswith("Parser error"))
+        raise ProblemError(f"the linear program breaks its format{': ' + about if about else ''}", path)
+    if model.getModel().hessian_.dim_:
+        raise ProblemError("the file has a quadratic objective; only linear programs are solved", path)
+    lp = model.getLp()
+    matrix = lp.a_matrix_  # by columns, as files are
+    kinds = list(lp.integrality_)
+    if any(kind == highspy.HighsVarType.kSemiContinuous for kind in kinds):
+        raise ProblemError("the file has semi-continuous variables; only linear programs are solved", path)
+    columns, rows = int(lp.num_col_), int(lp.num_row_)
+    infinity = model.getInfinity()
+
+    def bounds(values: Any) -> NDArray[np.float64]:
+        array = np.array(values, np.float64)
+        array[array >= infinity] = math.inf
+        array[array <= -infinity] = -math.inf
+        return array
+
+    return ParsedProgram(
+        c=np.array(lp.col_cost_, np.float64),
+        offset=float(lp.offset_),
+        maximize=lp.sense_ == highspy.ObjSense.kMaximize,
+        lower=bounds(lp.col_lower_),
+        upper=bounds(lp.col_upper_),
+        row_lower=bounds(lp.row_lower_),
+        row_upper=bounds(lp.row_upper_),
+        starts=np.array(matrix.start_, np.int64)[: columns + 1],
+        rows=np.array(matrix.index_, np.int32),
+        values=np.array(matrix.value_, np.float64),
+        column_names=list(lp.col_names_) or [f"x{j}" for j in range(columns)],
+        row_names=list(lp.row_names_) or [f"r{i}" for i in range(rows)],
+        integers=sum(kind != highspy.HighsVarType.kContinuous for kind in kinds),
+    )
+
+
+@dataclass
+class _Checker:
+    """One pass over the lines of an MPS file; raises at the first that breaks the format."""
+
+    text: str
+    path: Path
+    fixed: bool = False
+    rows: dict[str, str] = field(default_factory=dict)
+    columns: set[str] = field(default_factory=set)
+    line: int = 0
+
+    def fail(self, message: str) -> ProblemError:
+        return ProblemError(message, self.path, self.line)
+
+    def check(self) -> None:
+        self.fixed = self._names_have_spaces()
+        section = ""
+        seen: list[str] = []
+        for number, text in enumerate(self.text.splitlines(), start=1):
+            self.line = number
+            if not text.strip() or text.startswith("*"):
+                continue
+            if not text[0].isspace():
+                section = self._section(text, seen)
+                if section == "ENDATA":
+                    break
+            elif section == "OBJSENSE":
+                if text.split()[0].upper() not in ("MAX", "MAXIMIZE", "MIN", "MINIMIZE"):
+                    raise self.fail(f"OBJSENSE must be MAX or MIN; got '{text.strip()[:40]}'")
+            else:
+                self._entry(section, text)
+        if section != "ENDATA":
+            raise self.fail(f"the file ends in section {section or 'NAME'} without ENDATA")
+        for needed in ("ROWS", "COLUMNS"):
+            if needed not in seen:
+                raise self.fail(f"the file has no section {needed}")
+
+    def _section(self, text: str, seen: list[str]) -> str:
+        words = text.split()
+        section = words[0].upper()
+        if section in ("QUADOBJ", "QMATRIX", "QSECTION", "QCMATRIX", "CSECTION", "SOS", "INDICATORS"):
+            raise self.fail(f"section {section} is not of a linear program")
+        if section not in _SECTIONS:
+            raise self.fail(f"unknown section '{words[0][:40]}'")
+        if section in seen:
+            raise self.fail(f"section {section} comes twice")
+        if section in ("COLUMNS", "RHS", "RANGES", "BOUNDS") and "ROWS" not in seen:
+            raise self.fail(f"section {section} comes before ROWS")
+        if section in ("RHS", "RANGES", "BOUNDS") and "COLUMNS" not in seen:
+            raise self.fail(f"section {section} comes before COLUMNS")
+        seen.append(section)
+        return section
+
+    def _entry(self, section: str, text: str) -> None:
+        if section == "ROWS":
+            self._row(text)
+        elif section == "COLUMNS":
+            words = self._words(text)
+            if len(words) >= 2 and words[1].strip("'") == "MARKER":
+                return
+            if len(words) not in (3, 5):
+                raise self.fail(f"a line of COLUMNS has a column and one or two rows with values; got '{text.strip()}'")
+            self.columns.add(words[0])
+            self._pairs(words[1:], "COLUMNS")
+        elif section in ("RHS", "RANGES"):
+            words = self._words(text)
+            if len(words) not in (2, 3, 4, 5):
+                raise self.fail(f"a line of {section} has one or two rows with values; got '{text.strip()}'")
+            self._pairs(words[len(words) % 2 :], section)
+        elif section == "BOUNDS":
+            self._bound(text)
+        else:
+            raise self.fail(f"there is '{text.strip()[:40]}' before the first section that may hold it")
+
+    def _row(self, text: str) -> None:
+        kind, _, name = text.strip().partition(" ")
+        name = name.strip()
+        if kind.upper() not in ("N", "E", "L", "G"):
+            raise self.fail(f"a row's type must be N, E, L or G; got '{kind[:40]}'")
+        if not name:
+            raise self.fail("a row needs a name")
+        if name in self.rows:
+            raise self.fail(f"row '{name}' comes twice")
+        self.rows[name] = kind.upper()
+
+    def _pairs(self, words: list[str], section: str) -> None:
+        for name, value in zip(words[::2], words[1::2], strict=True):
+            if name not in self.rows:
+                raise self.fail(f"{section} names the row '{name[:40]}', which ROWS does not")
+            self._number(value)
+
+    def _bound(self, text: str) -> None:
+        words = self._words(text)
+        kind = words[0].upper() if words else ""
+        if kind not in _BOUNDS_WITH_VALUE + _BOUNDS_WITHOUT:
+            raise self.fail(f"unknown type of bound '{kind[:40]}'")
+        if kind in _BOUNDS_WITH_VALUE:
+            if len(words) not in (3, 4):
+                raise self.fail(f"a bound {kind} has a column and a value; got '{text.strip()}'")
+            name = words[-2]
+            self._number(words[-1])
+        else:
+            known = [word for word in words[1:3] if word in self.columns]
+            name = known[-1] if known else (words[2] if len(words) > 2 else words[1] if len(words) > 1 else "")
+        if name not in self.columns:
+            raise self.fail(f"BOUNDS names the column '{name[:40]}', which COLUMNS does not")
+
+    def _number(self, word: str) -> None:
+        try:
+            value = float(word.replace("d", "e").replace("D", "E"))
+        except ValueError:
+            raise self.fail(f"a value must be a number; got '{word[:40]}'") from None
+        if math.isnan(value):
+            raise self.fail("a value must be a number; got 'nan'")
+
+    def _words(self, text: str) -> list[str]:
+        if not self.fixed:
+            return text.split()
+        fields = (text[begin:end].strip() for begin, end in _FIELDS)
+        return [word for word in fields if word]
+
+    def _names_have_spaces(self) -> bool:
+        """Whether a row's name has a space in it: only fixed format, by places on the line, allows that."""
+        return any(len(words) > 2 for words in self._row_lines())
+
+    def _row_lines(self) -> Iterator[list[str]]:
+        inside = False
+        for text in self.text.splitlines():
+            if text[:1].strip() and not text.startswith("*"):
+                if inside:
+                    return
+                inside = text.split()[0].upper() == "ROWS"
+            elif inside and text.strip() and not text.startswith("*"):
+                yield text.split()
+
+
+def write(
+    path: str | Path,
+    name: str,
+    c: NDArray[np.float64],
+    offset: float,
+    maximize: bool,
+    columns: Iterator[tuple[NDArray[Any], NDArray[Any]]],
+    bounds: tuple[NDArray[np.float64], NDArray[np.float64]],
+    rows: tuple[NDArray[np.float64], NDArray[np.float64]],
+    names: tuple[list[str], list[str]],
+) -> None:
+    """Write free MPS; ``columns`` yields the row indices and values of each column.
+
+    Raises
+    ------
+    ProblemError
+        If the file cannot be written.
+    """
+    column_names, row_names = names
+    row_lower, row_upper = rows
+    lower, upper = bounds
+    out = [f"NAME {name.replace(' ', '_')}"]
+    if maximize:
+        out += ["OBJSENSE", "    MAX"]
+    out += ["ROWS", " N  objective"]
+    kinds = []
+    for i in range(len(row_lower)):
+        if row_lower[i] == row_upper[i]:
+            kinds.append("E")
+        elif np.isfinite(row_upper[i]):
+            kinds.append("L")
+        else:
+            kinds.append("G" if np.isfinite(row_lower[i]) else "N")
+        out.append(f" {kinds[-1]}  {row_names[i]}")
+    out.append("COLUMNS")
+    for j, (indices, values) in enumerate(columns):
+        if c[j] != 0.0 or not len(indices):
+            out.append(f"    {column_names[j]} objective {float(c[j])!r}")
+        out += [f"    {column_names[j]} {row_names[int(i)]} {float(v)!r}" for i, v in zip(indices, values, strict=True)]
+    out.append("RHS")
+    if offset:
+        out.append(f"    RHS objective {-offset!r}")
+    for i, kind in enumerate(kinds):
+        side = row_lower[i] if kind == "G" else row_upper[i]
+        if kind != "N" and side != 0.0:
+            out.append(f"    RHS {row_names[i]} {float(side)!r}")
+    ranged = [i for i, kind in enumerate(kinds) if kind == "L" and np.isfinite(row_lower[i])]
+    if ranged:
+        out.append("RANGES")
+        out += [f"    RANGES {row_names[i]} {float(row_upper[i] - row_lower[i])!r}" for i in ranged]
+    out.append("BOUNDS")
+    for j, column in enumerate(column_names):
+        low, high = float(lower[j]), float(upper[j])
+        if low == high:
+            out.append(f" FX BOUND {column} {low!r}")
+        elif low == -math.inf and high == math.inf:
+            out.append(f" FR BOUND {column}")
+        else:
+            if low == -math.inf:
+                out.append(f" MI BOUND {column}")
+            elif low != 0.0 or high < 0.0:
+                out.append(f" LO BOUND {column} {low!r}")
+            if high != math.inf:
+                out.append(f" UP BOUND {column} {high!r}")
+    out.append("ENDATA")
+    try:
+        Path(path).write_text("\n".join(out) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ProblemError(f"the linear program cannot be written: {error.strerror or error}", path) from error

@@ -1,0 +1,84 @@
+"""How devices share a population: nodes to learn and offspring to sample, by how fast each device was before.
+
+What is learned and sampled does not depend on who does it, so shares may follow measured times: a CPU beside a GPU
+takes what it can do meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.boa.settings import Settings
+
+__all__ = ["Balance", "Share"]
+
+_LEAST = 0.01
+_MEMORY = 0.5
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one of several devices does: nodes [first_node, last_node), offspring words [first_word, last_word)."""
+
+    first_node: int
+    last_node: int
+    first_word: int
+    last_word: int
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of a node and a candidate: node r has r candidates."""
+        return (self.last_node**2 - self.first_node**2) // 2
+
+    @property
+    def words(self) -> int:
+        """Words of 32 offspring."""
+        return self.last_word - self.first_word
+
+
+class Balance:
+    """Shares of some devices, the same for all at first.
+
+    Attributes
+    ----------
+    shares : list of Share
+        One a device; together every node and every word of offspring once.
+    """
+
+    def __init__(self, settings: Settings, devices: int) -> None:
+        self._settings = settings
+        self._learning = np.full(devices, 1 / devices)
+        self._sampling = np.full(devices, 1 / devices)
+        self._share_out()
+
+    def note(self, learning: Sequence[float], sampling: Sequence[float]) -> None:
+        """Seconds that each device took for its present share; the next one takes them into account."""
+        self._learning = _fractions(self._learning, [share.pairs for share in self.shares], learning)
+        self._sampling = _fractions(self._sampling, [share.words for share in self.shares], sampling)
+        self._share_out()
+
+    def _share_out(self) -> None:
+        words = -(-self._settings.offspring // 32)
+        nodes = np.rint(self._settings.n * np.sqrt(_ends(self._learning))).astype(int).tolist()
+        columns = np.rint(words * _ends(self._sampling)).astype(int).tolist()
+        self.shares = [Share(nodes[i], nodes[i + 1], columns[i], columns[i + 1]) for i in range(len(self._learning))]
+
+
+def _ends(fractions: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.array([0.0, *np.minimum(1.0, np.cumsum(fractions)[:-1]), 1.0])
+
+
+def _fractions(before: NDArray[np.float64], work: Sequence[int], seconds: Sequence[float]) -> NDArray[np.float64]:
+    """New fractions from the speeds measured, halfway from those before; who had nothing to do keeps its own."""
+    done, taken = np.array(work, float), np.maximum(seconds, 1e-9)
+    known = (done > 0) & (np.array(seconds) > 0)
+    if not known.any():
+        return before
+    speed = done / taken
+    fair = np.where(known, speed / speed[known].sum() * before[known].sum(), before)
+    mixed = np.maximum(_MEMORY * before + (1 - _MEMORY) * fair, _LEAST / len(before))
+    return np.asarray(mixed / mixed.sum(), np.float64)

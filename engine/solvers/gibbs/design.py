@@ -1,0 +1,153 @@
+"""The design matrix as the devices store it: active columns, standardised, each row multiplied by its y = +-1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import ProblemError
+from engine.solvers.gibbs.layout import Layout, layout_for
+from engine.solvers.gibbs.options import Options, Storage
+from engine.solvers.gibbs.problem import HorseshoeProbit
+
+__all__ = ["Design", "bfloat16_bits", "bfloat16_values"]
+
+_ROWS_AT_ONCE = 1 << 22  # values
+
+
+@dataclass(frozen=True)
+class Design:
+    """Where a problem's columns went, and how to come back.
+
+    Attributes
+    ----------
+    active : ndarray of int64
+        Columns of X that are sampled; constant ones say nothing beside an intercept.
+    mean, scale : ndarray of float64
+        What was taken off an active column, and what it was divided by.
+    """
+
+    problem: HorseshoeProbit
+    active: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    intercept: bool
+    storage: Storage
+    layout: Layout
+
+    @classmethod
+    def of(cls, problem: HorseshoeProbit, options: Options) -> Design:
+        """Look at the columns.
+
+        Raises
+        ------
+        ProblemError
+            If none is left to sample.
+        """
+        X = problem.X
+        mean, scale = _moments(X)
+        active = np.arange(X.shape[1])
+        if options.standardize:
+            varies = scale > 1e-12 * np.maximum(np.abs(mean), 1e-300)
+            active = np.flatnonzero(varies)
+            if not active.size:
+                raise ProblemError(
+                    "every column of X is constant, so there is no coefficient to estimate; "
+                    "with standardize = false columns are taken as they are"
+                )
+            mean, scale = mean[active], scale[active]
+            if not options.intercept:
+                mean = np.zeros_like(mean)
+        else:
+            mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        layout = layout_for(len(X), len(active) + options.intercept)
+        return cls(problem, active, mean, scale, options.intercept, options.storage, layout)
+
+    @property
+    def first(self) -> int:
+        """The first column inside the horseshoe."""
+        return int(self.intercept)
+
+    @property
+    def chunk_rows(self) -> int:
+        """Rows that :meth:`rows` should be asked for at a time."""
+        return max(1, _ROWS_AT_ONCE // self.layout.stride)
+
+    def rows(self, begin: int, end: int) -> NDArray[Any]:
+        """Rows [begin, end) as stored, zeros from N on; shape (end - begin, stride).
+
+        Raises
+        ------
+        ProblemError
+            If a value is too large for the storage.
+        """
+        layout, problem = self.layout, self.problem
+        out = np.zeros((end - begin, layout.stride), np.float32)
+        used = max(0, min(end, layout.rows) - begin)
+        if used:
+            part = problem.X[begin : begin + used]
+            values = part[:, self.active].astype(np.float64) if len(self.active) < part.shape[1] else part
+            sign = np.where(problem.y[begin : begin + used], 1.0, -1.0)[:, None]
+            out[:used, self.first : self.first + len(self.active)] = (values - self.mean) / self.scale * sign
+            if self.intercept:
+                out[:used, 0] = sign[:, 0]
+        if self.storage == "float32":
+            return out
+        if self.storage == "bfloat16":
+            return bfloat16_bits(out)
+        with np.errstate(over="ignore"):
+            half = out.astype(np.float16)
+        if not np.isfinite(half).all():
+            row, column = np.argwhere(~np.isfinite(half))[0]
+            raise ProblemError(
+                f"storage = float16 holds values up to 65504; row {begin + row} of column "
+                f"'{self.name(int(column))}' has {out[row, column]:g} after scaling; use float32 or bfloat16"
+            )
+        return half.view(np.uint16)
+
+    def name(self, column: int) -> str:
+        """What a column of the design is called."""
+        if self.intercept and column == 0:
+            return "intercept"
+        return str(self.problem.names[self.active[column - self.first]])
+
+    def names(self) -> list[str]:
+        """The names of all columns of the design."""
+        return [self.name(column) for column in range(self.layout.columns)]
+
+    def unscaled(self, beta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Coefficients of the user's columns: shape (..., columns of X + 1), the intercept (0 without one) first."""
+        coefficients = beta[..., self.first :] / self.scale
+        full = np.zeros((*beta.shape[:-1], self.problem.X.shape[1] + 1))
+        full[..., 1 + self.active] = coefficients
+        if self.intercept:
+            full[..., 0] = beta[..., 0] - coefficients @ self.mean
+        return full
+
+
+def _moments(X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation of every column, in float64 and in two passes, so that a large mean does no harm."""
+    rows = max(1, _ROWS_AT_ONCE // X.shape[1])
+    parts = range(0, len(X), rows)
+    mean = sum((X[begin : begin + rows].sum(axis=0, dtype=np.float64) for begin in parts), np.zeros(X.shape[1]))
+    mean = mean / len(X)
+    squares = np.zeros(X.shape[1])
+    for begin in parts:
+        apart = X[begin : begin + rows] - mean
+        squares += np.einsum("ij,ij->j", apart, apart)
+    return mean, np.sqrt(squares / len(X))
+
+
+def bfloat16_bits(values: NDArray[np.float32]) -> NDArray[np.uint16]:
+    """The upper halves of float32 numbers, rounded to the nearest, ties to even."""
+    bits = values.view(np.uint32)
+    rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
+    return (rounded >> np.uint32(16)).astype(np.uint16)
+
+
+def bfloat16_values(bits: NDArray[np.uint16]) -> NDArray[np.float32]:
+    """The inverse of :func:`bfloat16_bits`."""
+    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)

@@ -1,0 +1,116 @@
+"""What is kept of the draws on the host: moments of every one, and as many draws as fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Draws"]
+
+Floats = NDArray[np.float64]
+_MOST_FOR_SUMMARY = 1 << 28  # bytes of draws of all quantities when only some are asked for
+
+
+class Draws:
+    """Draws of (chains, quantities) numbers at a time.
+
+    Moments are of every draw. Of the draws themselves, ``chosen`` quantities are kept whole; of all quantities, every
+    ``every``-th draw, where ``every`` is the least that fits ``max_bytes``.
+    """
+
+    def __init__(
+        self, chains: int, quantities: int, draws: int, chosen: NDArray[np.int64] | None, max_bytes: int
+    ) -> None:
+        self.shape = chains, quantities
+        self.draws = draws
+        self.chosen = chosen
+        self.count = 0
+        self.mean, self.squares = np.zeros(self.shape), np.zeros(self.shape)
+        budget = max_bytes if chosen is None else min(max_bytes, _MOST_FOR_SUMMARY)
+        each = 8 * chains * quantities
+        self.every = max(1, -(-draws * each // budget))
+        self._all: list[Floats] = []
+        self._some: list[Floats] = []
+
+    def add(self, rows: Floats) -> None:
+        """Take over draws of shape (rows, chains, quantities)."""
+        if not len(rows):
+            return
+        mean, count = rows.mean(axis=0), len(rows)
+        squares = ((rows - mean) ** 2).sum(axis=0)
+        total = self.count + count
+        apart = mean - self.mean
+        self.squares += squares + apart**2 * (self.count * count / total)
+        self.mean += apart * (count / total)
+        first = -self.count % self.every
+        self._all.append(rows[first :: self.every].copy())
+        if self.chosen is not None:
+            self._some.append(rows[:, :, self.chosen].copy())
+        self.count = total
+
+    def all(self) -> Floats:
+        """The kept draws of all quantities; shape (chains, draws, quantities)."""
+        return _stacked(self._all, (*self.shape,))
+
+    def some(self) -> Floats:
+        """The draws of the chosen quantities, or what is kept of all; shape (chains, draws, chosen)."""
+        if self.chosen is None:
+            return self.all()
+        return _stacked(self._some, (self.shape[0], len(self.chosen)))
+
+    def tail(self, columns: NDArray[np.int64], most: int) -> Floats:
+        """Up to ``most`` of the latest kept draws of some quantities; shape (chains, draws, columns)."""
+        parts: list[Floats] = []
+        left = most
+        for part in reversed(self._all):
+            if left <= 0:
+                break
+            parts.append(part[-left:][:, :, columns])
+            left -= len(part)
+        return _stacked(parts[::-1], (self.shape[0], len(columns)))
+
+    def overall(self) -> tuple[Floats, Floats]:
+        """Mean and standard deviation over all chains and draws; shape (quantities,)."""
+        chains = self.shape[0]
+        mean = self.mean.mean(axis=0)
+        squares = self.squares.sum(axis=0) + self.count * ((self.mean - mean) ** 2).sum(axis=0)
+        return mean, np.sqrt(squares / max(1, chains * self.count - 1))
+
+    # --- checkpoints --------------------------------------------------------------------------------------------
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything, as arrays."""
+        arrays = {"draws_mean": self.mean.copy(), "draws_squares": self.squares.copy(), "draws_all": self.all()}
+        arrays["draws_count"] = np.array(self.count)
+        if self.chosen is not None:
+            arrays["draws_some"] = self.some()
+        return arrays
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """The inverse of :meth:`to_arrays`."""
+        self.mean, self.squares = arrays["draws_mean"].copy(), arrays["draws_squares"].copy()
+        self.count = int(arrays["draws_count"])
+        self._all = [arrays["draws_all"].transpose(1, 0, 2).copy()]
+        self._some = [arrays["draws_some"].transpose(1, 0, 2).copy()] if "draws_some" in arrays else []
+
+    def mark(self) -> tuple[Any, ...]:
+        """A point that :meth:`arrays_at` can come back to."""
+        return self.count, self.mean.copy(), self.squares.copy(), len(self._all), len(self._some)
+
+    def arrays_at(self, mark: tuple[Any, ...]) -> dict[str, NDArray[Any]]:
+        """:meth:`to_arrays` as it was at a mark."""
+        count, mean, squares, parts, some = mark
+        arrays = {"draws_mean": mean, "draws_squares": squares, "draws_count": np.array(count)}
+        arrays["draws_all"] = _stacked(self._all[:parts], self.shape)
+        if self.chosen is not None:
+            arrays["draws_some"] = _stacked(self._some[:some], (self.shape[0], len(self.chosen)))
+        return arrays
+
+
+def _stacked(parts: list[Floats], shape: tuple[int, int]) -> Floats:
+    """Parts of shape (rows, chains, quantities) as one array (chains, draws, quantities)."""
+    if not parts:
+        return np.zeros((shape[0], 0, shape[1]))
+    return np.ascontiguousarray(np.concatenate(parts).transpose(1, 0, 2))

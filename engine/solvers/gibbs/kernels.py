@@ -1,0 +1,319 @@
+"""The kernels of the Gibbs sampler: which shapes a device runs them in, and how they are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from engine.devices import Buffer, Capabilities, Device, Kernel
+from engine.solvers.gibbs.layout import Layout
+
+__all__ = ["Launcher", "Mode", "SweepShape", "kernel_variants", "sweep_shape"]
+
+Mode = Literal["draw", "score", "project"]
+
+_STORAGE = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+_MOST_REGISTERS = 96
+
+
+@dataclass(frozen=True)
+class SweepShape:
+    """How a device's work-items share a tile of rows in the pass over the design; see sweep.mako.
+
+    Attributes
+    ----------
+    serial : bool
+        One work-item a group, for CPUs.
+    lanes, row_lanes : int
+        Work-items along a row, and rows side by side.
+    chunks, rows : int
+        16-byte chunks, and rows, of a work-item.
+    reduction : {"local", "shuffle"}
+        How a row's products are added up.
+    groups_a_unit : int
+        Groups that should fit a multiprocessor, as a bound on registers.
+    """
+
+    serial: bool
+    lanes: int
+    row_lanes: int
+    chunks: int
+    rows: int
+    reduction: str
+    groups_a_unit: int = 1
+
+    @property
+    def size(self) -> int:
+        """Work-items a group."""
+        return self.lanes * self.row_lanes
+
+    def constants(self, chains: int, storage: str, mode: Mode) -> tuple[str, dict[str, Any]]:
+        """Template and constants for so many vectors at a time."""
+        common = {"chains": chains, "storage": _STORAGE[storage], "mode": mode, "rows": self.rows}
+        if self.serial:
+            return "gibbs/sweep_serial", {**common, "block": 1}
+        return "gibbs/sweep", {
+            **common,
+            "lanes": self.lanes,
+            "row_lanes": self.row_lanes,
+            "chunks": self.chunks,
+            "reduction": self.reduction,
+            "groups_a_unit": self.groups_a_unit,
+        }
+
+
+def sweep_shape(
+    capabilities: Capabilities, language: str, stride: int, strip_rows: int, chains: int, storage: str, mode: Mode
+) -> SweepShape:
+    """The shape that suits a device, for rows of ``stride`` values and so many vectors at a time."""
+    if capabilities.kind == "cpu":
+        return SweepShape(True, 1, 1, 1, min(8, strip_rows), "local")
+    each = 4 if storage == "float32" else 8
+    chunk_count = -(-stride // each)
+    sums = 0 if mode == "project" else chains
+
+    def cost(lanes: int) -> tuple[float, int]:
+        """Idle lanes count double: they cost loads in flight."""
+        chunks = -(-chunk_count // lanes)
+        idle = lanes * chunks / chunk_count
+        crowded = max(0, chunks * each * (1 + sums) - _MOST_REGISTERS) / _MOST_REGISTERS
+        return idle + crowded + 0.05 * chunks, lanes
+
+    most = min(capabilities.max_block, 1024)
+    lanes = min((1 << bits for bits in range(2, most.bit_length())), key=cost)
+    chunks = -(-chunk_count // lanes)
+    size = max(lanes, min(256, most))
+    rows = 8
+    while rows > 1 and (rows * chunks * each > 32 or rows * chains > 32):
+        rows //= 2
+    while size > lanes and size // lanes * rows > strip_rows:
+        size //= 2
+    while rows > 1 and size // lanes * rows > strip_rows:
+        rows //= 2
+    shuffle = language == "cuda" and lanes >= 4 and size >= 32
+    shape = SweepShape(False, lanes, size // lanes, chunks, rows, "shuffle" if shuffle else "local")
+    if not shuffle:
+        while 4 * shape.rows * chains * (size + 32) + 8 * size * each > capabilities.local_memory - 1024:
+            shape = replace(shape, rows=shape.rows // 2)
+    return shape
+
+
+_SWEEP = (
+    *("buffer", "buffer", "buffer", "int64", "int64", "int64"),
+    *("int32", "int32", "int32", "int32", "int32", "int32", "uint64", "uint32", "uint32"),
+)
+
+_ENTRIES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "update_scales": (
+        "conditionals",
+        (*("buffer",) * 7, "int32", "int32", "float64", "float64", "uint64", "uint32", "uint32"),
+    ),
+    "prepare_solution": (
+        "conditionals",
+        ("buffer", "int32", "int32", "int32", "buffer", "buffer", "int32", "int32"),
+    ),
+    "add_noise": (
+        "conditionals",
+        (
+            *("buffer", "int32", "int32", "buffer", "int32", "int32", "int32", "int64", "buffer", "int32"),
+            *("uint64", "uint32", "uint32"),
+        ),
+    ),
+    "finish_coefficients": ("conditionals", (*("buffer",) * 4, "int32", "int32", "int32", "int32")),
+    "narrow_coefficients": ("conditionals", ("buffer", "buffer", "int32", "int32")),
+    "record_draw": ("conditionals", (*("buffer",) * 4, "int32", "int32", "int32", "int32")),
+    "build_precision": ("precision", ("buffer", "buffer", "buffer", "int32", "int32", "float64")),
+    "add_matrix": ("precision", ("buffer", "buffer", "int64")),
+    "take_diagonal": ("precision", ("buffer", "buffer", "int32")),
+    "count_failures": ("precision", ("buffer", "int32", "buffer")),
+    "propose_points": (
+        "slice",
+        (*("buffer",) * 4, "int32", "int32", "int32", "int32", "float64", "uint64", "uint32", "uint32"),
+    ),
+    "weigh_points": ("slice", (*("buffer",) * 7, "int64", "int64", "int64", "int32", "int32", "int32", "int32")),
+    "choose_point": (
+        "slice",
+        (
+            *("buffer", "int32", "int32", "buffer", "buffer", "buffer", "int32", "int32", "int32", "int32"),
+            *("float64", "uint64", "uint32", "uint32"),
+        ),
+    ),
+    "move_rows": ("slice", ("buffer", "buffer", "buffer", "int64", "int32", "int32")),
+    "move_coefficients": (
+        "slice",
+        (*("buffer",) * 6, "int32", "int32", "int32", "int32", "float64", "uint64", "uint32", "uint32"),
+    ),
+    "make_reference": ("slice", ("buffer", "buffer", "buffer", "int64", "int64", "int64")),
+}
+
+_SINGLE = ("propose_points", "choose_point", "count_failures")
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Work-items a group of the small kernels, and tries weighed at once."""
+
+    vector: int
+    rows: int
+    tries: int
+    columns: int
+    weigh: int
+
+
+def _blocks(capabilities: Capabilities) -> _Blocks:
+    if capabilities.kind == "cpu":
+        return _Blocks(1, 1, 2, 64, 1)
+    return _Blocks(256, 256, 8, 1, 128)
+
+
+def _constants(entry: str, blocks: _Blocks) -> tuple[int, dict[str, Any]]:
+    template = _ENTRIES[entry][0]
+    if template == "slice":
+        size = blocks.weigh if entry == "weigh_points" else blocks.vector
+        return 1 if entry in _SINGLE else size, {"block": size, "tries": blocks.tries}
+    return 1 if entry in _SINGLE else blocks.vector, {"block": blocks.vector}
+
+
+class Launcher:
+    """Compiles and launches the kernels on one device; made and used on its thread."""
+
+    def __init__(self, device: Device, layout: Layout, storage: str, shape: SweepShape | None = None) -> None:
+        self.device = device
+        self.layout = layout
+        self.storage = storage
+        self._shape = shape
+        self._blocks = _blocks(device.capabilities)
+        self._kernels: dict[Any, tuple[Kernel, int]] = {}
+        self._sweeps: dict[tuple[int, Mode], tuple[Kernel, int]] = {}
+        units = device.capabilities.compute_units
+        self._most_groups = 8 * units if device.capabilities.kind == "cpu" else 32 * units
+        self.sweep_groups: int | None = None
+
+    @property
+    def tries(self) -> int:
+        """Points weighed in one pass."""
+        return self._blocks.tries
+
+    def groups(self, entry: str, groups: int, *arguments: Buffer | int | float) -> None:
+        """Launch a kernel with a number of groups of its own."""
+        found = self._kernels.get(entry)
+        if found is None:
+            size, constants = _constants(entry, self._blocks)
+            template, types = _ENTRIES[entry]
+            kernel = self.device.kernel(f"gibbs/{template}", entry, types, **constants)
+            found = self._kernels[entry] = kernel, size
+        self.device.launch(found[0], groups, found[1], *arguments)
+
+    def spread(self, entry: str, items: int, *arguments: Buffer | int | float) -> None:
+        """Launch a kernel whose work-items share ``items``."""
+        block = _constants(entry, self._blocks)[0]
+        self.groups(entry, min(-(-items // block), self._most_groups), *arguments)
+
+    def gather(
+        self, value: str, partial: Buffer, count: int, bounds: Buffer, shards: Buffer, first: int, many: int
+    ) -> None:
+        """Add the strips' sums up, shard by shard."""
+        key = ("gather", value)
+        found = self._kernels.get(key)
+        if found is None:
+            block = 64 if self._blocks.columns == 1 else 1
+            constants: dict[str, Any] = {"block": block, "columns": self._blocks.columns, "value": value}
+            types = ("buffer", "int32", "buffer", "buffer", "int32")
+            kernel = self.device.kernel("gibbs/gather", "gather_shards", types, **constants)
+            found = self._kernels[key] = kernel, block
+        tile = found[1] * self._blocks.columns
+        self.device.launch(found[0], many * -(-count // tile), found[1], partial, count, bounds, shards, first)
+
+    def expand(self, groups: int, *arguments: Buffer | int) -> None:
+        """Rows of the design as f64."""
+        block = self._blocks.rows
+        types = ("buffer", "buffer", "buffer", "int64", "int64", *("int32",) * 4)
+        constants: dict[str, Any] = {"block": block, "storage": _STORAGE[self.storage]}
+        kernel = self.device.kernel("gibbs/expand", "expand_rows", types, **constants)
+        self.device.launch(kernel, min(groups, self._most_groups), block, *arguments)
+
+    def sweep(
+        self,
+        mode: Mode,
+        design: Buffer,
+        beta: Buffer,
+        out: Buffer,
+        betas: int,
+        *,
+        first_row: int,
+        out_rows: int,
+        strips: int,
+        strip_first: int,
+        seed: int = 0,
+        stream: int = 0,
+        step: int = 0,
+    ) -> None:
+        """A pass over some strips of the design for all vectors, up to four (eight to project) at a time."""
+        layout = self.layout
+        chunk_count = layout.stride // (4 if self.storage == "float32" else 8)
+        first = 0
+        while first < betas:
+            together = 1 << min((betas - first).bit_length() - 1, 3 if mode == "project" else 2)
+            kernel, size, groups = self._sweep(together, mode)
+            self.device.launch(
+                kernel,
+                min(strips, groups),
+                size,
+                *(design, beta, out, first_row, layout.rows, out_rows, strips, strip_first, layout.strip_rows),
+                *(chunk_count, first, betas, seed, stream, step),
+            )
+            first += together
+
+    def _sweep(self, together: int, mode: Mode) -> tuple[Kernel, int, int]:
+        found = self._sweeps.get((together, mode))
+        capabilities = self.device.capabilities
+        if found is None:
+            layout = self.layout
+            shape = self._shape or sweep_shape(
+                *(capabilities, self.device.language, layout.stride, layout.strip_rows, together, self.storage, mode)
+            )
+            template, constants = shape.constants(together, self.storage, mode)
+            found = self.device.kernel(template, "sweep", _SWEEP, **constants), shape.size
+            self._sweeps[together, mode] = found
+        groups = self.sweep_groups or self._most_groups
+        return *found, groups
+
+
+def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every template of this solver with sets of constants that cover what devices ask for."""
+    gpu = Capabilities("gpu", True, True, False, "cusolver", 132, 49152, 228 * 1024, 256, 1024)
+    cpu = Capabilities("cpu", True, True, True, "lapack", 2, 1 << 20, 1 << 20, 64, 4096, vector_width=8)
+    seen: list[tuple[str, dict[str, Any]]] = []
+
+    def add(template: str, constants: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+        if (template, constants) not in seen:
+            seen.append((template, constants))
+            yield template, constants
+
+    for capabilities in (cpu, gpu):
+        blocks = _blocks(capabilities)
+        for entry, (template, _) in _ENTRIES.items():
+            yield from add(f"gibbs/{template}", _constants(entry, blocks)[1])
+        for value in ("f32", "f64"):
+            block = 64 if blocks.columns == 1 else 1
+            yield from add("gibbs/gather", {"block": block, "columns": blocks.columns, "value": value})
+        for storage in _STORAGE:
+            yield from add("gibbs/expand", {"block": blocks.rows, "storage": _STORAGE[storage]})
+        wanted: list[tuple[int, int, int, str, Mode]] = [
+            (1008, 1024, 4, "float32", "draw"),
+            (144, 2048, 4, "float32", "draw"),
+            (16, 16, 1, "float32", "draw"),
+            (1008, 1024, 1, "float16", "draw"),
+            (1008, 1024, 4, "bfloat16", "draw"),
+            (104, 16, 2, "float32", "score"),
+            (64, 16, 8, "float32", "project"),
+            (64, 16, 8, "float16", "project"),
+            (10_008, 128, 4, "float32", "draw"),
+        ]
+        for stride, strip_rows, chains, storage, mode in wanted:
+            shape = sweep_shape(capabilities, "opencl", stride, strip_rows, chains, storage, mode)
+            yield from add(*shape.constants(chains, storage, mode))
+    for kind in ("positive_normal", "gamma", "exponential", "normal", "log_normal_cdf", "normal_hazard"):
+        for block in (1, 64):
+            yield from add("gibbs/variates_fill", {"block": block, "kind": kind})

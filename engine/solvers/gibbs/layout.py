@@ -1,0 +1,57 @@
+"""How rows and columns are laid out, the same for any number of devices: strips of rows, eight shards of strips."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["SHARDS", "Layout", "layout_for", "share_of"]
+
+SHARDS = 8
+"""Parts whose sums are added in one order, whoever makes them; so also the most devices."""
+
+_STRIPS = 1024
+_LEAST_STRIP, _MOST_STRIP = 16, 4096
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The shape of the design on the devices.
+
+    Attributes
+    ----------
+    rows, columns : int
+        Observations N, and columns q of the design, the intercept's among them.
+    stride : int
+        Values a row is stored with; the rest are zeros.
+    strip_rows, strips : int
+        Rows a strip, a power of two, and how many strips hold all rows; rows beyond N are zeros.
+    bounds : tuple of int, length SHARDS + 1
+        First strip of each shard.
+    """
+
+    rows: int
+    columns: int
+    stride: int
+    strip_rows: int
+    strips: int
+    bounds: tuple[int, ...]
+
+    @property
+    def width(self) -> int:
+        """Numbers a strip's sums take for one vector: the row, and 8 for what else is added up."""
+        return self.stride + 8
+
+
+def layout_for(rows: int, columns: int) -> Layout:
+    """The layout, which depends on the size of the design alone."""
+    strip_rows = _LEAST_STRIP
+    while strip_rows < _MOST_STRIP and rows > _STRIPS * strip_rows:
+        strip_rows *= 2
+    strips = -(-rows // strip_rows)
+    bounds = tuple(strips * shard // SHARDS for shard in range(SHARDS + 1))
+    return Layout(rows, columns, -(-columns // 8) * 8, strip_rows, strips, bounds)
+
+
+def share_of(device: int, devices: int) -> tuple[int, int]:
+    """The shards [first, last) of one of several devices."""
+    return SHARDS * device // devices, SHARDS * (device + 1) // devices

@@ -1,0 +1,56 @@
+"""How to sample a horseshoe probit regression."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from engine.solvers import SolverOptions
+
+__all__ = ["REFRESH", "KernelName", "Options", "Storage"]
+
+KernelName = Literal["gibbs", "px", "ellipse"]
+Storage = Literal["float32", "float16", "bfloat16"]
+
+REFRESH = 50
+"""Iterations between two points at which a run can be cut and resumed without a trace."""
+
+
+class Options(SolverOptions):
+    """Options of the Gibbs sampler."""
+
+    kernel: KernelName = Field(
+        "ellipse",
+        description="how beta moves: gibbs (the paper: latent normals), px (gibbs with parameter expansion) or ellipse "
+        "(elliptical slices about the mode, with a joint move of beta and tau)",
+    )
+    draws: int = Field(1000, ge=4, le=10_000_000, description="draws kept of each chain")
+    warmup: int = Field(500, ge=0, description="iterations of each chain before the first draw")
+    thin: int = Field(1, ge=1, description="iterations a kept draw")
+    chains: int = Field(4, ge=1, le=4096, description="chains, which share every pass over X")
+    storage: Storage = Field("float32", description="how X is kept on the devices; X'X is formed from the rounded X")
+    standardize: bool = Field(True, description="sample on columns of mean 0 and variance 1; results are scaled back")
+    intercept: bool = Field(True, description="an intercept beside the coefficients, outside the horseshoe")
+    intercept_scale: float = Field(10.0, gt=0, description="standard deviation of the intercept's normal prior")
+    tau_scale: float = Field(1.0, gt=0, description="scale of the half-Cauchy prior of tau")
+    coefficients: list[str] | None = Field(
+        None, description="names of the coefficients whose draws are kept and traced; default: all, or what fits"
+    )
+    keep_scales: bool = Field(False, description="keep the draws of lambda too")
+    interval: float = Field(0.9, gt=0, lt=1, description="probability of the intervals in the summary")
+    max_kept: int = Field(
+        1 << 30, ge=1 << 20, description="bytes of draws kept on the host; beyond, fewer draws of each are kept"
+    )
+    provider: Literal["auto", "cusolver", "lapack", "kernels"] = Field(
+        "auto", description="who does the linear algebra; auto: the best of each device"
+    )
+    streaming: Literal["auto", "never", "always"] = Field(
+        "auto", description="whether X stays in host memory and is sent to the devices at every iteration"
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.kernel == "ellipse" and self.chains > 1024:
+            raise ValueError(f"chains must be at most 1024 for the kernel ellipse; got {self.chains}")
+        return self

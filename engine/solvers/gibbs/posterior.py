@@ -1,0 +1,173 @@
+"""What a run of the sampler ends with: the posterior in numbers, as a table, and for ArviZ."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.results import Result
+
+__all__ = ["Posterior", "Row", "report", "summary", "summary_table", "to_arviz", "verdict"]
+
+R_HAT_LIMIT = 1.01
+ESS_A_CHAIN = 100
+
+
+@dataclass(frozen=True)
+class Row:
+    """The posterior of one coefficient: ``lower`` and ``upper`` enclose the interval, ``survives`` if it excludes 0."""
+
+    name: str
+    mean: float
+    sd: float
+    lower: float
+    median: float
+    upper: float
+    r_hat: float
+    ess_bulk: float
+    ess_tail: float
+    mcse_mean: float
+    survives: bool
+
+
+@dataclass(frozen=True)
+class Posterior(Result):
+    """The result of a horseshoe probit regression.
+
+    ``solution`` is the posterior mean of the intercept and the coefficients. ``arrays`` has for each of these ``mean``,
+    ``sd``, ``quantiles`` (q, 3), ``r_hat``, ``ess_bulk``, ``ess_tail``, ``mcse_mean`` and their ``names``; the kept draws
+    ``beta`` (chains, draws, kept) of the coefficients numbered ``kept``, ``log_tau`` (chains, draws) and the statistics
+    of the sampler; all in the units of the user's columns.
+    """
+
+    @property
+    def summary(self) -> list[Row]:
+        """A row for each coefficient, then log tau."""
+        return summary(self)
+
+    def to_arviz(self) -> Any:
+        """See :func:`to_arviz`."""
+        return to_arviz(self)
+
+
+def summary(result: Result) -> list[Row]:
+    """The posterior of every coefficient and of log tau, from a run's result (also one read from a run folder)."""
+    arrays = result.arrays
+    quantiles = arrays["quantiles"]
+    return [
+        Row(
+            name=str(name),
+            mean=float(arrays["mean"][i]),
+            sd=float(arrays["sd"][i]),
+            lower=float(quantiles[i, 0]),
+            median=float(quantiles[i, 1]),
+            upper=float(quantiles[i, 2]),
+            r_hat=float(arrays["r_hat"][i]),
+            ess_bulk=float(arrays["ess_bulk"][i]),
+            ess_tail=float(arrays["ess_tail"][i]),
+            mcse_mean=float(arrays["mcse_mean"][i]),
+            survives=bool(quantiles[i, 0] > 0 or quantiles[i, 2] < 0) and str(name) != "log_tau",
+        )
+        for i, name in enumerate(arrays["names"].tolist())
+    ]
+
+
+def verdict(result: Result) -> str | None:
+    """A warning in words if the chains have not mixed, with the quantities that say so; None if they have."""
+    arrays = result.arrays
+    chains = int(result.counters.get("chains", 1))
+    r_hat, ess = arrays["r_hat"], np.fmin(arrays["ess_bulk"], arrays["ess_tail"])
+    if not len(r_hat) or np.isnan(r_hat).all():
+        return "there are too few draws to tell whether the chains have mixed"
+    names = arrays["names"].tolist()
+    worst, least = int(np.nanargmax(r_hat)), int(np.nanargmin(ess))
+    parts = []
+    if r_hat[worst] > R_HAT_LIMIT:
+        count = int((r_hat > R_HAT_LIMIT).sum())
+        parts.append(
+            f"the chains disagree: R-hat is {r_hat[worst]:.3f} for {names[worst]}"
+            + (f" and above {R_HAT_LIMIT} for {count - 1} more" if count > 1 else "")
+        )
+    if ess[least] < ESS_A_CHAIN * chains:
+        parts.append(
+            f"the draws of {names[least]} are worth {ess[least]:.0f} independent ones, fewer than the "
+            f"{ESS_A_CHAIN * chains} that intervals need"
+        )
+    if not parts:
+        return None
+    advice = "more draws"
+    if result.counters.get("kernel_is_ellipse", 1) == 0:
+        advice += ", or kernel = ellipse"
+    return f"do not trust the posterior yet: {'; '.join(parts)}; give {advice}"
+
+
+def to_arviz(result: Result) -> Any:
+    """The draws as ArviZ's InferenceData (0.x) or DataTree (1.x).
+
+    Raises
+    ------
+    ImportError
+        If ArviZ is not installed.
+    """
+    import arviz
+
+    arrays = result.arrays
+    names = [str(arrays["names"][i]) for i in arrays["kept"].tolist()]
+    posterior: dict[str, NDArray[Any]] = {"beta": arrays["beta"], "log_tau": arrays["log_tau"]}
+    posterior["tau"] = np.exp(arrays["log_tau"])
+    coordinates = {"coefficient": names}
+    dimensions = {"beta": ["coefficient"]}
+    if "log_lambda" in arrays:
+        posterior["log_lambda"] = arrays["log_lambda"]
+        coordinates["feature"] = [str(name) for name in arrays["feature_names"]]
+        dimensions["log_lambda"] = ["feature"]
+    statistics = {name: arrays[name] for name in ("lp", "slice_tries", "rescale_tries", "expansion") if name in arrays}
+    groups: dict[str, Any] = {"posterior": posterior, "observed_data": {"y": arrays["y"].astype(np.int8)}}
+    if statistics:
+        groups["sample_stats"] = statistics
+    if int(arviz.__version__.partition(".")[0]) >= 1:
+        data = arviz.from_dict(groups, coords=coordinates, dims=dimensions)
+    else:
+        data = arviz.from_dict(**groups, coords=coordinates, dims=dimensions)
+    data.attrs.update(
+        {
+            "inference_library": "quintet",
+            "seed": result.seed,
+            "sampling_time": result.seconds,
+            "backend": result.backend,
+        }
+    )
+    return data
+
+
+def summary_table(result: Result, most: int = 30) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Titles and rows for people: survivors first, by size, at most so many."""
+    rows = summary(result)
+    level = result.arrays["interval"].item()
+    coefficients = [row for row in rows if row.name not in ("log_tau", "intercept")]
+    others = [row for row in rows if row.name in ("intercept", "log_tau")]
+    order = sorted(coefficients, key=lambda row: (not row.survives, -abs(row.mean) / max(row.sd, 1e-300)))
+    shown = others + order[: max(0, most - len(others))]
+    titles = ("", "mean", "sd", f"{level:.0%} from", "to", "", "R-hat", "ESS bulk", "ESS tail", "MCSE")
+    cells: list[tuple[str, ...]] = [
+        (
+            *(row.name, f"{row.mean:.4g}", f"{row.sd:.3g}", f"{row.lower:.4g}", f"{row.upper:.4g}"),
+            *("*" if row.survives else "", _number(row.r_hat, ".3f"), _number(row.ess_bulk, ".0f")),
+            *(_number(row.ess_tail, ".0f"), _number(row.mcse_mean, ".2g")),
+        )
+        for row in shown
+    ]
+    return titles, cells
+
+
+def report(result: Result) -> tuple[tuple[str, ...], list[tuple[str, ...]]] | None:
+    """The table for the command line, if there are draws."""
+    return summary_table(result) if "quantiles" in result.arrays else None
+
+
+def _number(value: float, form: str) -> str:
+    return "-" if math.isnan(value) else format(value, form)

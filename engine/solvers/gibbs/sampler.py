@@ -1,0 +1,142 @@
+"""The workers of a run as one: they are told the same and answer for their rows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import wait
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Device, DevicePool
+from engine.errors import OptionError
+from engine.solvers.gibbs.design import Design
+from engine.solvers.gibbs.layout import SHARDS, share_of
+from engine.solvers.gibbs.worker import Exchange, Settings, Worker
+
+__all__ = ["Sampler", "required_bytes"]
+
+T = TypeVar("T")
+Floats = NDArray[np.float64]
+
+
+def required_bytes(design: Design, settings: Settings, share: float, with_rows: bool) -> int:
+    """Device memory that a run takes on a device with this share of the rows, with or without them."""
+    layout, chains = design.layout, settings.chains
+    rows = int(layout.strips * layout.strip_rows * share)
+    q = layout.columns
+    item = 4 if design.storage == "float32" else 2
+    matrices = 8 * q * q * (chains + 3)
+    sums = 4 * int(layout.strips * share + 1) * chains * layout.width + 64 * chains * layout.width
+    lines = 4 * rows * (3 * chains + 2) if settings.kernel == "ellipse" else 0
+    widened = 8 * min(1 << 24, rows * layout.stride)
+    return (rows * layout.stride * item if with_rows else 0) + matrices + sums + lines + widened
+
+
+class Sampler:
+    """The state of every chain on every device of a pool; a context manager."""
+
+    def __init__(self, pool: DevicePool, design: Design, settings: Settings) -> None:
+        if len(pool) > SHARDS:
+            raise OptionError(f"the Gibbs sampler uses up to {SHARDS} devices; got {len(pool)}")
+        self.design, self.settings = design, settings
+        self._members = pool.members
+        count = len(self._members)
+        streaming = settings.streaming != "never"
+        pool.require_memory(
+            {m.label: required_bytes(design, settings, 1 / count, not streaming) for m in self._members},
+            f"the sampler of {design.layout.columns} columns and {settings.chains} chains",
+            "use fewer chains, storage = float16 or more devices",
+            8 * design.layout.columns**2,
+        )
+        self._exchange = Exchange(count) if count > 1 else None
+        self._workers: dict[str, Worker] = {}
+
+        def make(device: Device, party: int, label: str) -> None:
+            shards = share_of(party, count)
+            self._workers[label] = Worker(device, design, settings, shards, party, self._exchange)
+
+        self._on_all(lambda number, member: member.submit(make, number, member.label))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._exchange is not None:
+            self._exchange.abort()
+        futures = [
+            member.submit(lambda device, worker: worker.release(), self._workers[member.label])
+            for member in self._members
+            if member.label in self._workers
+        ]
+        wait(futures)
+        if error is None:
+            for future in futures:
+                future.result()
+
+    def _on_all(self, submit: Callable[[int, Any], Any]) -> list[Any]:
+        """Answers of all devices; the first real error once all are done, so that nobody waits for one that failed."""
+        futures = [submit(number, member) for number, member in enumerate(self._members)]
+        if self._exchange is not None:
+            for future in futures:
+                future.add_done_callback(self._watch)
+        wait(futures)
+        errors = [error for future in futures if (error := future.exception()) is not None]
+        for error in errors:
+            if not isinstance(error, threading.BrokenBarrierError):
+                raise error
+        return [future.result() for future in futures]
+
+    def _watch(self, future: Any) -> None:
+        if future.exception() is not None and self._exchange is not None:
+            self._exchange.abort()
+
+    def each(self, function: Callable[..., T], *arguments: Any) -> list[T]:
+        """``function(worker, ...)`` on every device's thread."""
+
+        def call(device: Device, label: str) -> T:
+            return function(self._workers[label], *arguments)
+
+        return self._on_all(lambda number, member: member.submit(call, member.label))
+
+    @property
+    def streamed(self) -> list[str]:
+        """Labels of the devices that X is sent to at every pass."""
+        return [label for label, worker in self._workers.items() if worker.streamed]
+
+    # --- what the coordinator asks for --------------------------------------------------------------------------
+
+    def make_gram(self, weighted: bool) -> Floats:
+        """X'X, or X'WX at the reference: on every device, and here (full, symmetric)."""
+        parts = self.each(Worker.make_gram, weighted)
+        if self._exchange is None:
+            gram = self.each(lambda worker: worker.device.get(worker.gram))[0]
+        else:
+            gram = np.zeros((self.design.layout.columns,) * 2)
+            for part in parts:
+                for shard in part:
+                    gram += shard
+            self.each(Worker.set_gram, gram)
+        lower = np.tril(gram)
+        return np.asarray(lower + np.tril(lower, -1).T)
+
+    def score(self, beta: Floats) -> tuple[Floats, float]:
+        """Gradient and value of the log-likelihood."""
+        return self.each(Worker.score, beta)[0]
+
+    def state(self) -> dict[str, Floats]:
+        """Every chain."""
+        return self.each(Worker.state)[0]
+
+    def advance(self, first: int, count: int, kept_from: int) -> tuple[list[int], Floats, int]:
+        """See :meth:`Worker.advance`; every device has the same draws."""
+        return self.each(Worker.advance, first, count, kept_from)[0]
+
+    def collect(self) -> tuple[list[int], Floats, int]:
+        """See :meth:`Worker.collect`."""
+        return self.each(Worker.collect)[0]

@@ -1,0 +1,343 @@
+"""Interior-point methods on a :class:`~engine.solvers.linprog.system.System`: Mehrotra's, and the paper's.
+
+Vectors over rows are (k, m) arrays here on the host, numbers of each program (k,). All programs of a batch take every
+step together; one that is done stays where it is.
+
+References
+----------
+S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM J. Optim. 2 (1992) 575-601.
+J. Gondzio, "Multiple centrality corrections in a primal-dual method for linear programming", Comput. Optim. Appl. 6
+(1996) 137-156.
+R. Saigal, "On the primal-dual affine scaling method", University of Michigan TR 93-33 (1994); and Divakar, *Primal dual
+affine scaling on GPUs*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.linprog.system import System
+
+__all__ = ["InteriorPoint", "Measures", "Settings"]
+
+Vector = NDArray[np.float64]
+
+_RELATIVE, _ABSOLUTE = 1e-13, 1e-10  # what is added to the diagonal of A Theta A^T
+_RHO, _RHO_FREE = 1e-10, 1e-7  # what is added to 1 / theta, and what stands for it where there is no bound
+_PATIENCE = 25
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a method needs to know besides the program."""
+
+    method: Literal["mpc", "pdas"] = "mpc"
+    correctors: int = 2
+    step: float = 0.8
+    separate_steps: bool = False
+    tolerance: float = 1e-8
+
+
+@dataclass
+class Measures:
+    """Where each program stands, (k,) each, in the scaled standard form; errors are relative."""
+
+    primal_objective: Vector
+    dual_objective: Vector
+    gap: Vector
+    primal_infeasibility: Vector
+    dual_infeasibility: Vector
+    mu: Vector
+
+    @property
+    def error(self) -> Vector:
+        """The greatest of gap and infeasibilities; inf for NaN."""
+        worst = np.maximum(self.gap, np.maximum(self.primal_infeasibility, self.dual_infeasibility))
+        return np.where(np.isnan(worst), np.inf, worst)
+
+
+@dataclass
+class _State:
+    y: Vector
+    iteration: int = 0
+    primal_step: Vector = field(default_factory=lambda: np.zeros(0))
+    dual_step: Vector = field(default_factory=lambda: np.zeros(0))
+    spread: Vector = field(default_factory=lambda: np.zeros(0))
+
+
+class InteriorPoint:
+    """One run of a method from a start to where it ends.
+
+    Parameters
+    ----------
+    system : System
+    b : ndarray, shape (k, m)
+    settings : Settings
+
+    Attributes
+    ----------
+    done : ndarray of bool, shape (k,)
+        Programs that meet ``goal``.
+    stuck : ndarray of bool, shape (k,)
+        Programs that no longer improve.
+    goal : ndarray, shape (k,)
+        The error at which a program is done; whoever checks points may lower it.
+    """
+
+    def __init__(self, system: System, b: Vector, settings: Settings) -> None:
+        data = system.data
+        self.system = system
+        self.settings = settings
+        self.b = b
+        k = data.batch
+        self.k = k
+        bounded = np.isfinite(data.upper)
+        self.pairs = np.maximum((~data.free).sum(axis=1) + bounded.sum(axis=1), 1).astype(np.float64)
+        self._b_size = 1.0 + np.abs(b).max(axis=1, initial=0.0)
+        self._c_size = 1.0 + np.abs(data.c).max(axis=1, initial=0.0)
+        self._u_size = 1.0 + np.where(bounded, data.upper, 0.0).max(axis=1, initial=0.0)
+        self.state = _State(np.zeros_like(b))
+        self.goal = np.full(k, settings.tolerance)
+        self.done = np.zeros(k, bool)
+        self.stuck = np.zeros(k, bool)
+        self._absolute = np.full(k, _ABSOLUTE)
+        self._relative = np.full(k, _RELATIVE)
+        self._best = np.full(k, np.inf)
+        self._best_at = np.zeros(k, np.int64)
+        self._best_point: tuple[Vector, ...] | None = None
+        self.rp = b.copy()
+        self.refinements = 0
+
+    # --- the start ----------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Mehrotra's point: least squares for both constraints, then moved inside (Mehrotra 1992, section 7)."""
+        system, data = self.system, self.system.data
+        system.unit_scale()
+        system.form()
+        self._factor(np.full(self.k, 1e-12), np.full(self.k, 1e-10))
+        lower, bounded = ~data.free, np.isfinite(data.upper)
+        upper = np.where(bounded, data.upper, 0.0)
+        x = system.transposed(system.solve(self.b))
+        y = system.solve(system.times(data.c))
+        reduced = data.c - system.transposed(y)
+        w = np.where(bounded, upper - x, 1.0)
+        s = np.where(bounded, np.maximum(reduced, 0.0), reduced)
+        z = np.where(bounded, np.maximum(-reduced, 0.0), 0.0)
+
+        def least(values: Vector, mask: NDArray[np.bool_]) -> Vector:
+            return np.asarray(np.where(mask, values, np.inf).min(axis=1, initial=0.0))
+
+        primal = np.maximum(0.0, -1.5 * np.minimum(least(x, lower), least(w, bounded)))[:, None]
+        dual = np.maximum(0.0, -1.5 * least(s, lower))[:, None]
+        x, w = np.where(lower, x + primal, x), np.where(bounded, w + primal, 1.0)
+        s, z = np.where(lower, s + dual, 1.0), np.where(bounded, z + dual, 1.0)
+
+        def total(low: Vector, high: Vector) -> Vector:
+            return np.asarray((np.where(lower, low, 0.0) + np.where(bounded, high, 0.0)).sum(axis=1, keepdims=True))
+
+        products = total(x * s, w * z)
+        more_primal = 0.5 * products / np.maximum(total(s, z), 1e-300)
+        more_dual = 0.5 * products / np.maximum(total(x, w), 1e-300)
+        more_primal = np.where(products > 0.0, np.maximum(more_primal, np.where(primal == 0.0, 1e-3, 0.0)), 1.0)
+        more_dual = np.where(products > 0.0, np.maximum(more_dual, np.where(dual == 0.0, 1e-3, 0.0)), 1.0)
+        x, w = np.where(lower, x + more_primal, x), np.where(bounded, w + more_primal, 1.0)
+        s, z = np.where(lower, s + more_dual, 1.0), np.where(bounded, z + more_dual, 1.0)
+        system.set_point(x, s, w, z)
+        self.state.y = y
+
+    # --- checkpoints --------------------------------------------------------------------------------------------
+
+    def save(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """The iterate, to go on from."""
+        x, s, w, z = self.system.get_point()
+        arrays = {"x": x, "s": s, "w": w, "z": z, "y": self.state.y, "goal": self.goal, "absolute": self._absolute}
+        return arrays, {"iteration": self.state.iteration}
+
+    def restore(self, arrays: dict[str, NDArray[Any]], state: dict[str, Any]) -> None:
+        """Go on from :meth:`save`."""
+        self.system.set_point(*(arrays[name] for name in ("x", "s", "w", "z")))
+        self.state.y = arrays["y"]
+        self.goal = arrays["goal"]
+        self._absolute = arrays["absolute"]
+        self.state.iteration = int(state["iteration"])
+        self._best_at[:] = self.state.iteration
+
+    # --- an iteration -------------------------------------------------------------------------------------------
+
+    def measure(self) -> Measures:
+        """Residuals of the present point; updates ``done`` and ``stuck``, and keeps a lone program's best point."""
+        ax, sums = self.system.residuals(self.state.y)
+        self.rp = self.b - ax
+        mu = sums[:, 0] / self.pairs
+        primal, dual = sums[:, 1], (self.b * self.state.y).sum(axis=1) - sums[:, 2]
+        rows = np.abs(self.rp).max(axis=1, initial=0.0) / self._b_size
+        found = Measures(
+            primal_objective=primal,
+            dual_objective=dual,
+            gap=np.abs(primal - dual) / (1.0 + np.abs(primal)),
+            primal_infeasibility=np.maximum(rows, sums[:, 4] / self._u_size),
+            dual_infeasibility=sums[:, 3] / self._c_size,
+            mu=mu,
+        )
+        error = found.error
+        better = error < self._best
+        if self.k == 1 and better[0] and error[0] < 1e-3:
+            self._best_point = (*self.system.get_point(), self.state.y.copy())
+        self._best = np.where(better, error, self._best)
+        self._best_at = np.where(better, self.state.iteration, self._best_at)
+        self.done = error <= self.goal
+        self.stuck = ~self.done & (
+            ~np.isfinite(error) | (self.state.iteration - self._best_at > _PATIENCE) | self._failed_factor
+        )
+        return found
+
+    _failed_factor: NDArray[np.bool_] | bool = False
+
+    def go_back(self) -> None:
+        """Return to the best point there was, if one was kept."""
+        if self._best_point is not None:
+            x, s, w, z, y = self._best_point
+            self.system.set_point(x, s, w, z)
+            self.state.y = y
+
+    def _factor(self, relative: Vector, absolute: Vector) -> None:
+        """Factorise, adding more to the diagonal where that fails."""
+        for _ in range(8):
+            failed = self.system.factor(relative, absolute) != 0
+            failed &= ~self.done
+            if not failed.any():
+                return
+            relative = np.where(failed, np.maximum(100.0 * relative, 1e-12), relative)
+            absolute = np.where(failed, 100.0 * absolute, absolute)
+        self._failed_factor = failed
+
+    def iterate(self) -> None:
+        """One step of every program that is not done; :meth:`measure` comes before."""
+        spread = self.system.scale(np.full(self.k, _RHO), np.full(self.k, _RHO_FREE))
+        self.state.spread = spread[:, 1] / spread[:, 0]
+        self.system.form()
+        self._factor(self._relative, self._absolute)
+        if np.any(self._failed_factor):
+            return
+        if self.settings.method == "mpc":
+            dy, primal, dual = self._predict_and_correct()
+        else:
+            dy, primal, dual = self._affine()
+        moving = ~(self.done | self.stuck)
+        primal, dual = np.where(moving, primal, 0.0), np.where(moving, dual, 0.0)
+        self.system.advance(primal, dual)
+        self.state.y = np.where((dual != 0.0)[:, None], self.state.y + dual[:, None] * dy, self.state.y)
+        self.state.primal_step, self.state.dual_step = primal, dual
+        self.state.iteration += 1
+
+    def _predict_and_correct(self) -> tuple[Vector, Vector, Vector]:
+        nothing = np.zeros(self.k)
+        mu = self._mu
+        self._solve_direction("affine", nothing, nothing, nothing)
+        primal, dual = _within(self.system.complete())
+        after = self.system.trial(primal, dual) / self.pairs
+        sigma = np.clip((after / mu) ** 3, 1e-8, 1.0)
+        wanted = np.where(np.isfinite(sigma), sigma, 1.0) * mu
+        dy = self._solve_direction("second_order", wanted, nothing, nothing)
+        ratios = self.system.complete()
+        primal, dual = _within(ratios)
+        for _ in range(self.settings.correctors if self.k == 1 else 0):
+            if min(primal[0], dual[0]) > 0.95:
+                break
+            longer = np.minimum(1.0, 1.08 * primal + 0.08), np.minimum(1.0, 1.08 * dual + 0.08)
+            other_dy = self._solve_direction("centrality", wanted, *longer, aside=True)
+            other = self.system.complete()
+            other_primal, other_dual = _within(other)
+            if other_primal[0] + other_dual[0] < primal[0] + dual[0] + 0.02:
+                self.system.other_slot()
+                break
+            dy, ratios, primal, dual = other_dy, other, other_primal, other_dual
+        part = np.clip(1.0 - 0.1 * np.minimum(1.0, mu), 0.9, 0.9999)
+        return dy, *_within(ratios, part)
+
+    def _affine(self) -> tuple[Vector, Vector, Vector]:
+        """The paper's direction, to zero products, and its ratio test: a step of ``alpha / psi`` (at most 1)."""
+        nothing = np.zeros(self.k)
+        dy = self._solve_direction("affine", nothing, nothing, nothing)
+        ratios = self.system.complete()
+        if not self.settings.separate_steps:
+            ratios = np.repeat(ratios.max(axis=1, keepdims=True), 2, axis=1)
+        steps = np.minimum(1.0, self.settings.step / np.maximum(ratios, 1e-300))
+        return dy, steps[:, 0], steps[:, 1]
+
+    @property
+    def _mu(self) -> Vector:
+        ones = np.zeros(self.k)
+        return np.asarray(np.maximum(self.system.trial(ones, ones) / self.pairs, 1e-300))
+
+    def _solve_direction(self, kind: Any, wanted: Vector, primal: Vector, dual: Vector, aside: bool = False) -> Vector:
+        """dy, with A dx = rp to what rounding allows; dx stays with the shards, in the other slot if ``aside``."""
+        system = self.system
+        dy = system.solve(self.rp - system.target(kind, wanted, primal, dual))
+        if aside:
+            system.other_slot()
+        residual = self.rp - system.direction(dy)
+        size = np.abs(self.rp).max(axis=1, initial=0.0)
+        enough = np.maximum(1e-3 * size, 1e-11 * self._b_size)
+        for _ in range(3):
+            error = np.abs(residual).max(axis=1, initial=0.0)
+            bad = (error > enough) & ~self.done
+            if not bad.any():
+                break
+            change = np.where(bad[:, None], self._conjugate_gradients(residual, 0.1 * enough, bad), 0.0)
+            refined = dy + change
+            new = self.rp - system.direction(refined)
+            after = np.abs(new).max(axis=1, initial=0.0)
+            better = after < error
+            if not better.all() and (bad & ~better).any():
+                dy = np.where((better | ~bad)[:, None], refined, dy)
+                system.direction(dy)
+                break
+            dy, residual = refined, new
+            if not (after < 0.9 * error)[bad].any():
+                break
+        return dy
+
+    def _conjugate_gradients(self, residual: Vector, enough: Vector, wanted: NDArray[np.bool_]) -> Vector:
+        """A better solution of ``A Theta A^T e = residual``, with the factor as its preconditioner."""
+        system = self.system
+        e = np.zeros_like(residual)
+        best, best_error = e, np.abs(residual).max(axis=1, initial=0.0)
+        r = residual
+        z = system.solve(r)
+        p, rz = z, (r * z).sum(axis=1)
+        going = wanted.copy()
+        for _ in range(12):
+            self.refinements += 1
+            q = system.normal(p)
+            pq = (p * q).sum(axis=1)
+            going &= (pq > 0.0) & np.isfinite(pq) & (rz > 0.0)
+            if not going.any():
+                break
+            alpha = np.where(going, rz / np.where(going, pq, 1.0), 0.0)[:, None]
+            e, r = e + alpha * p, r - alpha * q
+            error = np.abs(r).max(axis=1, initial=0.0)
+            better = going & (error < best_error)
+            best = np.where(better[:, None], e, best)
+            best_error = np.where(better, error, best_error)
+            going &= error > enough
+            if not going.any():
+                break
+            z = system.solve(r)
+            new = (r * z).sum(axis=1)
+            p = z + np.where(going, new / np.where(going, rz, 1.0), 0.0)[:, None] * p
+            rz = new
+        return best
+
+
+def _within(ratios: Vector, part: Vector | float = 1.0) -> tuple[Vector, Vector]:
+    """Steps, at most 1, ``part`` of the way to the boundary; ratios are the greatest ``-dx / x`` and ``-ds / s``."""
+    ratios = np.where(np.isnan(ratios), np.inf, ratios)
+    part = np.broadcast_to(part, ratios.shape[:1])[:, None]
+    steps = np.where(ratios < part, 1.0, part / np.maximum(ratios, 1e-300))
+    return steps[:, 0], steps[:, 1]

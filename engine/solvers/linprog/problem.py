@@ -1,0 +1,398 @@
+"""Linear programs: minimize a linear objective subject to linear inequalities, equalities and bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import ProblemError
+from engine.formats import linear_program as formats
+from engine.problem import Problem, frozen
+from engine.solvers.linprog.sparse import sp
+
+__all__ = ["LinearProgram", "Matrix"]
+
+Matrix = Any
+"""A dense float64 array, or a ``scipy.sparse.csr_array``."""
+Vector = NDArray[np.float64]
+
+
+class LinearProgram(Problem):
+    """Minimize ``c @ x`` subject to ``A_ub @ x <= b_ub``, ``A_eq @ x == b_eq`` and ``lower <= x <= upper``.
+
+    Parameters
+    ----------
+    c : array-like, shape (n,)
+        Costs.
+    A_ub, A_eq : array-like or SciPy sparse, shapes (m_ub, n) and (m_eq, n), optional
+        Both are kept dense, or both sparse if one is given so.
+    b_ub, b_eq : array-like, shapes (m_ub,) and (m_eq,), optional
+        Right-hand sides. Entries of ``b_ub`` may be ``inf``: such a row says nothing.
+    bounds : sequence, optional
+        ``(low, high)`` for all variables, or one such pair each; None (or an infinity) where there is no bound. By
+        default ``(0, None)``.
+    names : sequence of str, optional
+        Of the variables.
+    name : str, optional
+        What to call the program.
+
+    Attributes
+    ----------
+    c, lower, upper : ndarray, shape (n,)
+    A : ndarray or scipy.sparse.csr_array, shape (m, n)
+        All rows: those of ``A_ub``, then those of ``A_eq``; in a file's order if read from one.
+    row_lower, row_upper : ndarray, shape (m,)
+        ``row_lower <= A @ x <= row_upper``; infinite where a row has no such side.
+    offset : float
+        Constant of the objective (files have one).
+    maximize : bool
+        Whether the objective is to be as great as possible (only files ask for that); ``sense`` tells it too.
+    n, m : int
+        Variables and rows.
+    integers : int
+        Columns that the file declares integer; they are taken as continuous.
+
+    A solution is the vector x, shape (n,). ``result.arrays`` has ``row_duals`` (m,), ``reduced_costs`` (n,) and
+    ``activities`` (m,): what the objective changes by as a row's active side, or a variable's active bound, moves up
+    by one; or a certificate ``farkas`` (m,) or ``ray`` (n,).
+
+    Raises
+    ------
+    ProblemError
+        If shapes do not fit, a number is NaN, a cost or an entry of a matrix is infinite, or a lower bound is above its
+        upper one. Rows and columns are counted from 0.
+    """
+
+    kind: ClassVar[str] = "linprog"
+    sense: ClassVar[str] = "minimize"
+
+    c: Vector
+    A: Matrix
+    row_lower: Vector
+    row_upper: Vector
+    lower: Vector
+    upper: Vector
+    offset: float
+    maximize: bool
+    integers: int
+    names: tuple[str, ...] | None
+    row_names: tuple[str, ...] | None
+    m_ub: int
+
+    def __init__(
+        self,
+        c: ArrayLike,
+        A_ub: Any = None,
+        b_ub: ArrayLike | None = None,
+        A_eq: Any = None,
+        b_eq: ArrayLike | None = None,
+        bounds: Any = (0, None),
+        names: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        costs = _vector(c, "c")
+        n = costs.size
+        if n == 0:
+            raise ProblemError("c must have at least one cost; got none")
+        upper_matrix, upper_side = _side(A_ub, b_ub, n, "ub")
+        equal_matrix, equal_side = _side(A_eq, b_eq, n, "eq")
+        if np.isneginf(upper_side).any():
+            row = int(np.argmax(np.isneginf(upper_side)))
+            raise ProblemError(f"entry {row} of b_ub must not be minus infinity")
+        if not np.isfinite(equal_side).all():
+            row = int(np.argmin(np.isfinite(equal_side)))
+            raise ProblemError(f"entry {row} of b_eq must be finite; got {equal_side[row]}")
+        lower, upper = _bounds(bounds, n)
+        self._fill(
+            costs,
+            _stacked(upper_matrix, equal_matrix),
+            np.concatenate([np.full(upper_side.size, -np.inf), equal_side]),
+            np.concatenate([upper_side, equal_side]),
+            lower,
+            upper,
+        )
+        self.m_ub = int(upper_side.size)
+        if names is not None:
+            if len(names) != n:
+                raise ProblemError(f"names must have one entry per variable, {n}; got {len(names)}")
+            self.names = tuple(str(entry) for entry in names)
+        self.name = name if name is not None else f"linear program of {self.m} rows and {n} variables"
+
+    def _fill(
+        self, c: Vector, matrix: Matrix, row_lower: Vector, row_upper: Vector, lower: Vector, upper: Vector
+    ) -> None:
+        """Check what is common to all ways of making one, then keep it."""
+        if not np.isfinite(c).all():
+            j = int(np.argmin(np.isfinite(c)))
+            raise ProblemError(f"entry {j} of c must be finite; got {c[j]}")
+        values = matrix.data if sp.issparse(matrix) else matrix
+        if not np.isfinite(values).all():
+            raise ProblemError("the constraint matrices must be finite; got NaN or infinity")
+        for low, high, noun in ((lower, upper, "variable"), (row_lower, row_upper, "row")):
+            crossed = ~(low <= high) | np.isposinf(low) | np.isneginf(high)
+            if crossed.any():
+                at = int(np.argmax(crossed))
+                raise ProblemError(
+                    f"the lower bound of {noun} {at} must be at most its upper bound; got {low[at]} and {high[at]}"
+                )
+        self.c, self.lower, self.upper = frozen(c), frozen(lower), frozen(upper)
+        self.row_lower, self.row_upper = frozen(row_lower), frozen(row_upper)
+        if sp.issparse(matrix):
+            kept = sp.csr_array(matrix)
+            kept.sum_duplicates()
+            kept.eliminate_zeros()
+            for part in (kept.data, kept.indices, kept.indptr):
+                part.setflags(write=False)
+            self.A = kept
+        else:
+            self.A = frozen(matrix)
+        self.offset, self.maximize, self.integers = 0.0, False, 0
+        self.names = self.row_names = None
+        self.m_ub = 0
+
+    @property
+    def n(self) -> int:
+        """Variables."""
+        return int(self.c.size)
+
+    @property
+    def m(self) -> int:
+        """Rows."""
+        return int(self.row_lower.size)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether ``A`` is sparse."""
+        return bool(sp.issparse(self.A))
+
+    @property
+    def nonzeros(self) -> int:
+        """Entries of ``A`` that are not zero."""
+        return int(self.A.nnz) if isinstance(self.A, sp.csr_array) else int(np.count_nonzero(self.A))
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read an MPS (fixed or free) or LP file, which may be gzipped.
+
+        Raises
+        ------
+        ProblemError
+            If the file cannot be read or breaks its format or a rule of the problem; with the line where that is known.
+        """
+        parsed = formats.read(path)
+        shape = (parsed.row_lower.size, parsed.c.size)
+        if parsed.c.size == 0:
+            raise ProblemError("the linear program has no variables", path)
+        columns = sp.csc_array((parsed.values, parsed.rows, parsed.starts), shape=shape)
+        problem = cls.__new__(cls)
+        try:
+            problem._fill(parsed.c, columns.tocsr(), parsed.row_lower, parsed.row_upper, parsed.lower, parsed.upper)
+        except ProblemError as error:
+            raise ProblemError(str(error), path) from error
+        problem.offset, problem.integers = parsed.offset, parsed.integers
+        problem._set_sense(parsed.maximize)
+        problem.names, problem.row_names = tuple(parsed.column_names), tuple(parsed.row_names)
+        problem.name = Path(path).name.removesuffix(".gz").removesuffix(".mps").removesuffix(".lp")
+        return problem
+
+    def _set_sense(self, maximize: bool) -> None:
+        self.maximize = maximize
+        if maximize:
+            setattr(self, "sense", "maximize")  # noqa: B010  (the class's own is what most instances have)
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Whether a file looks like MPS or LP: by its name, or by an MPS file's first section."""
+        return formats.recognize(path, head)
+
+    def write(self, path: str | Path) -> None:
+        """Write a free MPS file.
+
+        Raises
+        ------
+        ProblemError
+            If the file cannot be written.
+        """
+        columns = sp.csc_array(self.A)
+        parts = (
+            (columns.indices[begin:end], columns.data[begin:end])
+            for begin, end in zip(columns.indptr[:-1], columns.indptr[1:], strict=True)
+        )
+        names = (
+            list(self.names or (f"x{j}" for j in range(self.n))),
+            list(self.row_names or (f"r{i}" for i in range(self.m))),
+        )
+        bounds, rows = (self.lower, self.upper), (self.row_lower, self.row_upper)
+        formats.write(path, self.name, self.c, self.offset, self.maximize, parts, bounds, rows, names)
+
+    def describe(self) -> str:
+        """One line: the sizes, how full the matrix is, and what the bounds are."""
+        text = f"linear program {self.name}: {self.m:,} rows, {self.n:,} variables"
+        if self.m:
+            text += f", {self.nonzeros:,} nonzeros"
+        free = int((np.isneginf(self.lower) & np.isposinf(self.upper)).sum())
+        boxed = int((np.isfinite(self.lower) & np.isfinite(self.upper)).sum())
+        equal = int((self.row_lower == self.row_upper).sum())
+        parts = [f"{equal:,} equalities"] if equal else []
+        parts += [f"{free:,} free"] if free else []
+        parts += [f"{boxed:,} with two bounds"] if boxed else []
+        parts += [f"{self.integers:,} integer ones taken as continuous"] if self.integers else []
+        return f"{text} ({', '.join(parts)})" if parts else text
+
+    def __repr__(self) -> str:
+        return f"<{self.describe()}>"
+
+    def objective(self, x: ArrayLike) -> float:
+        """``c @ x + offset``."""
+        return float(self.c @ np.asarray(x, np.float64)) + self.offset
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything, as named arrays; a sparse matrix as ``data``, ``indices`` and ``indptr``."""
+        arrays: dict[str, NDArray[Any]] = {
+            "c": self.c,
+            "lower": self.lower,
+            "upper": self.upper,
+            "row_lower": self.row_lower,
+            "row_upper": self.row_upper,
+            "offset": np.array(self.offset),
+            "maximize": np.array(self.maximize),
+            "integers": np.array(self.integers),
+            "m_ub": np.array(self.m_ub),
+        }
+        if isinstance(self.A, sp.csr_array):
+            arrays |= {"data": self.A.data, "indices": self.A.indices, "indptr": self.A.indptr}
+        else:
+            arrays["A"] = self.A
+        if self.names is not None:
+            arrays["names"] = np.array(self.names)
+        if self.row_names is not None:
+            arrays["row_names"] = np.array(self.row_names)
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """The inverse of :meth:`to_arrays`; everything is checked again.
+
+        Raises
+        ------
+        ProblemError
+            If an array is missing or breaks a rule of the problem.
+        """
+        for needed in ("c", "lower", "upper", "row_lower", "row_upper"):
+            if needed not in arrays:
+                raise ProblemError(f"the arrays of a linear program lack '{needed}'; got {', '.join(arrays) or 'none'}")
+        shape = (arrays["row_lower"].size, arrays["c"].size)
+        matrix: Matrix
+        if "A" in arrays:
+            matrix = np.asarray(arrays["A"], np.float64)
+        elif "data" in arrays:
+            matrix = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+        else:
+            raise ProblemError("the arrays of a linear program lack its matrix, 'A' or 'data'")
+        if matrix.shape != shape:
+            raise ProblemError(f"the matrix must have shape {shape}; got {matrix.shape}")
+        problem = cls.__new__(cls)
+        sides = (np.asarray(arrays[key], np.float64) for key in ("row_lower", "row_upper", "lower", "upper"))
+        problem._fill(np.asarray(arrays["c"], np.float64), matrix, *sides)
+        problem.offset = float(arrays.get("offset", np.array(0.0)))
+        problem._set_sense(bool(arrays.get("maximize", np.array(False))))
+        problem.integers = int(arrays.get("integers", np.array(0)))
+        problem.m_ub = int(arrays.get("m_ub", np.array(0)))
+        problem.names = tuple(arrays["names"].tolist()) if "names" in arrays else None
+        problem.row_names = tuple(arrays["row_names"].tolist()) if "row_names" in arrays else None
+        problem.name = name
+        return problem
+
+
+def _vector(values: ArrayLike, noun: str) -> Vector:
+    try:
+        array = np.array(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ProblemError(f"{noun} must be an array of numbers: {error}") from error
+    if array.ndim == 2 and 1 in array.shape:  # SciPy takes these too
+        array = array.reshape(-1)
+    if array.ndim > 1:
+        raise ProblemError(f"{noun} must be one-dimensional; got an array of shape {array.shape}")
+    array = np.atleast_1d(array)
+    if np.isnan(array).any():
+        raise ProblemError(f"entry {int(np.argmax(np.isnan(array)))} of {noun} is NaN")
+    return array
+
+
+def _side(matrix: Any, side: ArrayLike | None, n: int, suffix: str) -> tuple[Matrix, Vector]:
+    """A matrix and its right-hand sides, checked; none of them is no rows."""
+    if matrix is None and side is None:
+        return np.zeros((0, n)), np.zeros(0)
+    if matrix is None or side is None:
+        given, absent = (f"b_{suffix}", f"A_{suffix}") if matrix is None else (f"A_{suffix}", f"b_{suffix}")
+        other = np.size(side) if matrix is None else int(np.prod(np.shape(matrix)))  # type: ignore[arg-type]
+        if other == 0:
+            return np.zeros((0, n)), np.zeros(0)
+        raise ProblemError(f"{given} is given without {absent}")
+    kept: Matrix
+    if sp.issparse(matrix):
+        kept = sp.csr_array(matrix, dtype=np.float64)
+    else:
+        try:
+            kept = np.array(matrix, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ProblemError(f"A_{suffix} must be a matrix of numbers: {error}") from error
+        if kept.size == 0 and kept.ndim < 2:
+            kept = kept.reshape(0, n)
+        elif kept.ndim == 1:
+            kept = kept.reshape(1, -1)
+    if kept.ndim != 2 or kept.shape[1] != n:
+        raise ProblemError(f"A_{suffix} must have {n} columns, as many as c has costs; got shape {kept.shape}")
+    values = _vector(side, f"b_{suffix}")
+    if values.size != kept.shape[0]:
+        raise ProblemError(
+            f"b_{suffix} must have one entry for each of the {kept.shape[0]} rows of A_{suffix}; got {values.size}"
+        )
+    return kept, values
+
+
+def _stacked(upper: Matrix, equal: Matrix) -> Matrix:
+    if sp.issparse(upper) or sp.issparse(equal):
+        return sp.csr_array(sp.vstack([sp.csr_array(upper), sp.csr_array(equal)], format="csr"))
+    return np.concatenate([np.asarray(upper), np.asarray(equal)])
+
+
+def _bounds(bounds: Any, n: int) -> tuple[Vector, Vector]:
+    """Lower and upper bounds from one pair or one a variable; None is no bound."""
+    if bounds is None or (isinstance(bounds, (list, tuple)) and len(bounds) == 0):
+        bounds = (0, None)
+    try:
+        array = np.array(
+            [[np.nan if entry is None else entry for entry in np.ravel(np.array(pair, object))] for pair in bounds]
+            if np.ndim(np.array(bounds, object)) == 2
+            else [[np.nan if entry is None else entry for entry in bounds]],
+            np.float64,
+        )
+    except (TypeError, ValueError) as error:
+        raise ProblemError(f"bounds must be pairs of numbers or None: {error}") from error
+    if array.ndim == 2 and array.shape == (n, 2) and not (n == 1 and array.size != 2):
+        pass
+    elif array.shape == (1, 2):
+        array = np.repeat(array, n, axis=0)
+    elif array.shape == (2, n) and n != 2:
+        raise ProblemError(f"bounds must be a pair, or {n} pairs (shape ({n}, 2)); got shape {array.shape}")
+    else:
+        raise ProblemError(f"bounds must be a pair (low, high), or one for each of {n} variables; got {array.shape}")
+    given = np.array(
+        [
+            entry is not None
+            for pair in (bounds if np.ndim(np.array(bounds, object)) == 2 else [bounds])
+            for entry in pair
+        ]
+    ).reshape(-1, 2)
+    given = np.repeat(given, n, axis=0) if given.shape[0] == 1 else given
+    wrong = given & np.isnan(array)
+    if wrong.any():
+        raise ProblemError(f"a bound of variable {int(np.argmax(wrong.any(axis=1)))} is NaN")
+    lower = np.where(np.isnan(array[:, 0]), -np.inf, array[:, 0])
+    upper = np.where(np.isnan(array[:, 1]), np.inf, array[:, 1])
+    return lower, upper

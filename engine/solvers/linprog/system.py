@@ -1,0 +1,270 @@
+"""A batch of programs spread over devices, as one: sums over shards, factors on the first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Device, Member, gather
+from engine.solvers.linprog.shard import DeviceShard, Target
+from engine.solvers.linprog.twin import HostShard, ShardData
+
+__all__ = ["PoolSystem", "System", "cut"]
+
+Vector = NDArray[np.float64]
+T = TypeVar("T")
+
+
+def cut(data: ShardData, ends: list[int]) -> list[ShardData]:
+    """The columns of A cut at ``ends``; the slacks stay with the first part."""
+    parts = []
+    begin = 0
+    for rank, end in enumerate(ends):
+        columns = np.arange(begin, end)
+        if rank == 0:
+            columns = np.concatenate([columns, np.arange(data.n, data.N)])
+        keep = slice(None) if rank == 0 else slice(0, 0)
+        parts.append(
+            ShardData(
+                data.A[..., begin:end],
+                data.c[:, columns],
+                data.upper[:, columns],
+                data.free[:, columns],
+                data.slack_rows[keep],
+                data.slack_signs[keep],
+                data.m,
+            )
+        )
+        begin = end
+    return parts
+
+
+class _Shards(Protocol):
+    """How a function is called on every shard."""
+
+    def each(self, function: Callable[..., T], *arguments: Any) -> list[T]: ...
+
+    def root(self, function: Callable[..., T], *arguments: Any) -> T: ...
+
+
+class System:
+    """All shards together, called from one thread: the device's own for one shard (:class:`PoolSystem` for several).
+
+    Shapes are those of :class:`engine.solvers.linprog.shard.Shard`; ``seconds`` adds up the time of each phase.
+    """
+
+    def __init__(self, data: ShardData, shards: list[Any], ends: list[int] | None = None) -> None:
+        self.data = data
+        self.shards = shards
+        self.ends = ends or [data.n]
+        self.seconds: dict[str, float] = {"products": 0.0, "form": 0.0, "factor": 0.0, "solve": 0.0}
+        self.factorizations = 0
+
+    def each(self, name: str, *arguments: Any) -> list[Any]:
+        """Call a method of every shard; the results in order."""
+        return [getattr(shard, name)(*arguments) for shard in self.shards]
+
+    def root(self, name: str, *arguments: Any) -> Any:
+        """Call a method of the first shard."""
+        return getattr(self.shards[0], name)(*arguments)
+
+    def _timed(self, phase: str, began: float) -> None:
+        self.seconds[phase] += time.perf_counter() - began
+
+    # --- points -------------------------------------------------------------------------------------------------
+
+    def _split(self, values: Vector) -> list[Vector]:
+        out, begin = [], 0
+        for rank, end in enumerate(self.ends):
+            part = values[:, begin:end]
+            out.append(np.concatenate([part, values[:, self.data.n :]], axis=1) if rank == 0 else part)
+            begin = end
+        return out
+
+    def _joined(self, parts: list[Vector]) -> Vector:
+        first = self.ends[0]
+        return np.concatenate([parts[0][:, :first], *parts[1:], parts[0][:, first:]], axis=1)
+
+    def set_point(self, *point: Vector) -> None:
+        """Take a point; see :class:`Shard`."""
+        split = [self._split(values) for values in point]
+        self._each_own("set_point", list(zip(*split, strict=True)))
+
+    def _each_own(self, name: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
+        return [getattr(shard, name)(*own) for shard, own in zip(self.shards, arguments, strict=True)]
+
+    def get_point(self) -> tuple[Vector, Vector, Vector, Vector]:
+        """The present point."""
+        parts = self.each("get_point")
+        x, s, w, z = (self._joined([part[i] for part in parts]) for i in range(4))
+        return x, s, w, z
+
+    def times(self, v: Vector) -> Vector:
+        """``A v`` (k, m)."""
+        return _sum(self._each_own("times", [(part,) for part in self._split(v)]))
+
+    def transposed(self, y: Vector) -> Vector:
+        """``A^T y`` (k, N)."""
+        return self._joined(self.each("transposed", y))
+
+    # --- see Shard ----------------------------------------------------------------------------------------------
+
+    def residuals(self, y: Vector) -> tuple[Vector, Vector]:
+        """See :class:`Shard`."""
+        began = time.perf_counter()
+        found = self.each("residuals", y)
+        sums = np.concatenate(
+            [
+                _sum([part[1][:, :3] for part in found]),
+                np.max([part[1][:, 3:] for part in found], axis=0),
+            ],
+            axis=1,
+        )
+        self._timed("products", began)
+        return _sum([part[0] for part in found]), sums
+
+    def scale(self, rho: Vector, rho_free: Vector) -> Vector:
+        """See :class:`Shard`."""
+        found = self.each("scale", rho, rho_free)
+        return np.stack(
+            [np.min([part[:, 0] for part in found], axis=0), np.max([part[:, 1] for part in found], axis=0)], axis=1
+        )
+
+    def unit_scale(self) -> None:
+        """See :class:`Shard`."""
+        self.each("unit_scale")
+
+    def form(self) -> None:
+        """M = A Theta A^T on the first shard."""
+        began = time.perf_counter()
+        self.each("form")
+        if len(self.shards) > 1:
+            for other in self.each("normal_matrix")[1:]:
+                self.root("add_normal", other)
+        self._timed("form", began)
+
+    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
+        """Factorise; see :meth:`DeviceShard.factor`."""
+        began = time.perf_counter()
+        status: NDArray[np.int32] = self.root("factor", relative, absolute)
+        self.factorizations += 1
+        self._timed("factor", began)
+        return status
+
+    def solve(self, rhs: Vector) -> Vector:
+        """Solve with the factor."""
+        began = time.perf_counter()
+        found: Vector = self.root("solve", rhs)
+        self._timed("solve", began)
+        return found
+
+    def normal(self, p: Vector) -> Vector:
+        """See :class:`Shard`."""
+        began = time.perf_counter()
+        found = _sum(self.each("normal", p))
+        self._timed("products", began)
+        return found
+
+    def target(self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector) -> Vector:
+        """See :class:`Shard`."""
+        began = time.perf_counter()
+        found = _sum(self.each("target", kind, sigma_mu, primal, dual))
+        self._timed("products", began)
+        return found
+
+    def direction(self, dy: Vector) -> Vector:
+        """See :class:`Shard`."""
+        began = time.perf_counter()
+        found = _sum(self.each("direction", dy))
+        self._timed("products", began)
+        return found
+
+    def complete(self) -> Vector:
+        """See :class:`Shard`."""
+        return np.asarray(np.max(self.each("complete"), axis=0))
+
+    def trial(self, primal: Vector, dual: Vector) -> Vector:
+        """See :class:`Shard`."""
+        return _sum(self.each("trial", primal, dual))
+
+    def advance(self, primal: Vector, dual: Vector) -> None:
+        """See :class:`Shard`."""
+        self.each("advance", primal, dual)
+
+    def other_slot(self) -> None:
+        """See :class:`Shard`."""
+        self.each("other_slot")
+
+    def run(self, function: Callable[[], T]) -> T:
+        """Call a function where the shards may be called."""
+        return function()
+
+    def close(self) -> None:
+        """Give the shards back."""
+        for shard in self.shards:
+            if not isinstance(shard, HostShard):
+                shard.close()
+
+
+class PoolSystem(System):
+    """Shards on the members of a pool. With one member whole functions run on its thread; with several, calls do."""
+
+    def __init__(
+        self, data: ShardData, members: list[Member], make: Callable[[Device, ShardData], DeviceShard]
+    ) -> None:
+        count = min(len(members), max(1, data.n))
+        self.members = members[:count]
+        ends = [data.n * (rank + 1) // count for rank in range(count)]
+        parts = cut(data, ends) if count > 1 else [data]
+        futures = [member.submit(make, part) for member, part in zip(self.members, parts, strict=True)]
+        super().__init__(data, gather(futures), ends)
+
+    def each(self, name: str, *arguments: Any) -> list[Any]:
+        """Call a method of every shard, each on its device's thread."""
+        if len(self.shards) == 1:
+            return super().each(name, *arguments)
+        return self._each_own(name, [arguments] * len(self.shards))
+
+    def _each_own(self, name: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
+        if len(self.shards) == 1:
+            return super()._each_own(name, arguments)
+        return gather(
+            [
+                member.submit(_call, shard, name, own)
+                for member, shard, own in zip(self.members, self.shards, arguments, strict=True)
+            ]
+        )
+
+    def root(self, name: str, *arguments: Any) -> Any:
+        """Call a method of the first shard, on its device's thread."""
+        if len(self.shards) == 1:
+            return super().root(name, *arguments)
+        return self.members[0].submit(_call, self.shards[0], name, arguments).result()
+
+    def run(self, function: Callable[[], T]) -> T:
+        """Call a function on the only device's thread, or here if there are several."""
+        if len(self.shards) == 1:
+            return self.members[0].submit(lambda _: function()).result()
+        return function()
+
+    def close(self) -> None:
+        """Give the shards back, each on its device's thread."""
+        gather(
+            [member.submit(_call, shard, "close", ()) for member, shard in zip(self.members, self.shards, strict=True)]
+        )
+
+
+def _call(_: Device, shard: Any, name: str, arguments: tuple[Any, ...]) -> Any:
+    return getattr(shard, name)(*arguments)
+
+
+def _sum(parts: list[Vector]) -> Vector:
+    """In the order of the shards."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total

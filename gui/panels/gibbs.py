@@ -1,0 +1,265 @@
+"""The dashboard of the Gibbs sampler: traces, convergence, autocorrelation, and the posterior as a forest."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.events import Finished, Metric, Progress, Started, Trace
+from engine.results import Result
+from gui.axes import duration, number_text, short
+from gui.charts import Interval, IntervalPlot
+from gui.figure import Listing
+from gui.panels.base import Panel
+from gui.panels.devices import DevicesPage
+from gui.plots import LivePlot
+
+__all__ = ["GibbsPanel", "autocorrelation"]
+
+_TRACES = 9
+_LAGS = 60
+_R_HAT_LIMIT = 1.01
+_NORMAL_QUARTILE = 0.6745
+
+
+class GibbsPanel(Panel):
+    """Trace plots with the warm-up shaded, running R-hat and effective draws, autocorrelation, posterior intervals."""
+
+    solver = "gibbs"
+
+    def build(self) -> None:
+        """The pages."""
+        theme = self.theme
+        self.trace_page = self.page("Traces", columns=3)
+        self.traces: dict[str, LivePlot] = {}
+        self._warmup = 0.0
+        self._moments: dict[str, list[float]] = {}
+        self._trace_plot("log_tau")
+        page = self.page("Convergence", columns=3)
+        self.r_hat = self.add(
+            LivePlot(
+                "R-hat",
+                f"worst of the traced; limit {_R_HAT_LIMIT}",
+                theme=theme,
+                key="r_hat",
+                from_zero=False,
+                empty="told every two seconds of sampling",
+            ),
+            page,
+        )
+        self.r_hat.mark(_R_HAT_LIMIT)
+        self.follow(self.r_hat, "r_hat", names=["R-hat"])
+        self.ess = self.add(
+            LivePlot(
+                "Effective draws",
+                "of the slowest traced",
+                theme=theme,
+                key="ess",
+                empty="told every two seconds of sampling",
+            ),
+            page,
+        )
+        self.follow(self.ess, "ess", names=["effective draws"])
+        self.rate = self.add(LivePlot("Iterations", "1/s, of every chain", theme=theme, key="rate"), page)
+        self.follow(self.rate, "iterations_per_second", names=["iterations"])
+        self.correlation = self.add(
+            LivePlot(
+                "Autocorrelation",
+                "of the draws, mean of the chains",
+                theme=theme,
+                key="autocorrelation",
+                across="lag",
+                top=1.0,
+                empty="computed from all draws when the run ends",
+            ),
+            page,
+            wide=2,
+        )
+        self.effective_rate = self.add(LivePlot("Effective draws a second", "1/s", theme=theme, key="ess rate"), page)
+        self.follow(self.effective_rate, "ess_per_second", names=["effective draws"])
+        posterior = self.page("Posterior", columns=2)
+        self.forest = self.add(
+            IntervalPlot("Coefficients", "by size; pale ones do not exclude 0", theme=theme, key="forest"), posterior
+        )
+        self.forest.hint("The intervals are shown once draws are kept.")
+        self.listing = self.add(
+            Listing("Summary", theme=theme, key="summary", empty="The summary is listed when the run ends."), posterior
+        )
+        for name in ("r_hat", "ess", "iterations_per_second", "eta"):
+            self.route(name, self._number)
+        self.device_page = DevicesPage(self)
+
+    def _trace_plot(self, name: str) -> LivePlot | None:
+        if name not in self.traces:
+            if len(self.traces) >= _TRACES:
+                return None
+            title = name.replace("_", " ")
+            plot = LivePlot(title, theme=self.theme, key=f"trace {name}", across="iteration", from_zero=False)
+            plot.latest = False
+            self.traces[name] = self.add(plot, self.trace_page)
+            if self._warmup:
+                plot.shade(0.0, self._warmup, "warm-up")
+        return self.traces[name]
+
+    # --- events -------------------------------------------------------------------------------------------------
+
+    def on_started(self, event: Started) -> None:
+        """The warm-up is shaded."""
+        self._warmup = float(event.options.get("warmup") or 0)
+        if self._warmup:
+            for plot in self.traces.values():
+                plot.shade(0.0, self._warmup, "warm-up")
+
+    def on_trace(self, event: Trace) -> None:
+        """A value of one chain."""
+        plot = self._trace_plot(event.name)
+        if plot is None or not event.values:
+            return
+        value = event.values[0]
+        plot.series(f"chain {event.chain + 1}").append(event.iteration, value)
+        if event.iteration >= self._warmup and event.name != "log_tau":
+            self._note(event.name, value)
+
+    def _note(self, name: str, value: float) -> None:
+        """Running mean and sum of squares (Welford 1962) of what is told after the warm-up."""
+        count, mean, squares = self._moments.setdefault(name, [0.0, 0.0, 0.0])
+        count += 1
+        apart = value - mean
+        mean += apart / count
+        self._moments[name] = [count, mean, squares + apart * (value - mean)]
+
+    def _running_forest(self) -> None:
+        rows = []
+        for name, (count, mean, squares) in self._moments.items():
+            if count > 8:
+                deviation = math.sqrt(squares / (count - 1))
+                rows.append(_normal_interval(name, mean, deviation))
+        if rows:
+            self.forest.hint("")
+            self.forest.set_unit("so far, of the traced ones; by size")
+            self.forest.put(sorted(rows, key=lambda row: -abs(row.middle)))
+
+    def _number(self, event: Metric) -> None:
+        if event.name == "r_hat":
+            colour = self.theme.good if event.value <= _R_HAT_LIMIT else self.theme.warning
+            self.tile("R-hat").show_value(f"{event.value:.3f}", colour)
+        elif event.name == "ess":
+            self.tile("Effective draws").show_value(short(round(event.value)))
+        elif event.name == "eta":
+            self.tile("Left").show_value(duration(max(0.0, event.value), 1.0))
+        else:
+            self.tile("Iterations/s").show_value(short(event.value))
+
+    def on_progress(self, event: Progress) -> None:
+        """How many iterations are done, and the posterior so far."""
+        if event.unit == "iterations":
+            self.tile("Phase").show_value(f"{event.phase}, {number_text(event.done)} of {number_text(event.total)}")
+            if event.phase == "sampling":
+                self._running_forest()
+
+    def on_finished(self, event: Finished) -> None:
+        """The numbers of the whole run."""
+        self.tile("Phase").show_value("done")
+        self.tile("Left").show_value("–")
+        if "worst_r_hat" in event.counters:
+            self._number(Metric(time=event.time, name="r_hat", value=event.counters["worst_r_hat"]))
+        if "least_ess" in event.counters:
+            self._number(Metric(time=event.time, name="ess", value=event.counters["least_ess"]))
+
+    # --- the result ---------------------------------------------------------------------------------------------
+
+    def on_result(self, result: Result) -> None:
+        """Whole traces, autocorrelation, all intervals."""
+        arrays = result.arrays
+        if "quantiles" not in arrays:
+            return
+        names = [str(name) for name in arrays["names"].tolist()]
+        kept = {names[number]: place for place, number in enumerate(arrays["kept"].tolist())}
+        draws = {name: arrays["beta"][:, :, place] for name, place in kept.items()} | {"log_tau": arrays["log_tau"]}
+        thin = int((self.started.options.get("thin") if self.started else 1) or 1)
+        for name, plot in self.traces.items():
+            if name in draws and draws[name].size:
+                self._whole_trace(plot, draws[name], thin)
+                line = self.correlation.series(name.replace("_", " "))
+                line.data.clear()
+                for lag, value in enumerate(autocorrelation(draws[name], _LAGS).tolist()):
+                    line.append(lag, value)
+        self.correlation.fit()
+        self._show_posterior(arrays, names, draws)
+
+    def _whole_trace(self, plot: LivePlot, draws: NDArray[np.float64], thin: int) -> None:
+        """Every kept draw in place of what was told ten times a second; the warm-up stays as it was told."""
+        every = max(1, self._iterations_kept(draws.shape[1], thin))
+        for chain, values in enumerate(draws):
+            curve = plot.series(f"chain {chain + 1}")
+            told, old = curve.data.points()
+            curve.data.clear()
+            for at, value in zip(told.tolist(), old.tolist(), strict=True):
+                if at < self._warmup:
+                    curve.append(at, value)
+            for place, value in enumerate(values.tolist()):
+                curve.append(self._warmup + place * every, value)
+        plot.fit()
+
+    def _iterations_kept(self, count: int, thin: int) -> int:
+        """Iterations between two kept draws, where not all were kept."""
+        wanted = int((self.started.options.get("draws") if self.started else count) or count)
+        return thin * max(1, round(wanted / max(1, count))) if self._done else thin
+
+    @property
+    def _done(self) -> bool:
+        return self.result is not None and not self.result.status.stopped
+
+    def _show_posterior(
+        self, arrays: dict[str, NDArray[Any]], names: list[str], draws: dict[str, NDArray[np.float64]]
+    ) -> None:
+        level = float(arrays["interval"]) if "interval" in arrays else 0.9
+        rows, intervals = [], []
+        for i, name in enumerate(names):
+            low, middle, high = (float(value) for value in arrays["quantiles"][i])
+            clear = (low > 0 or high < 0) and name != "log_tau"
+            diagnostics = (float(arrays[key][i]) for key in ("r_hat", "ess_bulk", "ess_tail", "mcse_mean"))
+            mean, deviation = float(arrays["mean"][i]), float(arrays["sd"][i])
+            rows.append((name, mean, deviation, low, middle, high, "yes" if clear else "", *diagnostics))
+            if name != "log_tau":
+                if name in draws and draws[name].size:
+                    inner = tuple(np.quantile(draws[name], (0.25, 0.75)).tolist())
+                else:
+                    inner = (mean - _NORMAL_QUARTILE * deviation, mean + _NORMAL_QUARTILE * deviation)
+                intervals.append(Interval(name, middle, (inner[0], inner[1]), (low, high)))
+        rows.sort(key=lambda row: -abs(row[1]))
+        intervals.sort(key=lambda row: -abs(row.middle))
+        headers = ["name", "mean", "sd", f"{level:.0%} from", "median", "to", "excludes 0"]
+        self.listing.put([*headers, "R-hat", "ESS bulk", "ESS tail", "MCSE"], rows)
+        self.forest.hint("")
+        more = f"; the {IntervalPlot.MOST} largest of {len(intervals)}" if len(intervals) > IntervalPlot.MOST else ""
+        self.forest.set_unit(f"by size, {level:.0%} and 50 % intervals{more}")
+        self.forest.put(intervals)
+        self.tile("Exclude 0").show_value(f"{sum(row[6] == 'yes' for row in rows)} of {len(intervals)}")
+
+
+def _normal_interval(name: str, mean: float, deviation: float) -> Interval:
+    """The middle 50 % and 90 % of a normal distribution."""
+    half, most = _NORMAL_QUARTILE * deviation, 1.6449 * deviation
+    return Interval(name, mean, (mean - half, mean + half), (mean - most, mean + most))
+
+
+def autocorrelation(draws: NDArray[np.float64], lags: int) -> NDArray[np.float64]:
+    """Autocorrelation of chains at lags 0 .. ``lags``, about each chain's own mean, averaged over the chains.
+
+    Parameters
+    ----------
+    draws : ndarray, shape (chains, draws)
+    lags : int
+        Cut to the number of draws less one.
+    """
+    count = draws.shape[1]
+    apart = draws - draws.mean(axis=1, keepdims=True)
+    size = 1 << (2 * count - 1).bit_length()
+    spectrum = np.fft.rfft(apart, size, axis=1)
+    covariance = np.fft.irfft(np.abs(spectrum) ** 2, size, axis=1)[:, : min(lags + 1, count)]
+    variance = covariance[:, :1]
+    return np.where(variance > 0, covariance / np.where(variance > 0, variance, 1.0), 0.0).mean(axis=0)

@@ -1,0 +1,156 @@
+<%namespace name="philox" file="/common/philox.mako"/>
+<%namespace name="reduce" file="/common/reduce.mako"/>
+<%namespace name="variates" file="/gibbs/variates.mako"/>
+// The conditionals of what has the size of beta, in f64; Makalic and Schmidt's form of the horseshoe, all by inversion but tau:
+//
+//     lambda_j^-2 ~ Exp(rate 1 / nu_j + beta_j^2 / (2 tau^2))        nu_j^-1 ~ Exp(rate 1 + 1 / lambda_j^2)
+//     tau^-2 ~ Gamma((p + 1) / 2, rate 1 / xi + sum_j beta_j^2 / (2 lambda_j^2))
+//     xi^-1 ~ Exp(rate 1 / A^2 + 1 / tau^2)                          tau ~ C+(0, A)
+//     beta ~ N(S^-1 b, S^-1), S = G + D^-1, D^-1 = diag(1 / (lambda_j tau)^2), by the Cholesky factor of C = s S s, where
+//     s_j = S_jj^-1/2 makes the diagonal of C one whatever lambda and tau are: beta = s C^-1/2' (C^-1/2 s b + normals)
+//
+// Launch: a group of ${block} a chain. beta, lam (lambda^-2), nu (nu^-1), scale (s), prior (D^-1): (chains, q);
+// whole: (chains, 8): tau^-2, xi^-1, then what a draw reports of itself.
+// Columns before `first` have a normal prior of their own, of precision first_prior, and no lambda.
+<%
+    WHOLE = 8
+%>
+${philox.functions()}
+${philox.double_functions()}
+${variates.scale_functions()}
+#define LEAST 1.0e-60
+#define MOST 1.0e60
+#define CLAMPED(x) ((x) < LEAST ? LEAST : ((x) > MOST ? MOST : (x)))
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT lam, GLOBAL f64* RESTRICT nu,
+    GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
+    i32 q, i32 first, f64 first_prior, f64 inverse_width, u64 seed, u32 streams, u32 step)
+{
+    LOCAL_ARRAY(f64, part, ${block});
+    LOCAL_ARRAY(f64, shared, 1);
+    const i32 chain = GROUP_ID;
+    const u32 number = (u32)chain << 8;
+    const i64 base = (i64)chain * q;
+    const f64 before = whole[${WHOLE} * chain];
+    f64 mine = 0.0;
+    for (i32 j = first + LOCAL_ID; j < q; j += ${block}) {
+        const philox_words_t words = philox_words(seed, streams + number, step, j, 0u);
+        const f64 b = beta[base + j];
+        const f64 rate = nu[base + j] + 0.5 * before * b * b;
+        const f64 fresh = CLAMPED(exponential_of(uniform_f64_wide(words.w0, words.w1)) / rate);
+        lam[base + j] = fresh;
+        mine += fresh * b * b;
+    }
+    part[LOCAL_ID] = mine;
+    ${reduce.block_sum("part", "f64", block)}
+    if (LOCAL_ID == 0) {
+        const f64 rate = whole[${WHOLE} * chain + 1] + 0.5 * part[0];
+        const f64 shape = 0.5 * (f64)(q - first + 1);
+        const f64 tau = CLAMPED(draw_gamma(shape, seed, streams + 1u + number, step, 0) / rate);
+        const philox_words_t words = philox_words(seed, streams + 2u + number, step, 0, 0u);
+        whole[${WHOLE} * chain] = tau;
+        whole[${WHOLE} * chain + 1] = exponential_of(uniform_f64_wide(words.w0, words.w1)) / (inverse_width + tau);
+        shared[0] = tau;
+    }
+    BARRIER();
+    const f64 tau = shared[0];
+    for (i32 j = LOCAL_ID; j < q; j += ${block}) {
+        f64 own = first_prior;
+        if (j >= first) {
+            const philox_words_t words = philox_words(seed, streams + number, step, j, 0u);
+            const f64 fresh = lam[base + j];
+            nu[base + j] = exponential_of(uniform_f64_wide(words.w2, words.w3)) / (1.0 + fresh);
+            own = tau * fresh;
+        }
+        prior[base + j] = own;
+        scale[base + j] = 1.0 / sqrt(diagonal[j] + own);
+    }
+}
+
+// rhs = s b, b the sum of the shards' parts (${WHOLE} columns a row more than `width` - 8 hold other sums) or a fixed vector
+KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_solution(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width,
+    const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT rhs, i32 q, i32 first_chain)
+{
+    const i32 chain = first_chain + GROUP_ID;
+    for (i32 j = LOCAL_ID; j < q; j += ${block}) {
+        f64 sum = 0.0;
+        for (i32 shard = 0; shard < shard_count; ++shard)
+            sum += shards[((i64)shard * chains + (chains > 1 ? chain : 0)) * width + j];
+        rhs[(i64)GROUP_ID * q + j] = sum * scale[(i64)chain * q + j];
+    }
+}
+
+// rhs = g rhs + normals. With `expanded`, the parameter expansion of Liu and Wu's kind under the proper prior:
+// g^2 ~ Gamma(n / 2, rate (z'z - rhs'rhs) / 2); else g = 1. whole[2] = g.
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32 first_chain, const GLOBAL f64* RESTRICT shards,
+    i32 shard_count, i32 chains, i32 width, i64 row_count, GLOBAL f64* RESTRICT whole, i32 expanded, u64 seed, u32 stream, u32 step)
+{
+    LOCAL_ARRAY(f64, part, ${block});
+    LOCAL_ARRAY(f64, shared, 1);
+    const i32 chain = first_chain + GROUP_ID;
+    const u32 number = (u32)chain << 8;
+    f64 g = 1.0;
+    if (expanded) {
+        f64 mine = 0.0;
+        for (i32 j = LOCAL_ID; j < q; j += ${block}) {
+            const f64 w = rhs[(i64)GROUP_ID * q + j];
+            mine += w * w;
+        }
+        part[LOCAL_ID] = mine;
+        ${reduce.block_sum("part", "f64", block)}
+        if (LOCAL_ID == 0) {
+            f64 squares = 0.0;
+            for (i32 shard = 0; shard < shard_count; ++shard)
+                squares += shards[((i64)shard * chains + chain) * width + width - 8];
+            const f64 rate = 0.5 * (squares - part[0]);
+            f64 drawn;
+            if (row_count > 1) {
+                drawn = draw_gamma(0.5 * (f64)row_count, seed, stream + 1u + number, step, 0);
+            } else {
+                const f64 normal = normal_of(philox_words(seed, stream + 1u + number, step, 0, 0u));
+                drawn = 0.5 * normal * normal;
+            }
+            shared[0] = sqrt(drawn / (rate < 1.0e-300 ? 1.0e-300 : rate));
+            whole[${WHOLE} * chain + 2] = shared[0];
+        }
+        BARRIER();
+        g = shared[0];
+    }
+    for (i32 j = LOCAL_ID; j < q; j += ${block})
+        rhs[(i64)GROUP_ID * q + j] = g * rhs[(i64)GROUP_ID * q + j] + normal_of(philox_words(seed, stream + number, step, j, 0u));
+}
+
+// beta = s rhs, also as f32 rows of `stride` for the sweep, the (row_first + chain)-th; one of the two may be left out
+KERNEL LAUNCH_BOUNDS(${block}, 1) finish_coefficients(const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT beta,
+    GLOBAL f32* RESTRICT narrow, i32 q, i32 stride, i32 first_chain, i32 row_first)
+{
+    const i32 chain = first_chain + GROUP_ID;
+    for (i32 j = LOCAL_ID; j < q; j += ${block}) {
+        const f64 value = rhs[(i64)GROUP_ID * q + j] * scale[(i64)chain * q + j];
+        beta[(i64)chain * q + j] = value;
+        narrow[(i64)(row_first + chain) * stride + j] = (f32)value;
+    }
+}
+
+// narrow = (f32) beta, row by row
+KERNEL LAUNCH_BOUNDS(${block}, 1) narrow_coefficients(const GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride)
+{
+    for (i32 j = LOCAL_ID; j < q; j += ${block})
+        narrow[(i64)GROUP_ID * stride + j] = (f32)beta[(i64)GROUP_ID * q + j];
+}
+
+// One row of the record: beta, the ${WHOLE} numbers of `whole`, and with `scales` lambda^-2
+KERNEL LAUNCH_BOUNDS(${block}, 1) record_draw(const GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT whole, const GLOBAL f64* RESTRICT lam,
+    GLOBAL f64* RESTRICT record, i32 q, i32 row, i32 chains, i32 scales)
+{
+    const i32 chain = GROUP_ID;
+    const i32 width = q + ${WHOLE} + (scales ? q : 0);
+    GLOBAL f64* out = record + ((i64)row * chains + chain) * width;
+    for (i32 j = LOCAL_ID; j < q; j += ${block}) {
+        out[j] = beta[(i64)chain * q + j];
+        if (scales)
+            out[q + ${WHOLE} + j] = lam[(i64)chain * q + j];
+    }
+    for (i32 j = LOCAL_ID; j < ${WHOLE}; j += ${block})
+        out[q + j] = whole[${WHOLE} * chain + j];
+}

@@ -1,0 +1,287 @@
+<%namespace name="philox" file="/common/philox.mako"/>
+<%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="storage_" file="/gibbs/storage.mako"/>
+<%
+    each = 4 if storage == "f32" else 8
+    size = lanes * row_lanes
+    outputs = row_lanes * rows * chains
+    shuffled = reduction == "shuffle"
+    width = min(lanes, 32)
+    kept = max(1, rows * chains // width) if shuffled else 0   # sums a work-item is left with after the shuffles
+    gathered = not shuffled and outputs < size                 # several work-items add up one sum
+    parts = lanes // width if shuffled else (size // outputs if gathered else 1)
+    pitch = size + (parts if gathered else 0)
+    hoisted = chunks * each * chains <= 16
+    xs = [[[f"x{r}_{k}_{e}" for e in range(each)] for k in range(chunks)] for r in range(rows)]
+%>
+// One pass over the rows of the design, in which each is read once, for ${chains} vectors beta at a time:
+//     eta = x . beta
+% if mode == "draw":
+//     z ~ N(eta, 1) given z > 0                 the rows are already multiplied by their y = +-1
+//     out += x z, and z^2 into the column behind the last
+% elif mode == "score":
+//     out += x phi(eta) / Phi(eta), and log Phi(eta) into the column behind the last
+% else:
+//     out[beta's number][row] = eta
+% endif
+//
+// Launch: any number of groups of ${size} work-items: ${row_lanes} rows at a time by ${lanes} lanes, ${rows} rows and ${chunks} chunks of 16 bytes each.
+// A group handles strips of `strip_rows` rows, a multiple of ${row_lanes * rows}; a strip's sums have a place of their own, out[strip][beta][width],
+// so that what is added to what depends on the data alone. Rows from row_count on are padding: zeros.
+// design: (rows, chunk_count chunks); beta: (betas, stride); strip_first is the strip's place in `out`.
+${philox.functions()}
+${variates.latent_functions()}
+${storage_.declarations(storage)}
+% if storage == "f32":
+typedef float4 chunk_t;
+% else:
+typedef uint4 chunk_t;
+% endif
+
+KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* RESTRICT design, const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out,
+    i64 first_row, i64 row_count, i64 out_rows, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first,
+    i32 betas, u64 seed, u32 stream, u32 step)
+{
+% if shuffled:
+    LOCAL_ARRAY(f32, part, ${outputs * parts});
+% else:
+    LOCAL_ARRAY(f32, dots, ${rows * chains * pitch});
+%   if gathered:
+    LOCAL_ARRAY(f32, part, ${outputs * parts});
+%   endif
+% endif
+% if mode != "project":
+    LOCAL_ARRAY(f32, latent, ${max(outputs, size)});
+%   if row_lanes > 1:
+    LOCAL_ARRAY(f32, fold, ${size * each});
+%   endif
+% endif
+    const i32 lane = LOCAL_ID % ${lanes};
+    const i32 row_lane = LOCAL_ID / ${lanes};
+    const i32 quads = chunk_count * ${each // 4};
+% if lanes * chunks > 1:
+    const i32 last = lane + ${(chunks - 1) * lanes};
+% else:
+    const i32 last = 0;
+% endif
+    const i32 inside = last < chunk_count;
+% if hoisted:
+%   for c in range(chains):
+%     for k in range(chunks):
+%       for h in range(each // 4):
+    float4 b${c}_${k}_${h};
+    b${c}_${k}_${h}.x = b${c}_${k}_${h}.y = b${c}_${k}_${h}.z = b${c}_${k}_${h}.w = 0.0f;
+    ${"if (inside)" if k == chunks - 1 else ""}
+        b${c}_${k}_${h} = beta[(i64)(beta_first + ${c}) * quads + (lane + ${k * lanes}) * ${each // 4} + ${h}];
+%       endfor
+%     endfor
+%   endfor
+% endif
+    for (i32 strip = GROUP_ID; strip < strips; strip += GROUP_COUNT) {
+% if mode != "project":
+        f32 extra = 0.0f;
+%   for c in range(chains):
+        f32 ${", ".join(f"a{c}_{k}_{e} = 0.0f" for k in range(chunks) for e in range(each))};
+%   endfor
+% endif
+        for (i32 tile = 0; tile < strip_rows; tile += ${row_lanes * rows}) {
+            const i64 row = (i64)strip * strip_rows + tile + row_lane;
+% for r in range(rows):
+%   for k in range(chunks):
+            chunk_t raw${r}_${k};
+            raw${r}_${k}.x = raw${r}_${k}.y = raw${r}_${k}.z = raw${r}_${k}.w = 0;
+            ${"if (inside)" if k == chunks - 1 else ""}
+                raw${r}_${k} = design[(row + ${r * row_lanes}) * chunk_count + lane + ${k * lanes}];
+%   endfor
+% endfor
+% for r in range(rows):
+%   for k in range(chunks):
+%     for e in range(each):
+%       if storage == "f32":
+            const f32 ${xs[r][k][e]} = raw${r}_${k}.${"xyzw"[e]};
+%       elif e % 2 == 0:
+            const f32 ${xs[r][k][e]} = VALUE_OF_BITS(raw${r}_${k}.${"xyzw"[e // 2]} & 0xffffu);
+%       else:
+            const f32 ${xs[r][k][e]} = VALUE_OF_BITS(raw${r}_${k}.${"xyzw"[e // 2]} >> 16);
+%       endif
+%     endfor
+%   endfor
+% endfor
+% for c in range(chains):
+%   for r in range(rows):
+            f32 d${r * chains + c} = 0.0f;
+%   endfor
+%   for k in range(chunks):
+%     for h in range(each // 4):
+            {
+%       if hoisted:
+                const float4 b = b${c}_${k}_${h};
+%       else:
+                float4 b;
+                b.x = b.y = b.z = b.w = 0.0f;
+                ${"if (inside)" if k == chunks - 1 else ""}
+                    b = beta[(i64)(beta_first + ${c}) * quads + (lane + ${k * lanes}) * ${each // 4} + ${h}];
+%       endif
+%       for r in range(rows):
+                d${r * chains + c} += ${" + ".join(f"{xs[r][k][4 * h + e]} * b.{'xyzw'[e]}" for e in range(4))};
+%       endfor
+            }
+%     endfor
+%   endfor
+% endfor
+% if shuffled:
+<%
+    count = rows * chains
+    names = [f"d{i}" for i in range(count)]
+    offset = width // 2
+    step_ = 0
+%>
+%   while offset >= 1:
+%     if len(names) > 1:
+<%
+        half = len(names) // 2
+        fresh = [f"s{step_}_{i}" for i in range(half)]
+%>
+            const i32 upper${step_} = (lane & ${offset}) != 0;
+%       for i in range(half):
+            const f32 ${fresh[i]} = (upper${step_} ? ${names[i + half]} : ${names[i]})
+                + __shfl_xor_sync(0xffffffffu, upper${step_} ? ${names[i]} : ${names[i + half]}, ${offset});
+%       endfor
+<%      names = fresh %>
+%     else:
+            const f32 s${step_}_0 = ${names[0]} + __shfl_xor_sync(0xffffffffu, ${names[0]}, ${offset});
+<%      names = [f"s{step_}_0"] %>
+%     endif
+<%
+    offset //= 2
+    step_ += 1
+%>
+%   endwhile
+<%
+    # lane bit offset = width / 2^(s+1) chooses half s of the values: value number = sum over steps of bit * count / 2^(s+1)
+    terms = []
+    remaining, offset = count, width // 2
+    while remaining > 1 and offset >= 1:
+        remaining //= 2
+        terms.append(f"((lane & {offset}) != 0 ? {remaining} : 0)")
+        offset //= 2
+    idle = (width >> len(terms)) - 1   # lanes that differ only in these bits hold the same sums
+%>
+            {
+                const i32 which = ${" + ".join(terms) or "0"};
+                if ((lane & ${idle}) == 0) {
+%   for i, name in enumerate(names):
+                    part[(row_lane * ${count} + which + ${i}) * ${parts} + lane / ${width}] = ${name};
+%   endfor
+                }
+            }
+% else:
+%   for i in range(rows * chains):
+            dots[${i * pitch} + LOCAL_ID] = d${i};
+%   endfor
+            BARRIER();
+%   if gathered:
+            {
+                const i32 o = LOCAL_ID / ${parts};
+                const i32 at = o % ${rows * chains} * ${pitch} + o / ${rows * chains} * ${lanes} + LOCAL_ID % ${parts};
+                f32 sum = dots[at];
+%     for i in range(1, lanes // parts):
+                sum += dots[at + ${i * parts}];
+%     endfor
+                part[LOCAL_ID] = sum;
+            }
+%   endif
+% endif
+% if shuffled or gathered:
+            BARRIER();
+% endif
+            for (i32 o = LOCAL_ID; o < ${outputs}; o += ${size}) {
+                const i32 c = o % ${chains};
+                const i32 r = o / ${chains} % ${rows};
+                const i64 global_row = first_row + (i64)strip * strip_rows + tile + r * ${row_lanes} + o / ${rows * chains};
+% if shuffled or gathered:
+                f32 eta = part[o * ${parts}];
+%   for i in range(1, parts):
+                eta += part[o * ${parts} + ${i}];
+%   endfor
+% else:
+                const i32 at = o % ${rows * chains} * ${pitch} + o / ${rows * chains} * ${lanes};
+                f32 eta = dots[at];
+%   for i in range(1, lanes):
+                eta += dots[at + ${i}];
+%   endfor
+% endif
+% if mode == "draw":
+                const f32 z = global_row < row_count
+                    ? draw_positive_normal(eta, seed, stream + ((u32)(beta_first + c) << 8), step, global_row) : 0.0f;
+                extra += z * z;
+                latent[o] = z;
+% elif mode == "score":
+                latent[o] = global_row < row_count ? normal_hazard(eta) : 0.0f;
+                extra += global_row < row_count ? log_normal_cdf(eta) : 0.0f;
+% else:
+                out[(i64)(beta_first + c) * out_rows + (global_row - first_row) + strip_first * (i64)strip_rows] = eta;
+% endif
+            }
+            BARRIER();
+% if mode != "project":
+%   for r in range(rows):
+%     for c in range(chains):
+            {
+                const f32 z = latent[(row_lane * ${rows} + ${r}) * ${chains} + ${c}];
+%       for k in range(chunks):
+%         for e in range(each):
+                a${c}_${k}_${e} += ${xs[r][k][e]} * z;
+%         endfor
+%       endfor
+            }
+%     endfor
+%   endfor
+%   if not shuffled and not gathered:
+            BARRIER();
+%   endif
+% endif
+        }
+% if mode != "project":
+        GLOBAL f32* sums = out + ((i64)(strip_first + strip) * betas + beta_first) * (chunk_count * ${each} + 8);
+%   if row_lanes == 1:
+%     for c in range(chains):
+%       for k in range(chunks):
+        ${"if (inside) {" if k == chunks - 1 else "{"}
+%         for e in range(each):
+            sums[${c} * (chunk_count * ${each} + 8) + (lane + ${k * lanes}) * ${each} + ${e}] = a${c}_${k}_${e};
+%         endfor
+        }
+%       endfor
+%     endfor
+%   else:
+%     for c in range(chains):
+%       for k in range(chunks):
+        BARRIER();
+%         for e in range(each):
+        fold[LOCAL_ID * ${each} + ${e}] = a${c}_${k}_${e};
+%         endfor
+        BARRIER();
+        for (i32 i = LOCAL_ID; i < ${lanes * each}; i += ${size}) {
+            f32 sum = fold[i];
+            for (i32 v = 1; v < ${row_lanes}; ++v)
+                sum += fold[i + v * ${lanes * each}];
+            if (i / ${each} + ${k * lanes} < chunk_count)
+                sums[${c} * (chunk_count * ${each} + 8) + ${k * lanes * each} + i] = sum;
+        }
+%       endfor
+%     endfor
+%   endif
+        BARRIER();
+        latent[LOCAL_ID] = extra;
+        BARRIER();
+        if (LOCAL_ID < ${chains}) {
+            f32 sum = latent[LOCAL_ID];
+            for (i32 i = LOCAL_ID + ${chains}; i < ${min(outputs, size)}; i += ${chains})
+                sum += latent[i];
+            sums[LOCAL_ID * (chunk_count * ${each} + 8) + chunk_count * ${each}] = sum;
+        }
+        BARRIER();
+% endif
+    }
+}

@@ -1,0 +1,30 @@
+<%namespace name="philox" file="/common/philox.mako"/>
+<%namespace name="variates" file="/gibbs/variates.mako"/>
+// out[i] = variate number i of one kind, for tests of their distributions; `parameter` is the mean of a truncated normal
+// or the shape of a gamma. Launch: any shape; work-item t makes t, t + GLOBAL_SIZE, ...
+${philox.functions()}
+${philox.double_functions()}
+${variates.latent_functions()}
+${variates.scale_functions()}
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 count, f64 parameter, u64 seed, u32 stream, u32 step)
+{
+    for (i64 i = GLOBAL_ID; i < count; i += GLOBAL_SIZE) {
+% if kind == "positive_normal":
+        out[i] = (f64)draw_positive_normal((f32)parameter, seed, stream, step, i);
+% elif kind == "gamma":
+        out[i] = draw_gamma(parameter, seed, stream, step, i);
+% elif kind == "log_normal_cdf":
+        out[i] = (f64)log_normal_cdf((f32)(parameter * (f64)i));
+% elif kind == "normal_hazard":
+        out[i] = (f64)normal_hazard((f32)(parameter * (f64)i));
+% else:
+        const philox_words_t words = philox_words(seed, stream, step, i, 0u);
+%   if kind == "exponential":
+        out[i] = exponential_of(uniform_f64_wide(words.w0, words.w1)) / parameter;
+%   else:
+        out[i] = normal_of(words);
+%   endif
+% endif
+    }
+}

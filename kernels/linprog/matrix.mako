@@ -1,0 +1,98 @@
+// The matrix A with its slacks, and the normal equations M = A diag(theta) A^T + slacks.
+//
+// Slack j of row slack_row[j] has the coefficient slack_sign[j]; those of row i are slack_start[i] .. slack_start[i + 1] - 1,
+// the same for all programs of a batch. Vectors are as in point.mako. A sparse A (one program) is in compressed rows and in
+// compressed columns.
+
+// out[p][i] += what the slacks add to A v. Launch: a work-item for each row of each program.
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_slacks(i64 batch, i64 m, i64 n, i64 slacks, const GLOBAL i32* slack_start,
+    const GLOBAL f64* slack_sign, const GLOBAL f64* v, GLOBAL f64* out)
+{
+    for (i64 e = GLOBAL_ID; e < batch * m; e += GLOBAL_SIZE) {
+        const i64 p = e / m;
+        const i64 i = e % m;
+        f64 sum = 0.0;
+        for (i32 j = slack_start[i]; j < slack_start[i + 1]; ++j)
+            sum += slack_sign[j] * v[batch * n + p * slacks + j];
+        out[e] += sum;
+    }
+}
+
+// The slacks' part of A^T y. Launch: a work-item for each slack of each program.
+KERNEL LAUNCH_BOUNDS(${block}, 1) slack_columns(i64 batch, i64 m, i64 n, i64 slacks, const GLOBAL i32* slack_row,
+    const GLOBAL f64* slack_sign, const GLOBAL f64* y, GLOBAL f64* out)
+{
+    for (i64 e = GLOBAL_ID; e < batch * slacks; e += GLOBAL_SIZE)
+        out[batch * n + e] = slack_sign[e % slacks] * y[e / slacks * m + slack_row[e % slacks]];
+}
+
+// out[i] = sum of values[k] v[indices[k]] over line i of a compressed matrix. Launch: a work-item a line.
+KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_sparse(i64 lines, const GLOBAL i32* starts, const GLOBAL i32* indices,
+    const GLOBAL f64* values, const GLOBAL f64* v, GLOBAL f64* out)
+{
+    for (i64 i = GLOBAL_ID; i < lines; i += GLOBAL_SIZE) {
+        f64 sum = 0.0;
+        for (i32 k = starts[i]; k < starts[i + 1]; ++k)
+            sum += values[k] * v[indices[k]];
+        out[i] = sum;
+    }
+}
+
+// Row i of M, lower triangle, for a sparse A: for each entry (i, j), column j times a_ij theta_j. A column has each row once,
+// so the work-items of a group, at different entries of one column, never write the same place. Launch: a group a row.
+KERNEL LAUNCH_BOUNDS(${block}, 1) form_sparse(i64 m, const GLOBAL i32* row_starts, const GLOBAL i32* columns,
+    const GLOBAL f64* row_values, const GLOBAL i32* column_starts, const GLOBAL i32* rows, const GLOBAL f64* column_values,
+    const GLOBAL f64* theta, GLOBAL f64* M)
+{
+    const i64 i = GROUP_ID;
+    GLOBAL f64* to = M + i * m;
+    for (i64 k = LOCAL_ID; k <= i; k += ${block})
+        to[k] = 0.0;
+    BARRIER();
+    for (i32 e = row_starts[i]; e < row_starts[i + 1]; ++e) {
+        const i32 j = columns[e];
+        const f64 factor = row_values[e] * theta[j];
+        for (i32 k = column_starts[j] + LOCAL_ID; k < column_starts[j + 1]; k += ${block})
+            if (rows[k] <= i)
+                to[rows[k]] += factor * column_values[k];
+        BARRIER();
+    }
+}
+
+// The diagonal of M: the slacks' theta. Launch: a work-item for each row of each program.
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_slack_diagonal(i64 batch, i64 m, i64 n, i64 slacks, const GLOBAL i32* slack_start,
+    const GLOBAL f64* slack_sign, const GLOBAL f64* theta, GLOBAL f64* M)
+{
+    for (i64 e = GLOBAL_ID; e < batch * m; e += GLOBAL_SIZE) {
+        const i64 p = e / m;
+        const i64 i = e % m;
+        f64 sum = 0.0;
+        for (i32 j = slack_start[i]; j < slack_start[i + 1]; ++j)
+            sum += slack_sign[j] * slack_sign[j] * theta[batch * n + p * slacks + j];
+        M[(p * m + i) * m + i] += sum;
+    }
+}
+
+// M_ii += relative M_ii + absolute, per program. Launch: a work-item for each row of each program.
+KERNEL LAUNCH_BOUNDS(${block}, 1) regularise(i64 batch, i64 m, const GLOBAL f64* amounts, GLOBAL f64* M)
+{
+    for (i64 e = GLOBAL_ID; e < batch * m; e += GLOBAL_SIZE) {
+        const i64 p = e / m;
+        const i64 at = e * m + e % m;
+        M[at] += amounts[2 * p] * M[at] + amounts[2 * p + 1];
+    }
+}
+
+// M += other, of `count` elements. Launch: any.
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_matrix(i64 count, const GLOBAL f64* other, GLOBAL f64* M)
+{
+    for (i64 e = GLOBAL_ID; e < count; e += GLOBAL_SIZE)
+        M[e] += other[e];
+}
+
+// values = value. Launch: any.
+KERNEL LAUNCH_BOUNDS(${block}, 1) fill(i64 count, f64 value, GLOBAL f64* values)
+{
+    for (i64 e = GLOBAL_ID; e < count; e += GLOBAL_SIZE)
+        values[e] = value;
+}

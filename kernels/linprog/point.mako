@@ -1,0 +1,197 @@
+<%namespace name="reduce" file="/common/reduce.mako"/>
+// One pass over the variables of a batch of programs: residuals, scaling, right-hand sides, directions, steps.
+//
+// A variable x >= 0 has a dual s; a bounded one (kind 1) has room w = u - x above it with a dual z; a free one (kind 2) has
+// neither. Program p of `batch` has its n columns at p * n of every vector, and its `slacks` slacks at batch * n + p * slacks.
+//
+//   rd = c - A^T y - s + z       ru = u - x - w
+//   1 / theta = s / x + z / w + rho                                     (rho_free alone for a free variable)
+//   dx = theta (A^T dy + g)      g = -rd + rxs / x - (rwz - z ru) / w
+//   ds = (rxs - s dx) / x        dw = ru - dx        dz = (rwz - z dw) / w
+//
+// where rxs, rwz are what is wanted of the products: s dx + x ds = rxs, z dw + w dz = rwz.
+// Launch: `parts` groups of ${block} a program, each with `span` variables; part q of program p writes its sums, least or greatest
+// values to results[(p * parts + q) * width ...], and the host puts them together in order.
+<%def name="arguments()">i32 batch, i64 n, i64 slacks, i64 parts, i64 span</%def>
+<%def name="each_variable()">
+    const i64 p = GROUP_ID / parts;
+    const i64 q = GROUP_ID % parts;
+    const i64 end = MIN((q + 1) * span, n + slacks);
+    for (i64 e = q * span + LOCAL_ID; e < end; e += ${block}) {
+        const i64 i = e < n ? p * n + e : batch * n + p * slacks + (e - n);
+</%def>
+<%def name="write(names)">
+% if block == 1:
+% for place, (name, operation) in enumerate(names):
+    results[GROUP_ID * ${len(names)} + ${place}] = ${name};
+% endfor
+% else:
+    LOCAL_ARRAY(f64, part, ${block});
+% for place, (name, operation) in enumerate(names):
+    part[LOCAL_ID] = ${name};
+% if operation == "sum":
+${reduce.block_sum("part", "f64", block)}
+% elif operation == "min":
+${reduce.block_min("part", "f64", block)}
+% else:
+${reduce.block_max("part", "f64", block)}
+% endif
+    if (LOCAL_ID == 0)
+        results[GROUP_ID * ${len(names)} + ${place}] = part[0];
+    BARRIER();
+% endfor
+% endif
+</%def>
+#define POINT const GLOBAL f64* x, const GLOBAL f64* s, const GLOBAL f64* w, const GLOBAL f64* z, const GLOBAL u8* kind
+#define STEP const GLOBAL f64* dx, const GLOBAL f64* ds, const GLOBAL f64* dw, const GLOBAL f64* dz
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) residuals(${arguments()}, POINT, const GLOBAL f64* c, const GLOBAL f64* u,
+    const GLOBAL f64* aty, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* results)
+{
+    f64 products = 0.0;
+    f64 cost = 0.0;
+    f64 above = 0.0;
+    f64 worst_d = 0.0;
+    f64 worst_u = 0.0;
+${each_variable()}
+        f64 d = c[i] - aty[i];
+        cost += c[i] * x[i];
+        if (kind[i] != 2) {
+            d -= s[i];
+            products += x[i] * s[i];
+        }
+        if (kind[i] == 1) {
+            const f64 r = u[i] - x[i] - w[i];
+            d += z[i];
+            products += w[i] * z[i];
+            above += u[i] * z[i];
+            ru[i] = r;
+            worst_u = r > worst_u ? r : -r > worst_u ? -r : worst_u;
+        }
+        rd[i] = d;
+        worst_d = !(d <= worst_d) ? d : !(-d <= worst_d) ? -d : worst_d;
+    }
+${write([("products", "sum"), ("cost", "sum"), ("above", "sum"), ("worst_d", "max"), ("worst_u", "max")])}
+}
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) scale(${arguments()}, POINT, const GLOBAL f64* rho, GLOBAL f64* theta, GLOBAL f64* results)
+{
+    f64 least = 1.0e300;
+    f64 most = 0.0;
+${each_variable()}
+        f64 inverse = kind[i] == 2 ? rho[2 * p + 1] : rho[2 * p] + s[i] / x[i];
+        if (kind[i] == 1)
+            inverse += z[i] / w[i];
+        const f64 t = 1.0 / inverse;
+        theta[i] = t;
+        least = t < least ? t : least;
+        most = t > most ? t : most;
+    }
+${write([("least", "min"), ("most", "max")])}
+}
+
+FUNCTION f64 toward_centre(f64 v, f64 m)
+{
+    // what brings a product v into [0.1 m, 10 m], but not further down than 10 m at once (Gondzio)
+    const f64 inside = v < 0.1 * m ? 0.1 * m : v > 10.0 * m ? 10.0 * m : v;
+    const f64 change = inside - v;
+    return change < -10.0 * m ? -10.0 * m : change;
+}
+
+// mode 0: rxs = m - x s; 1: rxs = m - x s - dx ds; 2: rxs += toward_centre((x + a dx)(s + b ds)); rwz alike. m, a, b per program.
+KERNEL LAUNCH_BOUNDS(${block}, 1) target(${arguments()}, POINT, STEP, i32 mode, const GLOBAL f64* wanted, const GLOBAL f64* rd,
+    const GLOBAL f64* ru, const GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g, GLOBAL f64* weighed)
+{
+${each_variable()}
+        const f64 m = wanted[3 * p];
+        const f64 a = wanted[3 * p + 1];
+        const f64 b = wanted[3 * p + 2];
+        f64 sum = -rd[i];
+        if (kind[i] != 2) {
+            f64 r = mode == 2 ? rxs[i] + toward_centre((x[i] + a * dx[i]) * (s[i] + b * ds[i]), m) : m - x[i] * s[i];
+            if (mode == 1)
+                r -= dx[i] * ds[i];
+            rxs[i] = r;
+            sum += r / x[i];
+        }
+        if (kind[i] == 1) {
+            f64 r = mode == 2 ? rwz[i] + toward_centre((w[i] + a * dw[i]) * (z[i] + b * dz[i]), m) : m - w[i] * z[i];
+            if (mode == 1)
+                r -= dw[i] * dz[i];
+            rwz[i] = r;
+            sum -= (r - z[i] * ru[i]) / w[i];
+        }
+        g[i] = sum;
+        weighed[i] = theta[i] * sum;
+    }
+}
+
+// out = theta (aty + g), or theta aty with no g
+KERNEL LAUNCH_BOUNDS(${block}, 1) direction(${arguments()}, const GLOBAL f64* theta, const GLOBAL f64* aty, i32 with_g,
+    const GLOBAL f64* g, GLOBAL f64* out)
+{
+${each_variable()}
+        out[i] = theta[i] * (with_g ? aty[i] + g[i] : aty[i]);
+    }
+}
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) complete(${arguments()}, POINT, const GLOBAL f64* rxs, const GLOBAL f64* rwz,
+    const GLOBAL f64* ru, const GLOBAL f64* dx, GLOBAL f64* ds, GLOBAL f64* dw, GLOBAL f64* dz, GLOBAL f64* results)
+{
+    f64 primal = 0.0;
+    f64 dual = 0.0;
+${each_variable()}
+        f64 a = 0.0;
+        f64 b = 0.0;
+        if (kind[i] != 2) {
+            const f64 d = (rxs[i] - s[i] * dx[i]) / x[i];
+            ds[i] = d;
+            a = -dx[i] / x[i];
+            b = -d / s[i];
+        }
+        if (kind[i] == 1) {
+            const f64 up = ru[i] - dx[i];
+            const f64 d = (rwz[i] - z[i] * up) / w[i];
+            dw[i] = up;
+            dz[i] = d;
+            a = !(-up / w[i] <= a) ? -up / w[i] : a;
+            b = !(-d / z[i] <= b) ? -d / z[i] : b;
+        }
+        primal = !(a <= primal) ? a : primal;
+        dual = !(b <= dual) ? b : dual;
+    }
+${write([("primal", "max"), ("dual", "max")])}
+}
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) trial(${arguments()}, POINT, STEP, const GLOBAL f64* steps, GLOBAL f64* results)
+{
+    f64 products = 0.0;
+${each_variable()}
+        const f64 a = steps[2 * p];
+        const f64 b = steps[2 * p + 1];
+        if (kind[i] != 2)
+            products += (x[i] + a * dx[i]) * (s[i] + b * ds[i]);
+        if (kind[i] == 1)
+            products += (w[i] + a * dw[i]) * (z[i] + b * dz[i]);
+    }
+${write([("products", "sum")])}
+}
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) advance(${arguments()}, GLOBAL f64* x, GLOBAL f64* s, GLOBAL f64* w, GLOBAL f64* z,
+    const GLOBAL u8* kind, STEP, const GLOBAL f64* steps)
+{
+${each_variable()}
+        const f64 a = steps[2 * p];
+        const f64 b = steps[2 * p + 1];
+        if (a != 0.0)
+            x[i] += a * dx[i];
+        if (kind[i] != 2 && b != 0.0)
+            s[i] += b * ds[i];
+        if (kind[i] == 1) {
+            if (a != 0.0)
+                w[i] += a * dw[i];
+            if (b != 0.0)
+                z[i] += b * dz[i];
+        }
+    }
+}

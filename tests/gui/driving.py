@@ -1,0 +1,55 @@
+"""What a person does with a window, in a few words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtWidgets import QMessageBox
+
+SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
+
+
+def drop(window: Any, path: Path) -> None:
+    """Let a file fall on the window."""
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    window.dropEvent(QDropEvent(QPointF(200, 200), Qt.DropAction.CopyAction, data, buttons, keys))
+
+
+def load(qtbot: Any, window: Any, path: Path) -> None:
+    """Drop a problem and wait for its form."""
+    drop(window, path)
+    qtbot.waitUntil(lambda: window.pane.instance is not None and window._loading is None, timeout=10_000)
+
+
+def begin(qtbot: Any, window: Any) -> Any:
+    """Press F5, and wait until the child has begun to solve; the tab."""
+    qtbot.keyClick(window, Qt.Key.Key_F5)
+    tab = window.tabs.currentWidget()
+    qtbot.waitUntil(lambda: tab.summary.state == "running" or not tab.live, timeout=30_000)
+    return tab
+
+
+def ended(qtbot: Any, tab: Any, timeout: int = 60_000) -> None:
+    """Wait until a run is over and its dashboard complete."""
+    qtbot.waitUntil(lambda: not tab.live and tab.complete, timeout=timeout)
+
+
+def solved(qtbot: Any, window: Any, path: Path) -> Any:
+    """Load, run, wait; the tab."""
+    load(qtbot, window, path)
+    tab = begin(qtbot, window)
+    ended(qtbot, tab)
+    return tab
+
+
+def answer(qtbot: Any, window: Any, text: str) -> None:
+    """Press the button of that name in the box that is open."""
+    qtbot.waitUntil(lambda: bool(window.findChildren(QMessageBox)), timeout=3000)
+    box = window.findChildren(QMessageBox)[-1]
+    button = next(button for button in box.buttons() if button.text().replace("&", "") == text)
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)

@@ -1,0 +1,344 @@
+"""What the window keeps: runs to open, compare, replay, rename, delete and export; a session to find again."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import counting
+import pytest
+from conftest import COUNTING, SAMPLES
+from driving import CONTROL, SHIFT, answer, begin, drop, ended, load
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QGuiApplication, QPalette
+from PySide6.QtWidgets import QAbstractScrollArea, QInputDialog, QWidget
+
+import engine
+from engine.folder import RunFolder
+from gui.compare import CompareTab
+from gui.library import Library
+from gui.summary import number_text
+
+
+@pytest.fixture
+def window(open_window: Any, counting_files: Path) -> Any:
+    return open_window(COUNTING)
+
+
+@pytest.fixture
+def notes(tmp_path: Path, counting_files: Path) -> list[Any]:
+    """Two runs of the same file that differ in an option, kept from an earlier session."""
+    library = Library(tmp_path / "home")
+    made = []
+    for options in ({"slice_seconds": 0.02, "step": 5}, {"slice_seconds": 0.005}):
+        note = library.new("small", solver="counting", source=str(counting_files / "small.txt"), options=options)
+        with pytest.MonkeyPatch.context() as patch:
+            counting.install(patch)
+            engine.solve(counting.Counting.read(counting_files / "small.txt"), run_folder=note.folder, **options)
+        made.append(note)
+    return made
+
+
+@pytest.fixture
+def tabs(qtbot: Any, notes: list[Any], window: Any) -> list[Any]:
+    """The two runs, opened."""
+    opened = []
+    for note in notes:
+        window.run_list.select(window.library.find(note.key))
+        window.open_run()
+        opened.append(window.tabs.currentWidget())
+    qtbot.waitUntil(lambda: all(tab.complete for tab in opened), timeout=10_000)
+    return opened
+
+
+def test_runs_are_kept_across_restarts_with_the_whole_session(
+    qtbot: Any, open_window: Any, tabs: list[Any], window: Any, counting_files: Path
+) -> None:
+    load(qtbot, window, counting_files / "small.txt")
+    window.pane.form.set_values({"style": "fancy", "extra": 4, "step": 5})
+    window.tool_bar.set_values({"time_limit": 12.5, "devices": ["opencl:0"]})
+    window.set_theme_choice("dark")
+    window.resize(790, 640)
+    window.docks["log"].hide()
+    window.close_tab()
+    first = tabs[0].note
+    window.close()
+    again = open_window(COUNTING)
+    assert {note.state for note in again.library} == {"optimal"}
+    assert again.library.find(first.key).best == first.best
+    assert (again.width(), again.height()) == (790, 640)
+    assert again.docks["log"].isHidden()
+    assert again.theme.dark
+    assert [again.tabs.widget(i).note.key for i in range(again.tabs.count())] == [first.key]
+    qtbot.waitUntil(lambda: again.pane.instance is not None, timeout=5000)
+    assert again.pane.options() == {"step": 5, "style": "fancy", "extra": 4}
+    assert again.tool_bar.given() == {"time_limit": 12.5, "devices": ["opencl:0"]}
+    tab = again.tabs.currentWidget()
+    qtbot.waitUntil(lambda: tab.complete, timeout=10_000)
+    assert tab.summary.best == first.best
+    assert "small.txt" in again.pane.gallery.topLevelItem(0).child(0).text(0)
+
+
+def curve(figure: Any, name: str) -> tuple[list[float], list[float]]:
+    found = next(one for one in figure.curves if one.name == name)
+    return tuple(points.tolist() for points in found.data.points())
+
+
+def test_tabs_are_compared_curve_over_curve(qtbot: Any, tabs: list[Any], window: Any) -> None:
+    notes = [tab.note for tab in tabs]
+    window.run_list.select(*notes)
+    qtbot.keyClick(window, Qt.Key.Key_D, CONTROL)
+    tab = window.tabs.currentWidget()
+    assert isinstance(tab, CompareTab)
+    qtbot.waitUntil(lambda: tab.complete, timeout=10_000)
+    figure = next(figure for figure in tab.plots() if figure.title == "Number reached")
+    assert len(figure.curves) == 2
+    assert figure.curves[0].dash != figure.curves[1].dash
+    assert figure.curves[0].colour != figure.curves[1].colour
+    for place, note in enumerate(tab.notes):
+        events = [event for event in RunFolder.open(note.folder).events() if event.type == "metric"]
+        assert curve(figure, f"small ({place + 1})") == ([e.time for e in events], [e.value for e in events])
+    cells = [[tab.table.item(row, column).text() for column in range(3)] for row in range(tab.table.rowCount())]
+    assert ["best", *(number_text(note.best) for note in tab.notes)] in cells
+    assert ["step", *(str(RunFolder.open(n.folder).description["options"]["step"]) for n in tab.notes)] in cells
+    window.close_tab()
+    assert window.tabs.count() == 2
+
+
+def test_a_replay_shows_the_run_again_at_the_speed_that_is_chosen(qtbot: Any, tabs: list[Any], window: Any) -> None:
+    tab = tabs[0]
+    live = [(c.name, *c.data.points()) for figure in tab.panel.plots() for c in getattr(figure, "curves", [])]
+    window.run_list.select(tab.note)
+    qtbot.keyClick(window, Qt.Key.Key_F7)
+    qtbot.waitUntil(lambda: tab.bar is not None, timeout=5000)
+    bar = tab.bar
+    assert tab.player.speed == 1.0
+    bar.play.click()
+    assert tab.player.paused
+    bar.slider.setValue(0)
+    tab.player.seek(tab.player.duration / 2)
+    qtbot.waitUntil(lambda: not tab.player.seeking, timeout=5000)
+    assert tab.panel.time == pytest.approx(tab.player.duration / 2, abs=0.2)
+    assert tab.summary.state == "running"
+    bar.speed.setCurrentIndex(bar.speed.findText("at once"))
+    bar.play.click()
+    qtbot.waitUntil(lambda: tab.complete, timeout=5000)
+    assert tab.summary.state == "optimal"
+    again = [(c.name, *c.data.points()) for figure in tab.panel.plots() for c in getattr(figure, "curves", [])]
+    assert [name for name, *_ in again] == [name for name, *_ in live]
+    for (_, x, y), (_, u, v) in zip(live, again, strict=True):
+        assert (x.tolist(), y.tolist()) == (u.tolist(), v.tolist())
+
+
+def test_a_run_is_renamed_run_again_with_changes_and_deleted(
+    qtbot: Any, tabs: list[Any], window: Any, counting_files: Path
+) -> None:
+    note = tabs[0].note
+    load(qtbot, window, counting_files / "endless.txt")
+    window.run_list.select(note)
+    qtbot.keyClick(window, Qt.Key.Key_F2)
+    dialog = window.findChild(QInputDialog)
+    dialog.setTextValue("by fives")
+    dialog.accept()
+    assert window.tabs.tabText(window.tabs.indexOf(tabs[0])) == "by fives"
+    assert json.loads((window.library.runs / f"{note.key}.json").read_text())["title"] == "by fives"
+    qtbot.keyClick(window, Qt.Key.Key_R, CONTROL | SHIFT)
+    qtbot.waitUntil(lambda: window.pane.title.text() == "small" and window.pane.options() == note.options, timeout=5000)
+    assert note.options == {"step": 5, "slice_seconds": 0.02}
+    window.activateWindow()  # as a window manager does when a dialog has closed
+    qtbot.waitUntil(window.isActiveWindow, timeout=3000)
+    window.run_list.select(note)
+    qtbot.keyClick(window, Qt.Key.Key_3, CONTROL)
+    qtbot.keyClick(window.run_list.view, Qt.Key.Key_Delete, SHIFT)
+    answer(qtbot, window, "Delete")
+    assert not note.path.exists()
+    assert [entry.key for entry in window.library] == [tabs[1].note.key]
+    assert window.run_list.count() == 1
+    assert window.tabs.count() == 1
+
+
+def test_a_stopped_run_continues_from_its_checkpoint(qtbot: Any, window: Any, counting_files: Path) -> None:
+    (counting_files / "long.txt").write_text(f"count 400 {counting.expected(400)}\n")
+    load(qtbot, window, counting_files / "long.txt")
+    window.pane.form.set_values({"slice_seconds": 0.05})
+    tab = begin(qtbot, window)
+    qtbot.waitUntil(lambda: tab.summary.done > 50, timeout=10_000)
+    window.actions_by_name["stop"].trigger()
+    ended(qtbot, tab)
+    assert tab.note.state == "interrupted"
+    qtbot.keyClick(window, Qt.Key.Key_F5, CONTROL)
+    qtbot.waitUntil(lambda: window.tabs.currentWidget() is not tab and window.tabs.count() == 1, timeout=5000)
+    again = window.tabs.currentWidget()
+    ended(qtbot, again)
+    assert again.note is tab.note
+    assert (again.note.state, again.note.best) == ("optimal", counting.expected(400))
+    assert len([e for e in RunFolder.open(again.note.folder).events() if e.type == "started"]) == 2
+
+
+def test_a_recorded_run_can_be_dropped_on_the_window(qtbot: Any, tabs: list[Any], window: Any, tmp_path: Path) -> None:
+    moved = tmp_path / "moved"
+    window.write_zip(tabs[0].note, tmp_path / "run.zip")
+    qtbot.waitUntil((tmp_path / "run.zip").is_file, timeout=5000)
+    with zipfile.ZipFile(tmp_path / "run.zip") as archive:
+        archive.extractall(moved)
+    (folder,) = moved.iterdir()
+    drop(window, folder)
+    tab = window.tabs.currentWidget()
+    qtbot.waitUntil(lambda: tab.complete, timeout=5000)
+    assert tab.note.folder == str(folder)
+    assert tab.note.best == tabs[0].note.best
+
+
+def test_every_plot_is_exported_as_picture_drawing_and_table(
+    qtbot: Any, tabs: list[Any], window: Any, tmp_path: Path
+) -> None:
+    for kind in ("png", "svg", "csv"):
+        window.write_plots(kind, tmp_path / kind)
+        wanted = [plot for plot in tabs[1].panel.plots() if kind == "csv" or plot.pictured]
+        assert len(list((tmp_path / kind).glob(f"*.{kind}"))) == len(wanted)
+    (table,) = (tmp_path / "csv").glob("*number-reached.csv")
+    rows = table.read_text().splitlines()
+    assert float(rows[-1].split(",")[1]) == 100
+    (drawing,) = (tmp_path / "svg").glob("*number-reached.svg")
+    assert "<svg" in drawing.read_text()[:500]
+    window.write_report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "Number reached" in page
+    assert page.count("<img") >= 2
+
+
+def test_a_tab_closed_while_its_run_goes_on_leaves_the_run_alone(qtbot: Any, window: Any, counting_files: Path) -> None:
+    load(qtbot, window, counting_files / "endless.txt")
+    tab = begin(qtbot, window)
+    qtbot.keyClick(window, Qt.Key.Key_W, CONTROL)
+    assert window.tabs.count() == 0
+    assert tab.live
+    window.run_list.select(tab.note)
+    window.actions_by_name["open_run"].trigger()
+    assert window.tabs.currentWidget() is tab
+    window.actions_by_name["stop"].trigger()
+    ended(qtbot, tab)
+    assert tab.note.state == "interrupted"
+
+
+def test_quitting_asks_stops_the_runs_and_closes(qtbot: Any, window: Any, counting_files: Path) -> None:
+    load(qtbot, window, counting_files / "endless.txt")
+    tab = begin(qtbot, window)
+    window.close()
+    assert window.isVisible()
+    answer(qtbot, window, "Cancel")
+    qtbot.wait(100)
+    assert window.isVisible()
+    assert tab.live
+    window.close()
+    answer(qtbot, window, "Stop and quit")
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=10_000)
+    assert RunFolder.open(tab.note.folder).result().status == "interrupted"
+    assert json.loads((window.library.runs / f"{tab.note.key}.json").read_text())["state"] == "interrupted"
+
+
+def test_the_keyboard_alone_loads_runs_and_finds_everything(qtbot: Any, open_window: Any) -> None:
+    window = open_window()
+    qtbot.keyClick(window, Qt.Key.Key_K, CONTROL)
+    palette = window.command_palette
+    qtbot.keyClicks(palette.line, "sample: strongly-1000")
+    assert "Sample: strongly-1000" in palette.texts()
+    while palette.list.currentItem().text(0) != "Sample: strongly-1000":
+        qtbot.keyClick(palette.line, Qt.Key.Key_Down)
+    qtbot.keyClick(palette.line, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.pane.instance is not None, timeout=5000)
+    qtbot.keyClick(window, Qt.Key.Key_1, CONTROL)
+    assert window.focusWidget() is window.pane.form.editor("variant")
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Down)
+    assert window.pane.options() == {"variant": "rows"}
+    qtbot.keyClick(window, Qt.Key.Key_F5)
+    tab = window.tabs.currentWidget()
+    ended(qtbot, tab)
+    assert tab.note.state == "optimal"
+    qtbot.keyClick(window, Qt.Key.Key_3, CONTROL)
+    assert window.focusWidget() is window.run_list.view
+    qtbot.keyClick(window, Qt.Key.Key_W, CONTROL)
+    assert window.tabs.count() == 0
+    qtbot.keyClick(window.run_list.view, Qt.Key.Key_Return)
+    assert window.tabs.count() == 1
+    qtbot.keyClick(window, Qt.Key.Key_4, CONTROL)
+    assert window.focusWidget() is window.log.filter
+    qtbot.keyClick(window, Qt.Key.Key_F1)
+    keys = dict(window.sheet.rows)
+    assert (keys["F5"], keys["Ctrl+K"]) == ("Run", "Command palette")
+    assert len(keys) == len(window.sheet.rows)
+    window.sheet.close()
+
+
+def test_light_and_dark_reach_every_part_and_the_system_is_followed(qtbot: Any, tabs: list[Any], window: Any) -> None:
+    def ground() -> str:
+        return QGuiApplication.palette().color(QPalette.ColorRole.Window).name()
+
+    def picture_is_dark(widget: QWidget) -> bool:
+        image = widget.grab().toImage()
+        places = [(x, y) for x in range(5, image.width(), 23) for y in range(5, image.height(), 19)]
+        return sum(QColor(image.pixel(x, y)).lightness() for x, y in places) / len(places) < 110
+
+    tab = window.tabs.currentWidget()
+    for name in ("light", "dark"):
+        window.actions_by_name[f"theme_{name}"].trigger()
+        assert ground() == window.theme.window
+        parts = (window, window.pane, window.run_list, window.log, tab.panel, window.tool_bar)
+        assert [picture_is_dark(part) for part in parts] == [name == "dark"] * len(parts)
+    hints = QGuiApplication.styleHints()
+    window.actions_by_name["theme_system"].trigger()
+    try:
+        hints.setColorScheme(Qt.ColorScheme.Dark)
+        assert window.theme.dark == (hints.colorScheme() == Qt.ColorScheme.Dark)
+    finally:
+        hints.unsetColorScheme()
+    qtbot.keyClick(window, Qt.Key.Key_T, CONTROL)
+    assert window.actions_by_name["theme_system"].isChecked() is False
+
+
+def test_the_log_is_filtered_by_level_and_words(qtbot: Any, window: Any, counting_files: Path) -> None:
+    drop(window, counting_files / "bad.txt")
+    qtbot.waitUntil(lambda: any("whole number" in line for line in window.log.messages()), timeout=5000)
+    everything = len(window.log.messages())
+    window.log.level.setCurrentIndex(2)
+    assert window.log.messages() == [line for line in window.log.messages() if "whole number" in line]
+    window.log.level.setCurrentIndex(0)
+    qtbot.keyClicks(window.log.filter, "number bad.txt")
+    assert len(window.log.messages()) == 1
+    window.log.filter.clear()
+    assert len(window.log.messages()) == everything
+    for number in range(6000):
+        window.say(str(number))
+    assert len(window.log.messages()) <= 5000
+    assert window.log.messages()[-1] == "5999"
+
+
+def test_everything_that_takes_the_focus_has_a_name(qtbot: Any, tabs: list[Any], window: Any) -> None:
+    nameless = [
+        widget
+        for widget in window.findChildren(QWidget)
+        if widget.isVisible()
+        and widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+        and not widget.accessibleName()
+        and not getattr(widget, "text", str)()
+        and not widget.objectName().startswith("qt_")
+        and not isinstance(widget.parent(), QAbstractScrollArea)
+    ]
+    assert [(type(w).__name__, type(w.parent()).__name__) for w in nameless] == []
+
+
+def test_backend_and_devices_that_are_ticked_go_into_the_command(qtbot: Any, open_window: Any) -> None:
+    window = open_window()
+    load(qtbot, window, SAMPLES / "knapsack" / "strongly-1000.txt")
+    name = next(iter(window.tool_bar.boxes))
+    window.tool_bar.boxes[name].setChecked(True)
+    qtbot.keyClicks(window.tool_bar.time_limit, "7.5")
+    text = window.pane.text.toPlainText()
+    assert f"--devices {name}" in text
+    assert "--time-limit 7.5" in text
+    window.pane.kind.setCurrentIndex(1)
+    assert f"devices=['{name}']" in window.pane.text.toPlainText()
+    qtbot.mouseClick(window.pane.copy, Qt.MouseButton.LeftButton)
+    assert QGuiApplication.clipboard().text() == window.pane.python_text()

@@ -1,0 +1,268 @@
+"""Plots: what they draw, say and write; schedules and boards checked against their rules."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtGui import QColor, QImage
+
+import engine
+from gui.charts import BandPlot, Bars, Pixels
+from gui.figure import Figure, Listing
+from gui.pictures import Board, Gantt, NetworkView, Tour, network_places, places_from_costs, queens_placement, schedule
+from gui.plots import LivePlot, StackedPlot
+from gui.theme import DARK, DASHES, LIGHT, Theme, system_theme, theme_named
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def wave(plot: LivePlot, count: int = 200) -> LivePlot:
+    for k in range(count):
+        for device in ("a", "b"):
+            plot.series(device).append(k / 10, 5 + math.sin(k / 9) + (device == "b"))
+    return plot
+
+
+def shown(qtbot: Any, figure: Figure) -> Figure:
+    qtbot.addWidget(figure)
+    figure.resize(700, 360)
+    figure.show()
+    figure.refresh()
+    return figure
+
+
+def figures(theme: Theme) -> list[Figure]:
+    """One of each kind, with something in it."""
+    band = BandPlot("Band", theme=theme)
+    bars = Bars("Bars", theme=theme, whole="all")
+    pixels = Pixels("Pixels", theme=theme, across="gene", down="individual", binary=True)
+    gantt, board, tour = Gantt(theme=theme), Board(theme=theme), Tour(theme=theme)
+    network = NetworkView("Network", theme=theme)
+    random = np.random.default_rng(5)
+    for k in range(50):
+        band.append("a", k / 10, k, k + 20, theme.colour(0))
+    bars.put("a", 0.4, theme.colour(0))
+    pixels.show(random.integers(0, 2, (20, 30)))
+    gantt.show_schedule(random.integers(1, 99, (5, 8)), random.permutation(8))
+    board.show_queens(queens_placement(8) or [], "one of 92")
+    tour.show_tour(random.integers(1, 99, (7, 7)), np.arange(7))
+    network.show_network(12, np.array([[0, 1], [1, 2], [5, 7]]))
+    return [
+        *(wave(LivePlot("Lines", "1/s", theme=theme)), wave(LivePlot("Log", "1/s", log=True, theme=theme))),
+        *(wave(StackedPlot("Stack", theme=theme)), wave(StackedPlot("Shares", theme=theme, shares=True))),
+        *(band, bars, pixels, gantt, board, tour, network),
+    ]
+
+
+def painted(image: QImage) -> int:
+    """How many colours there are, as a sign that something was drawn."""
+    return len({image.pixel(x, y) for x in range(0, image.width(), 3) for y in range(0, image.height(), 3)})
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_every_figure_is_written_as_png_svg_and_csv(qtbot: Any, tmp_path: Path, theme: Theme) -> None:
+    for figure in figures(theme):
+        qtbot.addWidget(figure)  # never shown: exports do not need that
+        figure.export_png(tmp_path / "figure.png")
+        image = QImage(str(tmp_path / "figure.png"))
+        assert painted(image) > 3, figure.title
+        assert image.pixelColor(2, 2) == QColor(theme.base), figure.title
+        figure.export_svg(tmp_path / "figure.svg")
+        root = ElementTree.parse(tmp_path / "figure.svg").getroot()
+        assert root.tag == f"{SVG}svg"
+        texts = "".join("".join(node.itertext()) for node in root.iter(f"{SVG}text"))
+        assert figure.title in texts
+        figure.export_csv(tmp_path / "figure.csv")
+        with open(tmp_path / "figure.csv", newline="") as stream:
+            headers, *rows = list(csv.reader(stream))
+        assert headers == figure.table()[0]
+        assert len(rows) == len(figure.table()[1]) > 0, figure.title
+
+
+def test_the_table_has_every_point_in_full(qtbot: Any) -> None:
+    plot = LivePlot("Speed", theme=LIGHT)
+    qtbot.addWidget(plot)
+    plot.series("a").append(0.0, 1 / 3)
+    plot.series("b").append(0.5, 2.0)
+    plot.series("a").append(1.0, 4.0)
+    headers, rows = plot.table()
+    assert headers == ["seconds", "a", "b"]
+    assert [tuple(row) for row in rows] == [(0.0, 1 / 3, None), (0.5, None, 2.0), (1.0, 4.0, None)]
+
+
+def test_the_data_button_turns_to_the_table_and_back(qtbot: Any) -> None:
+    plot = shown(qtbot, wave(LivePlot("Speed", theme=LIGHT)))
+    plot.data_button.click()
+    table = plot._table
+    assert table is not None
+    assert table.isVisible()
+    assert table.model().rowCount() == 200
+    plot.series("a").append(99.0, 1.0)  # type: ignore[attr-defined]
+    plot.refresh()
+    assert table.model().rowCount() == 201
+    plot.data_button.click()
+    assert plot.view.isVisible()
+
+
+def test_lines_differ_by_dash_as_well_as_by_colour() -> None:
+    for theme in (LIGHT, DARK):
+        looks = [(theme.colour(k), theme.dash(k)) for k in range(40)]
+        assert len(set(looks)) == 40
+        assert all(one[1] != other[1] for one, other in itertools.pairwise(looks))
+    assert len(set(DASHES)) == 5
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast of two colours by WCAG 2."""
+
+    def luminance(name: str) -> float:
+        parts = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in QColor(name).getRgbF()[:3]]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_and_lines_stand_out_from_their_ground(theme: Theme) -> None:
+    for ground in (theme.base, theme.window, theme.raised):
+        assert contrast(theme.text, ground) >= 7
+        assert contrast(theme.muted, ground) >= 4.5
+    for colour in (theme.good, theme.warning, theme.bad):
+        assert contrast(colour, theme.window) >= 4.5
+    assert all(contrast(colour, theme.base) >= 3 for colour in theme.lines)
+    assert contrast(theme.accent_text, theme.accent) >= 4.5
+
+
+def test_themes_are_found_by_name_and_by_the_desktop(qapp: Any) -> None:
+    assert theme_named("dark").dark
+    assert not theme_named("light").dark
+    with pytest.raises(ValueError, match="no theme 'sepia'"):
+        theme_named("sepia")
+    assert system_theme(qapp) in (LIGHT, DARK)
+
+
+def test_a_changed_theme_changes_ground_and_lines(qtbot: Any) -> None:
+    plot = shown(qtbot, wave(LivePlot("Speed", theme=LIGHT)))
+    plot.set_theme(DARK)
+    assert plot.to_image(1.0).pixelColor(2, 2) == QColor(DARK.base)
+    assert [curve.colour for curve in plot.curves] == [DARK.colour(0), DARK.colour(1)]  # type: ignore[attr-defined]
+
+
+def test_ranges_grow_in_steps_and_hold_still_between(qtbot: Any) -> None:
+    plot = LivePlot("Speed", theme=LIGHT)
+    shown(qtbot, plot)
+    seen = set()
+    for k in range(600):
+        plot.series("a").append(k / 10, 100 + k % 7)
+        plot.refresh()
+        (begin, end), (low, high) = plot.plot.getViewBox().viewRange()
+        assert begin <= 0 <= k / 10 <= end
+        assert low <= 100 <= 100 + k % 7 <= high
+        seen.add((begin, end, low, high))
+    assert len(seen) < 45
+
+
+def test_a_zoomed_plot_stays_until_all_is_asked_for(qtbot: Any) -> None:
+    plot = LivePlot("Speed", theme=LIGHT)
+    shown(qtbot, wave(plot))
+    box = plot.plot.getViewBox()
+    box.setRange(xRange=(1, 2), padding=0)
+    box.sigRangeChangedManually.emit((True, True))
+    plot.series("a").append(500.0, 1.0)
+    plot.refresh()
+    assert box.viewRange()[0] == pytest.approx([1, 2])
+    plot.fit()
+    assert box.viewRange()[0][1] >= 500
+
+
+def test_a_hidden_line_is_not_drawn_and_does_not_set_the_range(qtbot: Any) -> None:
+    plot = LivePlot("Speed", theme=LIGHT)
+    shown(qtbot, plot)
+    plot.series("small").append(1, 1.0)
+    plot.series("large").append(1, 1000.0)
+    plot.refresh()
+    plot.entries[1].click()
+    assert plot.plot.getViewBox().viewRange()[1][1] < 10
+    assert not plot.curves[1].item.isVisible()
+
+
+def test_a_logarithmic_axis_leaves_out_what_it_cannot_show(qtbot: Any) -> None:
+    plot = LivePlot("Gap", log=True, theme=LIGHT)
+    shown(qtbot, plot)
+    for k, value in enumerate((1e3, 0.0, -5.0, 1e-4)):
+        plot.series("gap").append(k, value)
+    plot.refresh()
+    x, y = plot.curves[0].item.getData()
+    assert x.tolist() == [0.0, 3.0]
+    assert y.tolist() == [3.0, -4.0]
+
+
+def test_stacked_areas_add_up(qtbot: Any) -> None:
+    plot = StackedPlot("IVMs", theme=LIGHT)
+    shown(qtbot, plot)
+    for k in range(20):
+        plot.series("a").append(k, 3.0)
+        plot.series("b").append(k, 4.0)
+    plot.refresh()
+    assert plot.curves[1].item.getData()[1].max() == 7.0
+    assert plot.curves[1].item.getData()[1].min() == 3.0
+
+
+def test_a_listing_sorts_by_numbers(qtbot: Any) -> None:
+    listing = Listing("Items", theme=LIGHT)
+    shown(qtbot, listing)
+    listing.put(["item", "profit"], [(0, 5), (1, 40), (2, None), (3, 7)])
+    listing._table.sortByColumn(1, listing._table.horizontalHeader().sortIndicatorOrder().DescendingOrder)
+    model = listing._table.model()
+    assert [model.data(model.index(row, 0)) for row in range(4)] == ["1", "3", "0", "2"]
+
+
+# --- pictures of solutions ----------------------------------------------------------------------------------------
+
+
+def test_a_schedule_ends_at_the_makespan_and_no_machine_does_two_things() -> None:
+    problem = engine.Flowshop.taillard(1)
+    order = np.random.default_rng(1).permutation(20)
+    begin, end = schedule(problem.times, order)
+    assert end.max() == problem.evaluate(order)
+    assert (begin[:, 1:] >= end[:, :-1]).all()
+    assert (begin[1:] >= end[:-1]).all()
+    assert ((end - begin) == problem.times[:, order]).all()
+
+
+@pytest.mark.parametrize("n", [1, *range(4, 40)])
+def test_queens_of_the_picture_do_not_attack_each_other(n: int) -> None:
+    columns = queens_placement(n)
+    assert columns is not None
+    assert sorted(columns) == list(range(n))
+    assert len({row + column for row, column in enumerate(columns)}) == n
+    assert len({row - column for row, column in enumerate(columns)}) == n
+
+
+def test_there_is_no_picture_of_what_does_not_exist() -> None:
+    assert queens_placement(2) is None
+    assert queens_placement(3) is None
+
+
+def test_places_have_the_distances_they_are_made_from() -> None:
+    points = np.random.default_rng(2).random((9, 2)) * 100
+    distances = np.linalg.norm(points[:, None] - points[None], axis=2)
+    places = places_from_costs(distances)
+    assert np.linalg.norm(places[:, None] - places[None], axis=2) == pytest.approx(distances, abs=1e-6)
+
+
+def test_parts_of_a_network_do_not_overlap() -> None:
+    edges = np.array([[5 * block + i, 5 * block + j] for block in range(6) for i in range(5) for j in range(i)])
+    places = network_places(33, edges)
+    boxes = [(places[5 * k : 5 * k + 5].min(axis=0), places[5 * k : 5 * k + 5].max(axis=0)) for k in range(6)]
+    for (low, high), (other_low, other_high) in itertools.combinations(boxes, 2):
+        assert (high < other_low).any() or (other_high < low).any()
+    assert len(np.unique(places.round(6), axis=0)) == 33

@@ -1,0 +1,125 @@
+"""The curves' memory: fixed room, no peak lost, nothing forgotten but what a resumed run takes back."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gui.axes import duration, next_end, next_range, seconds_text, short
+from gui.series import Series
+
+VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400)
+
+
+def filled(values: list[float], capacity: int = 2048) -> Series:
+    series = Series(capacity)
+    for place, value in enumerate(values):
+        series.append(place / 10, value)
+    return series
+
+
+def test_an_hour_at_ten_hertz_takes_no_more_room_than_a_minute() -> None:
+    series = filled([0.0] * 600)
+    before = series.nbytes
+    for place in range(600, 36_000):
+        series.append(place / 10, 0.0)
+    assert series.nbytes == before <= 65_536
+    assert 1024 <= len(series) <= 2048
+
+
+@settings(deadline=None)
+@given(VALUES, st.sampled_from([2, 4, 16, 64]))
+def test_extremes_and_means_survive_any_merging(values: list[float], capacity: int) -> None:
+    series = filled(values, capacity)
+    window = series.window()
+    assert series.extent() == (min(values), max(values))
+    assert window.low.min() == min(values)
+    assert window.high.max() == max(values)
+    assert (window.low <= window.mean + 1e-6).all()
+    assert (window.mean <= window.high + 1e-6).all()
+    assert series.last == values[-1]
+    counts = [min(series.stride, len(values) - k * series.stride) for k in range(len(series))]
+    assert np.dot(window.mean, counts) == pytest.approx(sum(values), rel=1e-9, abs=1e-3)
+
+
+@settings(deadline=None)
+@given(VALUES, st.integers(1, 50))
+def test_a_picture_of_few_columns_still_has_every_peak(values: list[float], columns: int) -> None:
+    window = filled(values).window(columns=columns)
+    assert len(window.time) <= max(2 * columns, columns + 2)
+    assert window.low.min() == min(values)
+    assert window.high.max() == max(values)
+
+
+def test_points_stay_as_they_are_while_there_is_room() -> None:
+    values = np.random.default_rng(3).random(500).tolist()
+    time, value = filled(values).points()
+    assert time.tolist() == [place / 10 for place in range(500)]
+    assert value.tolist() == values
+
+
+def test_a_window_reaches_one_point_past_either_side() -> None:
+    window = filled([float(k) for k in range(100)]).window(begin=2.05, end=4.05)
+    assert (window.time[0], window.time[-1]) == (2.0, 4.1)
+
+
+def test_a_resumed_run_takes_back_what_came_after_its_checkpoint() -> None:
+    series = filled([float(k) for k in range(100)])
+    series.cut(4.95)
+    series.append(5.0, -1.0)
+    time, value = series.points()
+    assert value.tolist() == [*map(float, range(50)), -1.0]
+    assert time[-1] == 5.0
+    series.cut(-1.0)
+    assert len(series) == 0
+    assert math.isnan(series.last)
+
+
+def test_values_that_are_no_numbers_are_left_out() -> None:
+    series = filled([1.0, math.nan, math.inf, 2.0])
+    assert series.points()[1].tolist() == [1.0, 2.0]
+
+
+@given(st.lists(st.floats(0.001, 1e5), min_size=2, max_size=60))
+def test_a_time_axis_grows_seldom_and_always_holds_what_it_must(steps: list[float]) -> None:
+    end, now, changes = 0.0, 0.0, 0
+    for step in steps:
+        now += step
+        grown = next_end(end, now)
+        assert grown >= now
+        changes += grown != end
+        assert grown <= 1.5 * max(now, 0.1) + 0.1
+        end = grown
+    assert changes <= len(steps)
+    assert sum(next_end(1000.0, now) != 1000.0 for now in np.linspace(0, 1000, 50)) == 0
+
+
+@given(st.floats(-1e9, 1e9), st.floats(0, 1e9))
+def test_a_value_axis_holds_its_values_and_stays_while_they_fit(low: float, size: float) -> None:
+    first = next_range((0.0, 0.0), (low, low + size))
+    assert first[0] <= low <= low + size <= first[1]
+    assert next_range(first, (low, low + size)) == first
+    assert next_range(first, (low + 0.1 * size, low + size)) == first
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (short(12_345_678), "12.3M"),
+        (short(999.96e6), "1G"),
+        (short(42), "42"),
+        (short(0.00123), "0.00123"),
+        (short(math.nan), "–"),
+        (seconds_text(0.00085), "850 µs"),
+        (seconds_text(3.21), "3.21 s"),
+        (duration(3729), "1:02:09"),
+        (duration(65), "1:05"),
+        (duration(0.25, 0.05), "0.25 s"),
+    ],
+)
+def test_numbers_are_said_in_little_room(text: str, expected: str) -> None:
+    assert text == expected

@@ -1,0 +1,342 @@
+"""What stands behind the window: notes of runs, numbers of a run, replay, words for the command line, forms."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import counting
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
+
+import engine
+from engine import cli
+from engine.errors import RunFolderError
+from engine.events import Failed, Finished, Incumbent, Metric, Progress, Started, StateChanged, to_json
+from engine.models import Given, validated
+from engine.solvers import discover
+from gui import exports, summary
+from gui.form import Form
+from gui.library import COLOURS, Library
+from gui.loading import find_samples, read_instance
+from gui.player import Player
+from gui.problem_pane import command_line, python_snippet
+from gui.summary import Summary
+
+STARTED = counting.STARTED
+
+
+def test_the_numbers_of_a_run_follow_its_events() -> None:
+    spec = {"name": "speed", "title": "Speed", "unit": "nodes/s", "per_device": True}
+    numbers = Summary()
+    numbers.take(
+        [
+            STARTED.model_copy(update={"metrics": [spec]}),
+            Progress(time=1.0, phase="search", done=25, total=100, unit="nodes"),
+            Metric(time=1.0, name="speed", value=3e6, device="opencl:0"),
+            Metric(time=1.1, name="speed", value=2e6, device="opencl:0#2"),
+            Incumbent(time=1.2, objective=12, bound=9, gap=0.25),
+        ]
+    )
+    assert (numbers.state, numbers.best, numbers.bound, numbers.gap, numbers.fraction) == ("running", 12, 9, 0.25, 0.25)
+    assert numbers.rate == (5e6, "nodes/s")
+    assert summary.rate_text(numbers.rate) == "5 M nodes/s"
+    numbers.take([StateChanged(time=2.0, state="paused")])
+    assert (numbers.state, numbers.seconds, numbers.live) == ("paused", 2.0, True)
+    numbers.take([Finished(time=3.0, status="optimal", objective=10, bound=10, gap=0.0, counters={"nodes": 4})])
+    assert (numbers.state, numbers.best, numbers.live, numbers.seconds) == ("optimal", 10, False, 3.0)
+
+
+def test_progress_is_the_rate_where_no_metric_is() -> None:
+    numbers = Summary()
+    numbers.take([STARTED, *(Progress(time=t, phase="x", done=10 * t, total=100, unit="items") for t in (1, 2, 3))])
+    assert numbers.rate == (10, "items/s")
+
+
+def test_a_failed_run_keeps_its_message() -> None:
+    numbers = Summary()
+    numbers.take([STARTED, Failed(time=1, error="DeviceError", message="the abacus broke", exit_code=3)])
+    assert (numbers.state, numbers.message) == ("failed", "the abacus broke")
+
+
+def test_numbers_are_written_for_people() -> None:
+    assert [summary.number_text(v) for v in (None, 1234567, 0.5, 3.0)] == ["–", "1,234,567", "0.5", "3"]
+    assert [summary.gap_text(v) for v in (None, 0, 0.1234, math.inf, 20)] == ["–", "0 %", "12.34 %", "–", "> 1000 %"]
+    assert [summary.seconds_text(v) for v in (1.26, 61, 3661)] == ["1.3 s", "1:01", "1:01:01"]
+
+
+def a_run(folder: Path, target: int = 50) -> engine.Result:
+    with pytest.MonkeyPatch.context() as patch:
+        counting.install(patch)
+        return engine.solve(counting.Counting(target), run_folder=folder, slice_seconds=0)
+
+
+@pytest.fixture
+def counting_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(discover(), counting.SOLVER.name, counting.SOLVER)
+
+
+@pytest.mark.usefixtures("counting_is_known")
+def test_a_library_finds_its_runs_again(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    note = library.new("first / run", solver="counting")
+    assert note.path.parent == library.runs
+    result = a_run(note.path)
+    again = Library(tmp_path)
+    again.load()
+    (found,) = again.notes
+    assert (found.title, found.state, found.best, found.bound) == ("first / run", "optimal", result.objective, 50)
+    again.delete(found)
+    assert list(library.runs.iterdir()) == []
+
+
+@pytest.mark.usefixtures("counting_is_known")
+def test_a_run_whose_app_was_killed_shows_as_killed(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    note = library.new("cut short", solver="counting")
+    a_run(note.path)
+    (note.path / "result.json").unlink()
+    events = note.path / "events.jsonl"
+    whole = events.read_bytes().splitlines(keepends=True)
+    events.write_bytes(b"".join(whole[:-2]) + whole[-2][:10])
+    again = Library(tmp_path)
+    again.load()
+    assert [entry.state for entry in again] == ["killed"]
+    assert again.notes[0].seconds > 0
+    assert again.notes[0].resumable
+
+
+@pytest.mark.usefixtures("counting_is_known")
+def test_a_folder_from_elsewhere_is_taken_in_and_stays_where_it_is(tmp_path: Path) -> None:
+    a_run(tmp_path / "elsewhere" / "mine")
+    library = Library(tmp_path / "home")
+    note = library.adopt(tmp_path / "elsewhere" / "mine")
+    assert library.adopt(tmp_path / "elsewhere" / "mine") is note
+    assert (note.state, note.problem) == ("optimal", "counting to 50")
+    library.delete(note)
+    assert (tmp_path / "elsewhere" / "mine" / "run.toml").is_file()
+    assert library.notes == []
+    with pytest.raises(RunFolderError):
+        library.adopt(tmp_path)
+
+
+def test_runs_get_colours_of_their_own(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    assert {library.new(str(number)).colour for number in range(len(COLOURS))} == set(COLOURS)
+
+
+def test_a_garbled_note_does_not_stand_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "a.json").write_text("{")
+    (tmp_path / "runs" / "b.json").write_text("[1]")
+    (tmp_path / "runs" / "c.json").write_text(json.dumps({"key": "c", "folder": "x", "title": "c", "future": 1}))
+    library = Library(tmp_path)
+    library.load()
+    assert [note.key for note in library] == ["c"]
+
+
+@pytest.mark.usefixtures("counting_is_known")
+def test_an_archive_holds_the_whole_folder(tmp_path: Path) -> None:
+    a_run(tmp_path / "run")
+    exports.write_zip(tmp_path / "run", tmp_path / "run.zip")
+    with zipfile.ZipFile(tmp_path / "run.zip") as archive:
+        archive.extractall(tmp_path / "out")
+    packed = {p.name: p.read_bytes() for p in (tmp_path / "out" / "run").iterdir()}
+    assert packed == {p.name: p.read_bytes() for p in (tmp_path / "run").iterdir()}
+
+
+# --- replay ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    path = tmp_path / "events.jsonl"
+    events = [STARTED, *(Metric(time=t / 10, name="at", value=t) for t in range(1, 5001))]
+    path.write_text("".join(to_json(event) + "\n" for event in events) + '{"time": 501, "ty')
+    return path
+
+
+def taken(qtbot: Any, player: Player, most: int = 1000) -> list[Any]:
+    events: list[Any] = []
+    qtbot.waitUntil(lambda: events.extend(player.take(most)) or player.over, timeout=5000)
+    return events
+
+
+def test_a_replay_at_once_gives_every_event_in_batches(qtbot: Any, recording: Path) -> None:
+    player = Player(recording, math.inf)
+    assert player.duration == 500
+    with qtbot.waitSignal(player.ended):
+        events = taken(qtbot, player)
+    assert [event.value for event in events[1:]] == list(range(1, 5001))
+
+
+def test_a_replay_keeps_its_pace_pauses_and_seeks(qtbot: Any, recording: Path) -> None:
+    player = Player(recording, 100.0)
+    qtbot.waitUntil(lambda: bool(player.take()), timeout=2000)
+    at = player.position
+    qtbot.wait(300)
+    events = player.take()
+    assert 10 < player.position - at < 200
+    assert max(event.time for event in events) <= player.position
+    player.pause()
+    qtbot.wait(50)
+    assert player.take() == []
+    player.seek(400.0)
+    events = []
+    qtbot.waitUntil(lambda: events.extend(player.take()) or not player.seeking, timeout=5000)
+    assert events[-1].time == 400.0
+    assert player.position == 400.0
+    with qtbot.waitSignal(player.rewound):
+        player.seek(100.0)
+    events = []
+    qtbot.waitUntil(lambda: events.extend(player.take()) or not player.seeking, timeout=5000)
+    assert isinstance(events[0], Started)
+    assert events[-1].time == 100.0
+    player.close()
+
+
+def test_a_second_sitting_is_replayed_from_its_own_time(qtbot: Any, tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    resumed = STARTED.model_copy(update={"time": 1.0, "resumed": True})
+    first = [STARTED, Metric(time=2.0, name="at", value=2)]
+    second = [resumed, Metric(time=1.5, name="at", value=3), Metric(time=4.0, name="at", value=4)]
+    path.write_text("".join(to_json(event) + "\n" for event in [*first, *second]))
+    player = Player(path, 20.0)
+    values = [event.value for event in taken(qtbot, player) if isinstance(event, Metric)]
+    assert values == [2, 3, 4]
+
+
+# --- the command line ------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    options=st.fixed_dictionaries(
+        {},
+        optional={
+            "slice_seconds": st.floats(0, 10, allow_nan=False),
+            "step": st.integers(1, 10**12),
+            "style": st.sampled_from(["plain", "fancy"]),
+            "aloud": st.booleans(),
+            "extra": st.none() | st.integers(),
+        },
+    ),
+    limit=st.none() | st.floats(0.001, 1e6),
+)
+def test_the_command_line_says_what_the_form_says(options: dict[str, Any], limit: float | None) -> None:
+    line = command_line(Path("a file.txt"), {"time_limit": limit, "devices": ["opencl:0", "opencl:0"]}, options)
+    words = shlex.split(line)
+    assert words[:3] == ["quintet", "solve", "a file.txt"]
+    rest, told = cli.split_options(words[2:], cli.own_options(cli.solve), [counting.Options])
+    given_options = {name: Given(value) for name, value in told.items()}
+    assert (
+        validated(counting.Options, given_options, what="option").model_dump()
+        == counting.Options(**options).model_dump()
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(discover(), counting.SOLVER.name, counting.SOLVER)
+        parsed = cli.solve.make_context("solve", words[2:]).params
+    assert parsed["devices"] == ["opencl:0", "opencl:0"]
+    assert (None if parsed["time_limit"] == "none" else float(parsed["time_limit"])) == limit
+    assert rest[0] == "a file.txt"
+
+
+@pytest.mark.usefixtures("counting_is_known")
+def test_the_python_snippet_does_what_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "it's.txt"
+    path.write_text("count 30\n")
+    instance = read_instance(path)
+    text = python_snippet(instance, {"seed": 3}, {"style": "fancy", "extra": None})
+    with pytest.MonkeyPatch.context() as patch:
+        counting.install(patch)
+        patch.setattr(engine, "Counting", counting.Counting, raising=False)
+        exec(compile(text, "snippet", "exec"), {})
+    assert capsys.readouterr().out.split() == ["optimal", str(counting.expected(30, seed=3))]
+
+
+# --- forms -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_form_has_an_editor_for_every_option_of_every_solver(qtbot: Any) -> None:
+    for solver in discover().values():
+        form = Form(solver.options)
+        qtbot.addWidget(form)
+        assert form.given() == {}
+        assert form.errors() == []
+        for name, field in solver.options.model_fields.items():
+            editor = form.editor(name)
+            assert editor.accessibleName()
+            assert field.description in editor.accessibleDescription()
+            title, help_text = form.help(name)
+            assert "Default: " in help_text
+            assert title
+
+
+def test_a_form_takes_values_and_gives_those_that_differ(qtbot: Any) -> None:
+    form = Form(counting.Options)
+    qtbot.addWidget(form)
+    chosen = {"slice_seconds": 0.25, "step": 7, "style": "fancy", "aloud": False, "extra": 12}
+    form.set_values({**chosen, "unknown": 1})
+    assert form.given() == chosen
+    assert isinstance(form.editor("aloud"), QCheckBox)
+    assert isinstance(form.editor("style"), QComboBox)
+    form.reset("step")
+    assert "step" not in form.given()
+    form.reset()
+    assert form.given() == {}
+
+
+def test_a_form_starts_from_what_the_configuration_says(qtbot: Any) -> None:
+    form = Form(counting.Options, counting.Options(step=99))
+    qtbot.addWidget(form)
+    assert form.given() == {}
+    form.set_values({"step": 10})
+    assert form.given() == {"step": 10}
+    form.reset()
+    assert form.values()["step"] == 99
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rule"),
+    [
+        ("step", "0", "step must be at least 1; got 0"),
+        ("step", "many", "step must be a whole number; got 'many'"),
+        ("slice_seconds", "", "slice_seconds must be a number; got ''"),
+    ],
+)
+def test_a_form_says_what_is_wrong(qtbot: Any, name: str, text: str, rule: str) -> None:
+    form = Form(counting.Options)
+    qtbot.addWidget(form)
+    editor = form.editor(name)
+    assert isinstance(editor, QLineEdit)
+    editor.setText(text)
+    (error,) = form.errors()
+    assert error.startswith(rule)
+
+
+def test_an_option_that_is_a_number_or_a_word_takes_both(qtbot: Any) -> None:
+    form = Form(discover()["boa"].options)
+    qtbot.addWidget(form)
+    box = form.editor("population")
+    assert isinstance(box, QComboBox)
+    assert form.values()["population"] == "auto"
+    box.setEditText("4,096")
+    assert form.given() == {"population": 4096}
+    assert form.errors() == []
+    box.setEditText("few")
+    assert form.errors()
+
+
+def test_samples_are_found_with_what_their_files_say() -> None:
+    found = find_samples()
+    assert {sample.path.stem for sample in found if sample.first} == set(discover()) & {
+        path.stem for path in engine.demo.samples()
+    }
+    assert all(sample.about for sample in found if sample.first)
+    assert len({sample.path for sample in found}) == len(found)
