@@ -173,6 +173,8 @@ class RunFolder:
         """
         about = self.description.get("problem", {})
         kind = problem_classes().get(str(about.get("class"))) if "module" not in about else _ones_own(about)
+        if kind is None and given is not None and type(given).__name__ == about.get("class"):
+            kind = type(given)
         if kind is None:
             where = "".join(f", {name} {about[name]!r}" for name in ("module", "file") if name in about)
             raise RunFolderError(f"{self.path / 'run.toml'} names no known problem: {about.get('class')!r}{where}")
