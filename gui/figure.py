@@ -241,6 +241,10 @@ class LegendEntry(QAbstractButton):
 class _View(pg.PlotWidget):
     """A plot whose mouse wheel zooms only while Ctrl is held, so that a page of plots can be scrolled."""
 
+    def sizeHint(self) -> QSize:
+        """As little as can be read: rows of figures share the page's height, and it scrolls where that is less."""
+        return QSize(250, 150)
+
     def wheelEvent(self, event: Any) -> None:
         """Zoom with Ctrl, let the page scroll without."""
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:

@@ -323,8 +323,10 @@ class RunTab(QWidget):
             self.summary.end(state, message)
         self.note.follow(self.summary)
         if message:
-            hint = "; what it had is kept, and Run > Continue goes on from there" if self.note.resumable else ""
-            self.banner.say(f"{message}{hint}")
+            hint = (
+                " What it had is kept: Run > Continue from checkpoint goes on with it." if self.note.resumable else ""
+            )
+            self.banner.say(f"{message[:1].upper()}{message[1:]}.{hint}")
             if (said and state != "failed") or not isinstance(self.child.last, Failed):
                 self.said.emit("error", message)
             if self.panel is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -115,14 +115,16 @@ class _Tile(QWidget):
 
 
 class Page(QScrollArea):
-    """Figures in a grid that fills the page, and scrolls where the page is too small for them."""
+    """Figures in a grid that fills the page: fewer beside each other where it is narrow, scrolled where it is low."""
 
     def __init__(self, columns: int = 2) -> None:
         super().__init__()
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._columns = columns
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._most = self._columns = columns
+        self._placed: list[tuple[QWidget, int, int]] = []
         self._inner = QWidget()
         self._inner.setObjectName("page")
         self.grid = QGridLayout(self._inner)
@@ -133,6 +135,11 @@ class Page(QScrollArea):
 
     def put(self, widget: QWidget, wide: int = 1, stretch: int = 1) -> None:
         """Add a widget in the next free place, ``wide`` columns wide; ``stretch`` is its row's share of the height."""
+        self._placed.append((widget, wide, stretch))
+        self._place(widget, wide, stretch)
+
+    def _place(self, widget: QWidget, wide: int, stretch: int) -> None:
+        wide = min(wide, self._columns)
         row, column = divmod(self._next, self._columns)
         if column + wide > self._columns:
             row, column = row + 1, 0
@@ -141,6 +148,28 @@ class Page(QScrollArea):
         for place in range(self._columns):
             self.grid.setColumnStretch(place, 1)
         self._next = row * self._columns + column + wide
+
+    def arrange(self) -> None:
+        """Put everything that is not hidden in its place again."""
+        for place in range(self.grid.columnCount()):
+            self.grid.setColumnStretch(place, 0)
+        for place in range(self.grid.rowCount()):
+            self.grid.setRowStretch(place, 0)
+        while self.grid.takeAt(0) is not None:
+            pass
+        self._next = 0
+        for widget, wide, stretch in self._placed:
+            if not widget.isHidden():
+                self._place(widget, wide, stretch)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """As many columns as there is room for."""
+        narrowest = max((widget.minimumWidth() for widget, _, _ in self._placed), default=1) + self.grid.spacing()
+        columns = max(1, min(self._most, (self.viewport().width() - self.grid.spacing()) // narrowest))
+        if columns != self._columns:
+            self._columns = columns
+            self.arrange()
+        super().resizeEvent(event)
 
 
 class Panel(QWidget):
@@ -395,6 +424,7 @@ class Panel(QWidget):
             "complete": self.theme.good,
             "feasible": self.theme.good,
             "failed": self.theme.bad,
+            "killed": self.theme.bad,
             "infeasible": self.theme.warning,
             "unbounded": self.theme.warning,
             "paused": self.theme.warning,
@@ -425,10 +455,12 @@ class Panel(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""
+        meant = {getattr(self.theme, role): getattr(theme, role) for role in ("text", "good", "warning", "bad")}
         self.theme = theme
         self._about.setStyleSheet(f"color: {theme.muted};")
         self.setStyleSheet(f"#page {{ background: {theme.window}; }}")
         for tile in self._tiles.values():
+            tile.colour = meant.get(tile.colour, tile.colour)
             tile.theme = theme
             tile.update()
         self.state(self._state)
