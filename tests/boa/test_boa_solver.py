@@ -12,7 +12,7 @@ import pytest
 from stopping import history, stopped_and_resumed
 
 import engine
-from engine.devices import Member
+from engine.devices import Member, available
 from engine.errors import AuditError, OptionError, ProblemError, RunFolderError
 from engine.events import Event, Metric, Notice, Trace
 from engine.solvers.boa import instances, islands, record
@@ -130,6 +130,17 @@ def test_two_devices_go_the_way_of_one(device: Member, options: dict[str, Any]) 
     assert history(alone) == history(pair)
     assert np.array_equal(alone.solution, pair.solution)
     assert np.array_equal(alone.arrays["edges"], pair.arrays["edges"])
+
+
+@pytest.mark.parametrize("islands", [1, 3])
+def test_all_devices_of_this_machine_together_go_the_way_of_one(islands: int) -> None:
+    everyone = [info.id for info in available()[0]]
+    if len(everyone) < 2:
+        pytest.skip("this machine has one device")
+    problem, options = engine.BOA("trap-5", 50), {"population": 1000, "max_generations": 5, "islands": islands}
+    alone = engine.solve(problem, devices=everyone[:1], **options)
+    together = engine.solve(problem, devices=everyone, **options)
+    assert history(alone) == history(together)
 
 
 @pytest.mark.parametrize("devices", [1, 2, 3, 5])
@@ -323,6 +334,20 @@ def test_sample_functions_in_python_and_in_c_go_the_same_way(running: engine.Eng
     results = [running.solve(problem, seed=3) for problem in (in_c, engine.BOA(python, 20, minimize=True, optimum=26))]
     assert [result.objective for result in results] == [26, 26]
     assert history(results[0]) == history(results[1])
+
+
+def test_every_sample_is_solved_with_nothing_but_defaults(running: engine.Engine) -> None:
+    folder = Path(__file__).resolve().parents[2] / "samples" / "boa"
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".py":
+            continue
+        problem = engine.BOA.read(path)
+        result = running.solve(problem)
+        if path.name == "matrix.qubo":
+            every = (np.arange(1 << problem.n)[:, None] >> np.arange(problem.n) & 1).astype(np.uint8)
+            assert result.objective == problem.fitness.value(int(problem.fitness.keys(every).max()))
+        elif path.name != "cut.txt":  # nobody said what its optimum is
+            assert result.status is engine.Status.OPTIMAL, path.name
 
 
 def test_python_sample_runs_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
