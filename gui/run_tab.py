@@ -204,6 +204,7 @@ class RunTab(QWidget):
         self._job = Job(lambda: open_run(folder), lambda problem: self._play(problem, speed), self._on_trouble).start()
 
     def _play(self, problem: Problem, speed: float) -> None:
+        self._job = None
         self._problem = problem
         self._make_panel()
         self.player = Player(self.note.path / "events.jsonl", speed, self)
@@ -214,6 +215,7 @@ class RunTab(QWidget):
         self._tell()
 
     def _on_trouble(self, error: Exception) -> None:
+        self._job = None
         self._waiting.setText("This run cannot be shown.")
         self.banner.say(str(error))
         self.said.emit("error", str(error))
