@@ -42,7 +42,9 @@ from gui.panels.devices import DevicesPage
 from gui.plots import LivePlot
 from gui.theme import Theme
 
-__all__ = ["Page", "Panel", "RunInfo", "number_text"]
+_FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which they are drawn thin, to be quick
+
+__all__ = ["Page", "Panel", "RunInfo"]
 
 
 @dataclass(frozen=True)
@@ -115,61 +117,61 @@ class _Tile(QWidget):
 
 
 class Page(QScrollArea):
-    """Figures in a grid that fills the page: fewer beside each other where it is narrow, scrolled where it is low."""
+    """Figures in a grid that fills the page: fewer columns where it is narrow, and scrolled where it is low."""
+
+    NARROWEST = 256
 
     def __init__(self, columns: int = 2) -> None:
         super().__init__()
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._most = self._columns = columns
-        self._placed: list[tuple[QWidget, int, int]] = []
         self._inner = QWidget()
         self._inner.setObjectName("page")
         self.grid = QGridLayout(self._inner)
         self.grid.setContentsMargins(6, 6, 6, 6)
         self.grid.setSpacing(6)
-        self._next = 0
+        self._widgets: list[tuple[QWidget, int, int]] = []
         self.setWidget(self._inner)
 
     def put(self, widget: QWidget, wide: int = 1, stretch: int = 1) -> None:
         """Add a widget in the next free place, ``wide`` columns wide; ``stretch`` is its row's share of the height."""
-        self._placed.append((widget, wide, stretch))
-        self._place(widget, wide, stretch)
-
-    def _place(self, widget: QWidget, wide: int, stretch: int) -> None:
-        wide = min(wide, self._columns)
-        row, column = divmod(self._next, self._columns)
-        if column + wide > self._columns:
-            row, column = row + 1, 0
-        self.grid.addWidget(widget, row, column, 1, wide)
-        self.grid.setRowStretch(row, stretch)
-        for place in range(self._columns):
-            self.grid.setColumnStretch(place, 1)
-        self._next = row * self._columns + column + wide
+        self._widgets.append((widget, wide, stretch))
+        self.arrange()
 
     def arrange(self) -> None:
-        """Put everything that is not hidden in its place again."""
-        for place in range(self.grid.columnCount()):
-            self.grid.setColumnStretch(place, 0)
-        for place in range(self.grid.rowCount()):
-            self.grid.setRowStretch(place, 0)
-        while self.grid.takeAt(0) is not None:
-            pass
-        self._next = 0
-        for widget, wide, stretch in self._placed:
-            if not widget.isHidden():
-                self._place(widget, wide, stretch)
+        """Place all widgets that are not hidden row by row; the last one takes what is left of its row."""
+        shown = [entry for entry in self._widgets if not _was_hidden(entry[0])]
+        for row in range(self.grid.rowCount()):
+            self.grid.setRowStretch(row, 0)
+        for place in range(self._most):
+            self.grid.setColumnStretch(place, 1 if place < self._columns else 0)
+        row = column = 0
+        for number, (widget, wanted, stretch) in enumerate(shown):
+            wide = min(wanted, self._columns)
+            if column + wide > self._columns:
+                row, column = row + 1, 0
+            if number == len(shown) - 1:
+                wide = self._columns - column
+            self.grid.removeWidget(widget)
+            self.grid.addWidget(widget, row, column, 1, wide)
+            self.grid.setRowStretch(row, stretch)
+            column += wide
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """As many columns as there is room for."""
-        narrowest = max((widget.minimumWidth() for widget, _, _ in self._placed), default=1) + self.grid.spacing()
-        columns = max(1, min(self._most, (self.viewport().width() - self.grid.spacing()) // narrowest))
+        """As many columns as have room."""
+        super().resizeEvent(event)
+        columns = max(1, min(self._most, (self.viewport().width() - 6) // self.NARROWEST))
         if columns != self._columns:
             self._columns = columns
             self.arrange()
-        super().resizeEvent(event)
+
+
+def _was_hidden(widget: QWidget) -> bool:
+    """Whether somebody has hidden it, and not only that it has not been shown yet."""
+    return widget.isHidden() and widget.testAttribute(Qt.WidgetAttribute.WA_WState_ExplicitShowHide)
 
 
 class Panel(QWidget):
@@ -334,8 +336,10 @@ class Panel(QWidget):
     def refresh(self) -> None:
         """Draw what has changed and can be seen."""
         seen = [figure for figure in self._figures if isinstance(figure, LivePlot) and figure.isVisible()]
+        length = sum(plot.path_length for plot in seen)
+        self._fine_lines = length < (_FINE_PATHS if self._fine_lines else 0.7 * _FINE_PATHS)
         for plot in seen:
-            plot.neighbours = len(seen)
+            plot.fine_lines = self._fine_lines
         for figure in self._figures:
             figure.refresh()
 
@@ -434,6 +438,7 @@ class Panel(QWidget):
         self.tile("State").show_value(state.replace("_", " "), colours.get(state, self.theme.text))
 
     _state = "waiting"
+    _fine_lines = True
 
     def _show_best(self, objective: float | None, bound: float | None, gap: float | None) -> None:
         if objective is not None:

@@ -78,7 +78,7 @@ def figure(panel: Panel, key: str) -> Any:
 
 def test_every_solver_with_a_dashboard_has_a_small_recorded_run() -> None:
     recorded = {RunFolder.open(folder).description["solver"]: folder for folder in FOLDERS}
-    assert set(panel_classes()) <= set(recorded)
+    assert set(panel_classes()) & set(discover()) <= set(recorded)
     for solver, folder in recorded.items():
         assert folder.name == solver
         assert sum(path.stat().st_size for path in folder.iterdir()) < 200_000
@@ -318,3 +318,37 @@ def test_curves_of_the_network_and_listing_names_are_accessible(qtbot: Any) -> N
         assert one.menu_button.accessibleName()
         assert isinstance(one, Listing) or one.data_button.accessibleName()
     assert not re.search(r"\d", panel.pages.accessibleName())
+
+
+def test_a_narrow_page_has_fewer_columns_and_never_scrolls_sideways(qtbot: Any) -> None:
+    panel = played(qtbot, RECORDED / "branch_and_bound", part=0.5)
+    page: Any = panel.pages.currentWidget()
+    for width, columns in ((1100, 3), (640, 2), (380, 1)):
+        panel.resize(width, 700)
+
+        def fits(columns: int = columns) -> None:
+            places = {page.grid.getItemPosition(place)[1] for place in range(page.grid.count())}
+            assert max(places) == columns - 1
+            assert page.widget().width() <= page.viewport().width()
+
+        qtbot.waitUntil(fits)
+
+
+def test_linear_programming_shows_every_iteration_and_the_solution_with_its_duals(qtbot: Any) -> None:
+    panel = played(qtbot, RECORDED / "linprog")
+    result, problem = panel.result, panel.problem
+    assert result is not None
+    history = result.arrays["history"]
+    assert len(history) == result.counters["iterations"] + 1
+    headers, rows = figure(panel, "objective").table()
+    assert headers == ["iteration", "primal", "dual"]
+    assert [list(row) for row in rows] == history[:, :3].tolist()
+    assert rows[-1][1] == pytest.approx(result.objective, rel=1e-6)
+    assert [row[1] for row in figure(panel, "gap").table()[1]] == history[:, 3].tolist()
+    steps = figure(panel, "steps").table()[1]
+    assert [list(row) for row in steps] == history[1:, [0, 7, 8]].tolist()  # no step leads to the first point
+    headers, variables = figure(panel, "variables").table()
+    assert headers == ["variable", "value", "lower", "upper", "cost", "reduced cost"]
+    assert sum(row[1] * row[4] for row in variables) == pytest.approx(result.objective, rel=1e-9)
+    activities = [row[1] for row in figure(panel, "rows").table()[1]]
+    assert activities == pytest.approx((problem.A @ result.solution).tolist(), abs=1e-7)  # type: ignore[union-attr]

@@ -5,6 +5,7 @@ The hour itself is marked slow: ``python -m pytest -m slow tests/gui/test_panel_
 
 from __future__ import annotations
 
+import gc
 import math
 import statistics
 import sys
@@ -25,7 +26,8 @@ DEVICES = [f"cuda:{k}" for k in range(4)]
 SPECS = tuple(MetricSpec(f"metric_{k}", f"Metric {k}", "units/s", per_device=True) for k in range(10))
 HERTZ = 10
 FRAME = 0.040  # seconds of this thread
-MEMORY = 500  # MB
+MEMORY = 500  # MB of the whole window
+ELSE = 200  # MB of the process without the run, at most
 
 
 def resident() -> float:
@@ -101,6 +103,7 @@ def series_bytes(panel: Panel) -> int:
 
 
 def check(qtbot: Any, seconds: int, frames: int) -> None:
+    gc.collect()  # what earlier tests have left
     before = resident() if sys.platform == "linux" else 0.0
     panel, costs = replay(qtbot, seconds, frames)
     frame, worst = statistics.median(costs), statistics.quantiles(costs, n=20)[-1]
@@ -114,7 +117,7 @@ def check(qtbot: Any, seconds: int, frames: int) -> None:
     assert len(curves) == len(SPECS) * len(DEVICES)
     assert all(curve.data.last_time == pytest.approx(seconds - 1 / HERTZ) for curve in curves)
     assert series_bytes(panel) < 4e6
-    assert memory < MEMORY
+    assert memory - before < MEMORY - ELSE
     assert frame < FRAME
 
 
