@@ -233,7 +233,7 @@ class Panel(QWidget):
         self.build()
         if run.problem is not None:
             self._about.setText(run.problem.describe())
-        self.set_theme(theme)
+        self._dress(theme)
 
     # --- for subclasses -----------------------------------------------------------------------------------------
 
@@ -460,6 +460,12 @@ class Panel(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""
+        self._dress(theme)
+        for figure in self._figures:
+            figure.set_theme(theme)
+
+    def _dress(self, theme: Theme) -> None:
+        """Change the colours of what is around the figures."""
         meant = {getattr(self.theme, role): getattr(theme, role) for role in ("text", "good", "warning", "bad")}
         self.theme = theme
         self._about.setStyleSheet(f"color: {theme.muted};")
@@ -469,5 +475,3 @@ class Panel(QWidget):
             tile.theme = theme
             tile.update()
         self.state(self._state)
-        for figure in self._figures:
-            figure.set_theme(theme)
