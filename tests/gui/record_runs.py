@@ -41,7 +41,7 @@ def gibbs() -> tuple[Any, dict[str, Any]]:
     names = ["age", "dose", "weight", "smoker", "pressure", "sodium", "iron", "glucose", "height", "pulse", "visits"]
     X = random.standard_normal((200, 12)).astype(np.float32).astype(float)
     y = X @ np.array([1.3, -1, 0.5, 0.25, *[0] * 8]) + random.standard_normal(200) > 0.2
-    options = {"draws": 200, "warmup": 300, "thin": 4, "chains": 3}
+    options = {"draws": 150, "warmup": 300, "thin": 4, "chains": 3}
     return engine.HorseshoeProbit(X, y.astype(int), names=[*names, "sleep"], name="trial"), options
 
 
