@@ -106,6 +106,8 @@ class InteriorPoint:
         self.stuck = np.zeros(k, bool)
         self._absolute = np.full(k, _ABSOLUTE)
         self._relative = np.full(k, _RELATIVE)
+        self._rho, self._rho_free = np.full(k, _RHO), np.full(k, _RHO_FREE)
+        self._dual_error = np.full(k, np.inf)
         self._best = np.full(k, np.inf)
         self._best_at = np.zeros(k, np.int64)
         self._best_point: tuple[Vector, ...] | None = None
@@ -184,6 +186,7 @@ class InteriorPoint:
             dual_infeasibility=sums[:, 3] / self._c_size,
             mu=mu,
         )
+        self._relax(found.dual_infeasibility)
         error = found.error
         better = error < self._best
         if self.k == 1 and better[0] and error[0] < 1e-3:
@@ -195,6 +198,14 @@ class InteriorPoint:
             ~np.isfinite(error) | (self.state.iteration - self._best_at > _PATIENCE) | self._failed_factor
         )
         return found
+
+    def _relax(self, error: Vector) -> None:
+        """Hold variables less where that keeps the dual residual from vanishing: a full step leaves ``rho dx`` of it."""
+        if self.state.iteration and self.state.dual_step.size:
+            held = (self.state.dual_step > 0.9) & (error > self.goal) & (error > 0.5 * self._dual_error)
+            self._rho = np.where(held, np.maximum(0.1 * self._rho, 1e-16), self._rho)
+            self._rho_free = np.where(held, np.maximum(0.1 * self._rho_free, 1e-14), self._rho_free)
+        self._dual_error = error
 
     _failed_factor: NDArray[np.bool_] | bool = False
 
@@ -218,7 +229,7 @@ class InteriorPoint:
 
     def iterate(self) -> None:
         """One step of every program that is not done; :meth:`measure` comes before."""
-        spread = self.system.scale(np.full(self.k, _RHO), np.full(self.k, _RHO_FREE))
+        spread = self.system.scale(self._rho, self._rho_free)
         self.state.spread = spread[:, 1] / spread[:, 0]
         self.system.form()
         self._factor(self._relative, self._absolute)

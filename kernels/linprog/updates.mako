@@ -1,0 +1,129 @@
+<%namespace name="reduce" file="/common/reduce.mako"/>
+// Inverse of A D A^T by updates of (A A^T)^-1, after Egidi and Maponi, in blocks of k columns (k = 1 is the paper's own).
+//
+// With v_l = (d_l - 1) a_l and y_l = (A A^T)^-1 a_l at first, for each block L:
+//   S = I + V_L^T Y_L        Y <- Y - Y_L S^-1 V_L^T Y    (columns still to come)        x <- x - Y_L S^-1 V_L^T x
+// Columns are stored as rows of m values (transposed), so that work-items side by side read side by side; those still to come
+// are the rows before the block.
+
+// W[r] = rows[order[r]] scale[r], or without scale. Launch: a group of ${block} a row.
+KERNEL LAUNCH_BOUNDS(${block}, 1) gather_rows(i64 m, const GLOBAL f64* rows, const GLOBAL i32* order, const GLOBAL f64* scale,
+    i32 scaled, GLOBAL f64* W)
+{
+    const GLOBAL f64* from = rows + order[GROUP_ID] * m;
+    GLOBAL f64* to = W + GROUP_ID * m;
+    const f64 factor = scaled ? scale[GROUP_ID] : 1.0;
+    for (i64 i = LOCAL_ID; i < m; i += ${block})
+        to[i] = from[i] * factor;
+}
+
+// rank one, block l: W[r] -= (v . W[r]) / (1 + v . W[l]) W[l] for all r < l, with v = V[l]. Launch: a group of ${block} a row r.
+KERNEL LAUNCH_BOUNDS(${block}, 1) update_rows(i64 m, i64 l, const GLOBAL f64* V, GLOBAL f64* W)
+{
+    const GLOBAL f64* v = V + l * m;
+    const GLOBAL f64* w = W + l * m;
+    GLOBAL f64* mine = W + GROUP_ID * m;
+% if block == 1:
+    f64 a = 0.0;
+    f64 b = 0.0;
+    for (i64 i = 0; i < m; ++i) {
+        a += v[i] * mine[i];
+        b += v[i] * w[i];
+    }
+    const f64 factor = a / (1.0 + b);
+    for (i64 i = 0; i < m; ++i)
+        mine[i] -= factor * w[i];
+% else:
+    LOCAL_ARRAY(f64, part, ${block});
+    f64 own[${items}];
+    f64 a = 0.0;
+    f64 b = 0.0;
+% for k in range(items):
+    own[${k}] = 0.0;
+    if (LOCAL_ID + ${k * block} < m) {
+        own[${k}] = mine[LOCAL_ID + ${k * block}];
+        const f64 factor = v[LOCAL_ID + ${k * block}];
+        a += factor * own[${k}];
+        b += factor * w[LOCAL_ID + ${k * block}];
+    }
+% endfor
+    for (i64 i = LOCAL_ID + ${items * block}; i < m; i += ${block}) {
+        a += v[i] * mine[i];
+        b += v[i] * w[i];
+    }
+    part[LOCAL_ID] = a;
+${reduce.block_sum("part", "f64", block)}
+    a = part[0];
+    BARRIER();
+    part[LOCAL_ID] = b;
+${reduce.block_sum("part", "f64", block)}
+    const f64 factor = a / (1.0 + part[0]);
+% for k in range(items):
+    if (LOCAL_ID + ${k * block} < m)
+        mine[LOCAL_ID + ${k * block}] = own[${k}] - factor * w[LOCAL_ID + ${k * block}];
+% endfor
+    for (i64 i = LOCAL_ID + ${items * block}; i < m; i += ${block})
+        mine[i] -= factor * w[i];
+% endif
+}
+
+// S <- (I + S)^-1 by Gauss-Jordan steps in order: the pivots are those of the updates one by one. Launch: one group.
+KERNEL LAUNCH_BOUNDS(${block}, 1) invert_block(i32 k, GLOBAL f64* S, GLOBAL f64* inverse)
+{
+    for (i32 e = LOCAL_ID; e < k * k; e += ${block})
+        inverse[e] = S[e] + (e / k == e % k ? 1.0 : 0.0);
+    BARRIER();
+    for (i32 p = 0; p < k; ++p) {
+        const f64 pivot = 1.0 / inverse[p * k + p];
+        BARRIER();
+        for (i32 e = LOCAL_ID; e < k * k; e += ${block}) {
+            const i32 i = e / k;
+            const i32 j = e % k;
+            if (i != p && j != p)
+                inverse[e] -= inverse[i * k + p] * pivot * inverse[p * k + j];
+        }
+        BARRIER();
+        for (i32 e = LOCAL_ID; e < k; e += ${block})
+            if (e != p) {
+                inverse[e * k + p] *= -pivot;
+                inverse[p * k + e] *= pivot;
+            }
+        if (LOCAL_ID == 0)
+            inverse[p * k + p] = pivot;
+        BARRIER();
+    }
+}
+
+// t[j] = V[first + j] . x. Launch: a group of ${block} for each of the k rows.
+KERNEL LAUNCH_BOUNDS(${block}, 1) block_products(i64 m, i64 first, const GLOBAL f64* V, const GLOBAL f64* x, GLOBAL f64* t)
+{
+    LOCAL_ARRAY(f64, part, ${block});
+    const GLOBAL f64* v = V + (first + GROUP_ID) * m;
+    f64 sum = 0.0;
+    for (i64 i = LOCAL_ID; i < m; i += ${block})
+        sum += v[i] * x[i];
+    part[LOCAL_ID] = sum;
+${reduce.block_sum("part", "f64", block)}
+    if (LOCAL_ID == 0)
+        t[GROUP_ID] = part[0];
+}
+
+// x -= W_L (inverse t). Launch: groups of ${block} over m.
+KERNEL LAUNCH_BOUNDS(${block}, 1) take_block(i64 m, i64 first, i32 k, const GLOBAL f64* W, const GLOBAL f64* inverse,
+    const GLOBAL f64* t, GLOBAL f64* x)
+{
+    LOCAL_ARRAY(f64, u, 256);
+    for (i32 j = LOCAL_ID; j < k; j += ${block}) {
+        f64 sum = 0.0;
+        for (i32 e = 0; e < k; ++e)
+            sum += inverse[j * k + e] * t[e];
+        u[j] = sum;
+    }
+    BARRIER();
+    for (i64 i = GLOBAL_ID; i < m; i += GLOBAL_SIZE) {
+        f64 sum = 0.0;
+        for (i32 j = 0; j < k; ++j)
+            sum += W[(first + j) * m + i] * u[j];
+        x[i] -= sum;
+    }
+}
