@@ -172,6 +172,7 @@ class Engine:
         self,
         run_folder: str | Path,
         *,
+        problem: Problem | None = None,
         time_limit: float | None = None,
         checkpoint_interval: float | None = None,
         on_event: Observer | Sequence[Observer] | None = None,
@@ -179,12 +180,12 @@ class Engine:
         """Go on with a run that was stopped or killed, from its last checkpoint, on this engine's devices.
 
         A run that had not come to a checkpoint begins anew. ``time_limit`` counts from the run's first start; the run's
-        former limit no longer holds.
+        former limit no longer holds. ``problem`` is needed where the folder cannot keep all of it: a Python function.
 
         Raises
         ------
         engine.errors.RunFolderError
-            If the folder is none, cannot be read, or its run has ended by itself.
+            If the folder is none, cannot be read, is of another problem, or its run has ended by itself.
         """
         folder = RunFolder.open(run_folder)
         finished = folder.result()
@@ -197,10 +198,10 @@ class Engine:
         settings = former.with_arguments(
             {"time_limit": time_limit, "checkpoint_interval": checkpoint_interval}
         ).settings
-        problem, restored = folder.problem(), folder.checkpoint()
+        restored = folder.checkpoint()
         return self._begin(
             Run(
-                problem,
+                folder.problem(problem),
                 solver,
                 chosen,
                 self._open(),
@@ -297,6 +298,7 @@ def solve(
 def resume(
     run_folder: str | Path,
     *,
+    problem: Problem | None = None,
     backend: Backend | None = None,
     devices: Sequence[str] | None = None,
     time_limit: float | None = None,
@@ -306,7 +308,11 @@ def resume(
     """Go on with the run in a folder, see :meth:`Engine.resume`; by default on what that run was asked to use."""
     with engine_to_resume(run_folder, backend, devices) as owner:
         run = owner.resume(
-            run_folder, time_limit=time_limit, checkpoint_interval=checkpoint_interval, on_event=on_event
+            run_folder,
+            problem=problem,
+            time_limit=time_limit,
+            checkpoint_interval=checkpoint_interval,
+            on_event=on_event,
         )
         return wait_or_stop(run)
 

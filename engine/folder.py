@@ -158,8 +158,11 @@ class RunFolder:
             raise RunFolderError(f"{path / 'run.toml'} names the solver {description.get('solver')!r}; there is none")
         return cls(path, description)
 
-    def problem(self) -> Problem:
-        """The instance, as it was given."""
+    def problem(self, given: Problem | None = None) -> Problem:
+        """The instance, as it was given; or ``given``, if it is the same as far as the folder can tell.
+
+        That is for problems which hold what no file can keep, such as a Python function.
+        """
         about = self.description.get("problem", {})
         kind = problem_classes().get(str(about.get("class")))
         if kind is None:
@@ -168,7 +171,12 @@ class RunFolder:
             arrays = _read_arrays(self.path / "problem.npz")
         except Exception as error:
             raise RunFolderError(f"{self.path / 'problem.npz'} cannot be read: {error}") from error
-        return kind.from_arrays(arrays, str(about.get("name", "")))
+        if given is None:
+            return kind.from_arrays(arrays, str(about.get("name", "")))
+        again = given.to_arrays() if isinstance(given, kind) else {}
+        if again.keys() != arrays.keys() or not all(np.array_equal(again[name], arrays[name]) for name in arrays):
+            raise RunFolderError(f"the problem given, {given.describe()}, is not the one of the run in {self.path}")
+        return given
 
     @property
     def events_path(self) -> Path:

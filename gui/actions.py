@@ -177,7 +177,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("theme_dark", "Dar&k theme", "View", group="theme"),
     Action("switch_theme", "S&witch light and dark", "View", "Ctrl+T", "theme"),
     Action("full_screen", "&Full screen", "View", "F11", checkable=True),
-    Action("palette", "&Command palette…", "Help", "Ctrl+K", "search", "Find anything the window can do"),
+    Action("find_command", "&Command palette…", "Help", "Ctrl+K", "search", "Find anything the window can do"),
     Action("shortcuts", "Keyboard &shortcuts", "Help", "F1", "help"),
     Action("about", "&About Quintet", "Help"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ def make_application(arguments: Sequence[str] = ("quintet",)) -> QApplication:
     QCoreApplication.setApplicationName("Quintet")
     QApplication.setDesktopFileName("quintet")
     app.setWindowIcon(application_icon())
+    sys.setswitchinterval(0.0005)  # a thread that parses must not hold up the one that draws
     return app
 
 
@@ -43,6 +45,8 @@ def run(arguments: Sequence[str]) -> int:
             window.show_folder(path)
         else:
             window.load(path)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: window.stop_and_quit())
     window.show()
     return app.exec()
 

@@ -198,7 +198,7 @@ class BandPlot(LivePlot):
                 curve.item.setData(
                     np.concatenate([x, x[::-1]]),
                     np.concatenate([high, low[::-1]]),
-                    pen=pen_of(curve.colour, (), 1.0),
+                    pen=pen_of(curve.colour, (), self.pixels),
                     brush=fill,
                     fillLevel="enclosed",
                     antialias=self.fine,
@@ -353,13 +353,13 @@ class IntervalPlot(Figure):
             y = place + 0.5
             clear = row.outer[0] > 0 or row.outer[1] < 0
             colour = theme.lines[0] if clear else theme.muted
-            painter.setPen(pen_of(colour, (), 1.2))
+            painter.setPen(pen_of(colour, (), 1.2 * self.pixels))
             painter.drawLine(QPointF(row.outer[0], y), QPointF(row.outer[1], y))
-            thick = pen_of(colour, (), 4.0)
+            thick = pen_of(colour, (), 4.0 * self.pixels)
             thick.setCapStyle(Qt.PenCapStyle.FlatCap)
             painter.setPen(thick)
             painter.drawLine(QPointF(row.inner[0], y), QPointF(row.inner[1], y))
-            dot = pen_of(theme.text, (), 6.0)
+            dot = pen_of(theme.text, (), 6.0 * self.pixels)
             dot.setCapStyle(Qt.PenCapStyle.RoundCap)
             painter.setPen(dot)
             painter.drawPoint(QPointF(row.middle, y))

@@ -7,26 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gui.library import RunNote, write_zip
-from gui.panels import Panel
+from gui.library import write_zip
+from gui.report import write_report
 
 __all__ = ["write_plots", "write_report", "write_zip"]
 
 
 def write_plots(plots: Sequence[Any], kind: str, folder: Path) -> list[Path]:
-    """Write every plot to a file named after its title, as ``png``, ``svg`` or ``csv``; the files."""
+    """Write every plot to a file named after its title, as ``png``, ``svg`` or ``csv`` (tables as ``csv`` alone)."""
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
-    for number, plot in enumerate(plots, start=1):
+    wanted = [plot for plot in plots if kind == "csv" or getattr(plot, "pictured", True)]
+    for number, plot in enumerate(wanted, start=1):
         word = re.sub(r"[^\w-]+", "-", plot.title.lower()).strip("-") or "plot"
         path = folder / f"{number:02}-{word}.{kind}"
         getattr(plot, f"export_{kind}")(path)
         written.append(path)
     return written
-
-
-def write_report(panel: Panel, note: RunNote, path: Path) -> None:
-    """One HTML page of a run."""
-    from gui.report import write_report as write
-
-    write(panel, path)

@@ -480,6 +480,7 @@ class Figure(QFrame):
 
     def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
         """The picture with title and legend, ``scale`` pixels a unit of the screen; ``size`` if not as it is shown."""
+        self._scale = scale
         before, size = self.size(), self._prepared(size)
         image = QImage(size * scale, QImage.Format.Format_RGB32)
         image.setDevicePixelRatio(scale)
@@ -494,6 +495,7 @@ class Figure(QFrame):
         """The picture with title and legend as an SVG document; ``size`` if not as it is shown."""
         from PySide6.QtSvg import QSvgGenerator  # part of PySide6-Essentials, in a library of its own
 
+        self._scale = 1.0
         before, size = self.size(), self._prepared(size)
         data = QByteArray()
         buffer = QBuffer(data)
@@ -511,6 +513,7 @@ class Figure(QFrame):
         self._after_export(before)
         return bytes(data.data())
 
+    _scale = 1.0
     fine = False
     """Whether the next picture is for keeps: drawn as well as can be, whatever it costs."""
 
@@ -528,6 +531,11 @@ class Figure(QFrame):
         self.redraw()
         heading = self.fontMetrics().height() + 8
         return QSize(self.view.width() + 16, self.view.height() + heading + self._legend_height() + 6)
+
+    @property
+    def pixels(self) -> float:
+        """Pixels of the device per unit: what a pen of constant width has to be multiplied by."""
+        return self._scale if self.fine else self.devicePixelRatioF()
 
     def _keep_axes(self, axis_cache: bool) -> None:
         """Whether axes are painted from a pixmap of their own, which would be coarse in an export."""

@@ -243,10 +243,10 @@ class Tour(_Picture):
         points = [QPointF(*self._places[city]) for city in self._order]
         scale = 1.0 / max(1e-12, abs(painter.transform().m11()))
         for begin, end in zip(points, points[1:] + points[:1], strict=True):
-            draw_arrow(painter, begin, end, theme.lines[0], 10 * scale, 11 * scale)
+            draw_arrow(painter, begin, end, theme.lines[0], 10 * scale, 11 * scale, 1.4 * self.pixels)
         painter.setFont(small_font())
         for city, point in zip(self._order, points, strict=True):
-            painter.setPen(pen_of(theme.lines[0], (), 1.2))
+            painter.setPen(pen_of(theme.lines[0], (), 1.2 * self.pixels))
             painter.setBrush(QColor(theme.accent if city == self._order[0] else theme.raised))
             painter.drawEllipse(point, 10 * scale, 10 * scale)
             draw_text(painter, point, str(city), theme.accent_text if city == self._order[0] else theme.text)
@@ -405,12 +405,12 @@ class NetworkView(_Picture):
         edge = theme.mixed(theme.lines[0], 0.55)
         points = [QPointF(*place) for place in self._places]
         for begin, end in self._laid_edges.tolist():
-            draw_arrow(painter, points[begin], points[end], edge, radius, min(0.22, 8 * pixel), 1.0)
+            draw_arrow(painter, points[begin], points[end], edge, radius, min(0.22, 8 * pixel), self.pixels)
         painter.setFont(small_font())
         for node, point in enumerate(points):
             known = self._weights is not None and node < len(self._weights)
             weight = float(self._weights[node]) if known and self._weights is not None else 1.0
-            painter.setPen(pen_of(theme.mixed(theme.accent, 0.35 + 0.65 * weight), (), 1.2))
+            painter.setPen(pen_of(theme.mixed(theme.accent, 0.35 + 0.65 * weight), (), 1.2 * self.pixels))
             painter.setBrush(QColor(theme.mixed(theme.accent, 0.06 + 0.44 * weight)))
             painter.drawEllipse(point, radius, radius)
             if radius > 7.5 * pixel:

@@ -20,16 +20,16 @@ from gui.library import last_line
 
 __all__ = ["Player"]
 
-_BATCH = 1000
-_AHEAD = 16
+_BATCH = 250
+_AHEAD = 24
 
 
 class _Reader:
     """Parses a file of events into batches, a few ahead of whoever takes them; None is the end."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, size: int | None) -> None:
         self.batches: queue.Queue[list[Event] | None] = queue.Queue(maxsize=_AHEAD)
-        self._path = path
+        self._path, self._size = path, size
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._read, name="quintet-reader", daemon=True)
         self._thread.start()
@@ -41,7 +41,11 @@ class _Reader:
     def _read(self) -> None:
         with contextlib.suppress(OSError), self._path.open("rb") as stream:
             batch: list[Event] = []
+            read = 0
             for line in stream:
+                read += len(line)
+                if self._size is not None and read > self._size:
+                    break
                 with contextlib.suppress(ValueError):
                     batch.append(from_json(line))
                 if len(batch) >= _BATCH:
@@ -68,6 +72,8 @@ class Player(QObject):
         An ``events.jsonl``.
     speed : float
         Recorded seconds per second; ``inf`` is as fast as they are taken.
+    size : int, optional
+        Bytes of the file to play; what is written behind them meanwhile is not shown.
 
     Signals: ``ended()`` when the last event has been given; ``rewound()`` when a seek goes back, so that whoever shows
     the run begins with an empty picture.
@@ -76,16 +82,16 @@ class Player(QObject):
     ended = Signal()
     rewound = Signal()
 
-    def __init__(self, path: Path, speed: float = 1.0, parent: QObject | None = None) -> None:
+    def __init__(self, path: Path, speed: float = 1.0, parent: QObject | None = None, size: int | None = None) -> None:
         super().__init__(parent)
-        self._path = path
+        self._path, self._size = path, size
         self.speed = speed
         self.paused = False
         self.over = False
         self.position = 0.0
         self._skip_to: float | None = None
         self._pending: deque[Event] = deque()
-        self._reader = _Reader(path)
+        self._reader = _Reader(path, size)
         self._clock = time.monotonic()
         self.duration = _duration(path)
 
@@ -98,6 +104,11 @@ class Player(QObject):
     def seeking(self) -> bool:
         """Whether it hurries to a moment that was asked for."""
         return self._skip_to is not None
+
+    @property
+    def hurrying(self) -> bool:
+        """Whether events are given as fast as they are taken."""
+        return not self.over and (self.seeking or (math.isinf(self.speed) and not self.paused))
 
     def pause(self) -> None:
         """Hold on."""
@@ -120,7 +131,7 @@ class Player(QObject):
         if position < self.position or self.over:
             self._reader.close()
             self._pending.clear()
-            self._reader = _Reader(self._path)
+            self._reader = _Reader(self._path, self._size)
             self.position, self.over = 0.0, False
             self.rewound.emit()
         self._skip_to = position

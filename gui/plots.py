@@ -21,6 +21,12 @@ __all__ = ["Curve", "LivePlot", "StackedPlot"]
 
 Floats = NDArray[np.float64]
 _NOTHING = Window(*np.zeros((4, 0)), merged=False)
+# Pixels of line beyond which a plot is drawn with thin lines, while it grows and at rest: wide, smooth lines cost a
+# hundred times more.
+_FINE_PATH, _FINE_PATH_AT_REST = 5000.0, 30000.0
+
+Floats = NDArray[np.float64]
+_NOTHING = Window(*np.zeros((4, 0)), merged=False)
 # Pixels of line beyond which plots are drawn with thin lines, all that are seen together while they grow, and one at
 # rest: wide, smooth lines cost a hundred times more.
 _FINE_PATH, _FINE_PATH_AT_REST = 10000.0, 30000.0
@@ -210,8 +216,11 @@ class LivePlot(Figure):
     latest = True
     """Whether the legend says the latest values, and not only those at the cursor."""
 
-    neighbours = 1
-    """How many plots are seen at once: they share what a frame may cost."""
+    fine_lines: bool | None = None
+    """Whether lines are wide and smooth; None where nobody says so for all plots that are seen together."""
+
+    path_length = 0.0
+    """Pixels of line when it was last drawn."""
 
     # --- drawing ------------------------------------------------------------------------------------------------
 
@@ -227,12 +236,18 @@ class LivePlot(Figure):
             float(np.abs(np.diff(x)).sum() * across + np.minimum(np.abs(np.diff(y)) * up, height).sum())
             for x, y in drawn
         )
-        fine = self.fine or length < (_FINE_PATH_AT_REST if self.finished else _FINE_PATH / self.neighbours)
+        self.path_length = length
+        if self.fine or self.finished:
+            fine = self.fine or length < _FINE_PATH_AT_REST
+        else:
+            fine = length < _FINE_PATH if self.fine_lines is None else self.fine_lines
         bounds = self._bounds()
         for curve, window, (x, y) in zip(self.curves, windows, drawn, strict=True):
             curve.item.bounds = bounds
             curve.item.setVisible(curve.shown)
-            curve.item.setData(x, y, pen=pen_of(curve.colour, curve.dash, 1.6 if fine else 1.0), antialias=fine)
+            curve.item.setData(
+                x, y, pen=pen_of(curve.colour, curve.dash, 1.6 * self.pixels if fine else 1.0), antialias=fine
+            )
             self._draw_band(curve, window, bounds)
         self._show_values()
 

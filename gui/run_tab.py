@@ -36,6 +36,7 @@ __all__ = ["Banner", "ReplayBar", "RunTab"]
 _FEED_SECONDS = 0.02
 _MOST_EVENTS = 20_000
 _LEAST_EVENTS = 200
+_DRAW_SECONDS = 0.25
 SPEEDS: tuple[tuple[str, float], ...] = (
     ("¼ ×", 0.25),
     ("½ ×", 0.5),
@@ -158,8 +159,8 @@ class RunTab(QWidget):
         self.player: Player | None = None
         self.bar: ReplayBar | None = None
         self.complete = False
-        self.frame_seconds = 0.0
-        self._most = 2000
+        self._most = 500
+        self._drawn = 0.0
         self._problem: Problem | None = None
         self._job: Job | None = None
         self.banner = Banner()
@@ -195,7 +196,7 @@ class RunTab(QWidget):
         """The former sittings of a run that goes on."""
         with_events = self.note.path / "events.jsonl"
         if with_events.is_file():
-            self.player = Player(with_events, math.inf, self)
+            self.player = Player(with_events, math.inf, self, with_events.stat().st_size)
 
     def show_recorded(self, speed: float = math.inf) -> None:
         """Show a run folder: at once, or as a replay; the folder is read off this thread."""
@@ -260,34 +261,47 @@ class RunTab(QWidget):
 
     # --- frame by frame -----------------------------------------------------------------------------------------
 
+    @property
+    def hurrying(self) -> bool:
+        """Whether a recording is shown as fast as can be: frames then come faster, and are drawn now and then."""
+        return self.panel is not None and self.player is not None and self.player.hurrying
+
     def tick(self) -> None:
-        """Take what has come, and show it: called some twelve times a second."""
+        """Take what has come, and show it: called some twelve times a second, and more often while hurrying."""
         if self.panel is None:
             return
+        hurrying = self.hurrying
         if self.child is not None and self.player is not None:  # a run that goes on: its past comes first
             events = self.player.take(self._most)
             if self.player.over:
                 self.player = None
+                self.summary.state = "starting"
         elif self.child is not None and self.child.running:
             events = self.child.take(self._most)
         elif self.player is not None and self.player.running:
             events = self.player.take(self._most)
         else:
             return
+        now = time.perf_counter()
+        draw = not hurrying or now - self._drawn > _DRAW_SECONDS
         if events:
-            self._show(events)
-        if self.bar is not None:
-            self.bar.follow()
+            self._show(events, draw)
+        if hurrying and (draw or not self.hurrying):
+            self.panel.refresh()
+        if draw:
+            self._drawn = now
+            if self.bar is not None:
+                self.bar.follow()
 
-    def _show(self, events: list[Event]) -> None:
+    def _show(self, events: list[Event], draw: bool) -> None:
         assert self.panel is not None
         began = time.perf_counter()
         before = self.summary.state
         self.summary.take(events)
-        self.panel.feed(events)
-        self.frame_seconds = time.perf_counter() - began
-        if len(events) >= self._most or self.frame_seconds > _FEED_SECONDS:
-            wanted = len(events) * _FEED_SECONDS / max(self.frame_seconds, 1e-4)
+        self.panel.feed(events, draw)
+        seconds = time.perf_counter() - began
+        if len(events) >= self._most or seconds > _FEED_SECONDS:
+            wanted = len(events) * _FEED_SECONDS / max(seconds, 1e-4)
             self._most = int(min(_MOST_EVENTS, max(_LEAST_EVENTS, 0.5 * (self._most + wanted))))
         if self.child is not None and self.player is None:
             for event in events:

@@ -95,7 +95,7 @@ class StartPage(QScrollArea):
         self._grid.setSpacing(10)
         for column in range(_COLUMNS):
             self._grid.setColumnStretch(column, 1)
-        names = (("start", "runs"), ("palette", "finds any command"), ("shortcuts", "shows all keys"))
+        names = (("start", "runs"), ("find_command", "finds any command"), ("shortcuts", "shows all keys"))
         keys = [
             (actions[name].shortcut().toString(QKeySequence.SequenceFormat.NativeText), what) for name, what in names
         ]

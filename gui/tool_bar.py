@@ -120,7 +120,7 @@ class ToolBar(QToolBar):
         room = QWidget()
         room.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(room)
-        for name in ("palette", "switch_theme", "shortcuts"):
+        for name in ("find_command", "switch_theme", "shortcuts"):
             self.addAction(actions[name])
             button = self.widgetForAction(actions[name])
             assert isinstance(button, QToolButton)

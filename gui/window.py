@@ -50,6 +50,7 @@ from gui.tool_bar import DeviceProbe, ToolBar
 __all__ = ["MainWindow"]
 
 _FRAME = 80  # milliseconds: 12.5 frames a second
+_HURRIED_FRAME = 25
 _LIST_EVERY = 6  # frames
 _LAYOUT = 1  # of docks; another number where they have changed
 
@@ -234,6 +235,9 @@ class MainWindow(QMainWindow):
             tab.tick()
         for compared in self._compared:
             compared.tick()
+        hurry = any(tab.hurrying for tab in self._tabs.values())
+        if self._timer.interval() != (_HURRIED_FRAME if hurry else _FRAME):
+            self._timer.setInterval(_HURRIED_FRAME if hurry else _FRAME)
         tab = self._run_tab()
         if tab is not None:
             self._show_status(tab)
@@ -288,6 +292,7 @@ class MainWindow(QMainWindow):
             self._enable()
 
         self._loading = self._work(lambda: read_instance(path), done, failed)
+        self._enable()
 
     def open_problem(self) -> None:
         """Choose a file."""
@@ -355,7 +360,7 @@ class MainWindow(QMainWindow):
     def start(self) -> None:
         """Solve the problem at the left with the options of its form."""
         instance = self.pane.instance
-        if instance is None:
+        if instance is None or self._loading is not None:
             return
         if errors := self.pane.errors():
             self.docks["problem"].show()
@@ -701,7 +706,7 @@ class MainWindow(QMainWindow):
         if tab is None or tab.panel is None:
             return
         try:
-            exports.write_report(tab.panel, tab.note, path)
+            exports.write_report(tab.panel, path)
         except OSError as error:
             self.say(f"cannot write {path}: {error}", "error")
             return
@@ -801,12 +806,12 @@ class MainWindow(QMainWindow):
 
     # --- help ---------------------------------------------------------------------------------------------------
 
-    def palette(self) -> Any:  # the action; Qt's palette of the window is not asked for by name
+    def find_command(self) -> None:
         """Find a command by typing."""
         entries: list[tuple[str, str, Callable[[], object]]] = []
         for action in ACTIONS:
             made = self.actions_by_name.get(action.name)
-            if made is not None and made.isEnabled() and action.name != "palette":
+            if made is not None and made.isEnabled() and action.name != "find_command":
                 entries.append((plain(made.text()), made.shortcut().toString(), made.trigger))
         for dock in self.docks.values():
             entries.append((f"Show or hide {dock.windowTitle().lower()}", "", dock.toggleViewAction().trigger))
@@ -901,7 +906,7 @@ class MainWindow(QMainWindow):
         tab, chosen, targets = self._run_tab(), self.run_list.selected(), self._targets()
         compared = isinstance(self.tabs.currentWidget(), CompareTab)
         facts = {
-            "problem": self.pane.instance is not None,
+            "problem": self.pane.instance is not None and self._loading is None,
             "tab": self.tabs.count() > 0,
             "panel": compared or (tab is not None and tab.panel is not None),
             "live": tab is not None and tab.live,
@@ -1028,14 +1033,17 @@ class MainWindow(QMainWindow):
         box.setInformativeText("They are stopped with their best so far and a checkpoint to continue from.")
         yes = box.addButton("Stop and quit", QMessageBox.ButtonRole.AcceptRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
-        box.buttonClicked.connect(lambda button: self._stop_and_quit() if button is yes else None)
+        box.buttonClicked.connect(lambda button: self.stop_and_quit() if button is yes else None)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()
 
-    def _stop_and_quit(self) -> None:
+    def stop_and_quit(self) -> None:
+        """Stop what runs, keep the session, close."""
         self.save_session()
         self._quitting = True
         self.statusBar().showMessage("Stopping the runs…")
         for tab in self._tabs.values():
             if tab.live and tab.child is not None:
                 tab.child.stop_soon((3.0, 1.5))
+        if not any(tab.live for tab in self._tabs.values()):
+            self.close()

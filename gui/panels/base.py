@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -42,7 +42,9 @@ from gui.panels.devices import DevicesPage
 from gui.plots import LivePlot
 from gui.theme import Theme
 
-__all__ = ["Page", "Panel", "RunInfo", "number_text"]
+_FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which they are drawn thin, to be quick
+
+__all__ = ["Page", "Panel", "RunInfo"]
 
 
 @dataclass(frozen=True)
@@ -115,32 +117,55 @@ class _Tile(QWidget):
 
 
 class Page(QScrollArea):
-    """Figures in a grid that fills the page, and scrolls where the page is too small for them."""
+    """Figures in a grid that fills the page: fewer columns where it is narrow, and scrolled where it is low."""
+
+    NARROWEST = 256
 
     def __init__(self, columns: int = 2) -> None:
         super().__init__()
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._columns = columns
+        self._most = self._columns = columns
         self._inner = QWidget()
         self._inner.setObjectName("page")
         self.grid = QGridLayout(self._inner)
         self.grid.setContentsMargins(6, 6, 6, 6)
         self.grid.setSpacing(6)
-        self._next = 0
+        self._widgets: list[tuple[QWidget, int, int]] = []
         self.setWidget(self._inner)
 
     def put(self, widget: QWidget, wide: int = 1, stretch: int = 1) -> None:
         """Add a widget in the next free place, ``wide`` columns wide; ``stretch`` is its row's share of the height."""
-        row, column = divmod(self._next, self._columns)
-        if column + wide > self._columns:
-            row, column = row + 1, 0
-        self.grid.addWidget(widget, row, column, 1, wide)
-        self.grid.setRowStretch(row, stretch)
-        for place in range(self._columns):
-            self.grid.setColumnStretch(place, 1)
-        self._next = row * self._columns + column + wide
+        self._widgets.append((widget, wide, stretch))
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Place all widgets row by row; the last one of the last row takes what is left of it."""
+        for row in range(self.grid.rowCount()):
+            self.grid.setRowStretch(row, 0)
+        for place in range(self._most):
+            self.grid.setColumnStretch(place, 1 if place < self._columns else 0)
+        row = column = 0
+        for number, (widget, wanted, stretch) in enumerate(self._widgets):
+            wide = min(wanted, self._columns)
+            if column + wide > self._columns:
+                row, column = row + 1, 0
+            if number == len(self._widgets) - 1:
+                wide = self._columns - column
+            self.grid.removeWidget(widget)
+            self.grid.addWidget(widget, row, column, 1, wide)
+            self.grid.setRowStretch(row, stretch)
+            column += wide
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """As many columns as have room."""
+        super().resizeEvent(event)
+        columns = max(1, min(self._most, (self.viewport().width() - 6) // self.NARROWEST))
+        if columns != self._columns:
+            self._columns = columns
+            self._arrange()
 
 
 class Panel(QWidget):
@@ -287,8 +312,8 @@ class Panel(QWidget):
 
     # --- events -------------------------------------------------------------------------------------------------
 
-    def feed(self, events: Sequence[Event]) -> None:
-        """Take a batch of events and draw what they changed."""
+    def feed(self, events: Sequence[Event], draw: bool = True) -> None:
+        """Take a batch of events and draw what they changed; without ``draw``, leave that to :meth:`refresh`."""
         handlers = self._handlers
         for event in events:
             if event.time > self.time:
@@ -299,13 +324,16 @@ class Panel(QWidget):
                 if isinstance(figure, LivePlot) and figure.across == "s":
                     figure.now(self.time)
             self.tile("Elapsed").show_value(duration(self.time))
-        self.refresh()
+        if draw:
+            self.refresh()
 
     def refresh(self) -> None:
         """Draw what has changed and can be seen."""
         seen = [figure for figure in self._figures if isinstance(figure, LivePlot) and figure.isVisible()]
+        length = sum(plot.path_length for plot in seen)
+        self._fine_lines = length < (_FINE_PATHS if self._fine_lines else 0.7 * _FINE_PATHS)
         for plot in seen:
-            plot.neighbours = len(seen)
+            plot.fine_lines = self._fine_lines
         for figure in self._figures:
             figure.refresh()
 
@@ -403,6 +431,7 @@ class Panel(QWidget):
         self.tile("State").show_value(state.replace("_", " "), colours.get(state, self.theme.text))
 
     _state = "waiting"
+    _fine_lines = True
 
     def _show_best(self, objective: float | None, bound: float | None, gap: float | None) -> None:
         if objective is not None:

@@ -1,13 +1,13 @@
-<% added = ("sum", "edges", "open", "entropy") %>\
 // The state of the population after a generation, and whether the run is over: status[0] becomes a reason to stop, and
 // every kernel given to the device after that returns at once.
 //
 // status: 0 reason (1 target, 2 converged, 3 no improvement), 1 generation, 2 best key, 3 its individual, 4 generation
 //         of the last improvement, 5 worst key, 6 sum of keys, 7 edges, 8 genes not yet fixed among the selected,
-//         9 entropy of the genes among the selected, in sum
+//         9 entropy of the genes among the selected, in sum; before the first network all genes are open and have a bit
 // history: the same ${fields} numbers for this generation
 // Launch: one group. totals, parent_count: see learn.mako; learned tells whether there has been a network. entropies[c] is
 // what a value that c of the selected have adds to a gene's entropy.
+<% added = ("sum", "edges", "open", "entropy") %>\
 KERNEL LAUNCH_BOUNDS(${block}, 1) summarise(const GLOBAL i64* RESTRICT keys, i32 count, GLOBAL i64* status, GLOBAL i64* RESTRICT history,
     i32 slot, i64 target, i32 has_target, i32 patience, i32 generation, i32 learned, const GLOBAL i32* RESTRICT totals,
     const GLOBAL i32* RESTRICT parent_count, i32 n, const GLOBAL i32* RESTRICT entropies)
@@ -81,7 +81,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) summarise(const GLOBAL i64* RESTRICT keys, i32
         status[6] = sum;
         status[7] = edges;
         status[8] = learned ? open : n;
-        status[9] = entropy;
+        status[9] = learned ? entropy : (i64)n * ${one_bit};
         if (has_target && best >= target)
             status[0] = 1;
         else if (best == worst && learned && open == 0)

@@ -12,7 +12,7 @@ import pytest
 from stopping import history, stopped_and_resumed
 
 import engine
-from engine.devices import Member
+from engine.devices import Member, available
 from engine.errors import AuditError, OptionError, ProblemError, RunFolderError
 from engine.events import Event, Metric, Notice, Trace
 from engine.solvers.boa import instances, islands, record
@@ -130,6 +130,17 @@ def test_two_devices_go_the_way_of_one(device: Member, options: dict[str, Any]) 
     assert history(alone) == history(pair)
     assert np.array_equal(alone.solution, pair.solution)
     assert np.array_equal(alone.arrays["edges"], pair.arrays["edges"])
+
+
+@pytest.mark.parametrize("islands", [1, 3])
+def test_all_devices_of_this_machine_together_go_the_way_of_one(islands: int) -> None:
+    everyone = [info.id for info in available()[0]]
+    if len(everyone) < 2:
+        pytest.skip("this machine has one device")
+    problem, options = engine.BOA("trap-5", 50), {"population": 1000, "max_generations": 5, "islands": islands}
+    alone = engine.solve(problem, devices=everyone[:1], **options)
+    together = engine.solve(problem, devices=everyone, **options)
+    assert history(alone) == history(together)
 
 
 @pytest.mark.parametrize("devices", [1, 2, 3, 5])
@@ -281,14 +292,22 @@ def test_fitness_that_fails_later_keeps_the_best_so_far(running: engine.Engine) 
     assert any("raised ValueError: no more, for 1" in text for text in warnings)
 
 
-def test_function_of_a_run_folder_cannot_come_back(running: engine.Engine, tmp_path: Path) -> None:
-    run = running.start(engine.BOA(ones, 200), population=2000, run_folder=tmp_path / "run")
+def test_run_with_a_function_goes_on_once_the_function_is_given_again(running: engine.Engine, tmp_path: Path) -> None:
+    problem, folder = engine.BOA(ones, 60), tmp_path / "run"
+    options: dict[str, Any] = {"population": 400, "seed": 2}
+    whole = running.solve(problem, **options)
+    run = running.start(problem, run_folder=folder, **options)
     run.stop()
     run.wait()
-    with pytest.raises(
-        (ProblemError, RunFolderError), match="the Python function ones, which a run folder cannot keep"
-    ):
-        engine.resume(tmp_path / "run", devices=list(run.devices))
+    with pytest.raises((ProblemError, RunFolderError), match="the Python function ones, which a run folder cannot"):
+        running.resume(folder)
+    others = [engine.BOA(ones, 61), engine.BOA(ones, 60, minimize=True), engine.BOA(len, 60), engine.BOA("onemax", 60)]
+    for other in others:
+        with pytest.raises(RunFolderError, match="is not the one of the run in"):
+            running.resume(folder, problem=other)
+    resumed = engine.resume(folder, problem=problem, devices=list(run.devices))
+    assert history(resumed) == history(whole)
+    assert resumed.counters == whole.counters
 
 
 def test_snippet_is_checked_with_the_function_it_was_said_to_be(running: engine.Engine) -> None:
@@ -315,6 +334,20 @@ def test_sample_functions_in_python_and_in_c_go_the_same_way(running: engine.Eng
     results = [running.solve(problem, seed=3) for problem in (in_c, engine.BOA(python, 20, minimize=True, optimum=26))]
     assert [result.objective for result in results] == [26, 26]
     assert history(results[0]) == history(results[1])
+
+
+def test_every_sample_is_solved_with_nothing_but_defaults(running: engine.Engine) -> None:
+    folder = Path(__file__).resolve().parents[2] / "samples" / "boa"
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".py":
+            continue
+        problem = engine.BOA.read(path)
+        result = running.solve(problem)
+        if path.name == "matrix.qubo":
+            every = (np.arange(1 << problem.n)[:, None] >> np.arange(problem.n) & 1).astype(np.uint8)
+            assert result.objective == problem.fitness.value(int(problem.fitness.keys(every).max()))
+        elif path.name != "cut.txt":  # nobody said what its optimum is
+            assert result.status is engine.Status.OPTIMAL, path.name
 
 
 def test_python_sample_runs_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
@@ -350,6 +383,7 @@ def test_portraits_show_network_and_individuals(running: engine.Engine) -> None:
     assert (values.max(), values.min()) == (row["best"], row["worst"])
     assert values.mean() == pytest.approx(row["mean"])
     assert np.mean(traces["gene_entropy"].values) == pytest.approx(row["entropy"], abs=1e-4)
+    assert result.arrays["history"][0, HISTORY_COLUMNS.index("entropy")] == 1
     assert {"entropy", "mean", "worst", "sampling_seconds"} <= {e.name for e in events if isinstance(e, Metric)}
 
 

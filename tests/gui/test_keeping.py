@@ -196,12 +196,17 @@ def test_every_plot_is_exported_as_picture_drawing_and_table(
 ) -> None:
     for kind in ("png", "svg", "csv"):
         window.write_plots(kind, tmp_path / kind)
-        assert len(list((tmp_path / kind).glob(f"*.{kind}"))) == len(tabs[1].panel.plots())
+        wanted = [plot for plot in tabs[1].panel.plots() if kind == "csv" or plot.pictured]
+        assert len(list((tmp_path / kind).glob(f"*.{kind}"))) == len(wanted)
     (table,) = (tmp_path / "csv").glob("*number-reached.csv")
     rows = table.read_text().splitlines()
     assert float(rows[-1].split(",")[1]) == 100
     (drawing,) = (tmp_path / "svg").glob("*number-reached.svg")
     assert "<svg" in drawing.read_text()[:500]
+    window.write_report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "Number reached" in page
+    assert page.count("<img") >= 2
 
 
 def test_a_tab_closed_while_its_run_goes_on_leaves_the_run_alone(qtbot: Any, window: Any, counting_files: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -32,3 +34,23 @@ def test_without_qt_the_command_says_what_to_install(
 def test_engine_does_not_import_the_app() -> None:
     code = "import sys, engine, engine.cli; assert not {'gui', 'PySide6'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_the_command_shows_a_window_that_ends_in_order(tmp_path: Path) -> None:
+    if TROUBLE:
+        pytest.skip(f"Qt cannot be loaded: {TROUBLE}")
+    sample = ROOT / "samples" / "knapsack" / "kplib.txt"
+    words = [sys.executable, "-m", "engine", "gui", "--data", str(tmp_path / "home"), str(sample)]
+    child = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    try:
+        until = time.monotonic() + 30
+        while not (tmp_path / "home").exists() and child.poll() is None and time.monotonic() < until:
+            time.sleep(0.1)
+        time.sleep(1.0)
+        child.send_signal(signal.SIGTERM)
+        errors = child.communicate(timeout=20)[1]
+    finally:
+        child.kill()
+    assert child.returncode == 0, errors
+    assert "geometry" in (tmp_path / "home" / "window.ini").read_text()

@@ -457,8 +457,9 @@ class Function(Fitness):
         return f"{text}, for {len(bits)} individuals together, though for none of them alone"
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """See :meth:`Fitness.to_arrays`: a function cannot be kept, only what it was called."""
-        return {"function": np.array(self.text), "numbers": np.array([self.n], np.int64)}
+        """See :meth:`Fitness.to_arrays`: a function cannot be kept, only what it was called and is sought of it."""
+        best = [] if self.best_key is None else [self.best_key]
+        return {"function": np.array(self.text), "numbers": np.array([self.n, self.minimize, *best], np.int64)}
 
 
 def _shown(individual: Bits) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.devices import Buffer, Capabilities, Device
 from engine.solvers.boa.fitness import Decomposable, Fitness, Hierarchy, Snippet
+from engine.solvers.boa.scores import ENTROPY_UNIT
 from engine.solvers.boa.settings import Counting
 
 __all__ = ["HISTORY_FIELDS", "Launcher", "Shapes", "kernel_variants", "offers_tensor", "shapes_for"]
@@ -170,7 +171,8 @@ def _constants(
     if template == "sample":
         return shapes.sample_block, {"block": shapes.sample_block, "columns": shapes.sample_words, "max_parents": k}
     if template == "summarise":
-        return shapes.group, {"block": shapes.group, "max_parents": k, "fields": len(HISTORY_FIELDS)}
+        constants = {"max_parents": k, "fields": len(HISTORY_FIELDS), "one_bit": round(1 / ENTROPY_UNIT)}
+        return shapes.group, {"block": shapes.group, **constants}
     if template == "nearest":
         group = shapes.rival_block if entry == "find_nearest" else shapes.block
         return group, {"block": shapes.block, "group": shapes.rival_block}

@@ -199,7 +199,7 @@ class BOA(Problem):
         if "function" in arrays:
             raise ProblemError(
                 f"the fitness of this run was the Python function {arrays['function']}, which a run folder cannot "
-                "keep; solve again with engine.BOA(function, n, seeds=...), the seeds from the folder's result"
+                "keep; give it again: engine.resume(folder, problem=engine.BOA(function, n))"
             )
         fitness: Fitness
         if "tables" in arrays:

@@ -103,13 +103,12 @@ class Record:
             self.portray(run, islands)
 
     def _tell(self, run: Run, done: Round) -> None:
-        """The last generation of every island: the best and worst of all, and means of the rest."""
+        """The last generation of every island: the best, worst and latest of all, and means of the rest."""
         present = np.array(list(self._present.values()))
         told = dict(zip(HISTORY_COLUMNS, present.mean(axis=0), strict=True))
-        best, worst = (max, min) if not self.fitness.minimize else (min, max)
-        told["best"] = best(present[:, HISTORY_COLUMNS.index("best")])
-        told["worst"] = worst(present[:, HISTORY_COLUMNS.index("worst")])
-        told["evaluations"] = self.evaluations
+        better, worse = (np.min, np.max) if self.fitness.minimize else (np.max, np.min)
+        for name, of_all in (("generation", np.max), ("evaluations", np.max), ("best", better), ("worst", worse)):
+            told[name] = of_all(present[:, HISTORY_COLUMNS.index(name)])
         del told["island"]
         for name, value in told.items():
             run.metric(name, float(value))

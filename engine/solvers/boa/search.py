@@ -320,27 +320,30 @@ def _timed(device: Device, worker: Worker, task: Callable[[Worker, Share], objec
     return time.perf_counter() - began
 
 
+def _steps(worker: Worker, settings: Settings, generation: int, place: int) -> tuple[Callable[[], object], ...]:
+    """What a device does for each of :data:`PHASES` when it does all of it."""
+    words = -(-settings.offspring // 32)
+    return (
+        lambda: worker.select(generation, place),
+        lambda: worker.learn(0, settings.n) if settings.learns(generation) else worker.recount(),
+        lambda: worker.sample(generation, 0, words),
+        lambda: worker.evaluate(0, words),
+        lambda: worker.replace(generation),
+    )
+
+
 def _run_slice(worker: Worker, first: int, orders: NDArray[np.int32], ending: Ending, settings: Settings) -> Slice:
     """Give the device all the generations of a slice, the first of them timed phase by phase."""
     seconds: dict[str, float] = {}
-    words = -(-settings.offspring // 32)
     worker.put_orders(orders)
     for place in range(len(orders)):
-        generation = first + place
-        steps: tuple[Callable[[], object], ...] = (
-            lambda: worker.select(generation, place),  # noqa: B023 - called at once
-            lambda: worker.learn(0, settings.n) if settings.learns(generation) else worker.recount(),  # noqa: B023
-            lambda: worker.sample(generation, 0, words),  # noqa: B023
-            lambda: worker.evaluate(0, words),
-            lambda: worker.replace(generation),  # noqa: B023
-        )
-        for phase, step in zip(PHASES, steps, strict=True):
+        for phase, step in zip(PHASES, _steps(worker, settings, first + place, place), strict=True):
             began = time.perf_counter()
             step()
             if place == 0:
                 worker.device.sync()
                 seconds[phase] = time.perf_counter() - began
-        worker.summarise(generation + 1, place, ending)
+        worker.summarise(first + place + 1, place, ending)
     rows = worker.history(len(orders))
-    ended = np.flatnonzero(rows[:, 0])
+    ended = np.flatnonzero(rows[:, _REASON])
     return Slice(rows[: ended[0] + 1] if ended.size else rows, seconds=seconds)

@@ -67,7 +67,7 @@ def required_bytes(settings: Settings, slots: int) -> int:
             settings.population + settings.offspring
         )
     keys = 8 * (settings.population + settings.offspring) + 4 * (2 * settings.population + settings.selected)
-    tables = 8 * (k + 1) * (settings.selected + 2)
+    tables = (8 * (k + 1) + 4) * (settings.selected + 2)
     return planes + 4 * n * n + node_bytes(settings) * slots * (rows > 0) + network + rtr + keys + tables
 
 

@@ -174,6 +174,7 @@ class Coordinator:
         worker.rate = share if worker.rate == 0 else 0.7 * worker.rate + 0.3 * share
         given = _share(report.exported) + _share(report.returned)
         worker.explored += max(0.0, worker.open + worker.taken_up - report.open - given)
+        worker.taken_up = 0.0
         worker.active, worker.open, worker.nodes = report.active, report.open, report.nodes
         worker.counters = {
             "nodes": report.nodes,
@@ -190,7 +191,7 @@ class Coordinator:
         self._run.metric("explored_here", worker.explored, label)
 
     def _tell(self) -> None:
-        open_share = sum(worker.open for worker in self._workers)
+        open_share = sum(worker.open + worker.taken_up for worker in self._workers)
         moving = [self._store, *(worker.inbox for worker in self._workers)]
         open_share += sum(float(_share(units)) for units in moving)
         if all(worker.turn is None or worker.explorer is not None for worker in self._workers):

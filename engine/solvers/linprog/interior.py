@@ -200,7 +200,7 @@ class InteriorPoint:
         return found
 
     def _relax(self, error: Vector) -> None:
-        """Hold variables less where that keeps the dual residual from vanishing: a full step leaves ``rho dx`` of it."""
+        """Hold variables less where that keeps the dual residual up: a full step leaves ``rho dx`` of it."""
         if self.state.iteration and self.state.dual_step.size:
             held = (self.state.dual_step > 0.9) & (error > self.goal) & (error > 0.5 * self._dual_error)
             self._rho = np.where(held, np.maximum(0.1 * self._rho, 1e-16), self._rho)

@@ -75,13 +75,15 @@ def linprog(
     -------
     scipy.optimize.OptimizeResult
         ``x``, ``fun``, ``slack``, ``con``, ``success``, ``status`` (0 optimal, 1 a limit, 2 infeasible, 3 unbounded, 4
-        numerical difficulties), ``message``, ``nit``, and ``ineqlin``, ``eqlin``, ``lower``, ``upper`` with ``residual`` and
+        numerical difficulties), ``message``, ``nit``, and ``ineqlin``, ``eqlin``, ``lower``, ``upper`` with
+        ``residual`` and
         ``marginals``. Without an optimum ``x`` and what follows from it is None.
 
     Raises
     ------
     ValueError
-        If the arguments do not fit together (:class:`engine.errors.ProblemError`), or an option or the method is unknown.
+        If the arguments do not fit together (:class:`engine.errors.ProblemError`), or an option or the method is
+        unknown.
     """
     from scipy.optimize import OptimizeResult, OptimizeWarning
 
@@ -146,9 +148,10 @@ def solve_many(
 ) -> list[Result]:
     """Solve a batch of dense linear programs, those of equal shape in one go on each device.
 
-    Every step is taken by all programs of a batch together, by the method ``mpc`` with batched products and factors. Nothing
-    but fixed variables and rows and columns without entries is removed first, so programs that are alike stay so; those that
-    are not of one shape then go in batches of their own.
+    Every step is taken by all programs of a batch together, by the method ``mpc`` with batched products and factors.
+    Nothing
+    but fixed variables and rows and columns without entries is removed first, so programs that are alike stay so;
+    those that are not of one shape then go in batches of their own.
 
     Parameters
     ----------
@@ -162,8 +165,8 @@ def solve_many(
     Returns
     -------
     list of Result
-        In the order of the problems. A program without an optimum ends with ``iteration_limit``: certificates are looked for
-        by :func:`engine.solve` alone.
+        In the order of the problems. A program without an optimum ends with ``iteration_limit``: certificates are
+        looked for by :func:`engine.solve` alone.
 
     Raises
     ------

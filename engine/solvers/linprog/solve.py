@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +26,13 @@ from engine.solvers.linprog.system import PoolSystem
 from engine.solvers.linprog.twin import ShardData
 from engine.solvers.linprog.updates import updates_bytes
 
-__all__ = ["shard_data", "solve"]
+__all__ = ["HISTORY_COLUMNS", "shard_data", "solve"]
+
+HISTORY_COLUMNS = (
+    *("iteration", "primal_objective", "dual_objective", "duality_gap", "primal_infeasibility", "dual_infeasibility"),
+    *("mu", "primal_step", "dual_step", "spread_of_d"),
+)
+"""Columns of ``result.arrays["history"]``, a row an iteration of this sitting; objectives in the user's sense."""
 
 Vector = NDArray[np.float64]
 _LEAST_GOAL = 1e-13
@@ -90,6 +97,7 @@ class _Solving:
         self.run = run
         self.sign = -1.0 if problem.maximize else 1.0
         self.best: _Answer | None = None
+        self.history: list[list[float]] = []
         self.counters: dict[str, int | float] = {
             "iterations": 0,
             "factorizations": 0,
@@ -137,6 +145,10 @@ class _Solving:
         """The method itself; keeps the best audited point. A status if it came to an end before its time."""
         constant = self._constant(prepared)
         data = shard_data([prepared.standard])
+
+        def note(measures: Measures) -> None:
+            self.history.append(list(self._series(method, measures, constant).values()))
+
         with _Systems(self, data) as system:
             method = _method(system, prepared.standard.b[None], self.options)
             if self.options.linear_solver == "sherman_morrison":
@@ -149,7 +161,7 @@ class _Solving:
             try:
                 while True:
                     self.run.poll()
-                    measures = system.run(lambda: _slice(method, self.options.max_iterations))
+                    measures = system.run(lambda: _slice(method, self.options.max_iterations, note))
                     self._tell(method, measures, constant)
                     if method.done[0] and self._checked(prepared, method):
                         return None
@@ -205,30 +217,33 @@ class _Solving:
 
     # --- telling ------------------------------------------------------------------------------------------------
 
-    def _tell(self, method: InteriorPoint, measures: Measures, constant: float, phase: str = "iterations") -> None:
-        run, state = self.run, method.state
-        while method.system.said:
-            run.notice(method.system.said.pop(0), level="warning")
-        primal = self.sign * (float(measures.primal_objective[0]) + constant)
-        dual = self.sign * (float(measures.dual_objective[0]) + constant)
-        series = {
-            "primal_objective": primal,
-            "dual_objective": dual,
+    def _series(self, method: InteriorPoint, measures: Measures, constant: float) -> dict[str, float]:
+        """What there is to tell of a point, by :data:`HISTORY_COLUMNS`."""
+        state = method.state
+        steps = bool(state.iteration and state.spread.size)
+        return {
+            "iteration": float(state.iteration),
+            "primal_objective": self.sign * (float(measures.primal_objective[0]) + constant),
+            "dual_objective": self.sign * (float(measures.dual_objective[0]) + constant),
             "duality_gap": float(measures.gap[0]),
             "primal_infeasibility": float(measures.primal_infeasibility[0]),
             "dual_infeasibility": float(measures.dual_infeasibility[0]),
             "mu": float(measures.mu[0]),
+            "primal_step": float(state.primal_step[0]) if steps else np.nan,
+            "dual_step": float(state.dual_step[0]) if steps else np.nan,
+            "spread_of_d": float(state.spread[0]) if steps else np.nan,
         }
-        if state.iteration and state.spread.size:
-            series["primal_step"] = float(state.primal_step[0])
-            series["dual_step"] = float(state.dual_step[0])
-            series["spread_of_d"] = float(state.spread[0])
-        for name, value in series.items():
-            if np.isfinite(value):
+
+    def _tell(self, method: InteriorPoint, measures: Measures, constant: float, phase: str = "iterations") -> None:
+        run = self.run
+        while method.system.said:
+            run.notice(method.system.said.pop(0), level="warning")
+        for name, value in self._series(method, measures, constant).items():
+            if name != "iteration" and np.isfinite(value):
                 run.metric(name, value)
         for name, seconds in method.system.seconds.items():
             run.metric(f"seconds_{name}", seconds)
-        run.progress(phase, state.iteration, self.options.max_iterations, "iterations")
+        run.progress(phase, method.state.iteration, self.options.max_iterations, "iterations")
 
     def _count(self, system: PoolSystem, method: InteriorPoint) -> None:
         self.counters["iterations"] += method.state.iteration
@@ -368,6 +383,8 @@ class _Solving:
             "reduced_costs": self.sign * found.reduced_costs,
             "activities": found.activities,
         }
+        if self.history:
+            arrays["history"] = np.array(self.history)
         return Result(status, primal, bound, self.best.x, counters=self.counters, arrays=arrays)
 
 
@@ -410,11 +427,13 @@ def _method(system: PoolSystem, b: Vector, options: Options) -> InteriorPoint:
     return InteriorPoint(system, b, settings)
 
 
-def _slice(method: InteriorPoint, most: int) -> Measures:
-    """Iterations for the length of a slice; the measures of the last point."""
+def _slice(method: InteriorPoint, most: int, note: Callable[[Measures], None] | None = None) -> Measures:
+    """Iterations for the length of a slice, each noted; the measures of the last point."""
     began = time.perf_counter()
     while True:
         measures = method.measure()
+        if note is not None:
+            note(measures)
         if (method.done | method.stuck).all() or method.state.iteration >= most:
             return measures
         method.iterate()

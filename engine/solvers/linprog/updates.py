@@ -1,8 +1,10 @@
 """Solving with A D A^T by Sherman-Morrison updates of (A A^T)^-1, as the paper does, and in blocks.
 
-As written in the paper (one column after another in the given order) the updates lose all accuracy when the entries of D
-spread, as they do near an optimum. Here columns are taken by descending d, D is divided by its geometric mean, a block of
-columns is one update (so most work is matrix products), and solutions are refined; whoever uses them looks at the residual.
+As written in the paper (one column after another in the given order) the updates lose all accuracy when the entries
+of D spread, as they do near an optimum. Here columns are taken by descending d, D is divided by its geometric mean, a
+block of
+columns is one update (so most work is matrix products), and solutions are refined; whoever uses them looks at the
+residual.
 
 References
 ----------

@@ -1,0 +1,149 @@
+"""The dashboard of linear programming: convergence, steps, conditioning, time, and the solution with its duals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.events import Finished, Incumbent, Metric, Progress
+from engine.results import Result
+from gui.axes import number_text, seconds_text, short
+from gui.figure import Listing
+from gui.panels.base import Panel
+from gui.panels.devices import DevicesPage
+from gui.plots import LivePlot, StackedPlot
+
+__all__ = ["LinearProgramPanel"]
+
+_PHASES = ("products", "form", "factor", "solve")
+_HISTORY = (
+    *("iteration", "primal_objective", "dual_objective", "duality_gap", "primal_infeasibility", "dual_infeasibility"),
+    *("mu", "primal_step", "dual_step", "spread_of_d"),
+)
+
+
+class LinearProgramPanel(Panel):
+    """Objectives, gap and infeasibilities by iteration, step sizes, spread of D, time, values and duals."""
+
+    solver = "linprog"
+
+    def build(self) -> None:
+        """The pages."""
+        theme = self.theme
+        page = self.page("Convergence", columns=3)
+
+        def plot(title: str, unit: str, key: str, **more: Any) -> LivePlot:
+            figure: LivePlot = LivePlot(title, unit, theme=theme, key=key, across="iteration", **more)
+            return figure
+
+        self.objectives = self.add(
+            plot("Objectives", "by iteration", "objective", from_zero=False, whole=True), page, wide=2
+        )
+        self.gap = self.add(plot("Duality gap and mu", "relative", "gap", log=True), page)
+        self.infeasibilities = self.add(plot("Infeasibilities", "relative", "infeasibilities", log=True), page)
+        self.steps = self.add(plot("Steps", "part of the way", "steps", top=1.0), page)
+        self.spread = self.add(plot("Spread of D", "largest by smallest", "spread", log=True), page)
+        self._places = {
+            "primal_objective": (self.objectives, "primal"),
+            "dual_objective": (self.objectives, "dual"),
+            "duality_gap": (self.gap, "gap"),
+            "mu": (self.gap, "mu"),
+            "primal_infeasibility": (self.infeasibilities, "primal"),
+            "dual_infeasibility": (self.infeasibilities, "dual"),
+            "primal_step": (self.steps, "primal"),
+            "dual_step": (self.steps, "dual"),
+            "spread_of_d": (self.spread, "spread"),
+        }
+        self._latest: dict[str, float] = {}
+        for name in self._places:
+            self.route(name, self._remember)
+        values = self.page("Solution", columns=2)
+        empty = "Values, reduced costs and duals are listed when the run ends."
+        self.variables = self.add(Listing("Variables", theme=theme, key="variables", empty=empty), values)
+        self.rows = self.add(Listing("Rows", theme=theme, key="rows", empty=empty), values)
+        more = self.page("Time", columns=2)
+        self.seconds = self.add(StackedPlot("Time of each part", "s", theme=theme, key="seconds"), more)
+        self.shares = self.add(StackedPlot("Share of each part", "%", theme=theme, key="shares", shares=True), more)
+        self.shares.value_text = seconds_text
+        for phase in _PHASES:
+            self.follow(self.seconds, f"seconds_{phase}", names=[phase])
+            self.follow(self.shares, f"seconds_{phase}", names=[phase])
+        self.device_page = DevicesPage(self)
+
+    # --- events -------------------------------------------------------------------------------------------------
+
+    def _remember(self, event: Metric) -> None:
+        """The iteration is told after its numbers."""
+        self._latest[event.name] = event.value
+        if event.name == "duality_gap":
+            self.tile("Gap").show_value(short(event.value))
+
+    def on_metric(self, event: Metric) -> None:
+        """Metrics without a plot: those that later versions add."""
+
+    def on_progress(self, event: Progress) -> None:
+        """An iteration: the numbers that came before are its."""
+        if event.phase == "iterations":
+            self.tile("Iteration").show_value(number_text(event.done))
+            for name, value in self._latest.items():
+                plot, title = self._places[name]
+                plot.series(title).append(event.done, value)
+        else:
+            self.tile("Iteration").show_value(f"{event.phase}, {number_text(event.done)}")
+        self._latest.clear()
+
+    def on_incumbent(self, event: Incumbent) -> None:
+        """The tiles say it."""
+
+    def on_finished(self, event: Finished) -> None:
+        """The numbers of the whole run."""
+        counters = event.counters
+        if "iterations" in counters:
+            self.tile("Iteration").show_value(number_text(counters["iterations"]))
+        for name, title in (("primal_infeasibility", "Primal infeasible"), ("dual_infeasibility", "Dual infeasible")):
+            if name in counters:
+                self.tile(title).show_value(short(float(counters[name])))
+
+    # --- the result ---------------------------------------------------------------------------------------------
+
+    def on_result(self, result: Result) -> None:
+        """Every iteration, and the solution."""
+        history = result.arrays.get("history")
+        if history is not None and len(history) and history.shape[1] == len(_HISTORY):
+            for column, name in enumerate(_HISTORY[1:], start=1):
+                plot, title = self._places[name]
+                curve = plot.series(title)
+                curve.data.clear()
+                for iteration, value in zip(history[:, 0].tolist(), history[:, column].tolist(), strict=True):
+                    curve.append(iteration, value)
+            for plot in {id(plot): plot for plot, _ in self._places.values()}.values():
+                plot.fit()
+        problem: Any = self.problem
+        if result.solution is None or problem is None:
+            return
+        arrays = result.arrays
+        names = problem.names or [f"x{j}" for j in range(problem.n)]
+        columns = [result.solution, problem.lower, problem.upper, problem.c]
+        if "reduced_costs" in arrays:
+            columns.append(arrays["reduced_costs"])
+        self.variables.put(
+            ["variable", "value", "lower", "upper", "cost", "reduced cost"][: 1 + len(columns)],
+            [(name, *map(_number, values)) for name, *values in zip(names, *columns, strict=True)],
+        )
+        nonzero = int(np.count_nonzero(np.abs(result.solution) > 1e-9))
+        self.variables.set_unit(f"{number_text(problem.n)}, {number_text(nonzero)} of them not 0")
+        if "activities" in arrays and "row_duals" in arrays:
+            names = problem.row_names or [f"r{i}" for i in range(problem.m)]
+            columns = [arrays["activities"], problem.row_lower, problem.row_upper, arrays["row_duals"]]
+            self.rows.put(
+                ["row", "activity", "lower", "upper", "dual"],
+                [(name, *map(_number, values)) for name, *values in zip(names, *columns, strict=True)],
+            )
+            binding = int(np.count_nonzero(np.abs(arrays["row_duals"]) > 1e-9))
+            self.rows.set_unit(f"{number_text(problem.m)}, {number_text(binding)} of them with a dual")
+
+
+def _number(value: float) -> float | None:
+    """A bound that is not there is an empty cell."""
+    return float(value) if np.isfinite(value) else None

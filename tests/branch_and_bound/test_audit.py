@@ -1,0 +1,41 @@
+"""The audit at the end of a search: what it lets pass, and what it does not."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import engine
+from engine.errors import AuditError
+from engine.solvers.branch_and_bound.intervals import Units, cut
+from engine.solvers.branch_and_bound.solve import _audit, _Incumbent
+
+
+def audit(visited: int, pushed: int, *, improved: bool, devices: int) -> None:
+    problem = engine.Flowshop(np.arange(1, 13).reshape(3, 4))
+    tree = problem.tree("auto", "auto")
+    whole = cut(tree.items, 0)
+    explored = whole.end.sum(axis=0, dtype=np.int64) - whole.begin.sum(axis=0, dtype=np.int64)
+    counters = {"nodes": visited - 2, "leaves": 2, "pushed": pushed - 1}
+    incumbent = _Incumbent(tree, 99, 99, None, improved)
+    _audit(tree, explored, Units.none(tree.items), counters, incumbent, devices, stopped=False)
+
+
+def test_a_device_may_visit_what_another_pruned_by_a_solution_it_had_not_heard_of() -> None:
+    audit(11, 10, improved=True, devices=2)
+
+
+@pytest.mark.parametrize(
+    ("visited", "pushed", "improved", "devices"),
+    [(11, 10, False, 2), (11, 10, True, 1), (11, 10, False, 1), (9, 10, False, 1), (9, 10, False, 2)],
+)
+def test_nodes_lost_or_visited_twice_are_an_error(visited: int, pushed: int, improved: bool, devices: int) -> None:
+    with pytest.raises(AuditError, match=f"{visited} nodes and leaves were visited"):
+        audit(visited, pushed, improved=improved, devices=devices)
+
+
+def test_the_whole_tree_has_the_leaves_that_are_audited() -> None:
+    whole = cut(4, 0)
+    assert whole.length() == math.factorial(4)

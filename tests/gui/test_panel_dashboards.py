@@ -1,0 +1,354 @@
+"""Every dashboard on a recorded run: its curves are the events, its pictures the result, live as in replay."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.events import DeviceStatus, Event, Failed, Incumbent, Metric, Started, StateChanged, Trace
+from engine.folder import RunFolder
+from engine.solvers import MetricSpec, discover
+from gui.figure import Listing
+from gui.panels import GenericPanel, Panel, RunInfo, panel_classes, panel_for
+from gui.plots import LivePlot
+from gui.report import write_report
+from gui.theme import DARK, LIGHT, Theme
+
+RECORDED = Path(__file__).parent.parent.parent / "samples" / "recorded"
+FOLDERS = sorted(RECORDED.iterdir())
+
+
+def ids(folder: Path) -> str:
+    return folder.name
+
+
+def info(folder: Path, solver: str | None = None) -> RunInfo:
+    kept = RunFolder.open(folder)
+    name = kept.description["solver"]
+    metrics = discover()[name].metrics
+    return RunInfo(name if solver is None else solver, metrics, kept.problem(), folder, folder.name)
+
+
+def events_of(folder: Path) -> list[Event]:
+    return list(RunFolder.open(folder).events())
+
+
+def batches(events: list[Event], size: int) -> Iterable[list[Event]]:
+    return (events[place : place + size] for place in range(0, len(events), size))
+
+
+def played(
+    qtbot: Any, folder: Path, *, part: float = 1.0, size: int = 100, theme: Theme = LIGHT, solver: str | None = None
+) -> Panel:
+    """A panel that has been fed a part of a recorded run, in batches, as it is shown."""
+    panel = panel_for(info(folder, solver), theme)
+    qtbot.addWidget(panel)
+    panel.resize(1100, 720)
+    panel.show()
+    events = events_of(folder)
+    for batch in batches(events[: int(part * len(events))], size):
+        panel.feed(batch)
+    if part == 1.0:
+        panel.finish(folder)
+    return panel
+
+
+def points(plot: LivePlot, name: str) -> list[tuple[float, float]]:
+    curve = next(curve for curve in plot.curves if curve.name == name)
+    return list(zip(*(axis.tolist() for axis in curve.data.points()), strict=True))
+
+
+def told(events: list[Event], metric: str, device: str | None) -> list[tuple[float, float]]:
+    chosen = [e for e in events if isinstance(e, Metric) and (e.name, e.device) == (metric, device)]
+    return [(event.time, event.value) for event in chosen]
+
+
+def figure(panel: Panel, key: str) -> Any:
+    return next(figure for figure in panel.plots() if figure.key == key)
+
+
+# --- all of them ------------------------------------------------------------------------------------------------
+
+
+def test_every_solver_with_a_dashboard_has_a_small_recorded_run() -> None:
+    recorded = {RunFolder.open(folder).description["solver"]: folder for folder in FOLDERS}
+    assert set(panel_classes()) & set(discover()) <= set(recorded)
+    for solver, folder in recorded.items():
+        assert folder.name == solver
+        assert sum(path.stat().st_size for path in folder.iterdir()) < 200_000
+
+
+def test_dashboards_are_found_by_looking_and_others_get_the_generic_one(qtbot: Any) -> None:
+    for solver in panel_classes():
+        panel = panel_for(RunInfo(solver), LIGHT)
+        qtbot.addWidget(panel)
+        assert panel.solver == solver
+    panel = panel_for(RunInfo("no such solver"), LIGHT)
+    qtbot.addWidget(panel)
+    assert type(panel) is GenericPanel
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=ids)
+@pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
+def test_a_dashboard_can_be_looked_at_at_any_moment(qtbot: Any, folder: Path, part: float) -> None:
+    panel = played(qtbot, folder, part=part)
+    for page in range(panel.pages.count()):
+        panel.pages.setCurrentIndex(page)
+        qtbot.wait(1)
+    panel.set_theme(DARK)
+    qtbot.wait(1)
+    state = dict(panel.summary())["State"]
+    assert (state == "waiting") == (part == 0.0)
+    if 0 < part < 1:
+        assert state == "running"
+    if part == 1.0:
+        kept = RunFolder.open(folder).result()
+        assert kept is not None
+        assert state == str(kept.status)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=ids)
+def test_all_figures_of_a_finished_run_have_numbers(qtbot: Any, folder: Path) -> None:
+    panel = played(qtbot, folder)
+    bare = {"power", "temperature"}  # a CPU does not tell them
+    for one in panel.plots():
+        if one.key not in bare:
+            assert one.table()[1], f"{folder.name}: {one.title}"
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=ids)
+def test_a_run_looks_the_same_however_its_events_are_batched(qtbot: Any, folder: Path) -> None:
+    one, other = played(qtbot, folder, size=23), played(qtbot, folder, size=10_000)
+    assert one.summary() == other.summary()
+    for first, second in zip(one.plots(), other.plots(), strict=True):
+        assert first.table()[0] == second.table()[0]
+        assert [list(row) for row in first.table()[1]] == [list(row) for row in second.table()[1]]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=ids)
+def test_the_generic_dashboard_has_a_curve_for_every_series(qtbot: Any, folder: Path) -> None:
+    panel, events = played(qtbot, folder, solver=""), events_of(folder)
+    series = {(event.name, event.device) for event in events if isinstance(event, Metric)}
+    specs = {spec.name: spec for spec in panel.run.metrics}
+    for name, device in series:
+        title = device or (specs[name].title if name in specs else name.replace("_", " "))
+        assert points(figure(panel, name), title) == told(events, name, device)
+    plotted = {one.key for one in panel.plots()}
+    assert {spec.name for spec in panel.run.metrics} <= plotted
+    assert {f"trace {event.name}" for event in events if isinstance(event, Trace)} <= plotted
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=ids)
+def test_the_health_of_devices_is_drawn_as_it_was_told(qtbot: Any, folder: Path) -> None:
+    panel = played(qtbot, folder)
+    statuses = [event for event in events_of(folder) if isinstance(event, DeviceStatus)]
+    assert statuses
+    for device in {event.device for event in statuses}:
+        own = [event for event in statuses if event.device == device]
+        assert points(figure(panel, "busy"), device) == [(event.time, event.busy) for event in own]
+        assert points(figure(panel, "device memory"), device) == [(event.time, event.memory_used) for event in own]
+
+
+class Page(HTMLParser):
+    """What a page is made of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.images: list[str] = []
+        self.links: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag == "img":
+            self.images.append(values["src"] or "")
+        self.links += [value for name, value in attrs if name in ("href", "src") and value and tag != "img"]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=ids)
+def test_a_report_is_one_file_with_every_picture(qtbot: Any, tmp_path: Path, folder: Path) -> None:
+    panel = played(qtbot, folder, theme=DARK)
+    write_report(panel, tmp_path / "report.html")
+    page = Page()
+    page.feed((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert page.links == []
+    assert len(page.images) == sum(one.pictured and bool(one.table()[1]) for one in panel.plots()) >= 6
+    for source in page.images:
+        head, _, data = source.partition(",")
+        assert head == "data:image/svg+xml;base64"
+        assert base64.b64decode(data).startswith(b"<?xml")
+    for _, value in panel.summary():
+        assert value in page.text
+    assert panel.theme is DARK
+
+
+# --- each ---------------------------------------------------------------------------------------------------------
+
+
+def test_branch_and_bound_shows_who_works_what_is_explored_and_the_schedule(qtbot: Any) -> None:
+    folder = RECORDED / "branch_and_bound"
+    panel, events = played(qtbot, folder), events_of(folder)
+    devices = next(event for event in events if isinstance(event, Started)).devices
+    assert len(devices) == 2
+    for key, metric in (("active_ivms", "active_ivms"), ("nodes_per_second", "nodes_per_second"), ("steals", "steals")):
+        for device in devices:
+            assert points(figure(panel, key), device) == told(events, metric, device)
+    assert points(figure(panel, "steals"), "between devices") == told(events, "exchanged", None)
+    bars = dict(figure(panel, "explored").table()[1])
+    assert bars == {device: told(events, "explored_here", device)[-1][1] for device in devices}
+    assert sum(bars.values()) == pytest.approx(1.0)
+    incumbents = [(e.time, e.objective) for e in events if isinstance(e, Incumbent) and e.objective is not None]
+    assert points(figure(panel, "objective"), "incumbent") == incumbents
+    assert panel.result is not None
+    assert max(row[3] for row in figure(panel, "schedule").table()[1]) == panel.result.objective
+    shares = [value for _, value in told(events, "explored_share", None)]
+    assert shares == sorted(shares)
+
+
+def test_knapsack_shows_the_moving_range_and_the_chosen_items(qtbot: Any) -> None:
+    folder = RECORDED / "knapsack"
+    panel, events = played(qtbot, folder), events_of(folder)
+    problem: Any = panel.problem
+    band = figure(panel, "active range").table()[1]
+    assert all(0 <= low <= high <= problem.capacity for _, _, low, high in band)
+    lows = {(event.device, event.value) for event in events if isinstance(event, Metric) and event.name == "range_low"}
+    assert {(device, low) for _, device, low, _ in band} <= lows
+    items = figure(panel, "items").table()[1]
+    assert panel.result is not None
+    assert sum(profit for _, profit, _, _ in items) == panel.result.objective
+    assert sum(weight for _, _, weight, _ in items) <= problem.capacity
+    assert sum(dict(figure(panel, "share").table()[1]).values()) == pytest.approx(1.0, abs=0.01)
+
+
+def test_boa_shows_every_generation_the_network_and_the_population(qtbot: Any) -> None:
+    folder = RECORDED / "boa"
+    panel = played(qtbot, folder)
+    result = panel.result
+    assert result is not None
+    history = result.arrays["history"]
+    headers, rows = figure(panel, "fitness").table()
+    assert headers == ["generation", "best", "mean", "worst"]
+    assert len(rows) == len(history)
+    assert [row[1] for row in rows] == history[:, 3].tolist()
+    assert [list(row) for row in figure(panel, "network").table()[1]] == result.arrays["edges"].tolist()
+    bits = [list(row[1:]) for row in figure(panel, "individuals").table()[1]]
+    assert bits == result.arrays["population"].tolist()
+
+
+def test_gibbs_shows_traces_convergence_and_intervals_by_size(qtbot: Any) -> None:
+    folder = RECORDED / "gibbs"
+    panel, events = played(qtbot, folder), events_of(folder)
+    result = panel.result
+    assert result is not None
+    live = played(qtbot, folder, part=0.9)
+    traced = [event for event in events[: int(0.9 * len(events))] if isinstance(event, Trace) and event.chain == 1]
+    for name in {event.name for event in traced}:
+        expected = [(event.iteration, event.values[0]) for event in traced if event.name == name]
+        assert points(figure(live, f"trace {name}"), "chain 2") == expected
+    chain = [value for at, value in points(figure(panel, "trace log_tau"), "chain 1") if at >= 300]
+    assert chain == pytest.approx(result.arrays["log_tau"][0].tolist())
+    forest = figure(panel, "forest").table()[1]
+    sizes = [abs(row[1]) for row in forest]
+    assert sizes == sorted(sizes, reverse=True)
+    assert {row[0] for row in forest} == set(result.arrays["names"].tolist()) - {"log_tau"}
+    assert points(figure(panel, "r_hat"), "R-hat") == told(events, "r_hat", None)
+    lags = figure(panel, "autocorrelation").table()[1]
+    beta = result.arrays["log_tau"]
+    apart = beta - beta.mean(axis=1, keepdims=True)
+    expected_lag = ((apart[:, 3:] * apart[:, :-3]).sum(axis=1) / (apart**2).sum(axis=1)).mean()
+    assert {row[0]: row[1] for row in lags}[3] == pytest.approx(expected_lag)
+
+
+# --- what happens to runs -------------------------------------------------------------------------------------------
+
+
+def test_a_resumed_run_goes_on_from_its_checkpoint(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("", (MetricSpec("speed", "Speed"),)), LIGHT)
+    qtbot.addWidget(panel)
+    start = next(event for event in events_of(RECORDED / "knapsack") if isinstance(event, Started))
+    metric = [Metric(time=k / 10, name="speed", value=k) for k in range(100)]
+    again = [Metric(time=5 + k / 10, name="speed", value=-k) for k in range(1, 5)]
+    panel.feed([start, *metric, start.model_copy(update={"resumed": True, "time": 5.0}), *again])
+    values = [value for _, value in points(figure(panel, "speed"), "Speed")]
+    assert values == [*range(51), -1, -2, -3, -4]
+
+
+def test_states_and_failures_are_said(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("knapsack"), LIGHT)
+    qtbot.addWidget(panel)
+    panel.feed([StateChanged(time=1.0, state="paused")])
+    assert dict(panel.summary())["State"] == "paused"
+    panel.feed([Failed(time=2.0, error="DeviceError", message="the device is gone", exit_code=3)])
+    assert dict(panel.summary())["State"] == "failed"
+
+
+def test_a_hidden_page_is_not_drawn_until_it_is_seen(qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    redraw = LivePlot.redraw
+    monkeypatch.setattr(LivePlot, "redraw", lambda self: (drawn.append(self.title), redraw(self))[1])
+    panel = played(qtbot, RECORDED / "knapsack", part=0.5)
+    hidden = [one.title for one in panel.plots() if isinstance(one, LivePlot) and not one.isVisible()]
+    assert hidden
+    assert not set(hidden) & set(drawn)
+    panel.pages.setCurrentIndex(1)
+    qtbot.wait(1)
+    assert "Exchanged between devices" in drawn
+
+
+def test_metrics_that_are_not_declared_are_shown_too(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("", ()), LIGHT)
+    qtbot.addWidget(panel)
+    panel.feed([Metric(time=1.0, name="luck_so_far", value=7.0)])
+    assert points(figure(panel, "luck_so_far"), "Luck so far") == [(1.0, 7.0)]
+
+
+def test_curves_of_the_network_and_listing_names_are_accessible(qtbot: Any) -> None:
+    panel = played(qtbot, RECORDED / "boa")
+    for one in panel.plots():
+        assert one.accessibleName() == one.title
+        assert one.menu_button.accessibleName()
+        assert isinstance(one, Listing) or one.data_button.accessibleName()
+    assert not re.search(r"\d", panel.pages.accessibleName())
+
+
+def test_a_narrow_page_has_fewer_columns_and_never_scrolls_sideways(qtbot: Any) -> None:
+    panel = played(qtbot, RECORDED / "branch_and_bound", part=0.5)
+    page: Any = panel.pages.currentWidget()
+    for width, columns in ((1100, 3), (640, 2), (380, 1)):
+        panel.resize(width, 700)
+
+        def fits(columns: int = columns) -> None:
+            places = {page.grid.getItemPosition(place)[1] for place in range(page.grid.count())}
+            assert max(places) == columns - 1
+            assert page.widget().width() <= page.viewport().width()
+
+        qtbot.waitUntil(fits)
+
+
+def test_linear_programming_shows_every_iteration_and_the_solution_with_its_duals(qtbot: Any) -> None:
+    panel = played(qtbot, RECORDED / "linprog")
+    result, problem = panel.result, panel.problem
+    assert result is not None
+    history = result.arrays["history"]
+    assert len(history) == result.counters["iterations"] + 1
+    headers, rows = figure(panel, "objective").table()
+    assert headers == ["iteration", "primal", "dual"]
+    assert [list(row) for row in rows] == history[:, :3].tolist()
+    assert rows[-1][1] == pytest.approx(result.objective, rel=1e-6)
+    assert [row[1] for row in figure(panel, "gap").table()[1]] == history[:, 3].tolist()
+    steps = figure(panel, "steps").table()[1]
+    assert [list(row) for row in steps] == history[1:, [0, 7, 8]].tolist()  # no step leads to the first point
+    headers, variables = figure(panel, "variables").table()
+    assert headers == ["variable", "value", "lower", "upper", "cost", "reduced cost"]
+    assert sum(row[1] * row[4] for row in variables) == pytest.approx(result.objective, rel=1e-9)
+    activities = [row[1] for row in figure(panel, "rows").table()[1]]
+    assert activities == pytest.approx((problem.A @ result.solution).tolist(), abs=1e-7)  # type: ignore[union-attr]

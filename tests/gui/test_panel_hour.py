@@ -1,0 +1,134 @@
+"""A long run on many devices: memory stays as it is, and a frame stays cheap.
+
+The hour itself is marked slow: ``python -m pytest -m slow tests/gui/test_panel_hour.py -s`` prints what it measures.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import statistics
+import sys
+import time
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.events import Event, Metric, Started
+from engine.solvers import MetricSpec
+from gui.panels import Panel, RunInfo, panel_for
+from gui.plots import LivePlot
+from gui.theme import DARK
+
+DEVICES = [f"cuda:{k}" for k in range(4)]
+SPECS = tuple(MetricSpec(f"metric_{k}", f"Metric {k}", "units/s", per_device=True) for k in range(10))
+HERTZ = 10
+FRAME = 0.040  # seconds of this thread
+MEMORY = 500  # MB of the whole window
+ELSE = 200  # MB of the process without the run, at most
+
+
+def resident() -> float:
+    """Memory of this process in MB."""
+    with open("/proc/self/status") as stream:
+        return next(int(line.split()[1]) for line in stream if line.startswith("VmRSS")) / 1024
+
+
+def log(seconds: int) -> Any:
+    """Batches of a tenth of a second: every metric of every device, noisy about a wave."""
+    noise = np.random.default_rng(7).random((seconds * HERTZ, len(SPECS), len(DEVICES)))
+    for tick, values in enumerate(noise.tolist()):
+        at = tick / HERTZ
+        wave = 1 + 0.3 * math.sin(at / 50)
+        yield [
+            Metric(time=at, name=spec.name, value=1e6 * (k + wave) * (0.8 + 0.4 * values[k][d]), device=device)
+            for k, spec in enumerate(SPECS)
+            for d, device in enumerate(DEVICES)
+        ]
+
+
+def watched(qtbot: Any) -> Panel:
+    """The generic panel of such a run, as large as on a usual screen."""
+    panel = panel_for(RunInfo("", SPECS, title="an hour"), DARK)
+    qtbot.addWidget(panel)
+    panel.resize(1400, 900)
+    panel.show()
+    start = Started(
+        time=0.0,
+        solver="any",
+        problem="any",
+        name="an hour",
+        description="four devices, ten metrics",
+        sense="maximize",
+        options={},
+        backend="cuda",
+        devices=DEVICES,
+        device_names=DEVICES,
+        seed=0,
+        metrics=[asdict(spec) for spec in SPECS],
+    )
+    panel.feed([start])
+    return panel
+
+
+def replay(qtbot: Any, seconds: int, frames: int) -> tuple[Panel, list[float]]:
+    """Feed a whole log; at the end, the time of this thread that each of so many frames takes."""
+    from PySide6.QtWidgets import QApplication
+
+    panel = watched(qtbot)
+    qtbot.wait(50)
+    costs: list[float] = []
+    waiting: list[Event] = []
+    total = seconds * HERTZ
+    for tick, batch in enumerate(log(seconds)):
+        if tick < total - frames:  # what a replay at high speed does: many batches at a time
+            waiting += batch
+            if tick % 600 == 599:
+                panel.feed(waiting)
+                QApplication.processEvents()
+                waiting = []
+            continue
+        began = time.thread_time()
+        panel.feed([*waiting, *batch])
+        QApplication.processEvents()
+        costs.append(time.thread_time() - began)
+        waiting = []
+    return panel, costs[3:]
+
+
+def series_bytes(panel: Panel) -> int:
+    return sum(curve.data.nbytes for plot in panel.plots() if isinstance(plot, LivePlot) for curve in plot.curves)
+
+
+def check(qtbot: Any, seconds: int, frames: int) -> None:
+    gc.collect()  # what earlier tests have left
+    before = resident() if sys.platform == "linux" else 0.0
+    panel, costs = replay(qtbot, seconds, frames)
+    frame, worst = statistics.median(costs), statistics.quantiles(costs, n=20)[-1]
+    memory = resident() if sys.platform == "linux" else 0.0
+    print(
+        f"\n{seconds} s of {len(DEVICES)} devices x {len(SPECS)} metrics at {HERTZ} Hz: a frame takes "
+        f"{1e3 * frame:.1f} ms (95 %: {1e3 * worst:.1f} ms), memory {memory:.0f} MB (before: {before:.0f} MB), "
+        f"curves {series_bytes(panel) / 1e6:.1f} MB"
+    )
+    curves = [curve for plot in panel.plots() if isinstance(plot, LivePlot) for curve in plot.curves]
+    assert len(curves) == len(SPECS) * len(DEVICES)
+    assert all(curve.data.last_time == pytest.approx(seconds - 1 / HERTZ) for curve in curves)
+    assert series_bytes(panel) < 4e6
+    assert memory - before < MEMORY - ELSE
+    assert frame < FRAME
+
+
+@pytest.mark.skipif(sys.gettrace() is not None, reason="frames are not timed under a debugger or coverage")
+def test_ten_minutes_of_four_devices_stay_small_and_smooth(qtbot: Any) -> None:
+    # the buffers are full after seven minutes, so that later frames cost no more; the hour is in the slow test
+    check(qtbot, 600, 25)
+
+
+@pytest.mark.slow
+def test_an_hour_of_four_devices_stays_small_and_smooth(qtbot: Any, request: pytest.FixtureRequest) -> None:
+    if "slow" not in str(request.config.getoption("-m")):
+        pytest.skip("takes half a minute; run with -m slow")
+    check(qtbot, 3600, 200)
