@@ -220,10 +220,8 @@ def _sparse(engine: Engine, folder: Path | None, rows: int, limit: float, thread
         result = engine.solve(problem)
         seconds = time.perf_counter() - began
         taken, value = _highs(problem, "choose", limit or 60.0, threads)
-        if value is None:
-            right = result.status in ("infeasible", "unbounded")
-        else:
-            right = _agree(result, value)
+        ends = result.status in ("infeasible", "unbounded")
+        right = ends if value is None else _agree(result, value)
         total, highs_total, faster = total + seconds, highs_total + taken, faster + (taken < seconds)
         good &= right
         who = "HiGHS" if taken < seconds else "quintet"
