@@ -17,8 +17,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) gather_rows(i64 m, const GLOBAL f64* rows, con
         to[i] = from[i] * factor;
 }
 
-// rank one, block l: W[r] -= (v . W[r]) / (1 + v . W[l]) W[l] for all r < l, with v = V[l]. Launch: a group of ${block} a row r.
-KERNEL LAUNCH_BOUNDS(${block}, 1) update_rows(i64 m, i64 l, const GLOBAL f64* V, GLOBAL f64* W)
+// Blocks of one: W[r] -= (v . W[r]) / (1 + v . W[l]) W[l] for all r < l, with v = V[l]; and 1 / (1 + v . W[l]) into
+// inverses[l]. Launch: a group of ${block} for each row r, and one for l itself.
+KERNEL LAUNCH_BOUNDS(${block}, 1) update_rows(i64 m, i64 l, const GLOBAL f64* V, GLOBAL f64* W, GLOBAL f64* inverses)
 {
     const GLOBAL f64* v = V + l * m;
     const GLOBAL f64* w = W + l * m;
@@ -31,8 +32,11 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_rows(i64 m, i64 l, const GLOBAL f64* V,
         b += v[i] * w[i];
     }
     const f64 factor = a / (1.0 + b);
-    for (i64 i = 0; i < m; ++i)
-        mine[i] -= factor * w[i];
+    if (GROUP_ID == l)
+        inverses[l] = 1.0 / (1.0 + b);
+    else
+        for (i64 i = 0; i < m; ++i)
+            mine[i] -= factor * w[i];
 % else:
     LOCAL_ARRAY(f64, part, ${block});
     f64 own[${items}];
@@ -58,6 +62,11 @@ ${reduce.block_sum("part", "f64", block)}
     part[LOCAL_ID] = b;
 ${reduce.block_sum("part", "f64", block)}
     const f64 factor = a / (1.0 + part[0]);
+    if (GROUP_ID == l) {    // the same for all of a group, and no barrier follows
+        if (LOCAL_ID == 0)
+            inverses[l] = 1.0 / (1.0 + part[0]);
+        return;
+    }
 % for k in range(items):
     if (LOCAL_ID + ${k * block} < m)
         mine[LOCAL_ID + ${k * block}] = own[${k}] - factor * w[LOCAL_ID + ${k * block}];
@@ -68,8 +77,9 @@ ${reduce.block_sum("part", "f64", block)}
 }
 
 // S <- (I + S)^-1 by Gauss-Jordan steps in order: the pivots are those of the updates one by one. Launch: one group.
-KERNEL LAUNCH_BOUNDS(${block}, 1) invert_block(i32 k, GLOBAL f64* S, GLOBAL f64* inverse)
+KERNEL LAUNCH_BOUNDS(${block}, 1) invert_block(i32 k, const GLOBAL f64* S, i64 at, GLOBAL f64* inverses)
 {
+    GLOBAL f64* inverse = inverses + at;
     for (i32 e = LOCAL_ID; e < k * k; e += ${block})
         inverse[e] = S[e] + (e / k == e % k ? 1.0 : 0.0);
     BARRIER();
@@ -109,9 +119,10 @@ ${reduce.block_sum("part", "f64", block)}
 }
 
 // x -= W_L (inverse t). Launch: groups of ${block} over m.
-KERNEL LAUNCH_BOUNDS(${block}, 1) take_block(i64 m, i64 first, i32 k, const GLOBAL f64* W, const GLOBAL f64* inverse,
+KERNEL LAUNCH_BOUNDS(${block}, 1) take_block(i64 m, i64 first, i32 k, const GLOBAL f64* W, i64 at, const GLOBAL f64* inverses,
     const GLOBAL f64* t, GLOBAL f64* x)
 {
+    const GLOBAL f64* inverse = inverses + at;
     LOCAL_ARRAY(f64, u, 256);
     for (i32 j = LOCAL_ID; j < k; j += ${block}) {
         f64 sum = 0.0;

@@ -20,7 +20,7 @@ __all__ = ["Audit", "audit", "polished", "proves_infeasible", "proves_unbounded"
 
 Vector = NDArray[np.float64]
 
-_LARGE = 1 << 22
+_LARGE = 1 << 16
 _BLOCK = 32
 _SPLIT = 134217729.0  # 2^27 + 1
 _REACH = 1e8

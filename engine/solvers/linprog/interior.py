@@ -112,6 +112,7 @@ class InteriorPoint:
         self._best_at = np.zeros(k, np.int64)
         self._best_point: tuple[Vector, ...] | None = None
         self.rp = b.copy()
+        self._mu = np.ones(k)
         self.refinements = 0
 
     # --- the start ----------------------------------------------------------------------------------------------
@@ -175,7 +176,7 @@ class InteriorPoint:
         """Residuals of the present point; updates ``done`` and ``stuck``, and keeps a lone program's best point."""
         ax, sums = self.system.residuals(self.state.y)
         self.rp = self.b - ax
-        mu = sums[:, 0] / self.pairs
+        mu = self._mu = sums[:, 0] / self.pairs
         primal, dual = sums[:, 1], (self.b * self.state.y).sum(axis=1) - sums[:, 2]
         rows = np.abs(self.rp).max(axis=1, initial=0.0) / self._b_size
         found = Measures(
@@ -248,7 +249,7 @@ class InteriorPoint:
 
     def _predict_and_correct(self) -> tuple[Vector, Vector, Vector]:
         nothing = np.zeros(self.k)
-        mu = self._mu
+        mu = np.maximum(self._mu, 1e-300)
         self._solve_direction("affine", nothing, nothing, nothing)
         primal, dual = _within(self.system.complete())
         after = self.system.trial(primal, dual) / self.pairs
@@ -280,11 +281,6 @@ class InteriorPoint:
             ratios = np.repeat(ratios.max(axis=1, keepdims=True), 2, axis=1)
         steps = np.minimum(1.0, self.settings.step / np.maximum(ratios, 1e-300))
         return dy, steps[:, 0], steps[:, 1]
-
-    @property
-    def _mu(self) -> Vector:
-        ones = np.zeros(self.k)
-        return np.asarray(np.maximum(self.system.trial(ones, ones) / self.pairs, 1e-300))
 
     def _solve_direction(self, kind: Any, wanted: Vector, primal: Vector, dual: Vector, aside: bool = False) -> Vector:
         """dy, with A dx = rp to what rounding allows; dx stays with the shards, in the other slot if ``aside``."""

@@ -63,7 +63,8 @@ class Updates:
         self._v = self._take((n, m))
         self._w = self._take((n, m))
         self._block_v, self._block_w = self._take((k, m)), self._take((k, m))
-        self._inverses: list[Buffer] = [self._take((k, k)) for _ in range(-(-n // k))]
+        self._block_inverse = self._take((k, k))
+        self._inverses = self._take((n, k))  # of each block, from its first row on
         self._s, self._t = self._take((k, k)), self._take((n, k))
         self._u = self._take((n, k))
         self._order, self._scale = self._keep(device.empty(n, np.int32)), self._take((n,))
@@ -113,11 +114,13 @@ class Updates:
         gather = self._kernel("gather_rows", ("int64", "buffer", "buffer", "buffer", "int32", "buffer"))
         self.device.launch(gather, n, self._groups, m, self._first, self._order, self._scale, 0, self._w)
         self.device.launch(gather, n, self._groups, m, self._columns, self._order, self._scale, 1, self._v)
-        for number, (first, count) in enumerate(self._blocks()):
-            if k == 1:
-                rank_one = self._kernel("update_rows", ("int64", "int64", "buffer", "buffer"))
-                self.device.launch(rank_one, first, self._groups, m, first, self._v, self._w)
-            self._block(number, first, count)
+        if k == 1:
+            rank_one = self._kernel("update_rows", ("int64", "int64", "buffer", "buffer", "buffer"))
+            for row in range(n - 1, -1, -1):
+                self.device.launch(rank_one, row + 1, self._groups, m, row, self._v, self._w, self._inverses)
+            return
+        for first, count in self._blocks():
+            self._block(first, count)
 
     def _blocks(self) -> Iterator[tuple[int, int]]:
         """(first row, rows) of each block, from the last stored on."""
@@ -127,18 +130,19 @@ class Updates:
             yield first, end - first
             end = first
 
-    def _block(self, number: int, first: int, count: int) -> None:
-        """S^-1 of a block, and for blocks of more than one column the update of those before it."""
+    def _block(self, first: int, count: int) -> None:
+        """S^-1 of a block, and the update of the columns before it."""
         m = self._m
         v, w = replace(self._block_v, shape=(count, m)), replace(self._block_w, shape=(count, m))
         self.device.copy(v, self._v, 0, first * m, count * m)
         self.device.copy(w, self._w, 0, first * m, count * m)
         s = replace(self._s, shape=(count, count))
         self.algebra.matmul(v, w, s, transpose_b=True)
-        inverse = replace(self._inverses[number], shape=(count, count))
-        invert = self._kernel("invert_block", ("int32", "buffer", "buffer"))
-        self.device.launch(invert, 1, self._groups, count, s, inverse)
-        if first and self._k > 1:
+        invert = self._kernel("invert_block", ("int32", "buffer", "int64", "buffer"))
+        self.device.launch(invert, 1, self._groups, count, s, first * self._k, self._inverses)
+        if first:
+            inverse = replace(self._block_inverse, shape=(count, count))
+            self.device.copy(inverse, self._inverses, 0, first * self._k, count * count)
             rest = replace(self._w, shape=(first, m))
             t, u = replace(self._t, shape=(first, count)), replace(self._u, shape=(first, count))
             self.algebra.matmul(rest, v, t, transpose_b=True)
@@ -151,12 +155,14 @@ class Updates:
         x = self.device.put(rhs, self._x)
         self.algebra.solve(self._factor, x)
         products = self._kernel("block_products", ("int64", "int64", "buffer", "buffer", "buffer"))
-        take = self._kernel("take_block", ("int64", "int64", "int32", "buffer", "buffer", "buffer", "buffer"))
+        take = self._kernel("take_block", ("int64", "int64", "int32", "buffer", "int64", "buffer", "buffer", "buffer"))
         groups = max(1, -(-m // 256))
-        for number, (first, count) in enumerate(self._blocks()):
+        for first, count in self._blocks():
             self.device.launch(products, count, self._groups, m, first, self._v, x, self._small)
-            inverse = self._inverses[number]
-            self.device.launch(take, groups, self._groups, m, first, count, self._w, inverse, self._small, x)
+            place = first * self._k
+            self.device.launch(
+                take, groups, self._groups, m, first, count, self._w, place, self._inverses, self._small, x
+            )
         return self.device.get(x) / self._gamma
 
 
