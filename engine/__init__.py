@@ -25,11 +25,12 @@ def __getattr__(name: str) -> Any:
 
         return version()
     if not name.startswith("_"):
-        from engine.solvers import public_names
+        from engine.solvers import Later, public_names
 
         offered = public_names()
         if name in offered:
-            return offered[name]
+            found = offered[name]
+            return found.load() if isinstance(found, Later) else found
     raise AttributeError(f"module 'engine' has no attribute {name!r}")
 
 

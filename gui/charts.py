@@ -96,7 +96,7 @@ class Bars(Figure):
         self.plot.addItem(self._item, ignoreBounds=True)
         self.plot.hideAxis("left")
         self.plot.hideAxis("bottom")
-        self.plot.setMouseEnabled(False, False)
+        self.plot.getViewBox().setMouseEnabled(False, False)
         self._heights()
 
     def put(self, name: str, value: float, colour: str) -> None:
@@ -250,7 +250,6 @@ class Pixels(Figure):
         self.image = pg.ImageItem(axisOrder="row-major")
         self.plot.addItem(self.image, ignoreBounds=True)
         self.plot.getViewBox().invertY(True)
-        self.plot.setLabel("bottom", across)
         self.plot.getAxis("bottom").setHeight(36)
         self.plot.getAxis("bottom").setStyle(tickLength=3)
         self.set_theme(theme)

@@ -61,6 +61,7 @@ class CompareTab(QWidget):
             for figure in self._figures.values():
                 figure.setVisible(bool(figure.curves))
                 figure.complete()
+            self.page.arrange()
             self._show_options()
             self.ready.emit()
         for figure in self._figures.values():

@@ -42,6 +42,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.axes import short
+from gui.plot_area import PlotView
 from gui.theme import Theme, pen_of
 
 __all__ = ["Figure", "FlowLayout", "LegendEntry", "Listing", "Table", "TableModel"]
@@ -238,21 +239,10 @@ class LegendEntry(QAbstractButton):
         painter.drawText(QRect(left, rect.y(), rect.width(), rect.height()), flags, self.value)
 
 
-class _View(pg.PlotWidget):
-    """A plot whose mouse wheel zooms only while Ctrl is held, so that a page of plots can be scrolled."""
-
-    def wheelEvent(self, event: Any) -> None:
-        """Zoom with Ctrl, let the page scroll without."""
-        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            super().wheelEvent(event)
-        else:
-            event.ignore()
-
-
 class Figure(QFrame):
     """A titled plot or chart with its table.
 
-    Subclasses draw into ``self.plot`` (a :class:`pyqtgraph.PlotItem`) in :meth:`redraw`, and give :meth:`table`.
+    Subclasses draw into ``self.plot`` (a :class:`gui.plot_area.PlotArea`) in :meth:`redraw`, and give :meth:`table`.
 
     Parameters
     ----------
@@ -304,15 +294,10 @@ class Figure(QFrame):
         self._legend = QWidget()
         self._flow = FlowLayout(self._legend)
         self._legend.hide()
-        self.view = _View(axisItems=axes or {})
-        self.view.setFrameShape(QFrame.Shape.NoFrame)
+        self.view = PlotView(axes or {})
         self.view.setAccessibleName(f"Plot of {title}")
         self.view.setMinimumHeight(60)
-        self.plot: pg.PlotItem = self.view.getPlotItem()
-        self.plot.hideButtons()
-        self.plot.setMenuEnabled(False)
-        self.plot.disableAutoRange()
-        self.plot.setContentsMargins(0, 6, 12, 0)
+        self.plot = self.view.area
         self._hint = QLabel(self.view)
         self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._hint.setWordWrap(True)
@@ -654,6 +639,7 @@ class Listing(Figure):
         self._empty.setVisible(not rows and bool(self._empty.text()))
         self._model.show(self._content)
         if first and rows and self._table is not None:
+            self._table.horizontalHeader().setResizeContentsPrecision(40)
             self._table.resizeColumnsToContents()
 
     def table(self) -> Table:

@@ -146,13 +146,17 @@ class _Teller(QObject):
 
     def __init__(self, done: Callable[[Any], object], failed: Callable[[Exception], object]) -> None:
         super().__init__()
-        self.wanted = True
-        self._done, self._failed = done, failed
+        self._heirs: tuple[Callable[[Any], object], Callable[[Exception], object]] | None = (done, failed)
         self.told.connect(self._receive, Qt.ConnectionType.QueuedConnection)
 
+    def forget(self) -> None:
+        """Tell nobody, and hold nobody."""
+        self._heirs = None
+
     def _receive(self, value: Any, well: bool) -> None:
-        if self.wanted:
-            (self._done if well else self._failed)(value)
+        heirs, self._heirs = self._heirs, None
+        if heirs is not None:
+            heirs[0 if well else 1](value)
 
 
 class Job(QRunnable):
@@ -169,7 +173,7 @@ class Job(QRunnable):
     ) -> None:
         super().__init__()
         self.setAutoDelete(False)
-        self._work = work
+        self._work: Callable[[], Any] | None = work
         self._teller = _Teller(done, failed)
 
     def start(self) -> Job:
@@ -179,12 +183,14 @@ class Job(QRunnable):
 
     def forget(self) -> None:
         """Nobody waits for it any more."""
-        self._teller.wanted = False
+        self._teller.forget()
 
     def run(self) -> None:
         """Do the work, on the pool's thread."""
+        work, self._work = self._work, None
+        assert work is not None
         try:
-            result = self._work()
+            result = work()
         except Exception as error:
             if not isinstance(error, QuintetError):
                 traceback.print_exc()

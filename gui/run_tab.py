@@ -204,6 +204,7 @@ class RunTab(QWidget):
         self._job = Job(lambda: open_run(folder), lambda problem: self._play(problem, speed), self._on_trouble).start()
 
     def _play(self, problem: Problem, speed: float) -> None:
+        self._job = None
         self._problem = problem
         self._make_panel()
         self.player = Player(self.note.path / "events.jsonl", speed, self)
@@ -214,6 +215,7 @@ class RunTab(QWidget):
         self._tell()
 
     def _on_trouble(self, error: Exception) -> None:
+        self._job = None
         self._waiting.setText("This run cannot be shown.")
         self.banner.say(str(error))
         self.said.emit("error", str(error))
@@ -323,8 +325,10 @@ class RunTab(QWidget):
             self.summary.end(state, message)
         self.note.follow(self.summary)
         if message:
-            hint = "; what it had is kept, and Run > Continue goes on from there" if self.note.resumable else ""
-            self.banner.say(f"{message}{hint}")
+            hint = (
+                " What it had is kept: Run > Continue from checkpoint goes on with it." if self.note.resumable else ""
+            )
+            self.banner.say(f"{message[:1].upper()}{message[1:]}.{hint}")
             if (said and state != "failed") or not isinstance(self.child.last, Failed):
                 self.said.emit("error", message)
             if self.panel is not None:

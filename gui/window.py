@@ -205,7 +205,7 @@ class MainWindow(QMainWindow):
         self.run_list.menu.connect(lambda at: self.run_menu.popup(at))
         app = QGuiApplication.instance()
         assert isinstance(app, QApplication)
-        app.styleHints().colorSchemeChanged.connect(lambda _scheme: self._dress())
+        app.styleHints().colorSchemeChanged.connect(self._dress)
 
     def _begin(self) -> None:
         """What is looked for at the start: settings, devices, samples, and what was open last time."""
@@ -741,7 +741,7 @@ class MainWindow(QMainWindow):
             return theme_named(self._theme_choice)
         return system_theme(app)
 
-    def _dress(self) -> None:
+    def _dress(self, _scheme: Any = None) -> None:
         self.theme = self._chosen_theme()
         app = QGuiApplication.instance()
         assert isinstance(app, QApplication)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Generator",
+    "Later",
     "MetricSpec",
     "Solver",
     "SolverOptions",
@@ -89,6 +90,18 @@ class Solver:
     bench: Callable[[list[str]], int] | None = None
     report: Callable[[Result], tuple[Sequence[str], Sequence[Sequence[str]]] | None] | None = None
     tune: Callable[[list[str]], int] | None = None
+
+
+@dataclass(frozen=True)
+class Later:
+    """A public name whose module is imported when it is first asked for: it needs a package that is optional."""
+
+    module: str
+    name: str
+
+    def load(self) -> object:
+        """The object itself."""
+        return getattr(importlib.import_module(self.module), self.name)
 
 
 @functools.cache

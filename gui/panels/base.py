@@ -139,20 +139,21 @@ class Page(QScrollArea):
     def put(self, widget: QWidget, wide: int = 1, stretch: int = 1) -> None:
         """Add a widget in the next free place, ``wide`` columns wide; ``stretch`` is its row's share of the height."""
         self._widgets.append((widget, wide, stretch))
-        self._arrange()
+        self.arrange()
 
-    def _arrange(self) -> None:
-        """Place all widgets row by row; the last one of the last row takes what is left of it."""
+    def arrange(self) -> None:
+        """Place all widgets that are not hidden row by row; the last one takes what is left of its row."""
+        shown = [entry for entry in self._widgets if not _was_hidden(entry[0])]
         for row in range(self.grid.rowCount()):
             self.grid.setRowStretch(row, 0)
         for place in range(self._most):
             self.grid.setColumnStretch(place, 1 if place < self._columns else 0)
         row = column = 0
-        for number, (widget, wanted, stretch) in enumerate(self._widgets):
+        for number, (widget, wanted, stretch) in enumerate(shown):
             wide = min(wanted, self._columns)
             if column + wide > self._columns:
                 row, column = row + 1, 0
-            if number == len(self._widgets) - 1:
+            if number == len(shown) - 1:
                 wide = self._columns - column
             self.grid.removeWidget(widget)
             self.grid.addWidget(widget, row, column, 1, wide)
@@ -165,7 +166,12 @@ class Page(QScrollArea):
         columns = max(1, min(self._most, (self.viewport().width() - 6) // self.NARROWEST))
         if columns != self._columns:
             self._columns = columns
-            self._arrange()
+            self.arrange()
+
+
+def _was_hidden(widget: QWidget) -> bool:
+    """Whether somebody has hidden it, and not only that it has not been shown yet."""
+    return widget.isHidden() and widget.testAttribute(Qt.WidgetAttribute.WA_WState_ExplicitShowHide)
 
 
 class Panel(QWidget):
@@ -227,7 +233,7 @@ class Panel(QWidget):
         self.build()
         if run.problem is not None:
             self._about.setText(run.problem.describe())
-        self.set_theme(theme)
+        self._dress(theme)
 
     # --- for subclasses -----------------------------------------------------------------------------------------
 
@@ -422,6 +428,7 @@ class Panel(QWidget):
             "complete": self.theme.good,
             "feasible": self.theme.good,
             "failed": self.theme.bad,
+            "killed": self.theme.bad,
             "infeasible": self.theme.warning,
             "unbounded": self.theme.warning,
             "paused": self.theme.warning,
@@ -453,12 +460,18 @@ class Panel(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""
+        self._dress(theme)
+        for figure in self._figures:
+            figure.set_theme(theme)
+
+    def _dress(self, theme: Theme) -> None:
+        """Change the colours of what is around the figures."""
+        meant = {getattr(self.theme, role): getattr(theme, role) for role in ("text", "good", "warning", "bad")}
         self.theme = theme
         self._about.setStyleSheet(f"color: {theme.muted};")
         self.setStyleSheet(f"#page {{ background: {theme.window}; }}")
         for tile in self._tiles.values():
+            tile.colour = meant.get(tile.colour, tile.colour)
             tile.theme = theme
             tile.update()
         self.state(self._state)
-        for figure in self._figures:
-            figure.set_theme(theme)

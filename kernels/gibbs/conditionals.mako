@@ -22,9 +22,34 @@ ${variates.scale_functions()}
 #define MOST 1.0e60
 #define CLAMPED(x) ((x) < LEAST ? LEAST : ((x) > MOST ? MOST : (x)))
 
+// lambda^-2 given beta and tau alone, nu integrated out: density exp(-b x) / (1 + x). Two pieces bound it, 1 / (1 + x) up to
+// 1 / b and exp(-b x) / (1 + 1 / b) from there on.
+FUNCTION f64 draw_local_precision(f64 rate, u64 seed, u32 stream, u32 step, i64 index)
+{
+    const f64 b = rate < 1.0e-60 ? 1.0e-60 : rate;
+    const f64 near = log(1.0 + 1.0 / b);
+    const f64 far = 0.36787944117144233 / (1.0 + b);
+    f64 x = 0.0;
+    for (u32 attempt = 0u; attempt < 256u; ++attempt) {
+        const philox_words_t words = philox_words(seed, stream, step, index, attempt);
+        const f64 place = uniform_f64_wide(words.w0, words.w1) * (near + far);
+        const f64 u = uniform_f64_wide(words.w2, words.w3);
+        if (place < near) {
+            x = exp(place) - 1.0;
+            if (u < exp(-b * x))
+                break;
+        } else {
+            x = (1.0 - log(1.0 - (place - near) / far)) / b;
+            if (u * (1.0 + x) < 1.0 + 1.0 / b)
+                break;
+        }
+    }
+    return x;
+}
+
 KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT lam, GLOBAL f64* RESTRICT nu,
     GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
-    i32 q, i32 first, f64 first_prior, f64 inverse_width, u64 seed, u32 streams, u32 step)
+    i32 q, i32 first, f64 first_prior, f64 inverse_width, i32 collapsed, u64 seed, u32 streams, u32 step)
 {
     LOCAL_ARRAY(f64, part, ${block});
     LOCAL_ARRAY(f64, shared, 1);
@@ -34,10 +59,15 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
     const f64 before = whole[${WHOLE} * chain];
     f64 mine = 0.0;
     for (i32 j = first + LOCAL_ID; j < q; j += ${block}) {
-        const philox_words_t words = philox_words(seed, streams + number, step, j, 0u);
         const f64 b = beta[base + j];
-        const f64 rate = nu[base + j] + 0.5 * before * b * b;
-        const f64 fresh = CLAMPED(exponential_of(uniform_f64_wide(words.w0, words.w1)) / rate);
+        f64 fresh;
+        if (collapsed) {
+            fresh = draw_local_precision(0.5 * before * b * b, seed, streams + number, step, j);
+        } else {
+            const philox_words_t words = philox_words(seed, streams + number, step, j, 0u);
+            fresh = exponential_of(uniform_f64_wide(words.w0, words.w1)) / (nu[base + j] + 0.5 * before * b * b);
+        }
+        fresh = CLAMPED(fresh);
         lam[base + j] = fresh;
         mine += fresh * b * b;
     }
@@ -57,7 +87,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         f64 own = first_prior;
         if (j >= first) {
-            const philox_words_t words = philox_words(seed, streams + number, step, j, 0u);
+            const philox_words_t words = philox_words(seed, streams + number, step, j, collapsed ? 65535u : 0u);
             const f64 fresh = lam[base + j];
             nu[base + j] = exponential_of(uniform_f64_wide(words.w2, words.w3)) / (1.0 + fresh);
             own = tau * fresh;

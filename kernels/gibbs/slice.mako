@@ -217,15 +217,34 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_coefficients(GLOBAL f64* RESTRICT beta, c
     }
 }
 
-// What stands in for the likelihood, from eta at the reference: w = m (m + eta), a = m + w eta, m = phi / Phi
-KERNEL LAUNCH_BOUNDS(${block}, 1) make_reference(const GLOBAL f32* RESTRICT eta, GLOBAL f32* RESTRICT slope, GLOBAL f32* RESTRICT weight,
-    i64 first_row, i64 row_count, i64 rows)
+// What a Gaussian that stands in for the likelihood is made of: the sums over chains, and over calls, of eta, of the slope
+// m = phi / Phi of log Phi there, and of its curvature m (m + eta)
+KERNEL LAUNCH_BOUNDS(${block}, 1) gather_reference(const GLOBAL f32* RESTRICT eta, GLOBAL f32* RESTRICT sums, i64 rows, i32 chains)
 {
     for (i64 i = GLOBAL_ID; i < rows; i += GLOBAL_SIZE) {
-        const f32 at = eta[i];
-        const f32 m = normal_hazard(at);
-        const f32 w = first_row + i < row_count ? MAX(m * (m + at), 0.0f) : 0.0f;
+        f32 points = sums[i];
+        f32 slopes = sums[rows + i];
+        f32 curvatures = sums[2 * rows + i];
+        for (i32 chain = 0; chain < chains; ++chain) {
+            const f32 at = eta[chain * rows + i];
+            const f32 m = normal_hazard(at);
+            points += at;
+            slopes += m;
+            curvatures += MAX(m * (m + at), 0.0f);
+        }
+        sums[i] = points;
+        sums[rows + i] = slopes;
+        sums[2 * rows + i] = curvatures;
+    }
+}
+
+// The stand-in for a row is the quadratic a eta - w eta^2 / 2 whose slope and curvature are the mean ones at the mean point
+KERNEL LAUNCH_BOUNDS(${block}, 1) make_reference(const GLOBAL f32* RESTRICT sums, GLOBAL f32* RESTRICT slope, GLOBAL f32* RESTRICT weight,
+    i64 first_row, i64 row_count, i64 rows, f32 share)
+{
+    for (i64 i = GLOBAL_ID; i < rows; i += GLOBAL_SIZE) {
+        const f32 w = first_row + i < row_count ? share * sums[2 * rows + i] : 0.0f;
         weight[i] = w;
-        slope[i] = first_row + i < row_count ? m + w * at : 0.0f;
+        slope[i] = first_row + i < row_count ? share * sums[rows + i] + w * share * sums[i] : 0.0f;
     }
 }

@@ -1,12 +1,20 @@
 <%doc>
 How a row of the design is stored: 16 bytes a chunk, as f32, f16 or bf16. `each(storage)` values are in a chunk.
 
-Half precision is decoded by its bits, which needs nothing of the device: the exponent is put in place and rescaled, which is
-exact for normal and subnormal numbers; there are no others in a design. A bf16 is the upper half of an f32.
+CUDA has an instruction for half precision. Elsewhere it is decoded by its bits, which needs nothing of the device: the
+exponent is put in place and rescaled, which is exact for normal and subnormal numbers; there are no others in a design. A bf16 is the upper half of an f32.
 </%doc>
 <%def name="each(storage)">${4 if storage == "f32" else 8}</%def>
 <%def name="declarations(storage)">
-% if storage == "f16":
+% if storage == "f16" and language == "cuda":
+FUNCTION f32 value_of_half(u16 bits)
+{
+    f32 value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+}
+#define VALUE_OF_BITS(bits) value_of_half((u16)(bits))
+% elif storage == "f16":
 FUNCTION f32 half_value(u32 bits)
 {
     return F32_OF_BITS((bits & 0x7fffu) << 13) * 5.192296858534828e33f;

@@ -11,6 +11,7 @@
     gathered = not shuffled and outputs < size                 # several work-items add up one sum
     parts = lanes // width if shuffled else (size // outputs if gathered else 1)
     pitch = size + (parts if gathered else 0)
+    early = mode == "draw" and outputs <= size   # a work-item has one draw a tile, at most
     hoisted = chunks * each * chains <= 16
     xs = [[[f"x{r}_{k}_{e}" for e in range(each)] for k in range(chunks)] for r in range(rows)]
 %>
@@ -21,6 +22,8 @@
 //     out += x z, and z^2 into the column behind the last
 % elif mode == "score":
 //     out += x phi(eta) / Phi(eta), and log Phi(eta) into the column behind the last
+% elif mode == "combine":
+//     out += x v, v the row's number in a vector that takes the place of beta
 % else:
 //     out[beta's number][row] = eta
 % endif
@@ -65,7 +68,7 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
     const i32 last = 0;
 % endif
     const i32 inside = last < chunk_count;
-% if hoisted:
+% if hoisted and mode != "combine":
 %   for c in range(chains):
 %     for k in range(chunks):
 %       for h in range(each // 4):
@@ -94,6 +97,15 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
                 raw${r}_${k} = design[(row + ${r * row_lanes}) * chunk_count + lane + ${k * lanes}];
 %   endfor
 % endfor
+% if early:
+            // while the rows are on their way
+            proposals_t proposals;
+            if (LOCAL_ID < ${outputs}) {
+                const i64 index = first_row + (i64)strip * strip_rows + tile + LOCAL_ID / ${chains} % ${rows} * ${row_lanes}
+                    + LOCAL_ID / ${rows * chains};
+                proposals = make_proposals(seed, stream + ((u32)(beta_first + LOCAL_ID % ${chains}) << 8), step, index);
+            }
+% endif
 % for r in range(rows):
 %   for k in range(chunks):
 %     for e in range(each):
@@ -107,6 +119,11 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
 %     endfor
 %   endfor
 % endfor
+% if mode == "combine":
+%   for r in range(rows):
+            const f32 given${r} = ((const GLOBAL f32*)beta)[row + ${r * row_lanes} + (i64)strip_first * strip_rows];
+%   endfor
+% else:
 % for c in range(chains):
 %   for r in range(rows):
             f32 d${r * chains + c} = 0.0f;
@@ -212,8 +229,13 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
 %   endfor
 % endif
 % if mode == "draw":
-                const f32 z = global_row < row_count
-                    ? draw_positive_normal(eta, seed, stream + ((u32)(beta_first + c) << 8), step, global_row) : 0.0f;
+                const u32 number = stream + ((u32)(beta_first + c) << 8);
+%   if early:
+                const f32 drawn = choose_proposal(eta, proposals, seed, number, step, global_row);
+                const f32 z = global_row < row_count ? drawn : 0.0f;
+%   else:
+                const f32 z = global_row < row_count ? draw_positive_normal(eta, seed, number, step, global_row, 0u) : 0.0f;
+%   endif
                 extra += z * z;
                 latent[o] = z;
 % elif mode == "score":
@@ -224,11 +246,16 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
 % endif
             }
             BARRIER();
+% endif
 % if mode != "project":
 %   for r in range(rows):
 %     for c in range(chains):
             {
+%       if mode == "combine":
+                const f32 z = given${r};
+%       else:
                 const f32 z = latent[(row_lane * ${rows} + ${r}) * ${chains} + ${c}];
+%       endif
 %       for k in range(chunks):
 %         for e in range(each):
                 a${c}_${k}_${e} += ${xs[r][k][e]} * z;
@@ -237,7 +264,7 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
             }
 %     endfor
 %   endfor
-%   if not shuffled and not gathered:
+%   if not shuffled and not gathered and mode != "combine":
             BARRIER();
 %   endif
 % endif

@@ -47,6 +47,10 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
             const i64 local_row = (i64)strip * strip_rows + tile;
             const GLOBAL value_t* x = design + local_row * stride;
             f32 latent[${rows * chains}];
+% if mode == "combine":
+            for (i32 r = 0; r < ${rows}; ++r)
+                latent[r] = beta[(i64)strip_first * strip_rows + local_row + r];
+% else:
             for (i32 r = 0; r < ${rows}; r += ${pairs}) {
                 const GLOBAL value_t* at = x + (i64)r * stride;
                 float8 ${", ".join(f"d{q}_{c} = (float8)(0.0f)" for q in range(pairs) for c in range(chains))};
@@ -79,7 +83,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
                     const f32 eta = latent[r * ${chains} + ${c}];
 %   if mode == "draw":
                     const f32 z = row < row_count
-                        ? draw_positive_normal(eta, seed, stream + ((u32)(beta_first + ${c}) << 8), step, row) : 0.0f;
+                        ? draw_positive_normal(eta, seed, stream + ((u32)(beta_first + ${c}) << 8), step, row, 0u) : 0.0f;
                     extra${c} += z * z;
                     latent[r * ${chains} + ${c}] = z;
 %   elif mode == "score":
@@ -91,6 +95,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
                 }
 % endfor
             }
+% endif
 % if mode != "project":
             for (i32 j = 0; j < stride; j += 8) {
 %   for r in range(rows):

@@ -31,11 +31,11 @@ approximation of erfc is that of W. H. Press et al., "Numerical Recipes", sectio
 // A normal of this mean and variance 1, given that it is positive. Below the crossover, where both ways accept 0.68 of
 // their proposals, Robert's exponential proposal of rate alpha = (-mean + sqrt(mean^2 + 4)) / 2, else the normal itself.
 // alpha + mean = 1 / alpha, which does not cancel. A counter gives two proposals; a NaN ends at the last attempt.
-FUNCTION f32 draw_positive_normal(f32 mean, u64 seed, u32 stream, u32 step, i64 index)
+FUNCTION f32 draw_positive_normal(f32 mean, u64 seed, u32 stream, u32 step, i64 index, u32 first_attempt)
 {
     f32 value = mean;
     if (mean > 0.469839f) {
-        for (u32 attempt = 0u; attempt < 64u; ++attempt) {
+        for (u32 attempt = first_attempt; attempt < 64u; ++attempt) {
             const philox_words_t words = philox_words(seed, stream, step, index, attempt);
             const f32 radius = SQRT_F32(-2.0f * LOG_F32(uniform_f32(words.w0)));
             const f32 turn = 2.0f * uniform_f32(words.w1);
@@ -51,7 +51,7 @@ FUNCTION f32 draw_positive_normal(f32 mean, u64 seed, u32 stream, u32 step, i64 
     const f32 m = mean < -1.0e15f ? -1.0e15f : mean;
     const f32 alpha = 0.5f * (SQRT_F32(m * m + 4.0f) - m);
     const f32 inverse = 1.0f / alpha;
-    for (u32 attempt = 0u; attempt < 64u; ++attempt) {
+    for (u32 attempt = first_attempt; attempt < 64u; ++attempt) {
         const philox_words_t words = philox_words(seed, stream, step, index, attempt);
         value = -LOG_F32(uniform_f32(words.w0)) * inverse;
         f32 apart = value - inverse;
@@ -63,6 +63,49 @@ FUNCTION f32 draw_positive_normal(f32 mean, u64 seed, u32 stream, u32 step, i64 
             break;
     }
     return value;
+}
+
+// The same draw in two parts: what does not depend on the mean can be made while the mean is still being computed.
+typedef struct { f32 exponential0, uniform1, exponential2, uniform3, normal0, normal1; } proposals_t;
+
+FUNCTION proposals_t make_proposals(u64 seed, u32 stream, u32 step, i64 index)
+{
+    const philox_words_t words = philox_words(seed, stream, step, index, 0u);
+    proposals_t p;
+    p.exponential0 = -LOG_F32(uniform_f32(words.w0));
+    p.uniform1 = uniform_f32(words.w1);
+    p.exponential2 = -LOG_F32(uniform_f32(words.w2));
+    p.uniform3 = uniform_f32(words.w3);
+    const f32 radius = SQRT_F32(2.0f * p.exponential0);
+    p.normal0 = radius * COSPI_F32(2.0f * p.uniform1);
+    p.normal1 = radius * SINPI_F32(2.0f * p.uniform1);
+    return p;
+}
+
+FUNCTION f32 choose_proposal(f32 mean, proposals_t p, u64 seed, u32 stream, u32 step, i64 index)
+{
+    f32 value;
+    if (mean > 0.469839f) {
+        value = mean + p.normal0;
+        if (value > 0.0f)
+            return value;
+        value = mean + p.normal1;
+        if (value > 0.0f)
+            return value;
+    } else {
+        const f32 m = mean < -1.0e15f ? -1.0e15f : mean;
+        const f32 alpha = 0.5f * (SQRT_F32(m * m + 4.0f) - m);
+        const f32 inverse = 1.0f / alpha;
+        value = p.exponential0 * inverse;
+        f32 apart = value - inverse;
+        if (p.uniform1 < EXP_F32(-0.5f * apart * apart))
+            return value;
+        value = p.exponential2 * inverse;
+        apart = value - inverse;
+        if (p.uniform3 < EXP_F32(-0.5f * apart * apart))
+            return value;
+    }
+    return draw_positive_normal(mean, seed, stream, step, index, 1u);
 }
 
 // erfc(z) = t exp(-z^2 + tail_exponent(t)), t = 1 / (1 + z / 2), for z >= 0.

@@ -11,7 +11,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 co
 {
     for (i64 i = GLOBAL_ID; i < count; i += GLOBAL_SIZE) {
 % if kind == "positive_normal":
-        out[i] = (f64)draw_positive_normal((f32)parameter, seed, stream, step, i);
+        out[i] = (f64)draw_positive_normal((f32)parameter, seed, stream, step, i, 0u);
+% elif kind == "positive_normal_in_parts":
+        out[i] = (f64)choose_proposal((f32)parameter, make_proposals(seed, stream, step, i), seed, stream, step, i);
 % elif kind == "gamma":
         out[i] = draw_gamma(parameter, seed, stream, step, i);
 % elif kind == "log_normal_cdf":

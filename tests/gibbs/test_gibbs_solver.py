@@ -11,7 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 import engine
-from engine.devices import Member
+from engine.devices import DevicePool, Member, available
+from engine.numerics.linear_algebra import providers
+from engine.solvers.gibbs import SOLVER
+from engine.solvers.gibbs.bench import follow
+from engine.solvers.gibbs.diagnostics import diagnose
+from engine.solvers.gibbs.options import Options
 
 
 def fixture_data() -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -47,8 +52,6 @@ def test_the_posterior_is_that_of_independent_samplers(device: Member, shared_da
         **PAPER,
     )
     arrays = result.arrays
-    from engine.solvers.gibbs.diagnostics import diagnose
-
     columns = [arrays["beta"][:, :, j] for j in range(10)] + [arrays["log_tau"]]
     columns += [arrays["log_lambda"][:, :, j] for j in range(10)]
     names = [f"beta{j}" for j in range(10)] + ["log_tau"] + [f"log_lam{j}" for j in range(10)]
@@ -58,3 +61,192 @@ def test_the_posterior_is_that_of_independent_samplers(device: Member, shared_da
         error = np.hypot(found.mcse_mean[place], expected[name]["mcse"])
         assert abs(draws[:, :, place].mean() - expected[name]["mean"]) < 4 * error, name
         assert draws[:, :, place].std() == pytest.approx(expected[name]["sd"], rel=0.15), name
+
+
+# --- the same draws, whatever makes them ----------------------------------------------------------------------------
+
+
+def problem_of(rows: int = 700, columns: int = 9, seed: int = 5) -> engine.HorseshoeProbit:
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((rows, columns))
+    return engine.HorseshoeProbit(X, X[:, 0] - 0.5 * X[:, 1] + random.standard_normal(rows) > 0)
+
+
+def draws_of(device: Member, problem: Any, devices: int = 1, **options: Any) -> NDArray[np.float64]:
+    chosen: dict[str, Any] = {"draws": 40, "warmup": 10, "chains": 3, "seed": 9, **options}
+    result = engine.solve(problem, backend=device.info.language, devices=[device.info.id] * devices, **chosen)
+    return np.concatenate([result.arrays["beta"], result.arrays["log_tau"][:, :, None]], axis=2)
+
+
+@pytest.mark.parametrize("kernel", ["gibbs", "px", "ellipse"])
+def test_one_two_and_four_devices_make_the_same_draws(device: Member, kernel: str) -> None:
+    problem = problem_of()
+    one = draws_of(device, problem, kernel=kernel)
+    for devices in (2, 4):
+        assert np.array_equal(draws_of(device, problem, devices, kernel=kernel), one)
+
+
+@pytest.mark.parametrize("kernel", ["gibbs", "ellipse"])
+def test_streamed_rows_make_the_same_draws(device: Member, kernel: str) -> None:
+    problem = problem_of(2000)
+    resident, streamed = (draws_of(device, problem, kernel=kernel, streaming=how) for how in ("never", "always"))
+    assert np.allclose(resident, streamed, rtol=1e-6, atol=1e-6)  # X'X is added up in other portions
+
+
+@pytest.mark.parametrize("kernel", ["gibbs", "px"])
+@pytest.mark.parametrize("storage", ["float32", "float16", "bfloat16"])
+def test_the_first_iterations_are_the_twins(device: Member, kernel: str, storage: str) -> None:
+    for rows, columns in ((300, 4), (1000, 37), (150, 210)):
+        options = Options(kernel=kernel, chains=3, storage=storage)  # type: ignore[arg-type]
+        assert follow(device.info, rows, columns, options, steps=50 if columns < 100 else 10) < 1e-4
+
+
+@pytest.mark.parametrize("kernel", ["gibbs", "ellipse"])
+def test_every_provider_of_linear_algebra_makes_the_same_chain(device: Member, kernel: str) -> None:
+    found = device.submit(providers).result()
+    draws = [draws_of(device, problem_of(), kernel=kernel, provider=name) for name in found]
+    for other in draws[1:]:
+        assert np.allclose(other, draws[0], rtol=1e-4, atol=1e-5)
+
+
+def test_backends_agree_over_the_first_iterations() -> None:
+    found = [info for info in available()[0] if info.capabilities.fp64]
+    if len({(info.language, info.capabilities.kind) for info in found}) < 2:
+        pytest.skip("this machine has one kind of device")
+    draws = []
+    for info in found:
+        with DevicePool([info]) as pool:
+            draws.append(draws_of(pool.members[0], problem_of(), kernel="ellipse"))
+    for other in draws[1:]:
+        assert np.allclose(other, draws[0], rtol=1e-3, atol=1e-4)
+
+
+# --- controls -------------------------------------------------------------------------------------------------------
+
+
+def stopped_soon(start: Any) -> engine.Result:
+    """The result of a run that is stopped a few batches after its begin."""
+    runs: list[Any] = []
+    seen: list[str] = []
+
+    def stop(event: Any) -> None:
+        if event.type == "progress" and event.phase in ("warm-up", "sampling"):
+            seen.append(event.phase)
+            if len(seen) == 3:
+                runs[0].stop()
+
+    runs.append(start(stop))
+    result: engine.Result = runs[0].wait()
+    return result
+
+
+@pytest.mark.parametrize("kernel", ["gibbs", "ellipse"])
+def test_a_stopped_run_resumes_to_the_same_draws(device: Member, kernel: str, tmp_path: Path) -> None:
+    problem = problem_of(3000, 20)
+    options: dict[str, Any] = {"kernel": kernel, "draws": 300, "warmup": 420, "chains": 2, "seed": 4, "thin": 2}
+    folder = tmp_path / "run"
+    with engine.Engine(device.info.language, [device.info.id]) as owner:
+        whole = owner.solve(problem, **options)
+        cut = stopped_soon(lambda stop: owner.start(problem, run_folder=folder, on_event=stop, **options))
+        assert cut.status == "interrupted"
+        again = stopped_soon(lambda stop: owner.resume(folder, on_event=stop))
+        assert again.status == "interrupted"
+        result = owner.resume(folder).wait()
+    assert result.status == "complete"
+    for name in ("beta", "log_tau", "mean", "quantiles"):
+        assert np.array_equal(result.arrays[name], whole.arrays[name]), name
+
+
+def test_a_time_limit_leaves_the_draws_so_far(device: Member) -> None:
+    result = engine.solve(
+        problem_of(), backend=device.info.language, devices=[device.info.id], draws=1_000_000, warmup=0, time_limit=1.0
+    )
+    assert result.status == "time_limit"
+    assert 0 < result.counters["draws"] < 1_000_000
+    assert result.arrays["beta"].shape[1] > 0
+    assert np.isfinite(result.solution).all()
+
+
+def test_a_run_tells_its_phases_traces_and_mixing(device: Member) -> None:
+    events: list[Any] = []
+    engine.solve(
+        problem_of(),
+        backend=device.info.language,
+        devices=[device.info.id],
+        draws=300,
+        warmup=100,
+        coefficients=["x1", "intercept"],
+        on_event=events.append,
+    )
+    phases = [event.phase for event in events if event.type == "progress"]
+    assert list(dict.fromkeys(phases)) == ["map", "warm-up", "sampling"]
+    traces = {event.name for event in events if event.type == "trace"}
+    assert traces == {"log_tau", "x1", "intercept"}
+    assert {event.chain for event in events if event.type == "trace"} == {0, 1, 2, 3}
+    metrics = {event.name for event in events if event.type == "metric"}
+    assert {"iterations_per_second", "eta"} <= metrics <= {spec.name for spec in SOLVER.metrics}
+
+
+def test_chosen_coefficients_are_kept_whole_beside_a_summary_of_all(device: Member) -> None:
+    where: dict[str, Any] = {"backend": device.info.language, "devices": [device.info.id]}
+    result = engine.solve(problem_of(), coefficients=["x3"], draws=30, warmup=0, **where)
+    assert result.arrays["beta"].shape == (4, 30, 1)
+    assert result.arrays["names"][result.arrays["kept"]].tolist() == ["x3"]
+    assert len(result.arrays["mean"]) == 11
+    with pytest.raises(engine.errors.OptionError, match=r"there is no coefficient 'x33' \(known: intercept, x0"):
+        engine.solve(problem_of(), coefficients=["x33"], **where)
+
+
+# --- hard inputs ----------------------------------------------------------------------------------------------------
+
+
+def solved(device: Member, X: Any, y: Any, **options: Any) -> engine.Result:
+    chosen: dict[str, Any] = {"draws": 150, "warmup": 50, **options}
+    return engine.solve(engine.HorseshoeProbit(X, y), backend=device.info.language, devices=[device.info.id], **chosen)
+
+
+@pytest.mark.parametrize("kernel", ["gibbs", "px", "ellipse"])
+def test_hard_data_have_finite_answers(device: Member, kernel: str) -> None:
+    random = np.random.default_rng(8)
+    X = random.standard_normal((60, 3))
+    duplicated = np.column_stack([X, X[:, 0]])
+    hard = {
+        "separable": (X, X[:, 0] > 0),
+        "a copy of a column": (duplicated, X[:, 0] + random.standard_normal(60) > 0),
+        "more columns than rows": (random.standard_normal((20, 50)), np.arange(20) % 2),
+        "all ones": (X, np.ones(60, int)),
+        "all zeros": (X, np.zeros(60, int)),
+        "a column of a million": (X * [1e6, 1, 1] + [5e8, 0, 0], X[:, 0] + random.standard_normal(60) > 0),
+    }
+    for name, (data, y) in hard.items():
+        result = solved(device, data, y, kernel=kernel, draws=60, warmup=40, chains=2)
+        assert result.status == "complete", name
+        assert np.isfinite(result.arrays["mean"]).all(), name
+
+
+def test_one_row_and_constant_columns(device: Member) -> None:
+    with pytest.raises(engine.errors.ProblemError, match="every column of X is constant"):
+        solved(device, [[1.0, 2.0]], [1])
+    result = solved(device, [[1.0, 2.0]], [1], standardize=False, draws=50)
+    assert np.isfinite(result.arrays["mean"]).all()
+    random = np.random.default_rng(2)
+    X = np.column_stack([np.full(200, 7.0), random.standard_normal(200)])
+    notices: list[Any] = []
+    result = solved(device, X, X[:, 1] > 0.3 * random.standard_normal(200), on_event=notices.append)
+    assert result.arrays["mean"][1] == 0
+    assert any("1 column is constant ('x0')" in e.message for e in notices if e.type == "notice")
+
+
+def test_a_shift_and_a_scale_of_a_column_change_nothing_but_its_units(device: Member) -> None:
+    random = np.random.default_rng(12)
+    X = random.standard_normal((400, 2))
+    y = X[:, 0] + random.standard_normal(400) > 0
+    plain, moved = solved(device, X, y), solved(device, X * [1e6, 1] + [3e8, 0], y)
+    assert moved.arrays["mean"][1] * 1e6 == pytest.approx(plain.arrays["mean"][1], rel=1e-3)
+    assert moved.arrays["mean"][2] == pytest.approx(plain.arrays["mean"][2], abs=1e-3)
+
+
+def test_values_too_large_for_half_precision_are_refused_by_name(device: Member) -> None:
+    X = np.array([[1.0, 2.0], [1e6, 3.0], [2.0, 1.0]])
+    with pytest.raises(engine.errors.ProblemError, match=r"float16 holds values up to 65504; row 1 of column 'x0'"):
+        solved(device, X, [0, 1, 1], storage="float16", standardize=False)

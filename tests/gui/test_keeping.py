@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import counting
 import pytest
 from conftest import COUNTING, SAMPLES
-from driving import CONTROL, SHIFT, answer, begin, drop, ended, load
+from driving import CONTROL, SHIFT, answer, begin, drop, ended, load, solved
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QAbstractScrollArea, QInputDialog, QWidget
@@ -342,3 +344,25 @@ def test_backend_and_devices_that_are_ticked_go_into_the_command(qtbot: Any, ope
     assert f"devices=['{name}']" in window.pane.text.toPlainText()
     qtbot.mouseClick(window.pane.copy, Qt.MouseButton.LeftButton)
     assert QGuiApplication.clipboard().text() == window.pane.python_text()
+
+
+def test_a_tab_that_is_closed_is_forgotten(qtbot: Any, notes: list[Any], window: Any, counting_files: Path) -> None:
+    shown: list[weakref.ref[QWidget]] = []
+
+    def close() -> None:
+        shown.append(weakref.ref(window.tabs.currentWidget()))
+        window.close_tab()
+
+    window.run_list.select(window.library.find(notes[0].key))
+    window.open_run()
+    qtbot.waitUntil(lambda: window.tabs.currentWidget().complete, timeout=5000)
+    close()
+    window.run_list.select(*(window.library.find(note.key) for note in notes))
+    window.compare()
+    qtbot.waitUntil(lambda: window.tabs.currentWidget().complete, timeout=5000)
+    close()
+    solved(qtbot, window, counting_files / "small.txt")
+    close()
+    qtbot.wait(50)
+    gc.collect()
+    assert [reference() for reference in shown] == [None] * 3

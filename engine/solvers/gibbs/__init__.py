@@ -6,7 +6,7 @@ and Computing 29, 2019); the conditionals are those of Makalic and Schmidt (2016
 
 from __future__ import annotations
 
-from engine.solvers import Generator, MetricSpec, Solver
+from engine.solvers import Generator, Later, MetricSpec, Solver
 from engine.solvers.gibbs.generators import ProbitOptions, generate, write
 from engine.solvers.gibbs.kernels import kernel_variants
 from engine.solvers.gibbs.options import Options
@@ -16,7 +16,18 @@ from engine.solvers.gibbs.solve import solve
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
-PUBLIC = {"to_arviz": to_arviz, "posterior_summary": summary}
+PUBLIC = {
+    "to_arviz": to_arviz,
+    "posterior_summary": summary,
+    "HorseshoeProbitClassifier": Later("engine.solvers.gibbs.estimator", "HorseshoeProbitClassifier"),
+}
+
+
+def _bench(arguments: list[str]) -> int:
+    from engine.solvers.gibbs.bench import bench  # it needs the engine, which looks for this package
+
+    return bench(arguments)
+
 
 SOLVER = Solver(
     name="gibbs",
@@ -25,6 +36,7 @@ SOLVER = Solver(
     options=Options,
     solve=solve,
     report=report,
+    bench=_bench,
     generators={"probit": Generator(ProbitOptions, generate, write)},
     metrics=(
         MetricSpec("iterations_per_second", "Iterations of every chain", "1/s"),

@@ -13,7 +13,7 @@ from engine.solvers.gibbs.layout import Layout, layout_for
 from engine.solvers.gibbs.options import Options, Storage
 from engine.solvers.gibbs.problem import HorseshoeProbit
 
-__all__ = ["Design", "bfloat16_bits", "bfloat16_values"]
+__all__ = ["Design", "bfloat16_bits", "bfloat16_values", "stored_values"]
 
 _ROWS_AT_ONCE = 1 << 22  # values
 
@@ -146,6 +146,13 @@ def bfloat16_bits(values: NDArray[np.float32]) -> NDArray[np.uint16]:
     bits = values.view(np.uint32)
     rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
     return (rounded >> np.uint32(16)).astype(np.uint16)
+
+
+def stored_values(rows: NDArray[Any], storage: Storage) -> NDArray[np.float32]:
+    """What the kernels read from stored rows."""
+    if storage == "float32":
+        return rows
+    return bfloat16_values(rows) if storage == "bfloat16" else rows.view(np.float16).astype(np.float32)
 
 
 def bfloat16_values(bits: NDArray[np.uint16]) -> NDArray[np.float32]:

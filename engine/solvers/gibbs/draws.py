@@ -38,12 +38,11 @@ class Draws:
         """Take over draws of shape (rows, chains, quantities)."""
         if not len(rows):
             return
-        mean, count = rows.mean(axis=0), len(rows)
-        squares = ((rows - mean) ** 2).sum(axis=0)
-        total = self.count + count
-        apart = mean - self.mean
-        self.squares += squares + apart**2 * (self.count * count / total)
-        self.mean += apart * (count / total)
+        for number, row in enumerate(rows, start=self.count + 1):  # one by one, so that batches make no difference
+            apart = row - self.mean
+            self.mean += apart / number
+            self.squares += apart * (row - self.mean)
+        total = self.count + len(rows)
         first = -self.count % self.every
         self._all.append(rows[first :: self.every].copy())
         if self.chosen is not None:

@@ -11,7 +11,7 @@ from engine.solvers.gibbs.layout import Layout
 
 __all__ = ["Launcher", "Mode", "SweepShape", "kernel_variants", "sweep_shape"]
 
-Mode = Literal["draw", "score", "project"]
+Mode = Literal["draw", "score", "combine", "project"]
 
 _STORAGE = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 _MOST_REGISTERS = 96
@@ -74,24 +74,24 @@ def sweep_shape(
     sums = 0 if mode == "project" else chains
 
     def cost(lanes: int) -> tuple[float, int]:
-        """Idle lanes count double: they cost loads in flight."""
+        """Idle lanes, too many registers, and lanes beyond 128, which wait for each other."""
         chunks = -(-chunk_count // lanes)
         idle = lanes * chunks / chunk_count
         crowded = max(0, chunks * each * (1 + sums) - _MOST_REGISTERS) / _MOST_REGISTERS
-        return idle + crowded + 0.05 * chunks, lanes
+        return idle + crowded + 0.04 * chunks + 0.1 * max(0, lanes.bit_length() - 8), lanes
 
     most = min(capabilities.max_block, 1024)
     lanes = min((1 << bits for bits in range(2, most.bit_length())), key=cost)
     chunks = -(-chunk_count // lanes)
-    size = max(lanes, min(256, most))
+    size = max(lanes, min(128, most))
     rows = 8
-    while rows > 1 and (rows * chunks * each > 32 or rows * chains > 32):
+    while rows > 1 and (rows * chunks * each > (64 if lanes >= 64 else 48) or rows * chains > 32):
         rows //= 2
     while size > lanes and size // lanes * rows > strip_rows:
         size //= 2
     while rows > 1 and size // lanes * rows > strip_rows:
         rows //= 2
-    shuffle = language == "cuda" and lanes >= 4 and size >= 32
+    shuffle = language == "cuda" and 4 <= lanes < 64 and size >= 32
     shape = SweepShape(False, lanes, size // lanes, chunks, rows, "shuffle" if shuffle else "local")
     if not shuffle:
         while 4 * shape.rows * chains * (size + 32) + 8 * size * each > capabilities.local_memory - 1024:
@@ -107,7 +107,7 @@ _SWEEP = (
 _ENTRIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "update_scales": (
         "conditionals",
-        (*("buffer",) * 7, "int32", "int32", "float64", "float64", "uint64", "uint32", "uint32"),
+        (*("buffer",) * 7, "int32", "int32", "float64", "float64", "int32", "uint64", "uint32", "uint32"),
     ),
     "prepare_solution": (
         "conditionals",
@@ -144,7 +144,8 @@ _ENTRIES: dict[str, tuple[str, tuple[str, ...]]] = {
         "slice",
         (*("buffer",) * 6, "int32", "int32", "int32", "int32", "float64", "uint64", "uint32", "uint32"),
     ),
-    "make_reference": ("slice", ("buffer", "buffer", "buffer", "int64", "int64", "int64")),
+    "gather_reference": ("slice", ("buffer", "buffer", "int64", "int32")),
+    "make_reference": ("slice", ("buffer", "buffer", "buffer", "int64", "int64", "int64", "float32")),
 }
 
 _SINGLE = ("propose_points", "choose_point", "count_failures")
@@ -185,7 +186,7 @@ class Launcher:
         self._shape = shape
         self._blocks = _blocks(device.capabilities)
         self._kernels: dict[Any, tuple[Kernel, int]] = {}
-        self._sweeps: dict[tuple[int, Mode], tuple[Kernel, int]] = {}
+        self._sweeps: dict[tuple[int, Mode], tuple[Kernel, int, int]] = {}
         units = device.capabilities.compute_units
         self._most_groups = 8 * units if device.capabilities.kind == "cpu" else 32 * units
         self.sweep_groups: int | None = None
@@ -255,10 +256,10 @@ class Launcher:
         first = 0
         while first < betas:
             together = 1 << min((betas - first).bit_length() - 1, 3 if mode == "project" else 2)
-            kernel, size, groups = self._sweep(together, mode)
+            kernel, size, most = self._sweep(together, mode)
             self.device.launch(
                 kernel,
-                min(strips, groups),
+                -(-strips // -(-strips // most)) if strips else 0,  # as many strips for each group
                 size,
                 *(design, beta, out, first_row, layout.rows, out_rows, strips, strip_first, layout.strip_rows),
                 *(chunk_count, first, betas, seed, stream, step),
@@ -274,10 +275,10 @@ class Launcher:
                 *(capabilities, self.device.language, layout.stride, layout.strip_rows, together, self.storage, mode)
             )
             template, constants = shape.constants(together, self.storage, mode)
-            found = self.device.kernel(template, "sweep", _SWEEP, **constants), shape.size
+            most = self._most_groups if shape.serial else (6 if shape.lanes >= 64 else 4) * capabilities.compute_units
+            found = self.device.kernel(template, "sweep", _SWEEP, **constants), shape.size, most
             self._sweeps[together, mode] = found
-        groups = self.sweep_groups or self._most_groups
-        return *found, groups
+        return found[0], found[1], self.sweep_groups or found[2]
 
 
 def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -306,7 +307,8 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
             (16, 16, 1, "float32", "draw"),
             (1008, 1024, 1, "float16", "draw"),
             (1008, 1024, 4, "bfloat16", "draw"),
-            (104, 16, 2, "float32", "score"),
+            (104, 16, 1, "float32", "score"),
+            (104, 16, 1, "float16", "combine"),
             (64, 16, 8, "float32", "project"),
             (64, 16, 8, "float16", "project"),
             (10_008, 128, 4, "float32", "draw"),
@@ -314,6 +316,14 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
         for stride, strip_rows, chains, storage, mode in wanted:
             shape = sweep_shape(capabilities, "opencl", stride, strip_rows, chains, storage, mode)
             yield from add(*shape.constants(chains, storage, mode))
-    for kind in ("positive_normal", "gamma", "exponential", "normal", "log_normal_cdf", "normal_hazard"):
+    for kind in (
+        "positive_normal",
+        "positive_normal_in_parts",
+        "gamma",
+        "exponential",
+        "normal",
+        "log_normal_cdf",
+        "normal_hazard",
+    ):
         for block in (1, 64):
             yield from add("gibbs/variates_fill", {"block": block, "kind": kind})

@@ -9,8 +9,8 @@ __all__ = ["SHARDS", "Layout", "layout_for", "share_of"]
 SHARDS = 8
 """Parts whose sums are added in one order, whoever makes them; so also the most devices."""
 
-_STRIPS = 1024
-_LEAST_STRIP, _MOST_STRIP = 16, 4096
+_STRIPS, _MORE_STRIPS = 1024, 4096  # enough for every device; more where a strip's sums are little beside its rows
+_LEAST_STRIP, _LONG_STRIP, _MOST_STRIP = 16, 128, 4096
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Layout:
 def layout_for(rows: int, columns: int) -> Layout:
     """The layout, which depends on the size of the design alone."""
     strip_rows = _LEAST_STRIP
-    while strip_rows < _MOST_STRIP and rows > _STRIPS * strip_rows:
+    while strip_rows < _MOST_STRIP and rows > strip_rows * (_STRIPS if strip_rows < _LONG_STRIP else _MORE_STRIPS):
         strip_rows *= 2
     strips = -(-rows // strip_rows)
     bounds = tuple(strips * shard // SHARDS for shard in range(SHARDS + 1))

@@ -39,9 +39,9 @@ class Posterior(Result):
     """The result of a horseshoe probit regression.
 
     ``solution`` is the posterior mean of the intercept and the coefficients. ``arrays`` has for each of these ``mean``,
-    ``sd``, ``quantiles`` (q, 3), ``r_hat``, ``ess_bulk``, ``ess_tail``, ``mcse_mean`` and their ``names``; the kept draws
-    ``beta`` (chains, draws, kept) of the coefficients numbered ``kept``, ``log_tau`` (chains, draws) and the statistics
-    of the sampler; all in the units of the user's columns.
+    ``sd``, ``quantiles`` (q, 3), ``r_hat``, ``ess_bulk``, ``ess_tail``, ``mcse_mean`` and their ``names``; the kept
+    draws ``beta`` (chains, draws, kept) of the coefficients numbered ``kept``, ``log_tau`` (chains, draws) and the
+    statistics of the sampler; all in the units of the user's columns.
     """
 
     @property

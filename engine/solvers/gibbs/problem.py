@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -109,17 +109,20 @@ class HorseshoeProbit(Problem):
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """``X``, ``y``, ``names`` and ``classes``."""
         classes = np.array([str(value) for value in self.classes])
-        numeric = np.array([isinstance(value, (int, float, bool)) for value in self.classes])
-        return {"X": self.X, "y": self.y, "names": np.array(self.names), "classes": classes, "numeric": numeric}
+        kinds = np.array([type(value).__name__ for value in self.classes])
+        return {"X": self.X, "y": self.y, "names": np.array(self.names), "classes": classes, "kinds": kinds}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`."""
         problem = cls(arrays["X"], arrays["y"], arrays["names"].tolist(), name)
-        words, numeric = arrays["classes"].tolist(), arrays["numeric"].tolist()
-        zero, one = (float(word) if is_number else word for word, is_number in zip(words, numeric, strict=True))
+        words, kinds = arrays["classes"].tolist(), arrays["kinds"].tolist()
+        zero, one = (_KINDS.get(kind, str)(word) for word, kind in zip(words, kinds, strict=True))
         problem.classes = zero, one
         return problem
+
+
+_KINDS: dict[str, Callable[[str], Any]] = {"bool": "True".__eq__, "int": int, "float": float}
 
 
 def _matrix(X: ArrayLike) -> NDArray[Any]:

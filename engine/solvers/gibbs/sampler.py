@@ -133,6 +133,15 @@ class Sampler:
         """Every chain."""
         return self.each(Worker.state)[0]
 
+    def reference_rows(self) -> dict[str, Any]:
+        """The stand-in for the likelihood and the averages so far, of all rows."""
+        parts = self.each(lambda worker: (worker.reference_rows(), worker.averaged, worker.averaging, worker.rows))
+        found = [part for part in parts if part[3]]
+        joined: dict[str, Any] = {
+            name: np.concatenate([part[0][name] for part in found], axis=-1) for name in ("slope", "weight", "averages")
+        }
+        return {**joined, "averaged": parts[0][1], "averaging": parts[0][2]}
+
     def advance(self, first: int, count: int, kept_from: int) -> tuple[list[int], Floats, int]:
         """See :meth:`Worker.advance`; every device has the same draws."""
         return self.each(Worker.advance, first, count, kept_from)[0]

@@ -176,7 +176,9 @@ def _begin(
             state.warming = [arrays["warming"]]
         state.traced = arrays["traced"]
         if ellipse:
+            sampler.each(Worker.set_reference_rows, arrays, int(restored.state["averaged"]))
             set_reference(sampler, state.reference)
+            sampler.each(Worker.average, bool(restored.state["averaging"]))
         else:
             sampler.make_gram(weighted=False)
         sampler.each(Worker.set_state, {name: arrays[name] for name in STATE})
@@ -191,8 +193,10 @@ def _begin(
     state.mode, prior = find_mode(sampler, options.intercept_scale**-2, options.tau_scale, between)
     state.reference = state.mode
     if ellipse:
+        sampler.each(Worker.refer_to, state.mode)
         set_reference(sampler, state.mode)
         sampler.each(Worker.factorise, prior)
+        sampler.each(Worker.average, options.warmup >= _REFERENCE_WARMUP)
     begin = start_state(sampler, state.mode, run.seed)
     if options.coefficients is None:
         state.traced = _most_telling(state)
@@ -218,14 +222,14 @@ def _sample(options: Options, run: Run, sampler: Sampler, state: _State, snapsho
     """Batch after batch, each about a slice long, that never pass over a point where a run can be cut."""
     total = options.warmup + options.draws * options.thin
     seconds_each = 0.0
-    refer_at = options.warmup // 2 // REFRESH * REFRESH
+    refer_at = _reference_points(options)
     while state.iteration < total:
         step = state.iteration
         if step % REFRESH == 0:
-            if run.folder is not None or step == refer_at:
+            if run.folder is not None or step in refer_at:
                 _take(options, run, state, *sampler.collect())
-            if step == refer_at and _refer_anew(options, sampler, state):
-                snapshot = None
+            if step in refer_at and state.warming:
+                _refer_anew(sampler, state, last=step == refer_at[-1])
             if run.folder is not None:
                 snapshot = _snapshot(sampler, state)
         try:
@@ -248,15 +252,21 @@ def _sample(options: Options, run: Run, sampler: Sampler, state: _State, snapsho
         _tell(options, run, state, total)
 
 
-def _refer_anew(options: Options, sampler: Sampler, state: _State) -> bool:
-    """Halfway through the warm-up: let the stand-in for the likelihood be about where the chains are."""
-    if options.kernel != "ellipse" or options.warmup < _REFERENCE_WARMUP or not state.warming:
-        return False
+def _reference_points(options: Options) -> list[int]:
+    """Iterations of the warm-up at which the stand-in for the likelihood is made anew; then it stays."""
+    if options.kernel != "ellipse" or options.warmup < _REFERENCE_WARMUP:
+        return []
+    points = {options.warmup * part // 8 // REFRESH * REFRESH for part in (1, 2, 4, 6)}
+    return sorted(points - {0})
+
+
+def _refer_anew(sampler: Sampler, state: _State, last: bool) -> None:
+    """Let the stand-in for the likelihood have its mean slope and curvature where the chains have been since."""
     rows = np.concatenate(state.warming)
-    state.reference = rows[len(rows) // 2 :].mean(axis=(0, 1))
-    state.warming = []
+    state.reference, state.warming = rows.mean(axis=(0, 1)), []
+    sampler.each(Worker.refer_to_averages)
     set_reference(sampler, state.reference)
-    return True
+    sampler.each(Worker.average, not last)
 
 
 def _take(options: Options, run: Run, state: _State, iterations: list[int], rows: Floats, failed: int) -> None:
@@ -278,7 +288,7 @@ def _take(options: Options, run: Run, state: _State, iterations: list[int], rows
         )
         state.failed = failed
     warm = np.array(iterations) < options.warmup
-    if warm.any() and options.warmup >= _REFERENCE_WARMUP and options.kernel == "ellipse":
+    if warm.any() and _reference_points(options):
         state.warming.append(rows[warm][:, :, :q].copy())
     kept = rows[~warm]
     if len(kept):
@@ -350,19 +360,23 @@ def _snapshot(sampler: Sampler, state: _State) -> dict[str, Any]:
         "scales": None if state.scales is None else state.scales.mark(),
         "warming": len(state.warming),
         "reference": state.reference,
+        "rows": sampler.reference_rows() if sampler.settings.kernel == "ellipse" else {},
     }
 
 
 def _checkpoint(state: _State, snapshot: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A snapshot as a run folder keeps it."""
-    arrays: dict[str, Any] = {**snapshot["chains"], "mode": state.mode, "reference": snapshot["reference"]}
+    rows = dict(snapshot["rows"])
+    scalars = {"iteration": snapshot["iteration"], "averaged": rows.pop("averaged", 0)}
+    scalars["averaging"] = rows.pop("averaging", False)
+    arrays: dict[str, Any] = {**snapshot["chains"], **rows, "mode": state.mode, "reference": snapshot["reference"]}
     for name, draws in (("draws", state.draws), ("statistics", state.statistics), ("scales", state.scales)):
         if draws is not None:
             arrays.update({f"{name}.{key}": array for key, array in draws.arrays_at(snapshot[name]).items()})
     if snapshot["warming"]:
         arrays["warming"] = np.concatenate(state.warming[: snapshot["warming"]])
     arrays["traced"] = state.traced
-    return arrays, {"iteration": snapshot["iteration"]}
+    return arrays, scalars
 
 
 # --- the answer -------------------------------------------------------------------------------------------------

@@ -118,17 +118,18 @@ def _two_loops(sampler: Sampler, gradient: Floats, pairs: list[tuple[Floats, Flo
 
 
 def set_reference(sampler: Sampler, beta: Floats) -> None:
-    """Make the Gaussian that stands in for the likelihood at ``beta``; X'WX becomes the matrix of the draws."""
-    sampler.each(Worker.make_reference, beta)
+    """Finish the Gaussian that stands in for the likelihood, whose rows the devices have; ``beta`` is about its middle.
+
+    X'WX becomes the matrix of the draws. The bracket of log c is six standard deviations of the likelihood's along it.
+    """
     hessian = sampler.make_gram(weighted=True)
-    linear = sampler.score(beta)[0] + hessian @ beta
+    sampler.each(Worker.linear_term)
     inside = beta.copy()
     inside[: sampler.design.first] = 0.0
-    width = min(3.0, 6.0 / np.sqrt(1.0 + float(inside @ hessian @ inside)))
-    sampler.each(Worker.set_reference, linear, width)
+    sampler.each(Worker.set_rescale_width, min(3.0, 6.0 / np.sqrt(1.0 + float(inside @ hessian @ inside))))
 
 
-def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 2.0) -> dict[str, Floats]:
+def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 1.0) -> dict[str, Floats]:
     """Chains about the mode, ``spread`` times as wide as the ridge's posterior; the devices hold its factor."""
     chains, q, first = sampler.settings.chains, len(mode), sampler.design.first
     beta = np.empty((chains, q))

@@ -190,7 +190,10 @@ class Worker:
             count = chains * (self.launcher.tries + 1)
             self.weighed = empty(max(1, self.strips) * count)
             self.weighed_shards = empty((SHARDS, count))
-            self.reference = empty((1, q))
+            self.reference = empty((SHARDS, layout.width))
+            self.averages = empty(3 * max(1, self.rows), np.float32)
+            self.averaging = False
+            self.restart_averages()
             self.rescale_width = 3.0
         self._groups = self._grouped()
         self.blocks = self._load()
@@ -457,25 +460,58 @@ class Worker:
         """Every chain, on the host."""
         return {name: self.device.get(getattr(self, name)) for name in STATE}
 
-    def make_reference(self, beta: NDArray[np.float64]) -> None:
-        """The Gaussian that stands in for the likelihood: slope and weight of every row at one beta."""
+    def refer_to(self, beta: NDArray[np.float64]) -> None:
+        """Let the Gaussian that stands in for the likelihood have its slope and curvature at one beta."""
         layout, device = self.layout, self.device
         narrow = np.zeros(layout.stride, np.float32)
         narrow[: layout.columns] = beta
         vector = device.put(narrow)
         self.sweep("project", vector, self.eta, 1)
         device.release(vector)
-        arguments = (self.eta, self.slope, self.weight, self.first_row, layout.rows, self.rows)
-        self.launcher.spread("make_reference", max(1, self.rows), *arguments)
+        self.restart_averages()
+        self._gather_reference(1)
+        self.refer_to_averages()
 
-    def set_reference(self, linear: NDArray[np.float64], rescale_width: float) -> None:
-        """The linear term X'a of the stand-in, and the bracket of log c."""
-        self.device.put(linear.reshape(1, -1), self.reference)
-        self.rescale_width = rescale_width
+    def average(self, on: bool) -> None:
+        """Whether the chains' points are averaged for another stand-in."""
+        self.averaging = on
 
-    def adopt_weighted_gram(self) -> None:
-        """Use X'WX as the matrix of the draws from now on."""
-        self.launcher.spread("take_diagonal", self.layout.columns, self.gram, self.diagonal, self.layout.columns)
+    def restart_averages(self) -> None:
+        """Forget what was averaged of the chains' points."""
+        self.device.zero(self.averages)
+        self.averaged = 0
+
+    def _gather_reference(self, chains: int) -> None:
+        self.launcher.spread("gather_reference", max(1, self.rows), self.eta, self.averages, self.rows, chains)
+        self.averaged += chains
+
+    def refer_to_averages(self) -> None:
+        """Let the stand-in have the mean slope and curvature over what was averaged."""
+        arguments = (self.averages, self.slope, self.weight, self.first_row, self.layout.rows, self.rows)
+        self.launcher.spread("make_reference", max(1, self.rows), *arguments, 1.0 / self.averaged)
+        self.restart_averages()
+
+    def linear_term(self) -> None:
+        """X'a, a the slopes of the stand-in's rows: what its Gaussian's mean comes from."""
+        self.sweep("combine", self.slope, self.partial, 1)
+        self.gather("f32", self.partial, self.layout.width, self.reference)
+
+    def reference_rows(self) -> dict[str, NDArray[Any]]:
+        """The stand-in and the averages of this device's rows, for a checkpoint."""
+        arrays = {"slope": self.device.get(self.slope), "weight": self.device.get(self.weight)}
+        return {**arrays, "averages": self.device.get(self.averages).reshape(3, -1)}
+
+    def set_reference_rows(self, arrays: dict[str, NDArray[Any]], averaged: int) -> None:
+        """The inverse of :meth:`reference_rows`, from the arrays of all rows."""
+        here = slice(self.first_row, self.first_row + max(1, self.rows))
+        self.device.put(arrays["slope"][here], self.slope)
+        self.device.put(arrays["weight"][here], self.weight)
+        self.device.put(arrays["averages"][:, here].reshape(-1), self.averages)
+        self.averaged = averaged
+
+    def set_rescale_width(self, width: float) -> None:
+        """The bracket of log c."""
+        self.rescale_width = width
 
     # --- an iteration -------------------------------------------------------------------------------------------
 
@@ -491,7 +527,7 @@ class Worker:
             settings.chains,
             *(self.beta, self.local, self.nu, self.whole, self.scale, self.prior, self.diagonal),
             *(self.layout.columns, design.first, settings.prior_precision, settings.tau_scale**-2),
-            *(settings.seed, STREAM_SCALES, step),
+            *(int(settings.kernel == "ellipse"), settings.seed, STREAM_SCALES, step),
         )
 
     def _factorise_all(self, scaled: Mark) -> list[Mark]:
@@ -571,7 +607,9 @@ class Worker:
             assert group.noise is not None
             with device.lane(group.lane):
                 launcher.groups(
-                    "prepare_solution", group.count, self.reference, 1, 1, q, self.scale, group.rhs, q, group.first
+                    "prepare_solution",
+                    group.count,
+                    *(self.reference, SHARDS, 1, layout.width, self.scale, group.rhs, q, group.first),
                 )
                 group.algebra.solve(group.matrix, group.rhs)
                 device.zero(group.noise)
@@ -594,6 +632,8 @@ class Worker:
         self.sweep("project", self.lines_narrow, self.lines, 2 * chains)
         self._slice(0, STREAM_SLICE, step)
         self._slice(1, STREAM_RESCALE, step)
+        if self.averaging:
+            self._gather_reference(chains)
 
     def _slice(self, rescale: int, stream: int, step: int) -> None:
         """One slice of every chain, and the move to the point it chose."""

@@ -1,0 +1,242 @@
+"""``quintet bench gibbs``: checks and measures in one call."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from engine.api import Engine
+from engine.devices import DevicePool, select
+from engine.devices.base import DeviceInfo
+from engine.solvers.gibbs.design import Design, stored_values
+from engine.solvers.gibbs.options import REFRESH, Options
+from engine.solvers.gibbs.problem import HorseshoeProbit
+from engine.solvers.gibbs.sampler import Sampler
+from engine.solvers.gibbs.solve import settings_for
+from engine.solvers.gibbs.start import set_reference
+from engine.solvers.gibbs.twin import BlasSampler, Twin
+from engine.solvers.gibbs.worker import Worker
+
+__all__ = ["SIZES", "Repeated", "bench", "check", "time_iterations"]
+
+SIZES = {"cpu": ((10_000, 100), (100_000, 1000)), "gpu": ((10_000, 1000), (1_000_000, 1000), (1_295_848, 141))}
+_FOLLOWED = 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Repeated(Design):
+    """A design of any number of rows, made of one block again and again, so that making it takes no time."""
+
+    def rows(self, begin: int, end: int) -> NDArray[Any]:
+        """The block's rows, zeros from N on."""
+        block = _block(self)
+        out = block[: end - begin]
+        if end > self.layout.rows:
+            out = out.copy()
+            out[max(0, self.layout.rows - begin) :] = 0
+        return out
+
+
+_BLOCKS: dict[Any, NDArray[Any]] = {}
+
+
+def _block(design: Design) -> NDArray[Any]:
+    key = design.layout.columns, design.layout.stride, design.storage
+    if key not in _BLOCKS:
+        random = np.random.default_rng(7)
+        rows, layout = design.chunk_rows + 4096, design.layout
+        few = random.standard_normal((min(rows, 4096), layout.stride), dtype=np.float32)
+        few[:, layout.columns :] = 0.0
+        values = np.tile(few, (-(-rows // len(few)), 1))[:rows]
+        if design.storage == "float16":
+            _BLOCKS[key] = values.astype(np.float16).view(np.uint16)
+        elif design.storage == "bfloat16":
+            _BLOCKS[key] = (values.view(np.uint32) >> 16).astype(np.uint16)
+        else:
+            _BLOCKS[key] = values
+    return _BLOCKS[key]
+
+
+def repeated(rows: int, columns: int, options: Options) -> Design:
+    """A design of standard normals of this size."""
+    from engine.solvers.gibbs.layout import layout_for
+
+    problem = HorseshoeProbit(np.array([[0.0], [1.0]]), [0, 1])
+    layout = layout_for(rows, columns)
+    return Repeated(problem, np.arange(columns), np.zeros(columns), np.ones(columns), False, options.storage, layout)
+
+
+def _state(chains: int, q: int, seed: int = 0) -> dict[str, NDArray[np.float64]]:
+    random = np.random.default_rng(seed)
+    beta = 0.05 * random.standard_normal((chains, q))
+    return {"beta": beta, "local": np.ones((chains, q)), "nu": np.ones((chains, q)), "whole": np.ones((chains, 8))}
+
+
+def time_iterations(
+    infos: Sequence[DeviceInfo], rows: int, columns: int, options: Options, seconds: float = 0.5
+) -> tuple[float, float]:
+    """Seconds of an iteration of all chains, and of a pass over the rows by itself."""
+    design = repeated(rows, columns, options)
+    with DevicePool(infos) as pool, Sampler(pool, design, settings_for(design, options, 1)) as sampler:
+        sampler.make_gram(weighted=False)
+        if options.kernel == "ellipse":
+            sampler.each(Worker.refer_to, np.zeros(columns))
+            set_reference(sampler, np.zeros(columns))
+        sampler.each(Worker.set_state, _state(options.chains, columns))
+        at = _advance(sampler, 0, 2)
+        began = time.perf_counter()
+        at = _advance(sampler, at, 3)
+        each = (time.perf_counter() - began) / 3
+        times = []
+        for _ in range(3):
+            count = int(min(2 * REFRESH, max(2, seconds / 3 / max(each, 1e-6))))
+            began = time.perf_counter()
+            at = _advance(sampler, at, count)
+            times.append((time.perf_counter() - began) / count)
+        pass_ = max(sampler.each(_time_pass, options.chains))
+    return statistics.median(times), pass_
+
+
+def _advance(sampler: Sampler, first: int, count: int) -> int:
+    """Some iterations, waited for."""
+    end = first + count
+    while first < end:
+        some = min(end - first, REFRESH - first % REFRESH)
+        sampler.advance(first, some, 1 << 40)
+        first += some
+    sampler.collect()
+    return end
+
+
+def _time_pass(worker: Worker, chains: int) -> float:
+    worker.sweep("draw", worker.narrow, worker.partial, chains, 1)
+    worker.device.sync()
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        for step in range(3):
+            worker.sweep("draw", worker.narrow, worker.partial, chains, step)
+        worker.device.sync()
+        times.append((time.perf_counter() - began) / 3)
+    return min(times)
+
+
+def check(infos: Sequence[DeviceInfo], console: Console) -> bool:
+    """The kernels gibbs and px against the NumPy twin over the first iterations, for several shapes and storages."""
+    good = True
+    shapes = ((50, 3), (1000, 37), (3000, 141), (700, 300), (400, 1100))
+    for info in infos:
+        for rows, columns in shapes:
+            for kernel in ("gibbs", "px"):
+                apart = follow(info, rows, columns, Options(kernel=kernel, chains=3))
+                good &= apart < 1e-3
+                console.print(f"{info.id} {kernel} {rows}x{columns}: the chains are within {apart:.1e} of the twin's")
+    return good
+
+
+def follow(info: DeviceInfo, rows: int, columns: int, options: Options, steps: int = _FOLLOWED) -> float:
+    """The largest distance between a device's chains and the twin's, in units of the coefficients' spread."""
+    random = np.random.default_rng(rows)
+    X = random.standard_normal((rows, columns))
+    y = X[:, 0] + random.standard_normal(rows) > 0
+    design = Design.of(HorseshoeProbit(X, y.astype(int)), options)
+    q = design.layout.columns
+    with DevicePool([info]) as pool, Sampler(pool, design, settings_for(design, options, 11)) as sampler:
+        sampler.make_gram(weighted=False)
+        state = _state(options.chains, q)
+        sampler.each(Worker.set_state, state)
+        sampler.advance(0, steps, 1 << 40)
+        _, draws, _ = sampler.collect()
+    stored = stored_values(design.rows(0, rows), design.storage)[:, :q].astype(np.float64)
+    worst = 0.0
+    for chain in range(options.chains):
+        twin = Twin(stored, design.first, 11, expanded=options.kernel == "px", chain=chain)
+        twin.beta = state["beta"][chain].copy()
+        for step in range(steps):
+            twin.step(step)
+            spread = max(1e-12, float(np.abs(twin.beta).max()))
+            worst = max(worst, float(np.abs(draws[step, chain, :q] - twin.beta).max()) / spread)
+    return worst
+
+
+def _time_blas(rows: int, columns: int) -> float:
+    """Seconds of an iteration of one chain with NumPy and SciPy, whatever threads their BLAS uses."""
+    random = np.random.default_rng(1)
+    sampler = BlasSampler(random.standard_normal((rows, columns), dtype=np.float32), 1)
+    sampler.step()
+    return _repeat(sampler.step)
+
+
+def _repeat(task: Callable[[], Any], least: float = 0.5) -> float:
+    times: list[float] = []
+    while sum(times) < least or len(times) < 3:
+        began = time.perf_counter()
+        task()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+@click.command("gibbs", help="Check and measure the Gibbs sampler on this machine.")
+@click.option("--backend", type=click.Choice(["auto", "cuda", "opencl"]), default="auto", help="Which devices.")
+@click.option("--devices", "names", multiple=True, help="Devices to measure together; all GPUs by default.")
+@click.option("--quick", is_flag=True, help="Small sizes only.")
+@click.option("--effective", type=click.Path(exists=True), help="Also effective draws a second, of this data file.")
+def _command(backend: Any, names: Sequence[str], quick: bool, effective: str | None) -> int:
+    console = Console(width=150)
+    infos = select(backend, names or None)
+    good = check(infos[:1], console)
+    kind = "gpu" if any(info.capabilities.kind == "gpu" for info in infos) else "cpu"
+    sizes = ((1000, 50),) if quick else SIZES[kind]
+    table = Table("rows", "columns", "kernel", "storage", "chains", "ms an iteration", "ms a chain", "pass ms", "GB/s")
+    for rows, columns in sizes:
+        for storage in ("float32", "float16") if not quick and kind == "gpu" else ("float32",):
+            for kernel, chains in (("gibbs", 1), ("gibbs", 4), ("px", 4), ("ellipse", 4)):
+                options = Options.model_validate({"kernel": kernel, "chains": chains, "storage": storage})
+                each, pass_ = time_iterations(infos, rows, columns, options)
+                size = rows * columns * (4 if storage == "float32" else 2)
+                numbers = (
+                    f"{1e3 * each:.3f}",
+                    f"{1e3 * each / chains:.3f}",
+                    f"{1e3 * pass_:.3f}",
+                    f"{size / pass_ / 1e9:.0f}",
+                )
+                table.add_row(f"{rows}", f"{columns}", kernel, storage, f"{chains}", *numbers)
+        if kind == "cpu":
+            seconds = _time_blas(rows, columns)
+            table.add_row(
+                f"{rows}", f"{columns}", "NumPy + SciPy", "float32", "1", *2 * (f"{1e3 * seconds:.3f}",), "", ""
+            )
+    console.print(table)
+    if effective is not None:
+        _measure_effective(infos, effective, console)
+    return 0 if good else 1
+
+
+def _measure_effective(infos: Sequence[DeviceInfo], path: str, console: Console) -> None:
+    """Effective draws a second of the slowest coefficient, by kernel."""
+    problem = HorseshoeProbit.read(path)
+    table = Table("kernel", "seconds", "iterations", "least ESS", "worst R-hat", "ESS/s", title=problem.describe())
+    with Engine(devices=[info.id for info in infos]) as owner:
+        for kernel in ("gibbs", "px", "ellipse"):
+            owner.solve(problem, kernel=kernel, draws=4, warmup=0)
+            result = owner.solve(problem, kernel=kernel, draws=4000, warmup=2000)
+            ess = float(np.nanmin(result.arrays["ess_bulk"][:-1]))
+            table.add_row(
+                *(kernel, f"{result.seconds:.1f}", f"{result.counters['iterations']}", f"{ess:.0f}"),
+                *(f"{float(np.nanmax(result.arrays['r_hat'])):.3f}", f"{ess / result.seconds:.2f}"),
+            )
+    console.print(table)
+
+
+def bench(arguments: list[str]) -> int:
+    """Run the benchmark with command-line arguments; 0 if every check held."""
+    return int(_command.main(arguments, prog_name="quintet bench gibbs", standalone_mode=False) or 0)

@@ -1,0 +1,152 @@
+"""The sampler as a scikit-learn classifier; imported when it is first asked for, since scikit-learn is optional."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from engine.api import Engine
+from engine.solvers.gibbs.posterior import Posterior, verdict
+from engine.solvers.gibbs.problem import HorseshoeProbit
+
+__all__ = ["HorseshoeProbitClassifier"]
+
+_AT_ONCE = 1 << 24  # values x . beta
+
+
+class HorseshoeProbitClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Binary classification by horseshoe probit regression, averaged over posterior draws.
+
+    Parameters
+    ----------
+    kernel : {"ellipse", "px", "gibbs"}
+    draws, warmup, thin, chains : int
+        Draws kept of each chain, iterations before the first, iterations a draw, and chains.
+    storage : {"float32", "float16", "bfloat16"}
+    standardize, fit_intercept : bool
+    intercept_scale, tau_scale : float
+        Scales of the priors of the intercept (normal) and of tau (half-Cauchy).
+    backend, devices
+        As for :class:`engine.Engine`.
+    random_state : int, RandomState or None
+        An int makes fits repeatable.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (2,)
+    coef_ : ndarray, shape (1, p)
+        Posterior means.
+    intercept_ : ndarray, shape (1,)
+    result_ : engine.solvers.gibbs.posterior.Posterior
+        The draws, their diagnostics, ``summary`` and ``to_arviz()``.
+    n_features_in_ : int
+    n_iter_ : int
+        Iterations of each chain.
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "ellipse",
+        draws: int = 500,
+        warmup: int = 300,
+        thin: int = 1,
+        chains: int = 4,
+        storage: str = "float32",
+        standardize: bool = True,
+        fit_intercept: bool = True,
+        intercept_scale: float = 10.0,
+        tau_scale: float = 1.0,
+        backend: str | None = None,
+        devices: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.draws = draws
+        self.warmup = warmup
+        self.thin = thin
+        self.chains = chains
+        self.storage = storage
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.intercept_scale = intercept_scale
+        self.tau_scale = tau_scale
+        self.backend = backend
+        self.devices = devices
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Draw from the posterior given X, shape (N, p), and y with two classes; warns if the chains have not mixed."""
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {len(self.classes_)} classes"
+            )
+        if len(self.classes_) < 2:
+            raise ValueError("Classifier can't train when only one class is present.")
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        problem = HorseshoeProbit(X, codes)
+        standardize = self.standardize and bool((X.max(axis=0) > X.min(axis=0)).any())
+        with Engine(self.backend, self.devices) as owner:  # type: ignore[arg-type]
+            result = owner.solve(
+                problem,
+                seed=seed,
+                kernel=self.kernel,
+                draws=self.draws,
+                warmup=self.warmup,
+                thin=self.thin,
+                chains=self.chains,
+                storage=self.storage,
+                standardize=standardize,
+                intercept=self.fit_intercept,
+                intercept_scale=self.intercept_scale,
+                tau_scale=self.tau_scale,
+            )
+        assert isinstance(result, Posterior)
+        self.result_ = result
+        assert result.solution is not None
+        first = int(self.fit_intercept)
+        self.intercept_ = result.solution[:first] if first else np.zeros(1)
+        self.coef_ = result.solution[first:].reshape(1, -1)
+        self.n_iter_ = int(result.counters["iterations"])
+        if (warning := verdict(result)) is not None:
+            warnings.warn(warning, ConvergenceWarning, stacklevel=2)
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The posterior mean of P(class | x); shape (N, 2)."""
+        from scipy.special import ndtr
+
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        beta = self.result_.arrays["beta"]
+        beta = beta.reshape(-1, beta.shape[2])
+        rows = max(1, _AT_ONCE // len(beta))
+        ones = np.empty(len(X))
+        for at in range(0, len(X), rows):
+            part = X[at : at + rows]
+            eta = part @ beta[:, -part.shape[1] :].T
+            if self.fit_intercept:
+                eta = eta + beta[:, 0]
+            ones[at : at + rows] = ndtr(eta).mean(axis=1)
+        return np.column_stack([1.0 - ones, ones])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The more probable class of each row."""
+        likely = self.predict_proba(X)[:, 1] > 0.5
+        return np.asarray(self.classes_[likely.astype(int)])

@@ -1,0 +1,130 @@
+"""Tables with a target: every format is read, and what cannot be used is refused with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import engine
+from engine.errors import ProblemError
+from engine.formats import tables
+from engine.solvers import recognize
+
+ROWS = [[1.5, -2.0, 1], [0.25, 3e-3, 0], [7, 8, 1]]
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def expect(table: tables.Table) -> None:
+    assert np.array_equal(table.X, np.array(ROWS)[:, :2])
+    assert table.y.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("tsv", "\t")])
+def test_text_with_a_header(tmp_path: Path, suffix: str, separator: str) -> None:
+    lines = [separator.join(["a", "b", "y"]), *(separator.join(map(str, row)) for row in ROWS)]
+    path = write(tmp_path / f"data.{suffix}", "\n".join(lines) + "\n")
+    assert recognize(path) is engine.HorseshoeProbit
+    table = tables.read(path)
+    expect(table)
+    assert (table.names, table.target) == (["a", "b"], "y")
+    assert tables.read(path, "a").names == ["b", "y"]
+    assert tables.read(path, 1).target == "b"
+
+
+def test_text_without_a_header_has_its_target_last(tmp_path: Path) -> None:
+    table = tables.read(write(tmp_path / "data.data", "\n".join(",".join(map(str, row)) for row in ROWS)))
+    expect(table)
+    assert table.names == ["x0", "x1"]
+
+
+def test_words_may_be_the_target(tmp_path: Path) -> None:
+    path = write(tmp_path / "data.csv", "a,label\n1,spam\n2,ham\n3,spam\n")
+    problem = engine.HorseshoeProbit.read(path)
+    assert problem.classes == ("ham", "spam")
+    assert problem.y.tolist() == [True, False, True]
+
+
+def test_libsvm(tmp_path: Path) -> None:
+    path = write(tmp_path / "data", "+1 1:1.5 2:-2\n-1 1:0.25 2:3e-3 # said\n+1 2:8 1:7\n")
+    assert recognize(path) is engine.HorseshoeProbit
+    problem = engine.HorseshoeProbit.read(path)
+    assert np.array_equal(problem.X, np.array(ROWS)[:, :2])
+    assert problem.y.tolist() == [True, False, True]
+
+
+def test_a_large_libsvm_file_is_read(shared_data: Path) -> None:
+    problem = engine.HorseshoeProbit.read(shared_data / "gibbs" / "a9a.libsvm")
+    assert problem.X.shape == (32561, 123)
+    assert int(problem.y.sum()) == 7841
+
+
+def test_parquet(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "data.parquet"
+    columns = list(zip(*ROWS, strict=True))
+    parquet.write_table(pyarrow.table({"a": columns[0], "target": columns[2], "b": columns[1]}), path)
+    assert recognize(path) is engine.HorseshoeProbit
+    expect(tables.read(path))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_keep_their_names_and_refuse_text(library: str) -> None:
+    frames = pytest.importorskip(library)
+    frame = frames.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1, 0, 1], "c": [True, False, True]})
+    problem = engine.HorseshoeProbit(frame, [0, 1, 1])
+    assert problem.names == ("a", "b", "c")
+    assert problem.X[:, 2].tolist() == [1, 0, 1]
+    with pytest.raises(ProblemError, match=r"column 'city' holds text \('Rome' in row 0\)"):
+        engine.HorseshoeProbit(frames.DataFrame({"a": [1.0], "city": ["Rome"]}), [1])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,city,y\n1,Rome,1\n2,Oslo,0\n", r"column 'city' holds text \('Rome'\).*line 2"),
+        ("a,b,y\n1,2,1\n2,,0\n", r"column 'b' has an empty cell; fill it.*line 3"),
+        ("a,b,y\n1,2,1\n2,0\n", r"a row has 2 cells; the table has 3 columns.*line 3"),
+        ("a,a,y\n1,2,1\n", "two columns are called 'a'"),
+        ("y\n1\n", "the table has one column"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        tables.read(write(tmp_path / "data.csv", text))
+
+
+def test_a_problem_comes_back_from_its_arrays_and_a_generated_one_from_its_file(tmp_path: Path) -> None:
+    from engine.solvers.gibbs.generators import ProbitOptions, generate, write
+
+    problem = generate(ProbitOptions(rows=40, columns=3, correlation=0.5, seed=2))
+    write(problem, tmp_path / "made.csv")
+    again = engine.HorseshoeProbit.read(tmp_path / "made.csv")
+    assert np.allclose(again.X, problem.X, rtol=1e-5)
+    assert np.array_equal(again.y, problem.y)
+    back = engine.HorseshoeProbit.from_arrays(problem.to_arrays(), "again")
+    assert back.names == problem.names
+    assert np.array_equal(back.X, problem.X)
+    assert back.classes == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([[1.0, np.nan]], [1], "column 'x1' has nan in row 0"),
+        ([[1.0], [2.0], [3.0]], [0, 1, 2], "y must have two different values; it has 3: 0, 1, 2"),
+        ([[1.0], [2.0]], [0, 1, 1], "y must have one value for each of the 2 rows"),
+        ([[1.0], [2.0]], ["a", "a"], "y has one value only, 'a'; write it as 0 or 1"),
+        ([["a"], ["b"]], [0, 1], "X must hold numbers"),
+        (np.zeros((0, 3)), [], "X must have rows and columns"),
+    ],
+)
+def test_data_that_is_no_regression_is_refused(X: object, y: object, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        engine.HorseshoeProbit(X, y)  # type: ignore[arg-type]

@@ -1,0 +1,48 @@
+"""What the tests of the sampler share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import DevicePool, Member
+from engine.solvers.gibbs.design import Design
+from engine.solvers.gibbs.options import Options
+from engine.solvers.gibbs.problem import HorseshoeProbit
+from engine.solvers.gibbs.sampler import Sampler
+from engine.solvers.gibbs.solve import settings_for
+from engine.solvers.gibbs.start import set_reference
+from engine.solvers.gibbs.worker import Worker
+
+
+@contextmanager
+def sampling(
+    member: Member, X: Any, y: Any, seed: int = 1, devices: int = 1, reference: Any = None, **options: Any
+) -> Iterator[Sampler]:
+    """A sampler with its matrix made, on as many copies of a device; its state is to be set."""
+    chosen = Options(**options)
+    design = Design.of(HorseshoeProbit(X, y), chosen)
+    with (
+        DevicePool([member.info] * devices) as pool,
+        Sampler(pool, design, settings_for(design, chosen, seed)) as sampler,
+    ):
+        if chosen.kernel == "ellipse":
+            at = np.zeros(design.layout.columns) if reference is None else reference
+            sampler.each(Worker.refer_to, at)
+            set_reference(sampler, at)
+        else:
+            sampler.make_gram(weighted=False)
+        yield sampler
+
+
+def state_of(beta: NDArray[np.float64], tau: Any = 1.0, lam: Any = 1.0, nu: Any = 1.0, xi: Any = 1.0) -> dict[str, Any]:
+    """A state from tau, lambda, nu and xi as the model has them; beta of shape (chains, q)."""
+    chains, _ = beta.shape
+    whole = np.ones((chains, 8))
+    whole[:, 0], whole[:, 1] = 1.0 / np.asarray(tau) ** 2, 1.0 / np.asarray(xi)
+    local, inverse_nu = (np.broadcast_to(1.0 / np.asarray(value), beta.shape) for value in (np.square(lam), nu))
+    return {"beta": beta, "local": local.copy(), "nu": inverse_nu.copy(), "whole": whole}

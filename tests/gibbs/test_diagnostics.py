@@ -1,0 +1,107 @@
+"""Diagnostics agree with ArviZ, tell mixed chains from others, and go to ArviZ with the draws."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import engine
+from engine.solvers.gibbs.diagnostics import diagnose
+from engine.solvers.gibbs.draws import Draws
+from engine.solvers.gibbs.posterior import summary_table, verdict
+
+
+@pytest.fixture(scope="module")
+def arviz() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip("arviz")
+
+
+def chains(shape: tuple[int, int], rho: float, seed: int = 1) -> NDArray[np.float64]:
+    """Autoregressions of three kinds: normal, lognormal, and one chain apart."""
+    noise = np.random.default_rng(seed).standard_normal((*shape, 3))
+    draws = np.zeros_like(noise)
+    for step in range(1, shape[1]):
+        draws[:, step] = rho * draws[:, step - 1] + noise[:, step]
+    draws[:, :, 1] = np.exp(draws[:, :, 1])
+    draws[0, :, 2] += 1
+    return draws
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.95, -0.6])
+@pytest.mark.parametrize("shape", [(4, 500), (4, 101), (2, 50), (8, 9)])
+def test_every_diagnostic_is_arvizs(arviz: Any, shape: tuple[int, int], rho: float) -> None:
+    draws = chains(shape, rho)
+    found = diagnose(draws)
+    for j in range(3):
+        one = draws[:, :, j]
+        assert found.r_hat[j] == pytest.approx(float(arviz.rhat(one)))
+        assert found.ess_bulk[j] == pytest.approx(float(arviz.ess(one, method="bulk")))
+        assert found.ess_tail[j] == pytest.approx(float(arviz.ess(one, method="tail")))
+        assert found.mcse_mean[j] == pytest.approx(float(arviz.mcse(one)))
+
+
+def test_what_never_moves_and_what_is_too_short_have_no_diagnostics() -> None:
+    assert np.isnan(diagnose(np.ones((2, 20, 1))).r_hat).all()
+    assert np.isnan(diagnose(np.ones((2, 3, 1))).ess_bulk).all()
+
+
+def test_moments_taken_batch_by_batch_are_those_of_all_draws_and_come_back_from_arrays() -> None:
+    rows = np.random.default_rng(2).standard_normal((37, 3, 5)) * 3 + 7
+    draws = Draws(3, 5, 37, np.array([4, 1]), 1 << 30)
+    for part in np.split(rows, [1, 1, 9, 20]):
+        draws.add(part)
+    mean, sd = draws.overall()
+    assert mean == pytest.approx(rows.mean(axis=(0, 1)))
+    assert sd == pytest.approx(rows.reshape(-1, 5).std(axis=0, ddof=1))
+    again = Draws(3, 5, 37, np.array([4, 1]), 1 << 30)
+    again.restore(draws.to_arrays())
+    for one in (draws, again):
+        assert np.array_equal(one.all(), rows.transpose(1, 0, 2))
+        assert np.array_equal(one.some(), rows.transpose(1, 0, 2)[:, :, [4, 1]])
+    assert np.array_equal(draws.tail(np.array([2]), 10), rows[-10:].transpose(1, 0, 2)[:, :, [2]])
+
+
+def test_draws_that_do_not_fit_are_thinned_evenly() -> None:
+    rows = np.arange(200.0).reshape(100, 1, 2)
+    draws = Draws(1, 2, 100, None, 8 * 2 * 30)
+    for part in np.array_split(rows, 7):
+        draws.add(part)
+    assert draws.every == 4
+    assert np.array_equal(draws.all()[0], rows[::4, 0])
+    assert draws.overall()[0] == pytest.approx([99.0, 100.0])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_results_go_to_arviz_with_their_names(arviz: Any) -> None:
+    random = np.random.default_rng(3)
+    X = random.standard_normal((100, 3))
+    problem = engine.HorseshoeProbit(X, X[:, 0] > 0.1, names=["a", "b", "c"])
+    result = engine.solve(problem, draws=50, warmup=20, chains=2, keep_scales=True, backend="opencl")
+    data = result.to_arviz()
+    assert data.posterior["beta"].shape == (2, 50, 4)
+    assert data.posterior["beta"].coords["coefficient"].values.tolist() == ["intercept", "a", "b", "c"]
+    assert data.posterior["log_lambda"].shape == (2, 50, 3)
+    assert set(data.sample_stats) == {"lp", "slice_tries", "rescale_tries"}
+    assert data.attrs["seed"] == 0
+    assert np.array_equal(data.posterior["beta"], result.arrays["beta"])
+
+
+def test_a_summary_marks_what_survives_and_a_verdict_names_the_worst() -> None:
+    random = np.random.default_rng(3)
+    X = random.standard_normal((400, 3))
+    problem = engine.HorseshoeProbit(X, 2 * X[:, 1] + random.standard_normal(400) > 0, names=["a", "b", "c"])
+    result = engine.solve(problem, draws=800, warmup=200, backend="opencl", seed=1)
+    assert [row.name for row in result.summary if row.survives] == ["b"]
+    titles, rows = summary_table(result)
+    assert titles[3] == "90% from"
+    assert {row[0] for row in rows} == {"intercept", "log_tau", "a", "b", "c"}
+    short = engine.solve(problem, draws=30, warmup=0, backend="opencl", kernel="gibbs")
+    assert "the draws of " in str(verdict(short))
+    assert "kernel = ellipse" in str(verdict(short))

@@ -1,0 +1,55 @@
+"""The classifier is a good citizen of scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+import engine
+
+pytest.importorskip("sklearn")
+
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+
+def checks() -> list[Any]:
+    """scikit-learn's own checks, on a classifier quick enough for them."""
+    quick = engine.HorseshoeProbitClassifier(draws=60, warmup=30, chains=2, kernel="px", random_state=0)
+    return [
+        pytest.param(estimator, check, id=getattr(check, "func", check).__name__)
+        for estimator, check in estimator_checks_generator(quick)
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("estimator", "check"), checks())
+def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_probabilities_are_means_over_the_draws() -> None:
+    random = np.random.default_rng(3)
+    X = random.standard_normal((300, 4)) * [1, 10, 0.1, 1] + [0, 100, 0, -3]
+    y = np.where(X[:, 0] + 0.1 * (X[:, 1] - 100) + random.standard_normal(300) > 0, "yes", "no")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = engine.HorseshoeProbitClassifier(draws=200, warmup=100, random_state=1).fit(X, y)
+    beta = fitted.result_.arrays["beta"].reshape(-1, 5)
+    expected = ndtr(beta[:, :1] + beta[:, 1:] @ X.T).mean(axis=0)
+    assert fitted.predict_proba(X)[:, 1] == pytest.approx(expected)
+    assert fitted.classes_.tolist() == ["no", "yes"]
+    assert (fitted.predict(X) == y).mean() > 0.75
+    assert fitted.coef_[0] == pytest.approx(beta.mean(axis=0)[1:])
+    assert abs(fitted.coef_[0, 1] / fitted.coef_[0, 0] - 0.1) < 0.05
+
+
+def test_a_fit_with_too_few_draws_warns_in_words() -> None:
+    random = np.random.default_rng(3)
+    X = random.standard_normal((50, 2))
+    with pytest.warns(ConvergenceWarning, match=r"do not trust the posterior yet: .*give more draws"):
+        engine.HorseshoeProbitClassifier(draws=20, warmup=0, chains=2, random_state=1).fit(X, X[:, 0] > 0)

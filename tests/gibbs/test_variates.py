@@ -1,0 +1,66 @@
+"""Every random variate on the device against its distribution, at hard parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from engine.devices import Device, Member
+from engine.solvers.gibbs.twin import draw_positive_normals
+
+COUNT = 20_000
+LEVEL = 1e-5
+
+
+def fill(member: Member, kind: str, parameter: float, seed: int, count: int = COUNT) -> NDArray[np.float64]:
+    def work(device: Device) -> NDArray[np.float64]:
+        block = 1 if device.capabilities.kind == "cpu" else 64
+        types = ("buffer", "int64", "float64", "uint64", "uint32", "uint32")
+        kernel = device.kernel("gibbs/variates_fill", "fill_variates", types, block=block, kind=kind)
+        out = device.empty(count, np.float64)
+        device.launch(kernel, 64, block, out, count, parameter, seed, 3, 7)
+        return device.get(out)
+
+    return member.submit(work).result()
+
+
+@pytest.mark.parametrize("kind", ["positive_normal", "positive_normal_in_parts"])
+@pytest.mark.parametrize("mean", [-30.0, -8.0, -5.5, -2.0, -0.5, 0.0, 0.46, 0.48, 1.0, 3.0, 8.0])
+def test_truncated_normals_have_their_distribution(device: Member, kind: str, mean: float) -> None:
+    draws = fill(device, kind, mean, seed=11)
+    assert (draws > 0).all()
+    above = special.log_ndtr(mean - draws) - special.log_ndtr(mean)  # log of the chance to be larger
+    assert stats.kstest(np.exp(above), "uniform").pvalue > LEVEL
+
+
+def test_both_forms_of_the_truncated_normal_are_the_twins(device: Member) -> None:
+    for mean in (-6.0, -0.3, 0.3, 0.6, 2.0):
+        whole, parts = (fill(device, kind, mean, 5, 3000) for kind in ("positive_normal", "positive_normal_in_parts"))
+        twin = draw_positive_normals(np.full(3000, mean, np.float32).astype(float), 5, 3, 7)
+        assert np.allclose(whole, twin, rtol=2e-5, atol=2e-5)
+        assert np.allclose(parts, twin, rtol=2e-5, atol=2e-5)
+
+
+def test_a_mean_that_is_no_number_ends(device: Member) -> None:
+    assert np.isnan(fill(device, "positive_normal", float("nan"), 1, 10)).all()
+
+
+@pytest.mark.parametrize("shape", [1.0, 1.5, 3.0, 71.5, 5000.0])
+def test_gammas_have_their_distribution(device: Member, shape: float) -> None:
+    assert stats.kstest(fill(device, "gamma", shape, seed=13), stats.gamma(shape).cdf).pvalue > LEVEL
+
+
+def test_exponentials_and_normals_have_their_distribution(device: Member) -> None:
+    assert stats.kstest(fill(device, "exponential", 3.0, seed=17), stats.expon(scale=1 / 3).cdf).pvalue > LEVEL
+    assert stats.kstest(fill(device, "normal", 0.0, seed=19), "norm").pvalue > LEVEL
+
+
+def test_the_normal_distribution_function_is_right_in_both_tails(device: Member) -> None:
+    for step in (0.01, -0.01):
+        x = np.float32(step * np.arange(3000.0)).astype(float)
+        logs = special.log_ndtr(x)
+        assert np.allclose(fill(device, "log_normal_cdf", step, 0, 3000), logs, rtol=1e-6, atol=3e-7)
+        hazard = np.exp(-0.5 * x**2 - 0.5 * np.log(2 * np.pi) - logs)
+        assert np.allclose(fill(device, "normal_hazard", step, 0, 3000), hazard, rtol=3e-5, atol=1e-12)
