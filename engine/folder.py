@@ -16,12 +16,15 @@ only once ``run.toml`` and ``problem.npz`` are in it. ``checkpoint.json`` is ren
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.metadata
+import importlib.util
 import json
 import os
 import platform
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,7 +111,12 @@ class RunFolder:
         cls.require_free(path)
         full = {
             **description,
-            "problem": {"class": type(problem).__name__, "kind": problem.kind, "name": problem.name},
+            "problem": {
+                "class": type(problem).__name__,
+                **_where_made(type(problem)),
+                "kind": problem.kind,
+                "name": problem.name,
+            },
             "versions": {
                 "quintet": version(),
                 "python": platform.python_version(),
@@ -164,9 +172,12 @@ class RunFolder:
         That is for problems which hold what no file can keep, such as a Python function.
         """
         about = self.description.get("problem", {})
-        kind = problem_classes().get(str(about.get("class")))
+        kind = problem_classes().get(str(about.get("class"))) if "module" not in about else _ones_own(about)
+        if kind is None and given is not None and type(given).__name__ == about.get("class"):
+            kind = type(given)
         if kind is None:
-            raise RunFolderError(f"{self.path / 'run.toml'} names no known problem: {about.get('class')!r}")
+            where = "".join(f", {name} {about[name]!r}" for name in ("module", "file") if name in about)
+            raise RunFolderError(f"{self.path / 'run.toml'} names no known problem: {about.get('class')!r}{where}")
         try:
             arrays = _read_arrays(self.path / "problem.npz")
         except Exception as error:
@@ -263,3 +274,35 @@ def version() -> str:
         return importlib.metadata.version("quintet")
     except importlib.metadata.PackageNotFoundError:
         return "unpackaged"
+
+
+def _where_made(kind: type[Problem]) -> dict[str, str]:
+    """Where a class of one's own is found again: its module, and the file of that; nothing for the solvers' own."""
+    if problem_classes().get(kind.__name__) is kind:
+        return {}
+    found = {"module": kind.__module__}
+    source = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return found if source is None else {**found, "file": os.path.abspath(source)}
+
+
+def _ones_own(about: Mapping[str, Any]) -> type[Problem] | None:
+    """The class that :func:`_where_made` told of: from its module if that can be imported, else from the file."""
+    module, source, name = str(about["module"]), about.get("file"), str(about.get("class"))
+    loaded = sys.modules.get(module)
+    if loaded is None or not hasattr(loaded, name):
+        try:
+            loaded = importlib.import_module(module)
+        except ImportError:
+            loaded = None
+    if (loaded is None or not hasattr(loaded, name)) and source is not None and os.path.isfile(source):
+        spec = importlib.util.spec_from_file_location(f"quintet_problem_{Path(source).stem}", source)
+        assert spec is not None
+        assert spec.loader is not None
+        loaded = importlib.util.module_from_spec(spec)
+        sys.modules[loaded.__name__] = loaded  # dataclasses look their module up there
+        try:
+            spec.loader.exec_module(loaded)
+        except Exception as error:
+            raise RunFolderError(f"{source}, which defines {name}, cannot be loaded: {error}") from error
+    kind = getattr(loaded, name, None)
+    return kind if isinstance(kind, type) and issubclass(kind, Problem) else None

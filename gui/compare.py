@@ -14,7 +14,7 @@ from gui.icons import dot
 from gui.library import RunNote
 from gui.panels.base import Page
 from gui.player import Player
-from gui.plots import LivePlot
+from gui.plots import Curve, LivePlot
 from gui.summary import gap_text, number_text, seconds_text, state_text
 from gui.theme import DASHES, Theme
 
@@ -41,6 +41,7 @@ class CompareTab(QWidget):
         self._units: dict[str, tuple[str, str, bool]] = {}
         self._devices: list[list[str]] = [[] for _ in notes]
         self._started: list[Started | None] = [None for _ in notes]
+        self._steps: list[dict[str, Curve]] = [{} for _ in notes]
         self._players = [Player(note.path / "events.jsonl", math.inf, self) for note in notes]
         self.table = _table(self.notes)
         self.page = Page(columns=2)
@@ -91,8 +92,8 @@ class CompareTab(QWidget):
                 if event.gap is not None:
                     self._point(place, "_gap", "", event.time, 100 * event.gap)
             case Finished() | Failed():
-                for figure in self._figures.values():
-                    figure.now(event.time)
+                for curve in self._steps[place].values():
+                    self._hold(place, curve, event.time)
 
     def _name(self, place: int) -> str:
         """The run's title, with its place where both have the same."""
@@ -109,10 +110,16 @@ class CompareTab(QWidget):
             if device not in self._devices[place]:
                 self._devices[place].append(device)
             dash += 2 * self._devices[place].index(device)
-        curve = figure.series(
-            " ".join(parts), self.notes[place].colour, DASHES[dash % len(DASHES)], step=metric in ("_best", "_gap")
-        )
+        curve = figure.series(" ".join(parts), self.notes[place].colour, DASHES[dash % len(DASHES)])
+        if metric in ("_best", "_gap"):  # steps that end where their own run ends
+            self._hold(place, curve, time)
         curve.append(time, value)
+
+    def _hold(self, place: int, curve: Curve, time: float) -> None:
+        """Let a step go on until now."""
+        self._steps[place][curve.name] = curve
+        if not math.isnan(curve.data.last):
+            curve.append(time, curve.data.last)
 
     def _figure(self, metric: str) -> LivePlot:
         if metric not in self._figures:

@@ -74,6 +74,14 @@ class Scanner:
         ValueError
             If a buffer holds fewer elements.
         """
+        total = self.exclusive_unread(values, prefixes, count)
+        return 0 if total is None else int(self._device.get(total)[0])
+
+    def exclusive_unread(self, values: Buffer, prefixes: Buffer, count: int | None = None) -> Buffer | None:
+        """The same without waiting: the first element of the buffer returned, of int64, will be the sum of all.
+
+        It lasts until the next scan; there is none, and nothing to add, for no values.
+        """
         if (values.dtype.name, prefixes.dtype.name) not in _PAIRS:
             pairs = ", ".join(f"{value} to {prefix}" for value, prefix in _PAIRS)
             raise TypeError(f"scans are of {pairs}; got {values.dtype} to {prefixes.dtype}")
@@ -81,9 +89,7 @@ class Scanner:
         for name, buffer in (("values", values), ("prefixes", prefixes)):
             if not 0 <= elements <= buffer.size:
                 raise ValueError(f"{name} must hold the {elements} elements to scan; it holds {buffer.size}")
-        if elements == 0:
-            return 0
-        return int(self._device.get(self._scan(values, prefixes, elements, 0))[0])
+        return self._scan(values, prefixes, elements, 0) if elements else None
 
     def _scan(self, values: Buffer, prefixes: Buffer, count: int, level: int) -> Buffer:
         """Scan into ``prefixes``; returns the buffer that will begin with the total."""

@@ -21,6 +21,7 @@ __all__ = ["GibbsPanel", "autocorrelation"]
 
 _TRACES = 9
 _LAGS = 60
+_FEWEST_DRAWS, _MOST_DIAGNOSED, _RUNNING = 10, 1000, 25
 _R_HAT_LIMIT = 1.01
 _NORMAL_QUARTILE = 0.6745
 
@@ -35,7 +36,7 @@ class GibbsPanel(Panel):
         theme = self.theme
         self.trace_page = self.page("Traces", columns=3)
         self.traces: dict[str, LivePlot] = {}
-        self._warmup = 0.0
+        self._warmup = self._iteration = 0.0
         self._moments: dict[str, list[float]] = {}
         self._trace_plot("log_tau")
         page = self.page("Convergence", columns=3)
@@ -45,24 +46,24 @@ class GibbsPanel(Panel):
                 f"worst of the traced; limit {_R_HAT_LIMIT}",
                 theme=theme,
                 key="r_hat",
+                across="iteration",
                 from_zero=False,
                 empty="told every two seconds of sampling",
             ),
             page,
         )
         self.r_hat.mark(_R_HAT_LIMIT)
-        self.follow(self.r_hat, "r_hat", names=["R-hat"])
         self.ess = self.add(
             LivePlot(
                 "Effective draws",
                 "of the slowest traced",
                 theme=theme,
                 key="ess",
+                across="iteration",
                 empty="told every two seconds of sampling",
             ),
             page,
         )
-        self.follow(self.ess, "ess", names=["effective draws"])
         self.rate = self.add(LivePlot("Iterations", "1/s, of every chain", theme=theme, key="rate"), page)
         self.follow(self.rate, "iterations_per_second", names=["iterations"])
         self.correlation = self.add(
@@ -78,6 +79,7 @@ class GibbsPanel(Panel):
             page,
             wide=2,
         )
+        self.correlation.latest = False
         self.effective_rate = self.add(LivePlot("Effective draws a second", "1/s", theme=theme, key="ess rate"), page)
         self.follow(self.effective_rate, "ess_per_second", names=["effective draws"])
         posterior = self.page("Posterior", columns=2)
@@ -119,6 +121,7 @@ class GibbsPanel(Panel):
         if plot is None or not event.values:
             return
         value = event.values[0]
+        self._iteration = max(self._iteration, float(event.iteration))
         plot.series(f"chain {event.chain + 1}").append(event.iteration, value)
         if event.iteration >= self._warmup and event.name != "log_tau":
             self._note(event.name, value)
@@ -144,14 +147,19 @@ class GibbsPanel(Panel):
 
     def _number(self, event: Metric) -> None:
         if event.name == "r_hat":
-            colour = self.theme.good if event.value <= _R_HAT_LIMIT else self.theme.warning
-            self.tile("R-hat").show_value(f"{event.value:.3f}", colour)
+            self.r_hat.series("R-hat").append(self._iteration, event.value)
+            self._tell_r_hat(event.value)
         elif event.name == "ess":
+            self.ess.series("effective draws").append(self._iteration, event.value)
             self.tile("Effective draws").show_value(short(round(event.value)))
         elif event.name == "eta":
             self.tile("Left").show_value(duration(max(0.0, event.value), 1.0))
         else:
             self.tile("Iterations/s").show_value(short(event.value))
+
+    def _tell_r_hat(self, value: float) -> None:
+        colour = self.theme.good if value <= _R_HAT_LIMIT else self.theme.warning
+        self.tile("R-hat").show_value(f"{value:.3f}", colour)
 
     def on_progress(self, event: Progress) -> None:
         """How many iterations are done, and the posterior so far."""
@@ -164,10 +172,10 @@ class GibbsPanel(Panel):
         """The numbers of the whole run."""
         self.tile("Phase").show_value("done")
         self.tile("Left").show_value("–")
-        if "worst_r_hat" in event.counters:
-            self._number(Metric(time=event.time, name="r_hat", value=event.counters["worst_r_hat"]))
-        if "least_ess" in event.counters:
-            self._number(Metric(time=event.time, name="ess", value=event.counters["least_ess"]))
+        if (worst := event.counters.get("worst_r_hat")) is not None:
+            self._tell_r_hat(float(worst))
+        if (least := event.counters.get("least_ess")) is not None:
+            self.tile("Effective draws").show_value(short(round(least)))
 
     # --- the result ---------------------------------------------------------------------------------------------
 
@@ -188,6 +196,7 @@ class GibbsPanel(Panel):
                 for lag, value in enumerate(autocorrelation(draws[name], _LAGS).tolist()):
                     line.append(lag, value)
         self.correlation.fit()
+        self._running_diagnostics([draws[name] for name in self.traces if name in draws], thin)
         self._show_posterior(arrays, names, draws)
 
     def _whole_trace(self, plot: LivePlot, draws: NDArray[np.float64], thin: int) -> None:
@@ -203,6 +212,28 @@ class GibbsPanel(Panel):
             for place, value in enumerate(values.tolist()):
                 curve.append(self._warmup + place * every, value)
         plot.fit()
+
+    def _running_diagnostics(self, traced: list[NDArray[np.float64]], thin: int) -> None:
+        """R-hat and effective draws of ever more of the draws, in place of what was told every two seconds."""
+        from engine.solvers.gibbs.diagnostics import diagnose
+
+        count = min((one.shape[1] for one in traced), default=0)
+        if count < _FEWEST_DRAWS:
+            return
+        draws = np.stack([one[:, :count] for one in traced], axis=2)
+        r_hat, ess = self.r_hat.series("R-hat"), self.ess.series("effective draws")
+        r_hat.data.clear()
+        ess.data.clear()
+        every = self._iterations_kept(count, thin)
+        for stop in np.unique(np.linspace(_FEWEST_DRAWS, count, _RUNNING).astype(int)).tolist():
+            thinned = max(1, stop // _MOST_DIAGNOSED)
+            found = diagnose(draws[:, :stop:thinned])
+            iteration = self._warmup + stop * every
+            if np.isfinite(found.r_hat).any():
+                r_hat.append(iteration, float(np.nanmax(found.r_hat)))
+                ess.append(iteration, float(np.nanmin(found.ess_bulk)))
+        self.r_hat.fit()
+        self.ess.fit()
 
     def _iterations_kept(self, count: int, thin: int) -> int:
         """Iterations between two kept draws, where not all were kept."""

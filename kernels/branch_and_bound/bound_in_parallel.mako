@@ -5,6 +5,7 @@
 // IVM prunes, and goes to its next node. For bounds that take so long that a node's children should not wait for each
 // other.
 // offsets   where the children of each IVM's node begin; owners, items   of each child
+// children  how many there are, which only the device knows: as many work-items as there may be are launched
 // fronts, backs   the bounds of each child in front and at the back
 // Other buffers as in explore.mako. Launch: one work-item per IVM, or per child; ${block} a group.
 ${masks.declarations()}
@@ -63,10 +64,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) list_children(const GLOBAL mask_t* RESTRICT ro
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) bound_children(const GLOBAL mask_t* RESTRICT rows, const GLOBAL mask_t* RESTRICT sides,
     const GLOBAL i32* RESTRICT depths, const GLOBAL i32* RESTRICT owners, const GLOBAL u8* RESTRICT items,
-    GLOBAL i32* RESTRICT fronts, GLOBAL i32* RESTRICT backs, const GLOBAL i32* RESTRICT table, i32 children, i32 slots)
+    GLOBAL i32* RESTRICT fronts, GLOBAL i32* RESTRICT backs, const GLOBAL i32* RESTRICT table, const GLOBAL i64* RESTRICT children, i32 slots)
 {
     const i32 child = (i32)GLOBAL_ID;
-    if (child < children) {
+    if (child < (i32)children[0]) {
         const i32 ivm = owners[child];
         const i32 depth = depths[ivm];
         const mask_t open = ALL_ITEMS & ~items_used(rows, slots, ivm, depth);

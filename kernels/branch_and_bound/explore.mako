@@ -193,7 +193,7 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
             step = steps + 1;
         }
       }
-% for _ in range(4):
+% for _ in range(8):
       if (bottom.free)
           step_bottom(&bottom, ${block});
 % endfor

@@ -66,16 +66,16 @@ typedef struct {
     pair_t bounds[${items}];
     i32 rest[${m}];
     u32 dead[2];
-    i32 word;
+    i32 upper;
+    i32 leave;
     mask_t rows[${leaf_depth or 1}];
 } group_t;
 
-// The state of the root.
-FUNCTION void start(LOCAL group_t* group, i32 lane, table_t table)
+// The state of the root; a barrier must follow.
+FUNCTION void reset(LOCAL group_t* group, i32 lane, table_t table)
 {
     for (i32 i = lane; i < ${m}; i += ${lanes})
         group->done[i] = PAIR(table[${heads} + i], table[${heads + m} + i]);
-    BARRIER();
 }
 
 // The state of a child of its own state's node.
@@ -316,7 +316,8 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
     const i32 began = depth;
     u32 nodes = 0, leaves = 0, pushed = 0;
     mask_t used = 0, turned = sides[ivm];
-    start(group, lane, table);
+    reset(group, lane, table);
+    BARRIER();
     for (i32 level = 0; level < began; ++level) {
         const mask_t row = rows[(i64)level * slots + ivm];
         if (lane == 0)
@@ -324,28 +325,21 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
         used |= LOWEST(row);
         place(group, lane, INDEX_OF_LOWEST(row), (i32)(turned >> level) & 1, table);
     }
-    i32 upper = 0;
-    for (i32 step = 0; depth >= 0 && step < steps; ++step) {
-        // One work-item looks at what others change, so that all lanes see the same.
-        if (step % ${poll} == 0) {
-            if (lane == 0) {
-                group->word = *best;
-                group->dead[0] = control[ACTIVE] < floor_active;
+    // Barriers stand where every step comes by: a leaf is bounded too, as a node without open jobs.
+    i32 leave = 0;
+    for (i32 step = 0; depth >= 0 && step < steps && !leave; ++step) {
+        const i32 at_leaf = depth == LEAF_DEPTH;
+        if (lane == 0) {
+            // One work-item looks at what others change, so that all lanes see the same.
+            if (step % ${poll} == 0) {
+                const i32 shared = *best;
+                group->upper = MIN(shared, initial);
+                group->leave = control[ACTIVE] < floor_active;
             }
-            BARRIER();
-            upper = MIN(group->word, initial);
-            const i32 leave = (i32)group->dead[0];
-            BARRIER();
-            if (step && leave)
-                break;
-        }
-        mask_t survivors = 0;
-        if (depth == LEAF_DEPTH) {
-            ++leaves;
-            if (lane == 0) {
+            if (at_leaf) {
                 const i32 value = leaf(group, ALL_ITEMS & ~used, table);
-                group->word = value;
-                if (value < upper) {
+                if (value < group->upper) {
+                    group->upper = value;
                     ATOMIC_MIN_I32(best, value);
                     if (value < found_value[ivm]) {
                         found_value[ivm] = value;
@@ -355,40 +349,36 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
                     }
                 }
             }
-            BARRIER();
-            upper = MIN(upper, group->word);
-        } else {
-            i32 side = 0;
-            ++nodes;
-            survivors = bound(group, lane, ALL_ITEMS & ~used, upper, initial, &side, table);
-            pushed += (u32)COUNT(survivors);
+        }
+        BARRIER();
+        const i32 upper = group->upper;
+        leave = group->leave;
+        i32 side = 0;
+        mask_t row = bound(group, lane, at_leaf ? (mask_t)0 : ALL_ITEMS & ~used, upper, initial, &side, table);
+        leaves += (u32)at_leaf;
+        nodes += (u32)!at_leaf;
+        pushed += (u32)COUNT(row);
+        if (!at_leaf)
             turned = (turned & ~(ONE << depth)) | ((mask_t)side << depth);
+        // The next node is the first open item at `depth`: a child of this node, or a sibling on the way back, for which
+        // the state is made anew.
+        const i32 back = !row;
+        while (depth > 0 && !row) {
+            --depth;
+            row = group->rows[depth];
+            used ^= LOWEST(row);
+            row ^= LOWEST(row);
         }
-        // The next node is the first open item at `depth`: a child of this node, or a sibling on the way back.
-        mask_t row = survivors;
-        if (!row) {
-            while (depth > 0 && !row) {
-                --depth;
-                row = group->rows[depth];
-                used ^= LOWEST(row);
-                row ^= LOWEST(row);
-            }
-            BARRIER();
-            if (row) {
-                start(group, lane, table);
-                for (i32 level = 0; level < depth; ++level)
-                    place(group, lane, INDEX_OF_LOWEST(group->rows[level]), (i32)(turned >> level) & 1, table);
-            }
-        }
-        if (row) {
-            if (lane == 0)
-                group->rows[depth] = row;
-            used |= LOWEST(row);
-            place(group, lane, INDEX_OF_LOWEST(row), (i32)(turned >> depth) & 1, table);
-            ++depth;
-        } else {
-            depth = -1;
-        }
+        BARRIER();
+        if (lane == 0)
+            group->rows[depth] = row;
+        if (back)
+            reset(group, lane, table);
+        BARRIER();
+        for (i32 level = back ? 0 : depth; row && level <= depth; ++level)
+            place(group, lane, INDEX_OF_LOWEST(group->rows[level]), (i32)(turned >> level) & 1, table);
+        used |= LOWEST(row);
+        depth = row ? depth + 1 : -1;
     }
     BARRIER();
     if (began >= 0 && lane == 0) {
@@ -424,14 +414,15 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBA
     const i32 fresh = begin[${2 * items}];
     const i32 ivm = targets[GROUP_ID];
     if (lane == 0)
-        group->word = *best;
+        group->upper = *best;
     BARRIER();
-    const i32 upper = group->word;
+    const i32 upper = group->upper;
     i32 down = 0;
     while (down < ITEMS - 1 && begin[down] == end[down])
         ++down;
     down = MIN(MAX(down + 1, fresh), LEAF_DEPTH);
-    start(group, lane, table);
+    reset(group, lane, table);
+    BARRIER();
     mask_t used = 0, turned = 0;
     i32 depth = 0;
     u32 lost = 0, within = 1, nodes = 0, pushed = 0;

@@ -283,3 +283,24 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_over(GLOBAL mask_t* rows, GLOBAL mask_t*
         }
     }
 }
+
+// Pack the intervals of the slots from `first` on as units (see initialize in explore.mako), dealt out to `parts` receivers in
+// turn: the units of the first, then those of the second, and so on. The slots are free then.
+// Launch: one work-item per slot, ${block} a group.
+KERNEL LAUNCH_BOUNDS(${block}, 1) pack_units(GLOBAL i32* RESTRICT depths, const GLOBAL u8* RESTRICT begins,
+    const GLOBAL u8* RESTRICT ends, GLOBAL u8* RESTRICT units, i32 count, i32 parts, i32 first, i32 slots)
+{
+    const i32 index = (i32)GLOBAL_ID;
+    if (index < count) {
+        const i32 part = index % parts;
+        const i32 row = part * (count / parts) + MIN(part, count % parts) + index / parts;
+        GLOBAL u8* unit = units + (i64)row * ${2 * items + 1};
+        for (i32 l = 0; l < ITEMS; ++l) {
+            const i64 at = (i64)l * slots + first + index;
+            unit[l] = begins[at];
+            unit[ITEMS + l] = ends[at];
+        }
+        unit[2 * ITEMS] = (u8)depths[first + index];
+        depths[first + index] = -1;
+    }
+}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Capabilities, Device, Member
-from engine.solvers.branch_and_bound.explorer import Explorer, Report
+from engine.solvers.branch_and_bound.explorer import Explorer, Report, Task
 from engine.solvers.branch_and_bound.intervals import Units, cut, length_of_levels
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.tree import INFINITY, HostSearch, Tree
@@ -32,7 +32,7 @@ def explore(
         explorer = Explorer(device, tree, Options(**options), upper, capabilities)
         left, best, path, sides = cut(tree.items, 0) if units is None else units, upper, None, ()
         while True:
-            report: Report = explorer.turn(best, left, 0, 0.01)
+            report: Report = explorer.turn(Task(best, left, seconds=0.01))
             left = report.returned
             if report.found is not None and report.found.value < best:
                 best, path, sides = report.found.value, report.found.path, report.found.sides

@@ -6,6 +6,10 @@ import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
 from searching import as_gpu, brute_force, counts, explore, factorial_of, held_karp
 
 from engine.devices import Device, Member
@@ -92,6 +96,35 @@ def test_times_too_long_for_sixteen_bits_are_searched_with_thirty_two(device: Me
     optimum = brute_force(tree)
     assert explore(device, tree).best == optimum
     assert counts(explore(device, tree, optimum)) == counts(search(tree, optimum))
+
+
+@pytest.mark.parametrize(("bound", "largest"), [("two_machine", 99), ("mixed", 9_999_999)], ids=["16 bits", "32 bits"])
+def test_bounding_together_works_with_times_of_any_length(device: Member, bound: str, largest: int) -> None:
+    tree = random_flowshop(7, 4, seed=2, largest=largest).tree(bound, "max_sum")
+    optimum = brute_force(tree)
+    assert counts(explore(device, tree, optimum, capabilities=as_gpu(device))) == counts(search(tree, optimum))
+    assert explore(device, tree, capabilities=as_gpu(device)).best == optimum
+
+
+# The sizes are fixed, so that one compiled kernel serves all examples.
+@given(hnp.arrays(np.int64, (4, 6), elements=st.integers(0, 40)), st.sampled_from(["one_machine", "mixed"]))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_small_flowshop_is_solved_as_by_trying_all_orders(
+    device: Member, times: NDArray[np.int64], bound: str
+) -> None:
+    tree = Flowshop(times).tree(bound, "min_branch")
+    best = brute_force(tree)
+    for capabilities in (None, as_gpu(device)):
+        assert explore(device, tree, capabilities=capabilities, ivms=32).best == best
+
+
+@given(hnp.arrays(np.int64, (7, 7), elements=st.integers(0, 50)), st.sampled_from(["partial", "cheapest_arcs"]))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_small_tsp_is_solved_as_by_held_and_karp(device: Member, costs: NDArray[np.int64], bound: str) -> None:
+    problem = ATSP(costs)
+    tree = problem.tree(bound, "auto")
+    for capabilities in (None, as_gpu(device)):
+        assert explore(device, tree, capabilities=capabilities, ivms=32).best == held_karp(problem.costs)
 
 
 def test_more_than_32_jobs_take_wide_masks(device: Member) -> None:
@@ -192,6 +225,7 @@ def test_every_flowshop_bound_can_be_taken_in_parallel(device: Member, bound: st
 
 def test_auto_measures_both_variants_of_a_costly_bound(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explorer, "_BEFORE_COMPARING", 0.0)
+    monkeypatch.setattr(flowshop_tables, "_together", lambda *_: None)
     tried: list[str] = []
     original = explorer.Explorer._search
 
@@ -254,7 +288,7 @@ def test_a_search_takes_no_more_memory_than_it_plans(device: Member, problem: Qu
     def work(running: Device) -> tuple[int, int]:
         before = sum(buffer.nbytes for buffer in running._owned.buffers)
         found = explorer.Explorer(running, tree, Options(variant="pte_peb", ivms=500), INFINITY)
-        found.turn(INFINITY, cut(tree.items, 0), 0, 0.001)
+        found.turn(explorer.Task(INFINITY, cut(tree.items, 0), seconds=0.001))
         taken = sum(buffer.nbytes for buffer in running._owned.buffers) - before
         planned = found.shapes.bytes_for(tree)
         found.release()

@@ -13,7 +13,7 @@ import pytest
 
 import engine
 from engine.devices import Member
-from engine.errors import AuditError, OptionError
+from engine.errors import AuditError, OptionError, RunFolderError
 from engine.events import Event, Incumbent, Metric
 from engine.solvers.branch_and_bound import coordinator
 from engine.solvers.branch_and_bound.explorer import Explorer, Found
@@ -152,8 +152,8 @@ def test_a_run_tells_what_it_does(device: Member) -> None:
 def test_lost_work_is_an_error_and_never_an_answer(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     original = coordinator.Coordinator._deal
 
-    def lossy(self: coordinator.Coordinator) -> Units:
-        return original(self)[1:]
+    def lossy(self: coordinator.Coordinator, worker: Any) -> Units:
+        return original(self, worker)[1:]
 
     monkeypatch.setattr(coordinator.Coordinator, "_deal", lossy)
     with pytest.raises(AuditError, match=f"add up to .* of {math.factorial(9)} leaves"):
@@ -198,3 +198,26 @@ def test_a_problem_of_ones_own_visits_the_nodes_of_its_twin(device: Member, assi
 def test_a_problem_of_ones_own_solves_qaplib(device: Member, assignment: Any, shared_data: Path) -> None:
     problem = assignment.Assignment.read(shared_data / "qaplib" / "nug12.dat")
     assert solve(device, problem, upper_bound=579).objective == 578
+
+
+@pytest.mark.parametrize("loaded", [True, False], ids=["class at hand", "class from its file"])
+def test_a_stopped_run_on_a_problem_of_ones_own_resumes(
+    device: Member, assignment: Any, tmp_path: Path, loaded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = assignment.grid(2, 5, seed=1)
+    first = solve(device, problem, time_limit=0.02, ivms=1, run_folder=tmp_path / "run")
+    assert first.status == "time_limit"
+    if not loaded:
+        monkeypatch.delitem(sys.modules, "assignment")
+        monkeypatch.setattr(sys, "path", [])
+    resumed = engine.resume(tmp_path / "run", devices=[device.info.id])
+    assert (resumed.status, resumed.objective) == ("optimal", solve(device, problem).objective)
+
+
+def test_a_run_folder_whose_problem_is_gone_says_what_it_looked_for(device: Member, tmp_path: Path) -> None:
+    class Gone(engine.Queens):
+        kind = "gone"
+
+    solve(device, Gone(15), time_limit=0.01, ivms=1, run_folder=tmp_path / "run")
+    with pytest.raises(RunFolderError, match="names no known problem: 'Gone', module 'test_runs'"):
+        engine.resume(tmp_path / "run", devices=[device.info.id])

@@ -34,6 +34,10 @@ SOLVER = Solver(
         MetricSpec("stealing_share", "Time spent stealing", "", per_device=True),
         MetricSpec("steals", "Intervals split on a device", "steals", per_device=True),
         MetricSpec("exchanged", "Intervals given to other devices", "intervals"),
+        MetricSpec("steals_device_device", "From GPU to GPU", "intervals"),
+        MetricSpec("steals_device_host", "From GPU to CPU", "intervals"),
+        MetricSpec("steals_host_device", "From CPU to GPU", "intervals"),
+        MetricSpec("steals_host_host", "From CPU to CPU", "intervals"),
     ),
     generators={
         "flowshop": Generator(generators.FlowshopOptions, generators.generate_flowshop, generators.write_flowshop),

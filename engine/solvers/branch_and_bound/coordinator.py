@@ -1,15 +1,17 @@
 """Many devices, one tree: who works on which intervals, and when the search is over.
 
-Every device works in turns on its own thread. Between turns the host deals intervals, and has devices that still have
-work give some away to those that have none. Intervals are in exactly one place at any time: on a device, in the host's
-store, or in the inbox of a device; the search is over when there are none anywhere.
+Every device searches in turns on its own thread. Between two turns it takes up intervals that others left for it, and
+gives some to those that asked; a device that runs out of work asks another. All this happens under one lock, so that
+intervals are in exactly one place at any time: on a device, in the host's store, or in the inbox of a device. The
+search is over when there are none anywhere.
 """
 
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,30 +20,41 @@ from numpy.typing import NDArray
 from engine.devices import Device, DevicePool, Member
 from engine.errors import DeviceError
 from engine.run import SLICE_SECONDS, Run
-from engine.solvers.branch_and_bound.explorer import Explorer, Found, Report, State
+from engine.solvers.branch_and_bound.explorer import Explorer, Found, Parcel, Report, State, Task
 from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.kernels import Shapes, shapes_for
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.tree import Tree
 
-__all__ = ["Coordinator"]
+__all__ = ["KINDS", "Coordinator"]
 
-_SHORT_SLICE = 0.02
-_POLL_SECONDS = 0.1
+_POLL_SECONDS = 0.05
+_FEW = 8
+_ALMOST_ALL = 4
+_KEPT = 4
+_SLOW_SLICE = 0.01
+
+KINDS = ("device_device", "device_host", "host_device", "host_host")
+"""Who gives to whom when devices share work; the host explores where a CPU is one of the pool's devices."""
 
 
-@dataclass
+@dataclass(eq=False)
 class _Worker:
-    """A device: its explorer, its turn in progress, what it is to take up next, and who asked it for work."""
+    """A device: its explorer, what it is to take up next, and who asked it for work.
+
+    ``busy`` from the beginning of a turn until its outcome is known; ``waiting`` while a request of its own is open.
+    """
 
     member: Member
     items: int
     explorer: Explorer | None = None
-    turn: Future[Report] | None = None
     inbox: Units = field(init=False)
+    parcels: list[tuple[_Worker, Parcel]] = field(default_factory=list)
     requests: list[_Worker] = field(default_factory=list)
     served: list[_Worker] = field(default_factory=list)
     waiting: bool = False
+    busy: bool = False
+    dealt: bool = False
     active: int = 0
     open: float = 0.0
     taken_up: float = 0.0
@@ -52,6 +65,21 @@ class _Worker:
 
     def __post_init__(self) -> None:
         self.inbox = Units.none(self.items)
+
+    @property
+    def on_host(self) -> bool:
+        """Whether it is a CPU."""
+        return self.member.info.capabilities.kind == "cpu"
+
+    @property
+    def has_mail(self) -> bool:
+        """Whether intervals wait in its inbox."""
+        return bool(len(self.inbox) or self.parcels)
+
+    def reads(self, other: _Worker) -> bool:
+        """Whether it can copy from the other's memory."""
+        infos = (self.member.info, other.member.info)
+        return all(info.language == "cuda" and info.capabilities.peer_access for info in infos)
 
 
 class Coordinator:
@@ -73,7 +101,7 @@ class Coordinator:
     explored : ndarray of int64, shape (items,)
         Digit sums by level of all that has been explored, once the search rests.
     counters : dict
-        ``nodes``, ``leaves``, ``pushed``, ``solutions``, ``steals``, ``exchanged``.
+        ``nodes``, ``leaves``, ``pushed``, ``solutions``, ``steals``, ``exchanged``, and ``exchanged`` by kind.
     """
 
     def __init__(self, pool: DevicePool, run: Run, tree: Tree, options: Options, initial: int, units: Units) -> None:
@@ -87,9 +115,13 @@ class Coordinator:
         self._store = units
         self._random = np.random.Generator(np.random.PCG64(run.seed))
         self._workers = [_Worker(member, tree.items) for member in pool.members]
-        self._slice = SLICE_SECONDS if len(self._workers) == 1 else _SHORT_SLICE
-        self._exchanged = 0
+        self._mixed = len({worker.on_host for worker in self._workers}) > 1
+        self._moved = dict.fromkeys(KINDS, 0)
         self._upper = initial
+        self._changed = threading.Condition()
+        self._resting = False
+        self._reports: list[tuple[_Worker, Report]] = []
+        self._threads: list[Future[None]] = []
         self.explored = np.zeros(tree.items, np.int64)
 
     @property
@@ -97,7 +129,7 @@ class Coordinator:
         """Work done by all devices."""
         names = ("nodes", "leaves", "pushed", "solutions", "steals")
         totals = {name: sum(worker.counters.get(name, 0) for worker in self._workers) for name in names}
-        return {**totals, "exchanged": self._exchanged}
+        return {**totals, "exchanged": sum(self._moved.values()), **self._moved}
 
     # --- the search ---------------------------------------------------------------------------------------------
 
@@ -124,56 +156,147 @@ class Coordinator:
             When the run must end; :meth:`rest` then gives what is open.
         """
         self._upper = upper
-        while True:
+        self._set_going()
+        while not all(thread.done() for thread in self._threads):
             self._run.poll()
             if self._run.checkpoint_due():
                 units = self._at_rest(improved)
                 keep(units, self.explored, self.counters)
-            self._ask()
-            busy = {worker.turn for worker in self._workers if self._begin_turn(worker) and worker.turn}
-            if not busy:
+                self._set_going()
+            with self._changed:
+                if not self._reports and not all(thread.done() for thread in self._threads):
+                    self._changed.wait(_POLL_SECONDS)
+            self._take_in(improved)
+            if any(thread.done() and thread.exception() for thread in self._threads):
                 break
-            wait(busy, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
-            for worker in self._workers:
-                if worker.turn is not None and worker.turn.done():
-                    self._end_turn(worker, improved)
-            self._tell()
         self._at_rest(improved)
 
-    def _begin_turn(self, worker: _Worker) -> bool:
-        """Start a device's next turn if there is anything to do for it; whether it is in a turn."""
-        if worker.turn is not None:
-            return True
-        few = worker.explorer is None or 4 * worker.active < worker.explorer.shapes.ivms
-        if few and len(self._store) and not len(worker.inbox):
-            worker.inbox = self._deal()
-        if worker.active == 0 and not len(worker.inbox):
-            return False
+    def _set_going(self) -> None:
+        """Let every device work on its own thread until nothing is left or the search is brought to rest."""
+        self._resting = False
+        self._threads = [worker.member.submit(self._work, worker) for worker in self._workers]
+        for thread in self._threads:
+            thread.add_done_callback(self._tell_all)
+
+    def _tell_all(self, _: Future[None]) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _work(self, device: Device, worker: _Worker) -> None:
+        """Turn after turn; on the device's thread."""
+        try:
+            ask = None if len(self._workers) == 1 else lambda: self._is_wanted(worker)
+            while True:
+                with self._changed:
+                    task = self._next_task(worker)
+                if task is None:
+                    return
+                if worker.explorer is None:
+                    self._enable_peers(device, worker)
+                    worker.explorer = Explorer(device, self._tree, self._options, self._initial)
+                report = worker.explorer.turn(task, ask)
+                with self._changed:
+                    self._settle(worker, report)
+        except BaseException:
+            self._resting = True  # the others need not go on
+            raise
+
+    def _is_wanted(self, worker: _Worker) -> bool:
+        """Whether a device should end its turn for others; a GPU does not for a CPU."""
+        return any(worker.on_host or not asking.on_host for asking in list(worker.requests))
+
+    def _enable_peers(self, device: Device, worker: _Worker) -> None:
+        from engine.devices.cuda import CudaDevice
+
+        for other in self._workers:
+            if isinstance(device, CudaDevice) and other is not worker and worker.reads(other):
+                device.enable_peer(other.member.info.index)
+
+    def _take_in(self, improved: Callable[[Found], int]) -> None:
+        """Tell the run what the devices have reported."""
+        with self._changed:
+            reports, self._reports = self._reports, []
+        for worker, report in reports:
+            if report.found is not None:
+                value = improved(report.found)
+                with self._changed:
+                    self._upper = min(self._upper, value)
+            label = worker.member.label
+            seconds = max(report.seconds, 1e-9)
+            self._run.metric("active_ivms", report.active, label)
+            self._run.metric("stealing_share", report.stealing / seconds, label)
+            self._run.metric("steals", report.stolen, label)
+            self._run.metric("nodes_per_second", worker.rate, label)
+            self._run.metric("explored_here", worker.explored, label)
+        if reports:
+            self._tell()
+
+    def _tell(self) -> None:
+        with self._changed:
+            open_share = sum(worker.open + worker.taken_up for worker in self._workers) + _share(self._store)
+            for worker in self._workers:
+                open_share += _share(worker.inbox) + sum(parcel.share for _, parcel in worker.parcels)
+            known = all(worker.explorer is not None or not worker.busy for worker in self._workers)
+            moved = dict(self._moved)
+        if known:
+            self._run.metric("explored_share", max(0.0, 1.0 - open_share))
+        self._run.metric("exchanged", sum(moved.values()))
+        if len(self._workers) > 1:
+            for kind, count in moved.items():
+                self._run.metric(f"steals_{kind}", count)
+        self._run.progress("search", max(0.0, 1.0 - open_share), 1.0, "of the tree")
+
+    # --- one device's turns; all under the lock -----------------------------------------------------------------
+
+    def _next_task(self, worker: _Worker) -> Task | None:
+        """What a device does next, once there is something; None when nothing is left or the search is to rest."""
+        worker.busy = False
+        while not self._resting:
+            if self._run.state == "paused":
+                self._changed.wait(_POLL_SECONDS)
+                continue
+            few = worker.explorer is None or 4 * worker.active < worker.explorer.shapes.ivms
+            if few and len(self._store) and not worker.has_mail:
+                worker.inbox = self._deal(worker)
+            if worker.active or worker.has_mail:
+                return self._task(worker)
+            for asking in worker.requests:
+                asking.waiting = False
+            worker.requests = []
+            if not len(self._store) and not any(
+                other.busy or other.active or other.has_mail for other in self._workers
+            ):
+                self._changed.notify_all()
+                return None
+            if not worker.waiting:
+                self._ask(worker)
+            self._changed.wait(_POLL_SECONDS)
+        return None
+
+    def _task(self, worker: _Worker) -> Task:
+        if not worker.waiting and self._is_low(worker):
+            self._ask(worker)
         units, worker.inbox = worker.inbox, Units.none(self._tree.items)
-        worker.waiting = False
-        worker.taken_up = _share(units)
+        parcels, worker.parcels = [parcel for _, parcel in worker.parcels], []
         worker.served, worker.requests = worker.requests, []
-        wanted = self._wanted(worker)
-        worker.turn = worker.member.submit(self._turn, worker, self._upper, units, wanted, self._slice)
-        return True
+        worker.busy = True
+        worker.taken_up = _share(units) + sum(parcel.share for parcel in parcels)
+        peers = [self._options.sharing == "symmetric" and asking.reads(worker) for asking in worker.served]
+        # A CPU beside GPUs must not keep them waiting at the end.
+        seconds = _SLOW_SLICE if self._mixed and worker.on_host else SLICE_SECONDS
+        return Task(self._upper, units, parcels, self._wanted(worker), peers, seconds)
 
-    def _turn(self, device: Device, worker: _Worker, upper: int, units: Units, wanted: int, seconds: float) -> Report:
-        if worker.explorer is None:
-            worker.explorer = Explorer(device, self._tree, self._options, self._initial)
-        return worker.explorer.turn(upper, units, wanted, seconds)
-
-    def _end_turn(self, worker: _Worker, improved: Callable[[Found], int]) -> None:
+    def _settle(self, worker: _Worker, report: Report) -> None:
         """Take over what a turn brought."""
-        assert worker.turn is not None
-        report, worker.turn = worker.turn.result(), None
         if report.found is not None:
-            self._upper = min(self._upper, improved(report.found))
+            self._upper = min(self._upper, report.found.value)
         self._store = Units.joined([self._store, report.returned])
-        self._hand_on(worker, report.exported)
-        share = (report.nodes - worker.nodes) / max(report.seconds, 1e-9)
-        worker.rate = share if worker.rate == 0 else 0.7 * worker.rate + 0.3 * share
-        given = _share(report.exported) + _share(report.returned)
-        worker.explored += max(0.0, worker.open + worker.taken_up - report.open - given)
+        self._hand_on(worker, report)
+        rate = (report.nodes - worker.nodes) / max(report.seconds, 1e-9)
+        worker.rate = rate if worker.rate == 0 else 0.7 * worker.rate + 0.3 * rate
+        given = sum(part.share if isinstance(part, Parcel) else _share(part) for part in report.exported)
+        done = worker.open + worker.taken_up - report.open - given - _share(report.returned)
+        worker.explored += max(0.0, done)
         worker.taken_up = 0.0
         worker.active, worker.open, worker.nodes = report.active, report.open, report.nodes
         worker.counters = {
@@ -183,69 +306,84 @@ class Coordinator:
             "solutions": report.solutions,
             "steals": report.stolen,
         }
-        label = worker.member.label
-        self._run.metric("active_ivms", report.active, label)
-        self._run.metric("nodes_per_second", share, label)
-        self._run.metric("stealing_share", report.stealing / max(report.seconds, 1e-9), label)
-        self._run.metric("steals", report.stolen, label)
-        self._run.metric("explored_here", worker.explored, label)
-
-    def _tell(self) -> None:
-        open_share = sum(worker.open + worker.taken_up for worker in self._workers)
-        moving = [self._store, *(worker.inbox for worker in self._workers)]
-        open_share += sum(float(_share(units)) for units in moving)
-        if all(worker.turn is None or worker.explorer is not None for worker in self._workers):
-            self._run.metric("explored_share", max(0.0, 1.0 - open_share))
-        self._run.metric("exchanged", self._exchanged)
-        self._run.progress("search", max(0.0, 1.0 - open_share), 1.0, "of the tree")
+        self._reports.append((worker, report))
+        self._changed.notify_all()
 
     # --- sharing ------------------------------------------------------------------------------------------------
 
-    def _deal(self) -> Units:
-        """A part of the store: all for one device, for several half of an even share."""
-        count = len(self._store)
-        if len(self._workers) > 1:
-            count = -(-count // (2 * len(self._workers)))
-        dealt, self._store = self._store[:count], self._store[count:]
+    def _deal(self, worker: _Worker) -> Units:
+        """A part of the store.
+
+        At the beginning an even share, but one piece for a CPU beside GPUs, for which some more are kept. Later all of
+        it, for one device, and half of it for several.
+        """
+        slow = self._mixed and worker.on_host
+        chosen = np.zeros(len(self._store), np.bool_)
+        if slow:
+            chosen[:1] = True
+        elif len(self._workers) == 1:
+            chosen[:] = True
+        elif worker.dealt:
+            chosen[::2] = True
+        else:
+            others = [one for one in self._workers if not one.dealt and not (self._mixed and one.on_host)]
+            kept = _KEPT * sum(one.on_host for one in self._workers) if self._mixed else 0
+            chosen[: max(len(chosen) - kept, 1) : len(others)] = True  # neighbours in the tree are unlike in size
+        worker.dealt = True
+        dealt, self._store = self._store[np.flatnonzero(chosen)], self._store[np.flatnonzero(~chosen)]
         return dealt
 
-    def _ask(self) -> None:
-        """Let devices without work ask another for some: the one with most to do, or any (``symmetric``)."""
-        if len(self._store):
+    def _is_low(self, worker: _Worker) -> bool:
+        """Whether a device that still works should ask already: few IVMs are left of it, and of others many are."""
+        if worker.explorer is None or _FEW * worker.active >= worker.explorer.shapes.ivms or len(self._store):
+            return False
+        return any(
+            other.open > _ALMOST_ALL * worker.open and other.active > worker.active for other in self._others(worker)
+        )
+
+    def _others(self, worker: _Worker) -> list[_Worker]:
+        return [other for other in self._workers if other is not worker and (other.busy or other.active)]
+
+    def _ask(self, worker: _Worker) -> None:
+        """Ask another device for work: the one with most to do, or any (``symmetric``)."""
+        others = self._others(worker)
+        if not others or len(self._store):
             return
-        for worker in self._workers:
-            if worker.turn is not None or worker.active or len(worker.inbox) or worker.waiting:
-                continue
-            others = [other for other in self._workers if other is not worker and (other.active > 1 or other.turn)]
-            if not others:
-                continue
-            if self._options.sharing == "symmetric":
-                donor = others[int(self._random.integers(len(others)))]
-            else:
-                donor = max(others, key=lambda other: other.open / (1 + len(other.requests)))
-            donor.requests.append(worker)
-            worker.waiting = True
+        if self._options.sharing == "symmetric":
+            donor = others[int(self._random.integers(len(others)))]
+        else:
+            donor = max(others, key=lambda other: other.open / (1 + len(other.requests)))
+        donor.requests.append(worker)
+        worker.waiting = True
 
     def _wanted(self, donor: _Worker) -> int:
         """How many intervals a device is to split off for those that asked it."""
         wanted = 0.0
         for asking in donor.served:
-            if self._options.granularity == "speed" and asking.rate and donor.rate:
-                wanted += 2 * donor.active * asking.rate / (asking.rate + donor.rate)
+            if donor.on_host and not asking.on_host:
+                share = float(_ALMOST_ALL * donor.active)  # a GPU is through with them sooner
+            elif self._options.granularity == "speed" and asking.rate and donor.rate:
+                share = 2 * donor.active * asking.rate / (asking.rate + donor.rate)
             else:
-                wanted += donor.active
+                share = float(donor.active)
+            ivms = donor.active if asking.explorer is None else asking.explorer.shapes.ivms
+            wanted += min(share, ivms)
         return max(1, round(wanted)) if donor.served else 0
 
-    def _hand_on(self, donor: _Worker, exported: Units) -> None:
-        """Give what was split off to those that asked: their fair shares, or through the store."""
-        self._exchanged += len(exported)
-        for index, asking in enumerate(donor.served):
+    def _hand_on(self, donor: _Worker, report: Report) -> None:
+        """Give what was split off to those that asked: to their inboxes, or through the store."""
+        for asking in donor.served:
             asking.waiting = False
-            if self._options.sharing == "symmetric":
-                part = exported[index :: len(donor.served)]
+        for asking, part in zip(donor.served, report.exported, strict=False):
+            count = part.count if isinstance(part, Parcel) else len(part)
+            sides = ("host" if worker.on_host else "device" for worker in (donor, asking))
+            self._moved["_".join(sides)] += count
+            if isinstance(part, Parcel):
+                asking.parcels.append((donor, part))
+            elif self._options.sharing == "symmetric":
                 asking.inbox = Units.joined([asking.inbox, part])
-        if donor.served and self._options.sharing == "farmer":
-            self._store = Units.joined([self._store, exported])
+            else:
+                self._store = Units.joined([self._store, part])
         donor.served = []
 
     # --- rest ---------------------------------------------------------------------------------------------------
@@ -255,10 +393,16 @@ class Coordinator:
         return self._at_rest(improved)
 
     def _at_rest(self, improved: Callable[[Found], int]) -> Units:
-        wait([worker.turn for worker in self._workers if worker.turn is not None])
+        self._halt()
+        for thread in self._threads:
+            thread.result()
+        self._take_in(improved)
         for worker in self._workers:
-            if worker.turn is not None:
-                self._end_turn(worker, improved)
+            for owner, parcel in worker.parcels:
+                units = owner.member.submit(_units, parcel).result()
+                worker.inbox = Units.joined([worker.inbox, units])
+                parcel.taken = True
+            worker.parcels = []
         states = [
             worker.member.submit(_state, worker.explorer).result()
             for worker in self._workers
@@ -267,9 +411,18 @@ class Coordinator:
         self.explored = sum((state.explored for state in states), np.zeros(self._tree.items, np.int64))
         return Units.joined([self._store, *(w.inbox for w in self._workers), *(state.open for state in states)])
 
+    def _halt(self) -> None:
+        """Wait until every device has ended its turn; open requests are dropped."""
+        with self._changed:
+            self._resting = True
+            self._changed.notify_all()
+        wait(self._threads)
+        for worker in self._workers:
+            worker.requests, worker.waiting, worker.busy = [], False, False
+
     def close(self) -> None:
         """Give the devices' memory back."""
-        wait([worker.turn for worker in self._workers if worker.turn is not None])
+        self._halt()
         for worker in self._workers:
             if worker.explorer is not None:
                 with contextlib.suppress(DeviceError):  # a device that failed has told so, and is closed as a whole
@@ -280,6 +433,10 @@ def shapes_for_member(member: Member, tree: Tree, options: Options) -> Shapes:
     """The shapes that a member of a pool will search in."""
     capabilities = member.info.capabilities
     return shapes_for(capabilities, tree, tree.device(capabilities, member.info.language), options.ivms)
+
+
+def _units(device: Device, parcel: Parcel) -> Units:
+    return parcel.units(device)
 
 
 def _state(device: Device, explorer: Explorer) -> State:

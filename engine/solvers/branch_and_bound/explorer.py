@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,15 +29,17 @@ from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.stealing import rounds_of
 from engine.solvers.branch_and_bound.tree import Tree
 
-__all__ = ["Explorer", "Found", "Report", "State"]
+__all__ = ["Explorer", "Found", "Parcel", "Report", "State", "Task"]
 
-_ACTIVE, _THIEVES, _STOLEN = 0, 3, 4
-_MOST_STEPS = 1 << 16
+_ACTIVE, _THIEVES, _STOLEN, _BY_LEVEL = 0, 3, 4, 8
+_MOST_STEPS = 1 << 18
 _MOST_ROUNDS = 64
 _FEWEST_STEPS = 16
+_LAUNCHES = 4
 _WHOLE = 1 << 62
 _BEFORE_COMPARING = 0.5
 _PARALLEL_STEPS = 16
+_PARALLEL_POLL = 8
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,52 @@ class Found:
     value: int
     path: tuple[int, ...]
     sides: tuple[int, ...]
+
+
+@dataclass(eq=False)
+class Parcel:
+    """Units on their way that lie packed in the memory of the device that gave them away.
+
+    ``share`` is the part of all leaves in them; ``taken`` is set once they have been copied.
+    """
+
+    buffer: Buffer
+    start: int
+    count: int
+    items: int
+    share: float
+    taken: bool = False
+
+    def units(self, device: Device) -> Units:
+        """The units themselves, read by the device that gave them away."""
+        width = 2 * self.items + 1
+        return Units.unpacked(device.get(self.buffer, self.start * width, self.count * width), self.items)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a device is to do in a turn.
+
+    Attributes
+    ----------
+    upper : int
+        The best value known anywhere.
+    units, parcels : Units, sequence of Parcel
+        Intervals to take up; those for which no IVM is idle are returned.
+    wanted : int
+        How many intervals to give away.
+    peers : sequence of bool
+        One entry a receiver of these: whether it can read this device's memory.
+    seconds : float
+        About how long to search.
+    """
+
+    upper: int
+    units: Units
+    parcels: Sequence[Parcel] = ()
+    wanted: int = 0
+    peers: Sequence[bool] = ()
+    seconds: float = 0.05
 
 
 @dataclass(frozen=True)
@@ -66,8 +115,8 @@ class Report:
         The best leaf of this turn, if better than the bound it began with.
     returned : Units
         Intervals that found no idle IVM.
-    exported : Units
-        Intervals given away.
+    exported : sequence of Units or Parcel
+        Intervals given away, by receiver.
     """
 
     seconds: float
@@ -81,7 +130,7 @@ class Report:
     open: float
     found: Found | None
     returned: Units
-    exported: Units
+    exported: Sequence[Units | Parcel] = field(default=())
 
 
 @dataclass(frozen=True)
@@ -134,7 +183,7 @@ class Explorer:
         if options.variant == "pte_peb" and not parallel.child_bounds:
             raise OptionError("variant = 'pte_peb' needs a problem whose kernel functions include child_bounds")
         self._variant = options.variant if options.variant != "auto" else "pte"
-        self._to_compare = options.variant == "auto" and half.costly and parallel.child_bounds
+        self._to_compare = options.variant == "auto" and half.costly and half.together is None and parallel.child_bounds
         self._rates: dict[str, float] = {}
         self._searched = 0.0
         self._mark: tuple[int, float] | None = None
@@ -168,7 +217,7 @@ class Explorer:
         self._victims = self._empty((n, slots), np.int32)
         self._lengths = self._empty(slots, np.uint64)
         self._since = self._empty(slots, np.int32)
-        self._active = 0
+        self._outgoing: list[Parcel] = []
 
     def _empty(self, shape: int | tuple[int, ...], dtype: type) -> Buffer:
         self._buffers.append(self.device.empty(shape, dtype))
@@ -182,40 +231,40 @@ class Explorer:
         """Give the memory back."""
         if self._children is not None:
             self._children.scanner.close()
-        for buffer in self._buffers:
+        for buffer in [*self._buffers, *(parcel.buffer for parcel in self._outgoing)]:
             self.device.release(buffer)
         self._buffers.clear()
+        self._outgoing.clear()
 
     # --- a turn -------------------------------------------------------------------------------------------------
 
-    def turn(self, upper: int, units: Units, wanted: int, seconds: float) -> Report:
-        """Take up intervals, search for about ``seconds``, give away up to ``wanted`` intervals.
+    def turn(self, task: Task, interrupted: Callable[[], bool] | None = None) -> Report:
+        """Take up intervals, search for a while, give some away.
 
         Parameters
         ----------
-        upper : int
-            The best value known anywhere.
-        units : Units
-            Intervals to take up; those for which no IVM is idle are returned.
-        wanted : int
-            How many intervals to export at the end.
+        task : Task
+        interrupted : callable, optional
+            Asked after every round of stealing and searching; where it says so, the turn ends early.
         """
         began = time.perf_counter()
-        self._tell_upper(upper)
-        returned = self._take(units)
+        self._forget_outgoing()
+        self._tell_upper(task.upper)
+        returned = self._take(task.units, task.parcels)
         stealing = 0.0
         if self._read_active():
             self._compare()
-            stealing = self._explore(seconds)
-        control = self.device.get(self._control, 0, 8)
-        exported = self._export(wanted) if wanted and control[_ACTIVE] > 1 else Units.none(self.tree.items)
+            stealing = self._explore(task.seconds, interrupted)
+        active = self._read_active()
+        exported = self._export(task.wanted, task.peers) if task.wanted and active > 1 else ()
         remaining = self._measure()
+        control = self.device.get(self._control, 0, 8)
         counters = self.device.get(self._counters)
         nodes, leaves, pushed, solutions = (int(value) for value in counters[:4])
         return Report(
             seconds=time.perf_counter() - began,
             stealing=stealing,
-            active=int(control[_ACTIVE]),
+            active=active,
             nodes=nodes,
             leaves=leaves,
             pushed=pushed,
@@ -238,7 +287,7 @@ class Explorer:
             self._upper = upper
             self.device.put(np.array([upper], np.int32), self._best)
 
-    def _explore(self, seconds: float) -> float:
+    def _explore(self, seconds: float, interrupted: Callable[[], bool] | None) -> float:
         """Rounds of stealing and searching; returns the seconds spent stealing."""
         before = self._nodes()
         began = time.perf_counter()
@@ -246,32 +295,38 @@ class Explorer:
         self.device.sync()
         one = time.perf_counter() - began
         self._search()
-        for _ in range(self._rounds - 1):
+        rounds = 1
+        while rounds < self._rounds:
+            if interrupted is not None:
+                self.device.sync()
+                if interrupted() or time.perf_counter() - began > 1.5 * seconds:
+                    break
             self._steal()
             self._search()
+            rounds += 1
         self.device.sync()
         elapsed = time.perf_counter() - began
         self._searched += elapsed
-        stealing = min(elapsed, one * self._rounds)
-        self._adapt(elapsed, seconds, self._nodes() - before)
+        stealing = min(elapsed, one * rounds)
+        self._adapt(elapsed, seconds, self._nodes() - before, rounds)
         return stealing
 
-    def _adapt(self, elapsed: float, seconds: float, nodes: int) -> None:
+    def _adapt(self, elapsed: float, seconds: float, nodes: int, rounds: int) -> None:
         """Make the next slice about as long as it should be.
 
-        A launch that nobody ends early should take an eighth of a slice; where launches end early for stealing, more of
+        A launch that nobody ends early should take a part of a slice; where launches end early for stealing, more of
         them fit. IVMs are much faster while few are at work, so only a slice with many tells how fast they are.
         """
         active = self._read_active()
         if 2 * active >= self.shapes.ivms:
-            fitting = int(seconds / 8 * nodes / (elapsed * active))
+            fitting = int(seconds / _LAUNCHES * nodes / (elapsed * active))
             self._steps = max(_FEWEST_STEPS, min(fitting, 2 * self._steps, _MOST_STEPS))
         else:
             self._steps = min(self._steps, self.shapes.steps)
-        if elapsed < seconds / 2:
+        if elapsed > 1.5 * seconds:
+            self._rounds = max(2, rounds // 2)
+        elif elapsed < seconds / 2 and rounds == self._rounds:
             self._rounds = min(_MOST_ROUNDS, 2 * self._rounds)
-        elif elapsed > 1.5 * seconds:
-            self._rounds = max(2, self._rounds // 2)
 
     def _compare(self) -> None:
         """Where both variants may pay: a slice of each once most IVMs are at work, then the faster one."""
@@ -322,12 +377,15 @@ class Explorer:
                 self._put(self._parallel_table),
             )
         on = self._children
-        for _ in range(min(self._steps, _PARALLEL_STEPS)):
-            active, floor = (int(word) for word in self.device.get(self._control, 0, 2))
-            if active == 0 or active < floor:
-                break
+        active = 0
+        for step in range(min(self._steps, _PARALLEL_STEPS)):
+            if step % _PARALLEL_POLL == 0:  # in between, nobody waits for the device
+                active, floor = (int(word) for word in self.device.get(self._control, 0, 2))
+                if active == 0 or active < floor:
+                    break
             self._kernels.launch("count_children", shapes.ivms, self._depths, on.offsets, shapes.ivms)
-            children = on.scanner.exclusive(on.offsets, on.offsets)
+            children = on.scanner.exclusive_unread(on.offsets, on.offsets)
+            assert children is not None
             self._kernels.launch(
                 "list_children",
                 shapes.ivms,
@@ -335,7 +393,7 @@ class Explorer:
             )
             self._kernels.launch(
                 "bound_children",
-                children,
+                active * self.tree.items,
                 *(self._rows, self._sides, self._depths, on.owners, on.items, on.fronts, on.backs, on.table),
                 *(children, shapes.slots),
             )
@@ -417,42 +475,94 @@ class Explorer:
 
     # --- intervals ----------------------------------------------------------------------------------------------
 
-    def _take(self, units: Units) -> Units:
+    def _take(self, units: Units, parcels: Sequence[Parcel]) -> Units:
         """Let idle IVMs take up intervals; returns those left over."""
-        if not len(units):
+        if not len(units) and not parcels:
             return units
         idle = np.flatnonzero(self.device.get(self._depths, 0, self.shapes.ivms) < 0).astype(np.int32)
-        count = min(len(idle), len(units))
-        if count:
-            taken = units[:count]
-            packed = np.concatenate([taken.begin, taken.end, taken.fresh[:, None]], axis=1)
-            rows = self.device.put(np.ascontiguousarray(packed))
-            targets = self.device.put(idle[:count])
+        left = [units[len(idle) :]]
+        if len(idle) and len(units):
+            packed = self.device.put(units[: len(idle)].packed())
+            self._initialize(packed, idle[: len(units)])
+        idle = idle[len(units) :]
+        width = 2 * self.tree.items + 1
+        for parcel in parcels:
+            packed = self.device.empty(parcel.count * width, np.uint8)
+            self.device.copy_from_peer(packed, parcel.buffer, 0, parcel.start * width, parcel.count * width)
+            if parcel.count > len(idle):
+                rest = self.device.get(packed, len(idle) * width)
+                left.append(Units.unpacked(rest, self.tree.items))
+            self._initialize(packed, idle[: parcel.count])
+            idle = idle[parcel.count :]
+            parcel.taken = True
+        return Units.joined(left)
+
+    def _initialize(self, packed: Buffer, idle: NDArray[np.int32]) -> None:
+        """Let IVMs take up the first units of a buffer, and give it back."""
+        if len(idle):
+            targets = self.device.put(idle)
             self._kernels.launch(
                 "initialize",
-                count,
+                len(idle),
                 *(self._rows, self._sides, self._depths, self._begins, self._ends, self._explored, self._best),
-                *(self._control, self._counters, self._table, rows, targets),
-                *(count, self.initial, self.shapes.slots),
+                *(self._control, self._counters, self._table, packed, targets),
+                *(len(idle), self.initial, self.shapes.slots),
             )
             self.device.sync()
-            self.device.release(rows)
             self.device.release(targets)
-        return units[count:]
+        self.device.sync()
+        self.device.release(packed)
 
-    def _export(self, wanted: int) -> Units:
+    def _export(self, wanted: int, peers: Sequence[bool]) -> Sequence[Units | Parcel]:
         """Split intervals off and take them away, the largest first as far as open siblings tell."""
         shapes = self.shapes
-        count = min(wanted, shapes.exports)
+        open_before = self._measure() if any(peers) else 0.0
+        count = 0
+        wanted = min(wanted, shapes.exports)
+        while count < wanted:
+            split = self._split_off(shapes.ivms + count, wanted - count)
+            if not split:
+                break
+            count += split
         self._settle()
-        self.device.put(np.arange(shapes.ivms, shapes.ivms + count, dtype=np.int32), self._thieves)
-        self.device.put(np.array([count], np.int32), self._control, _THIEVES)
-        self._steal_siblings(count, collect=False)
-        depths = self.device.get(self._depths)
-        units, _ = self._units(depths, np.arange(shapes.ivms, shapes.slots))
-        self.device.put(np.full(shapes.exports, -1, np.int32), self._depths, shapes.ivms)
+        if not count:
+            return ()
+        share = (open_before - self._measure()) / len(peers) if any(peers) else 0.0
+        width = 2 * self.tree.items + 1
+        packed = self.device.empty(count * width, np.uint8)
+        self._kernels.launch(
+            "pack_units",
+            count,
+            *(self._depths, self._begins, self._ends, packed, count, len(peers), shapes.ivms, shapes.slots),
+        )
+        self.device.sync()
+        parts: list[Units | Parcel] = []
+        start = 0
+        for index, peer in enumerate(peers):
+            size = (count + len(peers) - 1 - index) // len(peers)
+            parcel = Parcel(packed, start, size, self.tree.items, share)
+            parts.append(parcel if peer else parcel.units(self.device))
+            start += size
+        self._outgoing += [part for part in parts if isinstance(part, Parcel)]
+        if not any(peers):
+            self.device.release(packed)
+        return parts
+
+    def _split_off(self, slot: int, most: int) -> int:
+        """Give the upper half of the siblings of up to ``most`` IVMs to the slots from ``slot`` on; how many did."""
         self._settle()
-        return units
+        self.device.put(np.arange(slot, slot + most, dtype=np.int32), self._thieves)
+        self.device.put(np.array([most], np.int32), self._control, _THIEVES)
+        self._steal_siblings(most, collect=False)
+        return min(most, int(self.device.get(self._control, _BY_LEVEL, max(self.tree.items - 2, 1)).sum()))
+
+    def _forget_outgoing(self) -> None:
+        """Give back the memory of parcels that have arrived."""
+        waiting = {id(parcel.buffer) for parcel in self._outgoing if not parcel.taken}
+        gone = {id(p.buffer): p.buffer for p in self._outgoing if id(p.buffer) not in waiting}
+        for buffer in gone.values():
+            self.device.release(buffer)
+        self._outgoing = [parcel for parcel in self._outgoing if id(parcel.buffer) in waiting]
 
     def _units(self, depths: NDArray[np.int32], among: NDArray[np.int64]) -> tuple[Units, NDArray[np.int64]]:
         """The open intervals of some slots, and digit sums by level of what these have done since they began."""

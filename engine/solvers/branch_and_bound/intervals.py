@@ -54,6 +54,16 @@ class Units:
             np.concatenate([part.fresh for part in parts]),
         )
 
+    @classmethod
+    def unpacked(cls, packed: Digits, n: int) -> Units:
+        """Units from rows of begin, end and fresh, shape (units * (2 n + 1),); the inverse of :meth:`packed`."""
+        rows = packed.reshape(-1, 2 * n + 1)
+        return cls(*(np.ascontiguousarray(part) for part in (rows[:, :n], rows[:, n:-1], rows[:, -1])))
+
+    def packed(self) -> Digits:
+        """The units as rows of begin, end and fresh, as kernels take them."""
+        return np.concatenate([self.begin, self.end, self.fresh[:, None]], axis=1).ravel()
+
     def length(self) -> int:
         """Leaves in all units together, exactly."""
         levels = self.end.sum(axis=0, dtype=np.int64) - self.begin.sum(axis=0, dtype=np.int64)

@@ -33,6 +33,7 @@ COUNTERS = 8
 _EXPLORE_IVMS_PER_UNIT_CPU = 16
 _LOCAL_BYTES = 44 * 1024
 _REGISTERS = 1 << 16
+_BOTTOM_STEPS = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ def shapes_for(capabilities: Capabilities, tree: Tree, half: DeviceTree, ivms: i
     count = ivms or capabilities.compute_units * groups * block
     count = -(-count // block) * block
     backtrack = "retract" if half.retract else "rebuild"
-    return Shapes(block, groups, count, min(16384, count), backtrack, 64, 4)
+    steps = _BOTTOM_STEPS if _bottom(tree, half) else 64
+    return Shapes(block, groups, count, min(16384, count), backtrack, steps, 4)
 
 
 def _bottom(tree: Tree, half: DeviceTree) -> int:
@@ -183,11 +185,12 @@ _SIGNATURES: dict[str, str] = {
     "initialize": "buffer " * 12 + "int32 int32 int32",
     "count_children": "buffer buffer int32",
     "list_children": "buffer " * 5 + "int32 int32",
-    "bound_children": "buffer " * 8 + "int32 int32",
+    "bound_children": "buffer " * 9 + "int32",
     "prune_children": "buffer " * 16 + "int32 int32 int32",
     "settle": "buffer buffer int32 int32 int32 int32",
     "list_siblings": "buffer " * 5 + "int32 int32 int32",
     "steal_siblings": "buffer " * 8 + "int32 int32 int32",
+    "pack_units": "buffer " * 4 + "int32 " * 4,
     "measure": "buffer " * 7 + "int32 int32",
     "steal_over": "buffer " * 10 + "int32 " * 7,
 }

@@ -46,9 +46,9 @@ class Options(SolverOptions):
         0.2, gt=0, le=1, description="share of the active IVMs that run out of work before a launch ends for stealing"
     )
     sharing: Literal["farmer", "symmetric"] = Field(
-        "farmer",
-        description="how devices share work: the host deals intervals and collects them from the busiest device, or "
-        "idle devices ask a random other one",
+        "symmetric",
+        description="how devices share work: those without ask a random other one, which hands intervals over, between "
+        "GPUs without the host (symmetric); or the host collects them from the busiest device and deals them (farmer)",
     )
     granularity: Literal["half", "speed"] = Field(
         "half", description="how much a device gives another: half of its IVMs' work, or in proportion to both speeds"

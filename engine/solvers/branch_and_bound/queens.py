@@ -111,7 +111,7 @@ class QueensTree(Tree):
             retract=True,
             child_bounds=True,
             poll=_POLL,
-            bottom_levels=_BOTTOM_LEVELS,
+            bottom_levels=_BOTTOM_LEVELS + (self.items > 18),
         )
 
     def root(self) -> tuple[int, int, int]:

@@ -88,7 +88,7 @@ class DeviceTree:
     child_bounds : bool
         Whether the functions include ``child_bounds``, which variant ``pte_peb`` needs.
     costly : bool
-        Whether bounding takes so long that ``pte_peb`` may pay.
+        Whether bounding takes so long that ``pte_peb`` may pay, if there is no ``together``.
     refines : bool
         Whether the functions include ``refine``, which prunes the children that are left by a costlier bound.
     threads_per_unit : int
