@@ -18,61 +18,87 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) gather_rows(i64 m, const GLOBAL f64* rows, con
 }
 
 // Blocks of one: W[r] -= (v . W[r]) / (1 + v . W[l]) W[l] for all r < l, with v = V[l]; and 1 / (1 + v . W[l]) into
-// inverses[l]. Launch: a group of ${block} for each row r, and one for l itself.
+// inverses[l]. Launch: a group of ${block} for each ${rows} rows r, which keeps them in registers between its two passes.
 KERNEL LAUNCH_BOUNDS(${block}, 1) update_rows(i64 m, i64 l, const GLOBAL f64* V, GLOBAL f64* W, GLOBAL f64* inverses)
 {
     const GLOBAL f64* v = V + l * m;
     const GLOBAL f64* w = W + l * m;
-    GLOBAL f64* mine = W + GROUP_ID * m;
+    const i64 first = (i64)GROUP_ID * ${rows};
 % if block == 1:
-    f64 a = 0.0;
     f64 b = 0.0;
-    for (i64 i = 0; i < m; ++i) {
-        a += v[i] * mine[i];
+    for (i64 i = 0; i < m; ++i)
         b += v[i] * w[i];
-    }
-    const f64 factor = a / (1.0 + b);
-    if (GROUP_ID == l)
-        inverses[l] = 1.0 / (1.0 + b);
-    else
+    b = 1.0 / (1.0 + b);
+    if (GROUP_ID == 0)
+        inverses[l] = b;
+    for (i64 r = first; r < MIN(first + ${rows}, l); ++r) {
+        GLOBAL f64* mine = W + r * m;
+        f64 a = 0.0;
+        for (i64 i = 0; i < m; ++i)
+            a += v[i] * mine[i];
+        const f64 factor = a * b;
         for (i64 i = 0; i < m; ++i)
             mine[i] -= factor * w[i];
+    }
 % else:
-    LOCAL_ARRAY(f64, part, ${block});
-    f64 own[${items}];
-    f64 a = 0.0;
+    LOCAL_ARRAY(f64, part, ${block * (rows + 1)});
+    f64 own[${rows}][${items}];
     f64 b = 0.0;
+% for r in range(rows):
+    f64 a${r} = 0.0;
+    const i32 in${r} = first + ${r} < l;
+    GLOBAL f64* mine${r} = W + (in${r} ? first + ${r} : 0) * m;
+% endfor
 % for k in range(items):
-    own[${k}] = 0.0;
     if (LOCAL_ID + ${k * block} < m) {
-        own[${k}] = mine[LOCAL_ID + ${k * block}];
         const f64 factor = v[LOCAL_ID + ${k * block}];
-        a += factor * own[${k}];
         b += factor * w[LOCAL_ID + ${k * block}];
+% for r in range(rows):
+        own[${r}][${k}] = mine${r}[LOCAL_ID + ${k * block}];
+        a${r} += factor * own[${r}][${k}];
+% endfor
     }
 % endfor
     for (i64 i = LOCAL_ID + ${items * block}; i < m; i += ${block}) {
-        a += v[i] * mine[i];
         b += v[i] * w[i];
-    }
-    part[LOCAL_ID] = a;
-${reduce.block_sum("part", "f64", block)}
-    a = part[0];
-    BARRIER();
-    part[LOCAL_ID] = b;
-${reduce.block_sum("part", "f64", block)}
-    const f64 factor = a / (1.0 + part[0]);
-    if (GROUP_ID == l) {    // the same for all of a group, and no barrier follows
-        if (LOCAL_ID == 0)
-            inverses[l] = 1.0 / (1.0 + part[0]);
-        return;
-    }
-% for k in range(items):
-    if (LOCAL_ID + ${k * block} < m)
-        mine[LOCAL_ID + ${k * block}] = own[${k}] - factor * w[LOCAL_ID + ${k * block}];
+% for r in range(rows):
+        a${r} += v[i] * mine${r}[i];
 % endfor
-    for (i64 i = LOCAL_ID + ${items * block}; i < m; i += ${block})
-        mine[i] -= factor * w[i];
+    }
+    part[LOCAL_ID] = b;
+% for r in range(rows):
+    part[${(r + 1) * block} + LOCAL_ID] = a${r};
+% endfor
+    for (i32 half = ${block // 2}; half > 0; half /= 2) {
+        BARRIER();
+        if (LOCAL_ID < half) {
+% for r in range(rows + 1):
+            part[${r * block} + LOCAL_ID] += part[${r * block} + LOCAL_ID + half];
+% endfor
+        }
+    }
+    BARRIER();
+    b = 1.0 / (1.0 + part[0]);
+    if (GROUP_ID == 0 && LOCAL_ID == 0)
+        inverses[l] = b;
+% for r in range(rows):
+    a${r} = b * part[${(r + 1) * block}];
+% endfor
+% for k in range(items):
+    if (LOCAL_ID + ${k * block} < m) {
+        const f64 other = w[LOCAL_ID + ${k * block}];
+% for r in range(rows):
+        if (in${r})
+            mine${r}[LOCAL_ID + ${k * block}] = own[${r}][${k}] - a${r} * other;
+% endfor
+    }
+% endfor
+    for (i64 i = LOCAL_ID + ${items * block}; i < m; i += ${block}) {
+% for r in range(rows):
+        if (in${r})
+            mine${r}[i] -= a${r} * w[i];
+% endfor
+    }
 % endif
 }
 

@@ -95,6 +95,7 @@ def _highs(problem: LinearProgram, solver: str, limit: float, threads: int) -> t
     for name, value in (("output_flag", False), ("solver", solver), ("time_limit", limit), ("threads", threads)):
         model.setOptionValue(name, value)
     model.passModel(lp)
+    highspy.Highs.resetGlobalScheduler(True)  # it keeps its first number of threads otherwise
     began = time.perf_counter()
     model.run()
     seconds = time.perf_counter() - began

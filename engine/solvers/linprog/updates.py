@@ -28,7 +28,8 @@ from engine.numerics.linear_algebra import LinearAlgebra
 __all__ = ["Updates", "kernel_variants", "updates_bytes"]
 
 Vector = NDArray[np.float64]
-_ITEMS = (4, 16)
+_ITEMS = (4, 8, 16)
+_ROWS = 4
 
 
 def updates_bytes(m: int, columns: int) -> int:
@@ -55,7 +56,8 @@ class Updates:
         self._count, self._m = columns.shape
         self._k = min(block, self._count)
         self._groups = group_size(device.capabilities)
-        self._items = _ITEMS[0] if self._m <= _ITEMS[0] * self._groups else _ITEMS[1]
+        fits = [items for items in _ITEMS if self._m <= items * self._groups]
+        self._items = fits[0] if fits else _ITEMS[-1]
         n, m, k = self._count, self._m, self._k
         self._owned: list[Buffer] = []
         self._columns = self._keep(device.put(np.ascontiguousarray(columns)))
@@ -93,7 +95,7 @@ class Updates:
         self._owned.clear()
 
     def _kernel(self, entry: str, types: tuple[str, ...]) -> Any:
-        return self.device.kernel("linprog/updates", entry, types, block=self._groups, items=self._items)
+        return self.device.kernel("linprog/updates", entry, types, block=self._groups, items=self._items, rows=_ROWS)
 
     def _regularise(self, amount: float) -> None:
         kernel = self.device.kernel(
@@ -117,7 +119,8 @@ class Updates:
         if k == 1:
             rank_one = self._kernel("update_rows", ("int64", "int64", "buffer", "buffer", "buffer"))
             for row in range(n - 1, -1, -1):
-                self.device.launch(rank_one, row + 1, self._groups, m, row, self._v, self._w, self._inverses)
+                groups = max(1, -(-row // _ROWS))
+                self.device.launch(rank_one, groups, self._groups, m, row, self._v, self._w, self._inverses)
             return
         for first, count in self._blocks():
             self._block(first, count)
@@ -169,5 +172,5 @@ class Updates:
 def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template and set of constants used here."""
     for block in (1, 256):
-        for items in _ITEMS:
-            yield "linprog/updates", {"block": block, "items": items}
+        for items in _ITEMS if block > 1 else _ITEMS[-1:]:
+            yield "linprog/updates", {"block": block, "items": items, "rows": _ROWS}
