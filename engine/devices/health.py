@@ -5,6 +5,7 @@ NVIDIA's devices are asked through NVML, whichever backend uses them; of others 
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -14,6 +15,8 @@ from typing import Any
 from engine.devices.pool import DevicePool, Member
 
 __all__ = ["Health", "Sampler"]
+
+_LOG = logging.getLogger("engine")
 
 
 class Health:
@@ -78,7 +81,12 @@ class Sampler:
 
     def _work(self) -> None:
         while not self._closed.wait(self._interval):
-            for label, values in self._health.sample().items():
+            try:
+                samples = self._health.sample()
+            except Exception as error:  # whatever a driver's library does: the run does not depend on it
+                _LOG.warning(f"the health of the devices is told no more: {type(error).__name__}: {error}")
+                return
+            for label, values in samples.items():
                 self._tell(label, values)
 
     def close(self) -> None:

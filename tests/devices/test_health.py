@@ -78,3 +78,16 @@ def test_a_run_that_lasts_tells_the_health_of_its_devices(device: Member) -> Non
         run.wait()
     assert statuses
     assert all(status.device == device.info.id and 0 <= (status.busy or 0) <= 100 for status in statuses)
+
+
+def test_trouble_with_the_drivers_library_ends_the_telling_and_nothing_else(
+    device: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(self: Health) -> None:
+        raise RuntimeError("the library has changed")
+
+    monkeypatch.setattr(Health, "sample", broken)
+    sampler = Sampler(pool_of(device), lambda label, values: None, 0.01)
+    time.sleep(0.2)
+    sampler.close()
+    assert caplog.text.count("the library has changed") == 1
