@@ -69,11 +69,11 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_rows(i64 m, i64 l, const GLOBAL f64* V,
 % for r in range(rows):
     part[${(r + 1) * block} + LOCAL_ID] = a${r};
 % endfor
-    for (i32 half = ${block // 2}; half > 0; half /= 2) {
+    for (i32 width = ${block // 2}; width > 0; width /= 2) {
         BARRIER();
-        if (LOCAL_ID < half) {
+        if (LOCAL_ID < width) {
 % for r in range(rows + 1):
-            part[${r * block} + LOCAL_ID] += part[${r * block} + LOCAL_ID + half];
+            part[${r * block} + LOCAL_ID] += part[${r * block} + LOCAL_ID + width];
 % endfor
         }
     }

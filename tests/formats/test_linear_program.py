@@ -70,9 +70,7 @@ def test_gzip_and_unknown_suffixes_are_read_too(tmp_path: Path) -> None:
 
 
 def test_lp_files_are_read(tmp_path: Path) -> None:
-    text = (
-        "minimize\n obj: x - 2 y\nsubject to\n c1: x + y >= 1\n c2: x - y <= 5\nbounds\n y <= 8\n x free\nend\n"
-    )
+    text = "minimize\n obj: x - 2 y\nsubject to\n c1: x + y >= 1\n c2: x - y <= 5\nbounds\n y <= 8\n x free\nend\n"
     parsed = formats.read(write(tmp_path, text, "small.lp"))
     assert parsed.row_lower.tolist() == [1.0, -np.inf]
     assert parsed.row_upper.tolist() == [np.inf, 5.0]
