@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -91,3 +92,56 @@ def test_trouble_with_the_drivers_library_ends_the_telling_and_nothing_else(
     time.sleep(0.2)
     sampler.close()
     assert caplog.text.count("the library has changed") == 1
+
+
+class Library(ModuleType):
+    """What is used of NVML, without a power sensor."""
+
+    NVML_TEMPERATURE_GPU = 0
+
+    class NVMLError(Exception):
+        """Whatever NVML complains of."""
+
+    def __init__(self) -> None:
+        super().__init__("pynvml")
+        self.asked: list[str] = []
+
+    def nvmlInit(self) -> None: ...
+
+    def nvmlDeviceGetHandleByUUID(self, uuid: str) -> str:
+        self.asked.append(uuid)
+        return uuid
+
+    nvmlDeviceGetHandleByPciBusId = nvmlDeviceGetHandleByUUID
+
+    def nvmlDeviceGetMemoryInfo(self, handle: str) -> SimpleNamespace:
+        return SimpleNamespace(used=3_000_000_000, total=80_000_000_000)
+
+    def nvmlDeviceGetUtilizationRates(self, handle: str) -> SimpleNamespace:
+        return SimpleNamespace(gpu=93)
+
+    def nvmlDeviceGetPowerUsage(self, handle: str) -> int:
+        raise self.NVMLError
+
+    def nvmlDeviceGetTemperature(self, handle: str, sensor: int) -> int:
+        return 61
+
+
+@pytest.mark.parametrize("uuid", ["GPU-1234", "00000000:01:00.0"])
+def test_a_gpu_is_asked_through_nvml_and_may_lack_a_sensor(monkeypatch: pytest.MonkeyPatch, uuid: str) -> None:
+    library = Library()
+    monkeypatch.setitem(sys.modules, "pynvml", library)
+    gpu = SimpleNamespace(
+        language="cuda",
+        name="GPU",
+        platform="NVIDIA CUDA",
+        uuid=uuid,
+        memory=80_000_000_000,
+        capabilities=SimpleNamespace(kind="gpu"),
+    )
+    member: Any = SimpleNamespace(info=gpu, label="cuda:0", busy_seconds=0.0, taken=None)
+    sample = Health(pool_of(member)).sample()["cuda:0"]
+    assert library.asked == [uuid]
+    assert "power" not in sample
+    assert (sample["memory_used"], sample["memory_total"]) == (3e9, 80e9)
+    assert (sample["utilisation"], sample["temperature"], sample["busy"]) == (93.0, 61.0, 0.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import math
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -266,3 +267,12 @@ def test_parts_of_a_network_do_not_overlap() -> None:
     for (low, high), (other_low, other_high) in itertools.combinations(boxes, 2):
         assert (high < other_low).any() or (other_high < low).any()
     assert len(np.unique(places.round(6), axis=0)) == 33
+
+
+def test_without_networkx_a_network_is_drawn_on_circles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    places = network_places(5, np.array([[0, 1], [1, 2], [2, 3], [3, 0]]))
+    centre = places[:4].mean(axis=0)
+    radii = np.hypot(*(places[:4] - centre).T)
+    assert radii == pytest.approx(radii[0])
+    assert len(np.unique(places.round(6), axis=0)) == 5

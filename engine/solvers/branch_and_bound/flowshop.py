@@ -148,7 +148,10 @@ class Flowshop(PermutationProblem):
         return problem
 
     def tree(self, bound: str, branching: str) -> FlowshopTree:
-        """Orders built from both ends, or from the front; see :class:`FlowshopTree`."""
+        """Orders built from both ends, or from the front; see :class:`FlowshopTree`.
+
+        A single machine makes no pair: there the one-machine bound, which is exact, takes the place of the others.
+        """
         chosen = "one_machine" if bound == "auto" else bound
         if chosen not in _BOUNDS:
             raise OptionError(f"bound must be one_machine, two_machine or mixed for a flowshop; got '{bound}'")
@@ -160,7 +163,7 @@ class Flowshop(PermutationProblem):
                 f"branch and bound takes at most {LARGEST_TREE} jobs, what a 64-bit mask holds; "
                 f"{self.name} has {self.jobs}"
             )
-        return FlowshopTree(self.times, chosen, rule)
+        return FlowshopTree(self.times, chosen if len(self.times) > 1 else "one_machine", rule)
 
     def first_solution(self, method: str, seed: int) -> NDArray[np.int64] | None:
         """An order by NEH, or by iterated greedy from there; None for ``infinity``."""
