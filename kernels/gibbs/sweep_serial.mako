@@ -4,6 +4,7 @@
 <%
     pairs = max(1, 8 // max(1, chains) if chains < 8 else 1)   # rows whose sums are in registers together
     pairs = min(pairs, rows)
+    assert rows == 8   # a vector of latent normals
 %>
 // The pass of sweep.mako, with the same arguments, for devices whose work-items are best one to a core.
 //
@@ -28,6 +29,66 @@ FUNCTION float8 halves(uint8 bits)
 }
 #define LOAD_ROW(place) halves(convert_uint8(*(const GLOBAL ushort8*)(place)))
 %   endif
+% endif
+
+% if mode == "draw":
+#define PRODUCT_HIGH(a, b) mul_hi((a), (uint8)(b))
+#define UNIFORM(words) ((convert_float8(as_int8((words) >> (uint8)(9))) + 0.5f) * 1.1920928955078125e-07f)
+
+// Eight latent normals at once: choose_proposal of variates.mako, and what is left to it one by one.
+FUNCTION float8 draw_eight(float8 mean, u64 seed, u32 stream, u32 step, i64 index)
+{
+    uint8 c0 = (uint8)((u32)index) + (uint8)(0, 1, 2, 3, 4, 5, 6, 7);
+    uint8 c1 = (uint8)((u32)((u64)index >> 32));
+    uint8 c2 = (uint8)(step);
+    uint8 c3 = (uint8)(stream);
+    u32 k0 = (u32)seed;
+    u32 k1 = (u32)(seed >> 32);
+%   for round in range(10):
+    {
+        const uint8 high0 = PRODUCT_HIGH(c0, 0xD2511F53u);
+        const uint8 high1 = PRODUCT_HIGH(c2, 0xCD9E8D57u);
+        const uint8 low0 = c0 * 0xD2511F53u;
+        const uint8 low1 = c2 * 0xCD9E8D57u;
+        c0 = high1 ^ c1 ^ k0;
+        c1 = low1;
+        c2 = high0 ^ c3 ^ k1;
+        c3 = low0;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+%   endfor
+    const float8 exponential0 = -log(UNIFORM(c0));
+    const float8 exponential2 = -log(UNIFORM(c2));
+    const float8 u1 = UNIFORM(c1);
+    // cos and sin of 2 pi u from those of w = pi (u - 1/2)
+    const float8 w = 3.14159265358979f * (u1 - 0.5f);
+    const float8 q = w * w;
+    const float8 s = w * (1.0f + q * (-1.66666667e-1f + q * (8.33333333e-3f + q * (-1.98412698e-4f
+        + q * (2.75573192e-6f - q * 2.50521084e-8f)))));
+    const float8 c = 1.0f + q * (-0.5f + q * (4.16666667e-2f + q * (-1.38888889e-3f + q * (2.48015873e-5f
+        + q * (-2.75573192e-7f + q * 2.08767570e-9f)))));
+    const float8 radius = sqrt(2.0f * exponential0);
+    const float8 normal0 = mean + radius * (2.0f * s * s - 1.0f);
+    const float8 normal1 = mean - radius * (2.0f * s * c);
+    const float8 m = mean < -1.0e15f ? (float8)(-1.0e15f) : mean;
+    const float8 inverse = 2.0f / (sqrt(m * m + 4.0f) - m);
+    const float8 tail0 = exponential0 * inverse;
+    const float8 tail2 = exponential2 * inverse;
+    const int8 high = mean > 0.469839f;
+    const int8 first = high ? normal0 > 0.0f : u1 < exp(-0.5f * (tail0 - inverse) * (tail0 - inverse));
+    const int8 second = high ? normal1 > 0.0f : UNIFORM(c3) < exp(-0.5f * (tail2 - inverse) * (tail2 - inverse));
+    f32 out[8];
+    *(float8*)out = high ? (first ? normal0 : normal1) : (first ? tail0 : tail2);
+    i32 done[8];
+    *(int8*)done = first | second;
+    f32 means[8];
+    *(float8*)means = mean;
+    for (i32 i = 0; i < 8; ++i)
+        if (!done[i])
+            out[i] = draw_positive_normal(means[i], seed, stream, step, index + i, 1u);
+    return *(float8*)out;
+}
 % endif
 
 KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GLOBAL f32* RESTRICT beta, GLOBAL f32* RESTRICT out,
@@ -76,17 +137,30 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
 %   endfor
 % endfor
             }
+% if mode == "draw":
+% for c in range(chains):
+            {
+                const i64 row = first_row + local_row;
+                float8 eta;
+%   for i in range(8):
+                eta.s${i} = latent[${i * chains + c}];
+%   endfor
+                float8 z = draw_eight(eta, seed, stream + ((u32)(beta_first + ${c}) << 8), step, row);
+                const i32 used = (i32)MIN(row_count - row, (i64)8);
+                z = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)(used) ? z : (float8)(0.0f);
+%   for i in range(8):
+                latent[${i * chains + c}] = z.s${i};
+                extra${c} += z.s${i} * z.s${i};
+%   endfor
+            }
+% endfor
+% else:
             for (i32 r = 0; r < ${rows}; ++r) {
                 const i64 row = first_row + local_row + r;
 % for c in range(chains):
                 {
                     const f32 eta = latent[r * ${chains} + ${c}];
-%   if mode == "draw":
-                    const f32 z = row < row_count
-                        ? draw_positive_normal(eta, seed, stream + ((u32)(beta_first + ${c}) << 8), step, row, 0u) : 0.0f;
-                    extra${c} += z * z;
-                    latent[r * ${chains} + ${c}] = z;
-%   elif mode == "score":
+%   if mode == "score":
                     latent[r * ${chains} + ${c}] = row < row_count ? normal_hazard(eta) : 0.0f;
                     extra${c} += row < row_count ? log_normal_cdf(eta) : 0.0f;
 %   else:
@@ -95,6 +169,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
                 }
 % endfor
             }
+% endif
 % endif
 % if mode != "project":
             for (i32 j = 0; j < stride; j += 8) {
