@@ -160,6 +160,7 @@ class Worker:
         self._staging: list[NDArray[Any]] = []
         self._algebras: list[LinearAlgebra] = []
         self.launcher = Launcher(device, layout, design.storage)
+        self._beside = device.capabilities.kind != "cpu"
         self.host_driven = device.capabilities.kind == "cpu" or exchange is not None
         q, chains = layout.columns, settings.chains
         empty = self._empty
@@ -251,7 +252,7 @@ class Worker:
             many = last - first
             groups.append(
                 _Group(
-                    lane,
+                    lane if self._beside else 0,
                     first,
                     many,
                     self._algebra(),
@@ -549,27 +550,36 @@ class Worker:
             *(int(settings.kernel == "ellipse"), settings.seed, STREAM_SCALES, step),
         )
 
-    def _factorise_all(self, scaled: Mark) -> list[Mark]:
+    def _mark(self) -> Mark | None:
+        """A mark where lanes are used: on CPUs the pass over the rows has every core, and one order costs less."""
+        return self.device.mark() if self._beside else None
+
+    def _after(self, mark: Mark | None) -> None:
+        if mark is not None:
+            self.device.after(mark)
+
+    def _factorise_all(self, scaled: Mark | None) -> list[Mark | None]:
         """Each group's matrix on its lane, after the scales are known."""
-        device, marks = self.device, []
+        device = self.device
+        marks: list[Mark | None] = []
         for group in self._groups:
             with device.lane(group.lane):
-                device.after(scaled)
+                self._after(scaled)
                 group.algebra.cholesky(group.matrix, group.status)
                 self.launcher.groups("count_failures", 1, group.status, group.count, self.failed)
-                marks.append(device.mark())
+                marks.append(self._mark())
         return marks
 
-    def _scales_beside(self, step: int, gram: Buffer, diagonal: Buffer) -> Mark:
+    def _scales_beside(self, step: int, gram: Buffer, diagonal: Buffer) -> Mark | None:
         """lambda, tau, nu, xi given beta, and the matrices, on the first group's lane."""
         device = self.device
-        begun = device.mark()
-        with device.lane(1):
-            device.after(begun)
+        begun = self._mark()
+        with device.lane(int(self._beside)):
+            self._after(begun)
             self._update_scales(step, diagonal)
             for group in self._groups:
                 self._build(group, gram)
-            return device.mark()
+            return self._mark()
 
     def iterate(self, step: int) -> None:
         """One iteration of every chain.
@@ -590,11 +600,11 @@ class Worker:
         self.sweep("draw", self.narrow, self.partial, chains, step)
         self._factorise_all(scaled)
         self.gather("f32", self.partial, chains * layout.width, self.shards)
-        gathered = device.mark()
-        done = []
+        gathered = self._mark()
+        done: list[Mark | None] = []
         for group in self._groups:
             with device.lane(group.lane):
-                device.after(gathered)
+                self._after(gathered)
                 launcher.groups(
                     "prepare_solution",
                     group.count,
@@ -613,9 +623,9 @@ class Worker:
                     group.count,
                     *(group.rhs, self.scale, self.beta, self.narrow, q, layout.stride, group.first, 0),
                 )
-                done.append(device.mark())
+                done.append(self._mark())
         for mark in done:
-            device.after(mark)
+            self._after(mark)
 
     def _iterate_ellipse(self, step: int) -> None:
         """An elliptical slice about the stand-in for the likelihood, then beta and tau together."""
@@ -623,7 +633,7 @@ class Worker:
         q, chains = layout.columns, settings.chains
         scaled = self._scales_beside(step, self.gram, self.diagonal)
         self._factorise_all(scaled)
-        done = []
+        done: list[Mark | None] = []
         for group in self._groups:
             assert group.noise is not None
             with device.lane(group.lane):
@@ -647,9 +657,9 @@ class Worker:
                         group.count,
                         *(rhs, self.scale, beta, self.lines_narrow, q, layout.stride, group.first, first),
                     )
-                done.append(device.mark())
+                done.append(self._mark())
         for mark in done:
-            device.after(mark)
+            self._after(mark)
         self.sweep("project", self.lines_narrow, self.lines, 2 * chains)
         self.sweep("project", self.narrow, self.eta, chains)
         self._slice(0, STREAM_SLICE, step)
