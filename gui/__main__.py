@@ -11,8 +11,9 @@ __all__ = ["main", "missing"]
 def missing() -> str:
     """What this machine lacks to show a window; empty if nothing."""
     try:
-        import pyqtgraph  # noqa: F401
         from PySide6 import QtSvg, QtWidgets  # noqa: F401
+
+        import pyqtgraph  # noqa: F401 isort: skip - it needs the other
     except ModuleNotFoundError as error:
         return f'the desktop app needs the package {error.name}: pip install "quintet[gui]"'
     except ImportError as error:

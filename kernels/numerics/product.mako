@@ -6,15 +6,29 @@
 //
 // A group makes one tile of ${tile} x ${tile} elements from one part of K; tiles are numbered by rows, the lower ones only if
 // `lower`. If K is cut into `splits` parts, a group writes its sums to partial[batch][split][i][j] and add_parts adds them.
-% if block > 1:
+% if tensor:
+// Launch: ${block} work-items; a warp has ${tile // 4} x ${tile // 2} of the tile, made by the tensor cores' product of 8 x 4 by
+// 4 x 8 in float64 (PTX: mma.sync m8n8k4, sm_80 on): lane 4 g + t gives a(g, t) and b(t, g) and has c(g, 2 t), c(g, 2 t + 1).
+// Only on NVIDIA's devices of compute capability 8.0 on, in CUDA and by the same inline PTX in their OpenCL; elsewhere the
+// kernel compiles, and adds nothing.
+% elif block > 1:
 // Launch: ${block} work-items, each with ${each} x ${each} sums at a distance of ${tile // each}; strips of ${depth} k in local memory.
 % else:
 // Launch: one work-item; panels of ${depth} k are packed so that vectors of 4 are read one after another.
 % endif
 <%
     items = tile // each
-    pad = tile + (1 if block > 1 else 0)
+    pad = tile + (4 if tensor else 1 if block > 1 else 0)  # so that lanes that read together read different banks
 %>
+% if tensor:
+#if (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800) || defined(cl_nv_pragma_unroll)
+#define ADD_PRODUCT(c, d, a, b) asm volatile( \
+    "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" \
+    : "+d"(c), "+d"(d) : "d"(a), "d"(b))
+#else
+#define ADD_PRODUCT(c, d, a, b)
+#endif
+% endif
 % if block == 1:
 typedef double4 vec;
 typedef double4 unaligned_vec __attribute__((aligned(8)));
@@ -69,7 +83,58 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) multiply(
             ${target}[k * ${pad} + i] = inside ? (f64)${source}[(${first} + i) * ${row} + k0 + k]${" * (scaled ? scale[k0 + k] : 1.0)" if scaled else ""} : 0.0;
         }
 </%def>
-% if block > 1:
+% if tensor:
+<% down, across_ = tile // 32, tile // 16 %>
+    const i32 lane = LOCAL_ID % 32;
+    const i32 row0 = LOCAL_ID / 64 * ${tile // 4} + lane / 4;
+    const i32 column0 = LOCAL_ID / 32 % 2 * ${tile // 2};
+% for r in range(down):
+    f64 ${", ".join(f"c{r}_{c} = 0.0, d{r}_{c} = 0.0" for c in range(across_))};
+% endfor
+    for (i64 k0 = k_begin; k0 < k_end; k0 += ${depth}) {
+${load("left", "a", "a_row", "turned & 1", "i0", "M", True)}
+${load("right", "b", "b_row", "!(turned & 2)", "j0", "N", False)}
+        BARRIER();
+        LOCAL const f64* p = left + lane % 4 * ${pad} + row0;
+        LOCAL const f64* q = right + lane % 4 * ${pad} + column0 + lane / 4;
+% for k in range(0, depth, 4):
+        {
+% for r in range(down):
+            const f64 a${r} = p[${k * pad + 8 * r}];
+% endfor
+% for c in range(across_):
+            const f64 b${c} = q[${k * pad + 8 * c}];
+% endfor
+% for r in range(down):
+% for c in range(across_):
+            ADD_PRODUCT(c${r}_${c}, d${r}_${c}, a${r}, b${c});
+% endfor
+% endfor
+        }
+% endfor
+        BARRIER();
+    }
+% for r in range(down):
+    {
+        const i64 i = i0 + row0 + ${8 * r};
+% for c in range(across_):
+% for place, name in enumerate("cd"):
+        {
+            const i64 j = j0 + column0 + ${8 * c + place} + lane % 4 * 2;
+            if (i < M && j < N && (!lower || j <= i)) {
+                if (splits > 1)
+                    partial[((batch * splits + split) * M + i) * N + j] = ${name}${r}_${c};
+                else {
+                    GLOBAL f64* at = C + c_start + batch * c_batch + i * c_row + j;
+                    *at = alpha * ${name}${r}_${c} + (beta == 0.0 ? 0.0 : beta * *at);
+                }
+            }
+        }
+% endfor
+% endfor
+    }
+% endfor
+% elif block > 1:
     const i32 ix = LOCAL_ID % ${items};
     const i32 iy = LOCAL_ID / ${items};
 % for r in range(each):

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from surroundings import COUNTING, TROUBLE, counting
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "run"))
-
-import counting
-
-try:
-    import pyqtgraph  # noqa: F401
-    import pytestqt  # noqa: F401
-    from PySide6 import QtCore, QtSvg, QtTest, QtWidgets  # noqa: F401
-
-    TROUBLE = ""
-except ImportError as error:
-    TROUBLE = str(error)
+if not TROUBLE:
+    from PySide6 import QtCore
 
 collect_ignore_glob = ["test_[!q]*.py"] if TROUBLE else []  # test_qt.py says why
-
-SAMPLES = Path(__file__).parent.parent.parent / "samples"
-COUNTING = [sys.executable, "-W", "error", str(Path(counting.__file__).parent / "quintet_counting.py")]
 
 
 @pytest.fixture(autouse=True)

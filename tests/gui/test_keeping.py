@@ -11,11 +11,11 @@ from typing import Any
 
 import counting
 import pytest
-from conftest import COUNTING, SAMPLES
 from driving import CONTROL, SHIFT, answer, begin, drop, ended, load, solved
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QAbstractScrollArea, QInputDialog, QWidget
+from surroundings import COUNTING, SAMPLES
 
 import engine
 from engine.folder import RunFolder

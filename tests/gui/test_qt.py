@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import TROUBLE
+from surroundings import TROUBLE
 
 from engine import cli
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import COUNTING, SAMPLES
 from driving import SHIFT, begin, drop, ended, load
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLineEdit
+from surroundings import COUNTING, SAMPLES
 
 from engine.folder import RunFolder
 

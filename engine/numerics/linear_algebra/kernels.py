@@ -26,14 +26,19 @@ _PRODUCT = (
     *("int64", "int32", "int64", "float64", "float64", "buffer"),
 )
 _TYPES = {"float64": "f64", "float32": "f32"}
-_LARGE: dict[str, int] = {"tile": 128, "each": 8, "depth": 8, "block": 256}
-_SMALL: dict[str, int] = {"tile": 64, "each": 4, "depth": 16, "block": 256}
-_SERIAL: dict[str, int] = {"tile": 64, "each": 64, "depth": 128, "block": 1}
+_LARGE: dict[str, int] = {"tile": 128, "each": 8, "depth": 8, "block": 256, "tensor": 0}
+_SMALL: dict[str, int] = {"tile": 64, "each": 4, "depth": 16, "block": 256, "tensor": 0}
+_LARGE_TENSOR: dict[str, int] = {"tile": 128, "each": 8, "depth": 16, "block": 256, "tensor": 1}
+_SMALL_TENSOR: dict[str, int] = {"tile": 64, "each": 4, "depth": 16, "block": 256, "tensor": 1}
+_SERIAL: dict[str, int] = {"tile": 64, "each": 64, "depth": 128, "block": 1, "tensor": 0}
+_TENSOR_FROM = (8, 0)
 
 
 class Kernels(LinearAlgebra):
     """Our own kernels; see :class:`LinearAlgebra`.
 
+    On NVIDIA's devices of compute capability 8.0 on, products go through the tensor cores' float64 units, in both
+    backends.
     ``block`` is 1 for kernels of one work-item a group, made for CPUs, or 256; the device's own choice by default.
     """
 
@@ -43,6 +48,8 @@ class Kernels(LinearAlgebra):
         super().__init__(device)
         self._block = block or group_size(device.capabilities)
         self._units = device.capabilities.compute_units
+        architecture = device.capabilities.compute_capability
+        self._tensor = self._block == 256 and architecture is not None and architecture >= _TENSOR_FROM
 
     def _gram(self, matrix: Buffer, scale: Buffer | None, out: Buffer, batch: int, m: int, n: int) -> None:
         a = (matrix, 0, n, m * n)
@@ -137,6 +144,8 @@ class Kernels(LinearAlgebra):
         if self._block == 1:
             return _SERIAL
         enough = batch * _tiles(m, n, _LARGE["tile"], lower) >= self._units
+        if self._tensor:
+            return _LARGE_TENSOR if enough else _SMALL_TENSOR
         return _LARGE if enough else _SMALL
 
     def _splits(self, tiles: int, k: int, elements: int, depth: int) -> tuple[int, int]:
@@ -257,7 +266,7 @@ def _tiles(m: int, n: int, tile: int, lower: bool) -> int:
 
 def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template and set of constants used here."""
-    for shape in (_LARGE, _SMALL, _SERIAL):
+    for shape in (_LARGE, _SMALL, _LARGE_TENSOR, _SMALL_TENSOR, _SERIAL):
         for value in ("f64", "f32"):
             yield "numerics/product", {**shape, "value": value}
     yield "numerics/triangle", {}

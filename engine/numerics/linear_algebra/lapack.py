@@ -5,10 +5,13 @@ A row-major matrix is the transpose of a column-major one, so the lower triangle
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from engine.devices.base import Buffer, Device
 from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
@@ -17,6 +20,7 @@ from engine.numerics.linear_algebra.kernels import Kernels
 __all__ = ["Lapack"]
 
 _STRIP_BYTES = 16 << 20  # a scaled copy stays within caches shared by cores, and memory is bounded
+_ONE_THREAD = 2e7  # operations up to here go to one thread: others take longer to wake, far longer on a busy machine
 _SMALL = 96  # matrices of a batch up to here are left to kernels: Python takes longer to call than they to run
 
 
@@ -32,6 +36,7 @@ class Lapack(LinearAlgebra):
         self._blas: Any = blas
         self._lapack: Any = lapack
         self._kernels = Kernels(device)
+        self._threads = ThreadpoolController().select(user_api="blas")
 
     def close(self) -> None:
         """Give the scratch memory back."""
@@ -43,7 +48,7 @@ class Lapack(LinearAlgebra):
             self._kernels._gram(matrix, scale, out, batch, m, n)
             return
         strip = max(1, min(n, _STRIP_BYTES // (8 * max(1, m))))
-        with self._views(matrix, out, scale) as (a, c, s):
+        with self._views(m * m * n, matrix, out, scale) as (a, c, s):
             for a_k, c_k, s_k in _each(a, c, s, 2):
                 if n == 0:
                     c_k[:] = 0.0
@@ -57,7 +62,7 @@ class Lapack(LinearAlgebra):
             self._kernels._gram_columns(matrix, scale, out, batch, rows, p)
             return
         strip = max(1, min(rows, _STRIP_BYTES // (8 * max(1, p))))
-        with self._views(matrix, out, scale) as (x, c, s):
+        with self._views(p * p * rows, matrix, out, scale) as (x, c, s):
             for x_k, c_k, s_k in _each(x, c, s, 2):
                 if rows == 0:
                     c_k[:] = 0.0
@@ -79,7 +84,7 @@ class Lapack(LinearAlgebra):
         if batch > 1 and n <= _SMALL:
             self._kernels._cholesky(matrix, status, batch, n)
             return
-        with self._views(matrix, status) as (a, info):
+        with self._views(n**3 / 3, matrix, status) as (a, info):
             for k, a_k in enumerate(a.reshape(batch, n, n)):
                 found = self._lapack.dpotrf(a_k.T, lower=0, clean=0, overwrite_a=1)[1]
                 info[k] = found if found else _first_nan(a_k)
@@ -96,7 +101,7 @@ class Lapack(LinearAlgebra):
         if rows > 1 and per_factor == 1 and n <= _SMALL:
             self._kernels._solve(factor, rhs, rows, per_factor, n, which)
             return
-        with self._views(factor, rhs) as (f, r):
+        with self._views(rows * n * n if per_factor > 1 else 0, factor, rhs) as (f, r):
             factors = f.reshape(-1, n, n)
             sides = r.reshape(rows, n)
             for k in range(0, rows, per_factor):
@@ -120,7 +125,7 @@ class Lapack(LinearAlgebra):
         alpha: float,
         beta: float,
     ) -> None:
-        with self._views(matrix, vector, out) as (a, x, y):
+        with self._views(batch * m * n, matrix, vector, out) as (a, x, y):
             product = (x[..., None, :] @ a)[..., 0, :] if transposed else (a @ x[..., None])[..., 0]
             _store(product, y, alpha, beta)
 
@@ -138,7 +143,7 @@ class Lapack(LinearAlgebra):
         alpha: float,
         beta: float,
     ) -> None:
-        with self._views(a, b, out) as (left, right, c):
+        with self._views(2 * m * n * k, a, b, out) as (left, right, c):
             left = left.swapaxes(-1, -2) if transpose_a else left
             right = right.swapaxes(-1, -2) if transpose_b else right
             if k and len(out.shape) == 2:
@@ -151,8 +156,12 @@ class Lapack(LinearAlgebra):
             else:
                 _store(left @ right, c, alpha, beta)
 
-    def _views(self, *buffers: Buffer | None) -> Any:
-        return self.device.host_views(*buffers)
+    @contextlib.contextmanager
+    def _views(self, operations: float, *buffers: Buffer | None) -> Iterator[Any]:
+        """The buffers as arrays, and for so few operations one thread only."""
+        few = self._threads.limit(limits=1) if operations < _ONE_THREAD else contextlib.nullcontext()
+        with self.device.host_views(*buffers) as views, few:
+            yield views
 
 
 def _store(product: NDArray[Any], out: NDArray[Any], alpha: float, beta: float) -> None:

@@ -10,10 +10,20 @@ from engine.solvers import Generator, MetricSpec, Solver
 from engine.solvers.linprog.generators import GeneratorOptions, generate, write
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.scipy_face import linprog, solve_many
 from engine.solvers.linprog.shard import kernel_variants
 from engine.solvers.linprog.solve import solve
 
-__all__ = ["SOLVER", "kernel_variants"]
+__all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
+
+PUBLIC = {"linprog": linprog, "solve_many": solve_many}
+
+
+def _bench(arguments: list[str]) -> int:
+    from engine.solvers.linprog.bench import bench  # it needs the engine, which looks for this package
+
+    return bench(arguments)
+
 
 SOLVER = Solver(
     name="linprog",
@@ -37,4 +47,5 @@ SOLVER = Solver(
         MetricSpec("seconds_solve", "Solving with the factor", "s"),
     ),
     generators={"linprog": Generator(GeneratorOptions, generate, write)},
+    bench=_bench,
 )

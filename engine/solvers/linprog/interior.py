@@ -106,10 +106,13 @@ class InteriorPoint:
         self.stuck = np.zeros(k, bool)
         self._absolute = np.full(k, _ABSOLUTE)
         self._relative = np.full(k, _RELATIVE)
+        self._rho, self._rho_free = np.full(k, _RHO), np.full(k, _RHO_FREE)
+        self._dual_error = np.full(k, np.inf)
         self._best = np.full(k, np.inf)
         self._best_at = np.zeros(k, np.int64)
         self._best_point: tuple[Vector, ...] | None = None
         self.rp = b.copy()
+        self._mu = np.ones(k)
         self.refinements = 0
 
     # --- the start ----------------------------------------------------------------------------------------------
@@ -173,7 +176,7 @@ class InteriorPoint:
         """Residuals of the present point; updates ``done`` and ``stuck``, and keeps a lone program's best point."""
         ax, sums = self.system.residuals(self.state.y)
         self.rp = self.b - ax
-        mu = sums[:, 0] / self.pairs
+        mu = self._mu = sums[:, 0] / self.pairs
         primal, dual = sums[:, 1], (self.b * self.state.y).sum(axis=1) - sums[:, 2]
         rows = np.abs(self.rp).max(axis=1, initial=0.0) / self._b_size
         found = Measures(
@@ -184,6 +187,7 @@ class InteriorPoint:
             dual_infeasibility=sums[:, 3] / self._c_size,
             mu=mu,
         )
+        self._relax(found.dual_infeasibility)
         error = found.error
         better = error < self._best
         if self.k == 1 and better[0] and error[0] < 1e-3:
@@ -195,6 +199,14 @@ class InteriorPoint:
             ~np.isfinite(error) | (self.state.iteration - self._best_at > _PATIENCE) | self._failed_factor
         )
         return found
+
+    def _relax(self, error: Vector) -> None:
+        """Hold variables less where that keeps the dual residual up: a full step leaves ``rho dx`` of it."""
+        if self.state.iteration and self.state.dual_step.size:
+            held = (self.state.dual_step > 0.9) & (error > self.goal) & (error > 0.5 * self._dual_error)
+            self._rho = np.where(held, np.maximum(0.1 * self._rho, 1e-16), self._rho)
+            self._rho_free = np.where(held, np.maximum(0.1 * self._rho_free, 1e-14), self._rho_free)
+        self._dual_error = error
 
     _failed_factor: NDArray[np.bool_] | bool = False
 
@@ -218,7 +230,7 @@ class InteriorPoint:
 
     def iterate(self) -> None:
         """One step of every program that is not done; :meth:`measure` comes before."""
-        spread = self.system.scale(np.full(self.k, _RHO), np.full(self.k, _RHO_FREE))
+        spread = self.system.scale(self._rho, self._rho_free)
         self.state.spread = spread[:, 1] / spread[:, 0]
         self.system.form()
         self._factor(self._relative, self._absolute)
@@ -237,7 +249,7 @@ class InteriorPoint:
 
     def _predict_and_correct(self) -> tuple[Vector, Vector, Vector]:
         nothing = np.zeros(self.k)
-        mu = self._mu
+        mu = np.maximum(self._mu, 1e-300)
         self._solve_direction("affine", nothing, nothing, nothing)
         primal, dual = _within(self.system.complete())
         after = self.system.trial(primal, dual) / self.pairs
@@ -269,11 +281,6 @@ class InteriorPoint:
             ratios = np.repeat(ratios.max(axis=1, keepdims=True), 2, axis=1)
         steps = np.minimum(1.0, self.settings.step / np.maximum(ratios, 1e-300))
         return dy, steps[:, 0], steps[:, 1]
-
-    @property
-    def _mu(self) -> Vector:
-        ones = np.zeros(self.k)
-        return np.asarray(np.maximum(self.system.trial(ones, ones) / self.pairs, 1e-300))
 
     def _solve_direction(self, kind: Any, wanted: Vector, primal: Vector, dual: Vector, aside: bool = False) -> Vector:
         """dy, with A dx = rp to what rounding allows; dx stays with the shards, in the other slot if ``aside``."""

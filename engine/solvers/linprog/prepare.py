@@ -188,7 +188,8 @@ class _Work:
             )
         else:
             assert pattern is not None
-            per_row = np.count_nonzero(pattern[:, self.columns], axis=1)
+            every = bool(self.columns.all())
+            per_row = np.count_nonzero(pattern if every else pattern[:, self.columns], axis=1)
         found = self._empty_rows(per_row)
         if found is not None:
             return found
@@ -269,7 +270,7 @@ class _Work:
             used = np.asarray(np.bincount(structure.indices[of_rows], minlength=self.columns.size) > 0)
         else:
             assert pattern is not None
-            used = np.asarray(pattern[self.rows].any(axis=0))
+            used = np.asarray((pattern if self.rows.all() else pattern[self.rows]).any(axis=0))
         empty = np.flatnonzero(self.columns & ~used)
         for j in empty.tolist():
             target = self.lower[j] if self.c[j] > 0 else self.upper[j] if self.c[j] < 0 else 0.0
@@ -293,14 +294,15 @@ class _Work:
         if rows.size < 2 or not columns.size:
             return None
         activity = self._activity_of_fixed()
-        matrix = self.A[rows][:, columns] if self.sparse else np.asarray(self.A)[np.ix_(rows, columns)]
+        matrix = self._left(rows, columns)
         weights = np.random.default_rng(0).standard_normal(columns.size)
-        size = np.asarray(abs(matrix).max(axis=1).todense()).ravel() if sp.issparse(matrix) else abs(matrix).max(axis=1)
-        projected = np.asarray(matrix @ weights)
-        spread = np.asarray(abs(matrix) @ np.abs(weights)) / size
-        keys = np.abs(projected) / size / spread
+        if self.sparse:
+            size = np.asarray(abs(matrix).max(axis=1).todense()).ravel()
+        else:
+            size = np.maximum(matrix.max(axis=1), -matrix.min(axis=1))
+        keys = np.abs(np.asarray(matrix @ weights)) / np.where(size > 0.0, size, 1.0)
         order = np.argsort(keys, kind="stable")
-        close = np.flatnonzero(np.abs(np.diff(keys[order])) <= 1e-12)
+        close = np.flatnonzero(np.abs(np.diff(keys[order])) <= 1e-12 * (1.0 + keys[order][1:]))
         for k in close.tolist():
             one, other = rows[order[k]], rows[order[k + 1]]
             if not (self.rows[one] and self.rows[other]):
@@ -330,6 +332,12 @@ class _Work:
                 self.rows[one] = False
                 self._count("duplicate rows", 1)
         return None
+
+    def _left(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Matrix:
+        """The matrix of what is left; the whole one is not copied."""
+        if rows.size == self.rows.size and columns.size == self.columns.size:
+            return self.A
+        return sp.csr_array(self.A)[rows][:, columns] if self.sparse else np.asarray(self.A)[np.ix_(rows, columns)]
 
     def _dense_row(self, row: int) -> Vector:
         matrix = self.A
@@ -374,13 +382,7 @@ class _Work:
         """Shift, add slacks, equilibrate."""
         rows, columns = np.flatnonzero(self.rows), np.flatnonzero(self.columns)
         activity = self._activity_of_fixed()[rows]
-        whole = rows.size == self.rows.size and columns.size == self.columns.size
-        if whole:
-            matrix = self.A
-        else:
-            matrix = (
-                sp.csr_array(self.A)[rows][:, columns] if self.sparse else np.asarray(self.A)[np.ix_(rows, columns)]
-            )
+        matrix = self._left(rows, columns)
         lower, upper, c = self.lower[columns], self.upper[columns], self.c[columns]
         turned = np.isneginf(lower) & np.isfinite(upper)
         free = np.isneginf(lower) & np.isposinf(upper)
@@ -481,14 +483,11 @@ def _equilibrate(matrix: Matrix, passes: int = 12) -> tuple[Vector, Vector]:
     if isinstance(matrix, sp.csr_array):
         size = abs(matrix)
         by_column = sp.csc_array(size)
-        row_of = np.repeat(np.arange(m), np.diff(size.indptr))
-        column_of = np.repeat(np.arange(n), np.diff(by_column.indptr))
         for _ in range(passes):
             in_rows = _segment_max(size.data * columns[size.indices], size.indptr, m) * rows
             in_columns = _segment_max(by_column.data * rows[by_column.indices], by_column.indptr, n) * columns
             rows /= np.sqrt(np.where(in_rows > 0, in_rows, 1.0))
             columns /= np.sqrt(np.where(in_columns > 0, in_columns, 1.0))
-        del row_of, column_of
     else:
         for _ in range(passes):
             scaled = np.abs(matrix) * rows[:, None] * columns

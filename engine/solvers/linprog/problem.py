@@ -142,7 +142,7 @@ class LinearProgram(Problem):
         self.c, self.lower, self.upper = frozen(c), frozen(lower), frozen(upper)
         self.row_lower, self.row_upper = frozen(row_lower), frozen(row_upper)
         if sp.issparse(matrix):
-            kept = sp.csr_array(matrix)
+            kept = sp.csr_array(matrix, copy=True)
             kept.sum_duplicates()
             kept.eliminate_zeros()
             for part in (kept.data, kept.indices, kept.indptr):

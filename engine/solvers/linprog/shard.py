@@ -14,6 +14,8 @@ from engine.numerics.groups import GROUP_SIZES, group_size
 from engine.numerics.linear_algebra import LinearAlgebra, Provider, linear_algebra
 from engine.solvers.linprog.sparse import sp
 from engine.solvers.linprog.twin import ShardData
+from engine.solvers.linprog.updates import Updates
+from engine.solvers.linprog.updates import kernel_variants as update_variants
 
 __all__ = ["DeviceShard", "Shard", "Target", "kernel_variants", "shard_bytes"]
 
@@ -138,9 +140,12 @@ class DeviceShard:
         b["scalars"] = device.empty(k * 3, np.float64)
         b["status"] = device.empty(k, np.int32)
         self._kernels: dict[tuple[str, str], Any] = {}
+        self._updates: Updates | None = None
 
     def close(self) -> None:
         """Give everything back."""
+        if self._updates is not None:
+            self._updates.close()
         self.algebra.close()
         for buffer in self._buffers.values():
             self.device.release(buffer)
@@ -404,6 +409,25 @@ class DeviceShard:
         self.algebra.solve(self._buffers["L"], buffer)
         return self.device.get(buffer)
 
+    def begin_updates(self, block: int) -> bool:
+        """Make ready for :meth:`update` (one program, all its columns here); False if A A^T cannot be factorised."""
+        dense = self.data.A.toarray() if self._sparse else np.asarray(self.data.A)[0]
+        slacks = np.zeros((self._slacks, self._m))
+        slacks[np.arange(self._slacks), self.data.slack_rows] = self.data.slack_signs
+        columns = np.concatenate([dense.T, slacks])
+        self._updates = Updates(self.device, self.algebra, columns, block)
+        return self._updates.sound
+
+    def update(self) -> None:
+        """All updates for the present theta."""
+        assert self._updates is not None
+        self._updates.update(self.device.get(self._buffers["theta"]))
+
+    def solve_by_updates(self, rhs: Vector) -> Vector:
+        """What the updates make of a right-hand side (1, m)."""
+        assert self._updates is not None
+        return self._updates.solve(rhs[0])[None]
+
     def normal(self, p: Vector) -> Vector:
         """See :class:`Shard`."""
         b = self._buffers
@@ -489,3 +513,4 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
     for block in GROUP_SIZES:
         yield "linprog/point", {"block": block}
         yield "linprog/matrix", {"block": block}
+    yield from update_variants()

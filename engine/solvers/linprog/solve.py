@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from engine.devices import Device, DevicePool
 from engine.devices.base import bytes_text
-from engine.errors import DeviceError
+from engine.errors import DeviceError, OptionError
 from engine.results import Result, Status
 from engine.run import SLICE_SECONDS, Run, StopRequested
-from engine.solvers.linprog.audit import Audit, audit, proves_infeasible, proves_unbounded, reach_is_enough
+from engine.solvers.linprog.audit import Audit, audit, polished, proves_infeasible, proves_unbounded, reach_is_enough
 from engine.solvers.linprog.interior import InteriorPoint, Measures, Settings
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.prepare import Prepared, Settled, Standard, prepare
@@ -24,6 +24,7 @@ from engine.solvers.linprog.shard import DeviceShard, shard_bytes
 from engine.solvers.linprog.sparse import sp
 from engine.solvers.linprog.system import PoolSystem
 from engine.solvers.linprog.twin import ShardData
+from engine.solvers.linprog.updates import updates_bytes
 
 __all__ = ["HISTORY_COLUMNS", "shard_data", "solve"]
 
@@ -35,6 +36,7 @@ HISTORY_COLUMNS = (
 
 Vector = NDArray[np.float64]
 _LEAST_GOAL = 1e-13
+_LARGEST_CONE = 4000
 
 
 @dataclass
@@ -75,6 +77,8 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) 
     engine.errors.DeviceError
         If a device has no float64.
     """
+    if options.linear_solver == "sherman_morrison" and (options.method != "pdas" or len(pool) > 1):
+        raise OptionError('linear_solver = "sherman_morrison" goes with method = "pdas" on one device')
     for member in pool.members:
         if not member.info.capabilities.fp64:
             raise DeviceError(f"{member.info.id} ({member.info.name}) has no float64, which linear programs need")
@@ -147,11 +151,13 @@ class _Solving:
 
         with _Systems(self, data) as system:
             method = _method(system, prepared.standard.b[None], self.options)
+            if self.options.linear_solver == "sherman_morrison":
+                system.use_updates(self.options.block, self.options.refinements)
             restored = self.run.restored
             if restored is not None:
                 system.run(lambda: method.restore(restored.arrays, restored.state))
             else:
-                system.run(method.start)
+                self._start(system, method)
             try:
                 while True:
                     self.run.poll()
@@ -177,6 +183,11 @@ class _Solving:
                 raise
             finally:
                 self._count(system, method)
+
+    def _start(self, system: PoolSystem, method: InteriorPoint) -> None:
+        updating, system.updating = system.updating, False  # the start needs A A^T alone
+        system.run(method.start)
+        system.updating = updating
 
     def _checked(self, prepared: Prepared, method: InteriorPoint) -> bool:
         """Whether the point is good enough for the program as given; if not, a better one is asked for."""
@@ -225,6 +236,8 @@ class _Solving:
 
     def _tell(self, method: InteriorPoint, measures: Measures, constant: float, phase: str = "iterations") -> None:
         run = self.run
+        while method.system.said:
+            run.notice(method.system.said.pop(0), level="warning")
         for name, value in self._series(method, measures, constant).items():
             if name != "iteration" and np.isfinite(value):
                 run.metric(name, value)
@@ -236,10 +249,11 @@ class _Solving:
         self.counters["iterations"] += method.state.iteration
         self.counters["factorizations"] += system.factorizations
         self.counters["refinements"] += method.refinements
+        if system.update_solves:
+            self.counters["update_solves"] = system.update_solves
+            self.counters["update_residual"] = system.worst_residual
         for name, seconds in system.seconds.items():
             self.counters[f"seconds_{name}"] = self.counters.get(f"seconds_{name}", 0.0) + seconds
-        for name, count in getattr(method, "handovers", {}).items():
-            self.counters[name] = count
 
     # --- certificates -------------------------------------------------------------------------------------------
 
@@ -269,9 +283,13 @@ class _Solving:
             return None
         y = outcome[1]
         farkas = prepared.duals(y, np.zeros(self.problem.n))
-        reach = proves_infeasible(self.problem, farkas)
-        if reach_is_enough(self.problem, reach):
-            return self._plain(Status.INFEASIBLE, farkas=farkas, reach=reach)
+        for candidate in (farkas, polished(self.problem, farkas)):
+            reach = proves_infeasible(self.problem, candidate)
+            if reach_is_enough(self.problem, reach):
+                return self._plain(Status.INFEASIBLE, farkas=candidate, reach=reach)
+        outcome_proof = self._inner_proof()
+        if outcome_proof is not None:
+            return outcome_proof
         directions, columns, shift = _directions(prepared.standard)
         if directions is None:
             return None
@@ -284,6 +302,26 @@ class _Solving:
         ray = prepared.ray(direction)
         if proves_unbounded(self.problem, ray):
             return self._plain(Status.UNBOUNDED, ray=ray)
+        return None
+
+    def _inner_proof(self) -> Result | None:
+        """A Farkas ray from inside the cone of all of them, where no sign is violated, if the cone has an inside."""
+        if self.problem.n > _LARGEST_CONE or not self.problem.m:
+            return None
+        cone, rows, signs = _cone(self.problem)
+        prepared = prepare(cone, presolve=False)
+        if isinstance(prepared, Settled):
+            return None
+        outcome = self._auxiliary(shard_data([prepared.standard]), prepared.standard.b, "proof of infeasibility")
+        if outcome is None:
+            return None
+        weights = prepared.back(outcome[0][: prepared.standard.n], outcome[1])[0]
+        farkas = np.zeros(self.problem.m)
+        np.add.at(farkas, rows, signs * weights[: rows.size])
+        for candidate in (farkas, polished(self.problem, farkas)):
+            reach = proves_infeasible(self.problem, candidate)
+            if reach_is_enough(self.problem, reach):
+                return self._plain(Status.INFEASIBLE, farkas=candidate, reach=reach)
         return None
 
     def _auxiliary(self, data: ShardData, b: Vector, phase: str) -> tuple[Vector, Vector] | None:
@@ -358,6 +396,8 @@ class _Systems:
         count = min(len(pool), data.n)
         nonzeros = int(data.A.nnz) // count if sp.issparse(data.A) else None
         needed, largest = shard_bytes(data.batch, data.m, -(-data.n // count), data.N - data.n, nonzeros)
+        if options.linear_solver == "sherman_morrison":
+            needed += updates_bytes(data.m, data.N)
         what = f"a factor of {data.m} x {data.m} ({bytes_text(8 * data.m**2)}) and a matrix of {data.m} x {data.n}"
         advice = "add devices, which share the matrix, or use one with more memory"
         pool.require_memory({member.label: needed for member in pool.members[:count]}, what, advice, largest=largest)
@@ -429,6 +469,33 @@ def shard_data(programs: list[Standard], elastic: bool = False) -> ShardData:
         slack_signs=signs,
         m=first.m,
     )
+
+
+def _cone(problem: LinearProgram) -> tuple[LinearProgram, NDArray[np.int64], Vector]:
+    """Prices of rows and bounds that leave no variable a cost and add up to 1: x of this program proves infeasibility.
+
+    Its first variables are prices of sides of rows (which row, and with which sign); no cost, so that an interior-point
+    method ends inside.
+    """
+    equal = problem.row_lower == problem.row_upper
+    below = np.flatnonzero(np.isfinite(problem.row_lower))
+    above = np.flatnonzero(np.isfinite(problem.row_upper) & ~equal)
+    lower, upper = np.flatnonzero(np.isfinite(problem.lower)), np.flatnonzero(np.isfinite(problem.upper))
+    matrix = sp.csr_array(problem.A)
+    unit = sp.csr_array(sp.eye_array(problem.n))
+    columns = sp.vstack([matrix[below], -matrix[above], unit[lower], -unit[upper]])
+    prices = np.concatenate(
+        [problem.row_lower[below], -problem.row_upper[above], problem.lower[lower], -problem.upper[upper]]
+    )
+    largest = max(1.0, float(np.abs(prices).max(initial=0.0)))
+    rows = sp.csr_array(sp.hstack([columns, sp.csr_array(prices[:, None] / largest)]).T)
+    free = np.zeros(prices.size, bool)
+    free[: below.size] = equal[below]
+    bounds = np.column_stack([np.where(free, -np.inf, 0.0), np.full(free.size, np.inf)])
+    cone = LinearProgram(
+        np.zeros(free.size), A_eq=rows, b_eq=np.concatenate([np.zeros(problem.n), [1.0]]), bounds=bounds
+    )
+    return cone, np.concatenate([below, above]), np.concatenate([np.ones(below.size), -np.ones(above.size)])
 
 
 def _homogeneous_costs(standard: Standard) -> Standard:

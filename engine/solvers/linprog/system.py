@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from engine.solvers.linprog.shard import DeviceShard, Target
 from engine.solvers.linprog.twin import HostShard, ShardData
 
 __all__ = ["PoolSystem", "System", "cut"]
+
+_UPDATES_RESIDUAL = 1e-6  # beyond it a direction is no longer worth following
 
 Vector = NDArray[np.float64]
 T = TypeVar("T")
@@ -43,14 +45,6 @@ def cut(data: ShardData, ends: list[int]) -> list[ShardData]:
     return parts
 
 
-class _Shards(Protocol):
-    """How a function is called on every shard."""
-
-    def each(self, function: Callable[..., T], *arguments: Any) -> list[T]: ...
-
-    def root(self, function: Callable[..., T], *arguments: Any) -> T: ...
-
-
 class System:
     """All shards together, called from one thread: the device's own for one shard (:class:`PoolSystem` for several).
 
@@ -63,6 +57,22 @@ class System:
         self.ends = ends or [data.n]
         self.seconds: dict[str, float] = {"products": 0.0, "form": 0.0, "factor": 0.0, "solve": 0.0}
         self.factorizations = 0
+        self.updating = False
+        self._refinements = 0
+        self._block = 1
+        self._began_updates = False
+        self.worst_residual = 0.0
+        self.update_solves = 0
+        self.said: list[str] = []
+
+    def use_updates(self, block: int, refinements: int) -> None:
+        """Solve by Sherman-Morrison updates from now on, while they are accurate."""
+        self.updating, self._block, self._refinements = True, block, refinements
+
+    def hand_over(self, why: str) -> None:
+        """Solve by Cholesky factors from now on, and say so."""
+        self.updating = False
+        self.said.append(f"{why}: from here on Cholesky factors are used")
 
     def each(self, name: str, *arguments: Any) -> list[Any]:
         """Call a method of every shard; the results in order."""
@@ -140,6 +150,8 @@ class System:
 
     def form(self) -> None:
         """M = A Theta A^T on the first shard."""
+        if self.updating:
+            return
         began = time.perf_counter()
         self.each("form")
         if len(self.shards) > 1:
@@ -148,15 +160,57 @@ class System:
         self._timed("form", began)
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
-        """Factorise; see :meth:`DeviceShard.factor`."""
+        """Factorise; see :meth:`DeviceShard.factor`. Or do all updates."""
+        if self.updating:
+            return self._update(relative, absolute)
         began = time.perf_counter()
         status: NDArray[np.int32] = self.root("factor", relative, absolute)
         self.factorizations += 1
         self._timed("factor", began)
         return status
 
+    def _update(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
+        self._kept = relative, absolute
+        began = time.perf_counter()
+        if not self._began_updates:
+            self._began_updates = True
+            if not self.root("begin_updates", self._block):
+                self.hand_over("A A^T is not definite")
+                self.form()
+                return self.factor(relative, absolute)
+        self.root("update")
+        self._timed("factor", began)
+        return np.zeros(self.data.batch, np.int32)
+
+    def _solve_by_updates(self, rhs: Vector) -> Vector:
+        """Updates and refinement; Cholesky if the residual stays."""
+        began = time.perf_counter()
+        size = float(np.abs(rhs).max(initial=0.0))
+        found: Vector = self.root("solve_by_updates", rhs)
+        best, least = found, np.inf
+        for step in range(self._refinements + 1):
+            residual = rhs - self.normal(found)
+            error = float(np.abs(residual).max(initial=0.0)) / max(size, 1e-300)
+            if not np.isfinite(error) or error >= least:
+                break
+            best, least = found, error
+            if error < 1e-12 or step == self._refinements:
+                break
+            found = found + self.root("solve_by_updates", residual)
+        self._timed("solve", began)
+        self.update_solves += 1
+        if least <= _UPDATES_RESIDUAL:
+            self.worst_residual = max(self.worst_residual, least)
+            return best
+        self.hand_over(f"the updates left a relative residual of {least:.1e} after {self._refinements} refinements")
+        self.form()
+        self.factor(*self._kept)
+        return self.solve(rhs)
+
     def solve(self, rhs: Vector) -> Vector:
-        """Solve with the factor."""
+        """Solve with the factor, or by updates."""
+        if self.updating:
+            return self._solve_by_updates(rhs)
         began = time.perf_counter()
         found: Vector = self.root("solve", rhs)
         self._timed("solve", began)

@@ -1,0 +1,176 @@
+"""Solving with A D A^T by Sherman-Morrison updates of (A A^T)^-1, as the paper does, and in blocks.
+
+As written in the paper (one column after another in the given order) the updates lose all accuracy when the entries
+of D spread, as they do near an optimum. Here columns are taken by descending d, D is divided by its geometric mean, a
+block of
+columns is one update (so most work is matrix products), and solutions are refined; whoever uses them looks at the
+residual.
+
+References
+----------
+N. Egidi, P. Maponi, "A Sherman-Morrison approach to the solution of linear systems", J. Comput. Appl. Math. 189 (2006)
+703-718.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Buffer, Device
+from engine.numerics.groups import group_size
+from engine.numerics.linear_algebra import LinearAlgebra
+
+__all__ = ["Updates", "kernel_variants", "updates_bytes"]
+
+Vector = NDArray[np.float64]
+_ITEMS = (4, 8, 16)
+_ROWS = 4
+
+
+def updates_bytes(m: int, columns: int) -> int:
+    """Bytes that :class:`Updates` takes on its device besides the shard."""
+    return 4 * 8 * m * columns + 8 * columns * 256 + 8 * m * m
+
+
+class Updates:
+    """The inverse of A D A^T for changing D; used on the device's thread.
+
+    Parameters
+    ----------
+    device : Device
+    algebra : LinearAlgebra
+    columns : ndarray, shape (N, m)
+        The columns of A, slacks and all, as rows.
+    block : int
+        Columns that one update takes in, at most 256.
+    """
+
+    def __init__(self, device: Device, algebra: LinearAlgebra, columns: Vector, block: int) -> None:
+        self.device = device
+        self.algebra = algebra
+        self._count, self._m = columns.shape
+        self._k = min(block, self._count)
+        self._groups = group_size(device.capabilities)
+        fits = [items for items in _ITEMS if self._m <= items * self._groups]
+        self._items = fits[0] if fits else _ITEMS[-1]
+        n, m, k = self._count, self._m, self._k
+        self._owned: list[Buffer] = []
+        self._columns = self._keep(device.put(np.ascontiguousarray(columns)))
+        self._first = self._keep(device.put(np.ascontiguousarray(columns)))  # becomes (A A^T)^-1 A
+        self._v = self._take((n, m))
+        self._w = self._take((n, m))
+        self._block_v, self._block_w = self._take((k, m)), self._take((k, m))
+        self._block_inverse = self._take((k, k))
+        self._inverses = self._take((n, k))  # of each block, from its first row on
+        self._s, self._t = self._take((k, k)), self._take((n, k))
+        self._u = self._take((n, k))
+        self._order, self._scale = self._keep(device.empty(n, np.int32)), self._take((n,))
+        self._small, self._x = self._take((k,)), self._take((m,))
+        self._factor = self._take((m, m))
+        status = self._keep(device.empty(1, np.int32))
+        algebra.gram_columns(self._columns, None, self._factor)
+        diagonal = float(np.einsum("ij,ij->j", columns, columns).max(initial=1.0))
+        self._regularise(1e-14 * diagonal)
+        algebra.cholesky(self._factor, status)
+        self.sound = not device.get(status).any()
+        algebra.solve(self._factor, self._first)
+        self._gamma = 1.0
+
+    def _keep(self, buffer: Buffer) -> Buffer:
+        self._owned.append(buffer)
+        return buffer
+
+    def _take(self, shape: tuple[int, ...]) -> Buffer:
+        return self._keep(self.device.empty(shape, np.float64))
+
+    def close(self) -> None:
+        """Give everything back."""
+        for buffer in self._owned:
+            self.device.release(buffer)
+        self._owned.clear()
+
+    def _kernel(self, entry: str, types: tuple[str, ...]) -> Any:
+        return self.device.kernel("linprog/updates", entry, types, block=self._groups, items=self._items, rows=_ROWS)
+
+    def _regularise(self, amount: float) -> None:
+        kernel = self.device.kernel(
+            "linprog/matrix", "regularise", ("int64", "int64", "buffer", "buffer"), block=self._groups
+        )
+        amounts = self.device.put(np.array([0.0, amount]))
+        self.device.launch(kernel, -(-self._m // 256), self._groups, 1, self._m, amounts, self._factor)
+        self.device.release(amounts)
+
+    def update(self, d: Vector) -> None:
+        """Take D (N,), above zero: all updates, by descending d, which is from the last row stored to the first."""
+        self._gamma = float(np.exp(np.log(d).mean()))
+        relative = d / self._gamma
+        order = np.argsort(relative, kind="stable").astype(np.int32)
+        n, m, k = self._count, self._m, self._k
+        self.device.put(order, self._order)
+        self.device.put(relative[order] - 1.0, self._scale)
+        gather = self._kernel("gather_rows", ("int64", "buffer", "buffer", "buffer", "int32", "buffer"))
+        self.device.launch(gather, n, self._groups, m, self._first, self._order, self._scale, 0, self._w)
+        self.device.launch(gather, n, self._groups, m, self._columns, self._order, self._scale, 1, self._v)
+        if k == 1:
+            rank_one = self._kernel("update_rows", ("int64", "int64", "buffer", "buffer", "buffer"))
+            for row in range(n - 1, -1, -1):
+                groups = max(1, -(-row // _ROWS))
+                self.device.launch(rank_one, groups, self._groups, m, row, self._v, self._w, self._inverses)
+            return
+        for first, count in self._blocks():
+            self._block(first, count)
+
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        """(first row, rows) of each block, from the last stored on."""
+        end = self._count
+        while end > 0:
+            first = max(0, end - self._k)
+            yield first, end - first
+            end = first
+
+    def _block(self, first: int, count: int) -> None:
+        """S^-1 of a block, and the update of the columns before it."""
+        m = self._m
+        v, w = replace(self._block_v, shape=(count, m)), replace(self._block_w, shape=(count, m))
+        self.device.copy(v, self._v, 0, first * m, count * m)
+        self.device.copy(w, self._w, 0, first * m, count * m)
+        s = replace(self._s, shape=(count, count))
+        self.algebra.matmul(v, w, s, transpose_b=True)
+        invert = self._kernel("invert_block", ("int32", "buffer", "int64", "buffer"))
+        self.device.launch(invert, 1, self._groups, count, s, first * self._k, self._inverses)
+        if first:
+            inverse = replace(self._block_inverse, shape=(count, count))
+            self.device.copy(inverse, self._inverses, 0, first * self._k, count * count)
+            rest = replace(self._w, shape=(first, m))
+            t, u = replace(self._t, shape=(first, count)), replace(self._u, shape=(first, count))
+            self.algebra.matmul(rest, v, t, transpose_b=True)
+            self.algebra.matmul(t, inverse, u, transpose_b=True)
+            self.algebra.matmul(u, w, rest, alpha=-1.0, beta=1.0)
+
+    def solve(self, rhs: Vector) -> Vector:
+        """What the updates make of a right-hand side (m,)."""
+        m = self._m
+        x = self.device.put(rhs, self._x)
+        self.algebra.solve(self._factor, x)
+        products = self._kernel("block_products", ("int64", "int64", "buffer", "buffer", "buffer"))
+        take = self._kernel("take_block", ("int64", "int64", "int32", "buffer", "int64", "buffer", "buffer", "buffer"))
+        groups = max(1, -(-m // 256))
+        for first, count in self._blocks():
+            self.device.launch(products, count, self._groups, m, first, self._v, x, self._small)
+            place = first * self._k
+            self.device.launch(
+                take, groups, self._groups, m, first, count, self._w, place, self._inverses, self._small, x
+            )
+        return self.device.get(x) / self._gamma
+
+
+def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every template and set of constants used here."""
+    for block in (1, 256):
+        for items in _ITEMS if block > 1 else _ITEMS[-1:]:
+            yield "linprog/updates", {"block": block, "items": items, "rows": _ROWS}

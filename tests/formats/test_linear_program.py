@@ -1,0 +1,138 @@
+"""MPS and LP files: all that HiGHS reads, and what is wrong with its line."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.errors import ProblemError
+from engine.formats import linear_program as formats
+
+GOOD = """* a comment
+NAME          SMALL
+OBJSENSE
+    MAX
+ROWS
+ N  COST
+ L  LIM1
+ G  LIM2
+ E  MYEQN
+COLUMNS
+    X         COST         1.0   LIM1         1.0
+    X         LIM2         1.0
+    Y         COST         2.0   LIM1         1.0
+    Y         MYEQN       -1.0
+    Z         COST        -1.0   MYEQN        1.0
+RHS
+    RHS       COST        -3.0   LIM1         4.0
+    RHS       LIM2         1.0   MYEQN        7.0
+RANGES
+    RNG       LIM1         2.5   MYEQN       -2.0
+BOUNDS
+ UP BND       X            4.0
+ LO BND       Y           -1.0
+ UP BND       Y            1.0
+ MI BND       Z
+ENDATA
+"""
+
+
+def write(folder: Path, text: str, name: str = "small.mps") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_every_section_means_what_it_should(tmp_path: Path) -> None:
+    parsed = formats.read(write(tmp_path, GOOD))
+    assert parsed.maximize
+    assert parsed.c.tolist() == [1.0, 2.0, -1.0]
+    assert parsed.offset == 3.0
+    assert parsed.lower.tolist() == [0.0, -1.0, -np.inf]
+    assert parsed.upper.tolist() == [4.0, 1.0, np.inf]
+    assert parsed.row_lower.tolist() == [1.5, 1.0, 5.0]
+    assert parsed.row_upper.tolist() == [4.0, np.inf, 7.0]
+    assert parsed.column_names == ["X", "Y", "Z"]
+
+
+def test_gzip_and_unknown_suffixes_are_read_too(tmp_path: Path) -> None:
+    packed = tmp_path / "small.mps.gz"
+    packed.write_bytes(gzip.compress(GOOD.encode()))
+    other = write(tmp_path, GOOD, "small.txt")
+    for path in (packed, other):
+        assert formats.read(path).c.tolist() == [1.0, 2.0, -1.0]
+    assert formats.recognize(packed, "")
+    assert formats.recognize(other, GOOD)
+    assert not formats.recognize(Path("items.txt"), "3\n1 2 3\n")
+
+
+def test_lp_files_are_read(tmp_path: Path) -> None:
+    text = "minimize\n obj: x - 2 y\nsubject to\n c1: x + y >= 1\n c2: x - y <= 5\nbounds\n y <= 8\n x free\nend\n"
+    parsed = formats.read(write(tmp_path, text, "small.lp"))
+    assert parsed.row_lower.tolist() == [1.0, -np.inf]
+    assert parsed.row_upper.tolist() == [np.inf, 5.0]
+    assert parsed.lower.tolist() == [-np.inf, 0.0]
+    with pytest.raises(ProblemError, match="breaks its format"):
+        formats.read(write(tmp_path, "minimize\n obj: x +\nsubject to\n c1 x > $\n", "bad.lp"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message", "line"),
+    [
+        (" G  LIM2", " Q  LIM2", "a row's type must be N, E, L or G; got 'Q'", 8),
+        (" G  LIM2", " G  LIM1", "row 'LIM1' comes twice", 8),
+        ("LIM1         1.0\n    X", "LIM9         1.0\n    X", "COLUMNS names the row 'LIM9', which ROWS does not", 11),
+        ("COST         2.0", "COST         2,0", "a value must be a number; got '2,0'", 13),
+        ("COST         2.0", "COST         nan", "a value must be a number; got 'nan'", 13),
+        ("LIM2         1.0   MYEQN", "LIM2         1.0   MYEQ", "RHS names the row 'MYEQ'", 18),
+        (" LO BND       Y", " LO BND       W", "BOUNDS names the column 'W'", 23),
+        (" LO BND       Y", " XX BND       Y", "unknown type of bound 'XX'", 23),
+        ("RANGES", "RANGE", "unknown section 'RANGE'", 19),
+        ("RANGES", "QUADOBJ", "section QUADOBJ is not of a linear program", 19),
+        ("RANGES", "RHS", "section RHS comes twice", 19),
+        ("    X         LIM2         1.0\n", "    X         LIM2\n", "a line of COLUMNS has a column", 12),
+        ("    MAX", "    MOST", "OBJSENSE must be MAX or MIN; got 'MOST'", 4),
+        ("ENDATA\n", "", "ends in section BOUNDS without ENDATA", 25),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str, message: str, line: int) -> None:
+    assert old in GOOD
+    path = write(tmp_path, GOOD.replace(old, new, 1))
+    with pytest.raises(ProblemError, match=message) as caught:
+        formats.read(path)
+    assert caught.value.line == line
+    assert str(path) in str(caught.value)
+
+
+def test_files_that_are_none_are_told(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match="cannot be read"):
+        formats.read(tmp_path / "absent.mps")
+    (tmp_path / "half.mps.gz").write_bytes(gzip.compress(GOOD.encode())[:40])
+    with pytest.raises(ProblemError, match="not a whole gzip file"):
+        formats.read(tmp_path / "half.mps.gz")
+    (tmp_path / "binary.mps").write_bytes(bytes(range(128, 256)))
+    with pytest.raises(ProblemError, match="not a text file"):
+        formats.read(tmp_path / "binary.mps")
+
+
+def test_names_with_spaces_are_read_by_place(tmp_path: Path) -> None:
+    text = "\n".join(
+        [
+            "NAME          SPACES",
+            "ROWS",
+            " N  COST",
+            " L  ROW 1",
+            "COLUMNS",
+            "    COL A     COST               1.0   ROW 1              2.0",
+            "RHS",
+            "    RHS       ROW 1              4.0",
+            "ENDATA",
+            "",
+        ]
+    )
+    parsed = formats.read(write(tmp_path, text))
+    assert parsed.row_upper.tolist() == [4.0]
+    assert parsed.values.tolist() == [2.0]

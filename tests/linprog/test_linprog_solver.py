@@ -1,0 +1,281 @@
+"""Linear programs from Python: SciPy's face, several devices, batches, limits, checkpoints, bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse as sp
+
+import engine
+from engine.devices import Member
+from engine.errors import OptionError, ProblemError
+from engine.events import Metric
+from engine.solvers.linprog import SOLVER
+from engine.solvers.linprog.audit import proves_infeasible, proves_unbounded
+from engine.solvers.linprog.generators import GeneratorOptions, generate
+
+SAMPLE = Path(__file__).resolve().parents[2] / "samples" / "linprog" / "blend.mps"
+
+
+@pytest.fixture(scope="module")
+def owner(device: Member) -> Iterator[engine.Engine]:
+    with engine.Engine(devices=[device.info.id]) as opened:
+        yield opened
+
+
+def arguments(problem: engine.LinearProgram) -> dict[str, Any]:
+    m = problem.m_ub
+    return {
+        "c": problem.c,
+        "A_ub": problem.A[:m],
+        "b_ub": problem.row_upper[:m],
+        "A_eq": problem.A[m:],
+        "b_eq": problem.row_upper[m:],
+        "bounds": list(zip(problem.lower, problem.upper, strict=True)),
+    }
+
+
+def test_results_have_scipys_fields_signs_and_values(device: Member) -> None:
+    given: dict[str, Any] = {
+        "c": [-1.0, 4.0, 2.0],
+        "A_ub": [[-3.0, 1.0, 0.0], [1.0, 2.0, 1.0]],
+        "b_ub": [6.0, 4.0],
+        "A_eq": [[1.0, 1.0, -1.0]],
+        "b_eq": [2.0],
+        "bounds": [(None, None), (-3.0, None), (0.5, 3.0)],
+    }
+    ours = engine.linprog(**given, devices=[device.info.id])
+    theirs = scipy.optimize.linprog(**given)
+    assert ours.status == theirs.status == 0
+    assert ours.success
+    assert ours.fun == pytest.approx(theirs.fun, abs=1e-6)
+    for name in ("x", "slack", "con"):
+        assert np.allclose(ours[name], theirs[name], atol=1e-6), name
+    for name in ("ineqlin", "eqlin", "lower", "upper"):
+        for part in ("residual", "marginals"):
+            assert np.allclose(ours[name][part], theirs[name][part], atol=1e-6), (name, part)
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        ({"c": [1.0, 1.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0]}, 0),
+        ({"c": [-1.0, 0.0], "A_ub": [[0.0, 1.0]], "b_ub": [1.0]}, 3),
+        ({"c": [1.0], "A_ub": [[1.0], [-1.0]], "b_ub": [1.0, -2.0]}, 2),
+        ({"c": [1.0, 1.0], "A_eq": [[1.0, 1.0], [1.0, 1.0]], "b_eq": [1.0, 2.0]}, 2),
+        ({"c": [1.0, -1.0], "bounds": (0, 3)}, 0),
+        ({"c": [1.0, -1.0]}, 3),
+        ({"c": [0.0, 0.0]}, 0),
+        ({"c": [1.0, 2.0], "A_ub": np.zeros((1, 2)), "b_ub": [-1.0]}, 2),
+        ({"c": [1.0, 2.0], "A_eq": [[1.0, 1.0]], "b_eq": [1.0], "bounds": [(0.25, 0.25), (0, None)]}, 0),
+        ({"c": [-1.0, -1.0], "A_ub": [[1.0, -1.0], [-1.0, 1.0]], "b_ub": [0.0, 0.0]}, 3),
+        ({"c": [1.0, 0.0], "bounds": [(None, None), (0, 1)], "A_eq": [[0.0, 1.0]], "b_eq": [0.5]}, 3),
+    ],
+)
+def test_small_cases_end_as_in_scipy(device: Member, given: dict[str, Any], status: int) -> None:
+    theirs = scipy.optimize.linprog(**given)
+    assert theirs.status == status or (theirs.status == 4 and status == 3)
+    for presolve in (True, False):
+        ours = engine.linprog(**given, options={"presolve": presolve}, devices=[device.info.id])
+        assert ours.status == status
+        if status == 0:
+            assert ours.fun == pytest.approx(theirs.fun, abs=1e-6)
+        else:
+            assert ours.x is None
+            assert ours.fun is None
+
+
+def test_certificates_are_with_the_result(owner: engine.Engine) -> None:
+    problem = engine.LinearProgram([1.0, 1.0], A_ub=[[1.0, 2.0], [-1.0, -2.0]], b_ub=[1.0, -2.0])
+    for presolve in (True, False):
+        result = owner.solve(problem, presolve=presolve)
+        assert result.status == "infeasible"
+        assert proves_infeasible(problem, result.arrays["farkas"]) > 1e8
+    assert proves_infeasible(problem, np.array([-1.0, 0.0])) == 0.0
+    problem = engine.LinearProgram([-1.0, -1.0], A_ub=[[1.0, -1.0]], b_ub=[1.0])
+    result = owner.solve(problem)
+    assert result.status == "unbounded"
+    assert proves_unbounded(problem, result.arrays["ray"])
+    assert not proves_unbounded(problem, np.array([1.0, 0.0]))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"c": []}, "c must have at least one cost"),
+        ({"c": [1.0, np.nan]}, "entry 1 of c is NaN"),
+        ({"c": [np.inf]}, "entry 0 of c must be finite"),
+        ({"c": [1.0], "A_ub": [[1.0, 2.0]], "b_ub": [1.0]}, "A_ub must have 1 columns"),
+        ({"c": [1.0], "A_ub": [[1.0]], "b_ub": [1.0, 2.0]}, "b_ub must have one entry for each of the 1 rows"),
+        ({"c": [1.0], "A_eq": [[1.0]]}, "A_eq is given without b_eq"),
+        ({"c": [1.0], "b_eq": [1.0]}, "b_eq is given without A_eq"),
+        ({"c": [1.0], "A_eq": [[np.nan]], "b_eq": [1.0]}, "constraint matrices must be finite"),
+        ({"c": [1.0], "A_eq": [[1.0]], "b_eq": [np.inf]}, "entry 0 of b_eq must be finite"),
+        ({"c": [1.0, 1.0], "bounds": [(0, 1), (2, 1)]}, "lower bound of variable 1 must be at most its upper bound"),
+        ({"c": [1.0, 1.0, 1.0], "bounds": [(0, 1), (0, 1)]}, "bounds must be a pair"),
+        ({"c": [1.0], "bounds": (0, "x")}, "bounds must be pairs of numbers"),
+        ({"c": [1.0], "integrality": 1}, "integrality must be zero"),
+        ({"c": [1.0], "method": "ellipsoid"}, "unknown method 'ellipsoid'"),
+        ({"c": "text"}, "c must be an array of numbers"),
+    ],
+)
+def test_bad_arguments_are_value_errors_that_say_why(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        engine.linprog(**given, backend="opencl")
+
+
+def test_scipys_options_are_taken_and_unknown_ones_warned_of(device: Member) -> None:
+    given: dict[str, Any] = {"c": [1.0, 1.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
+    assert engine.linprog(**given, method="highs", options={"maxiter": 50, "disp": False, "tol": 1e-9}).status == 0
+    assert engine.linprog(**given, options={"maxiter": 0}).status == 1
+    with pytest.warns(scipy.optimize.OptimizeWarning, match="unrecognized option 'colour'"):
+        engine.linprog(**given, options={"colour": 3})
+    with pytest.warns(scipy.optimize.OptimizeWarning, match="x0 is not used"):
+        engine.linprog(**given, x0=[1.0, 1.0])
+    with pytest.raises(NotImplementedError):
+        engine.linprog(**given, callback=print)
+
+
+def test_dense_and_sparse_agree(owner: engine.Engine) -> None:
+    dense = generate(GeneratorOptions(type="inequalities", m=40, n=70, seed=3))
+    given = arguments(dense)
+    reference = scipy.optimize.linprog(**given)
+    given |= {name: sp.csr_array(given[name]) for name in ("A_ub", "A_eq")}
+    for problem in (dense, engine.LinearProgram(**given)):
+        result = owner.solve(problem)
+        assert result.status == "optimal"
+        assert result.objective == pytest.approx(reference.fun, rel=1e-7)
+
+
+def test_transport_with_its_one_dependent_row_is_solved(owner: engine.Engine) -> None:
+    problem = generate(GeneratorOptions(type="transport", m=9, n=14, seed=1))
+    reference = scipy.optimize.linprog(**arguments(problem))
+    for presolve in (True, False):
+        result = owner.solve(problem, presolve=presolve)
+        assert result.status == "optimal"
+        assert result.objective == pytest.approx(reference.fun, rel=1e-7)
+
+
+def test_several_devices_share_the_columns(device: Member) -> None:
+    problem = engine.LinearProgram.read(SAMPLE)
+    dense = generate(GeneratorOptions(type="inequalities", m=25, n=61, seed=5))
+    expected = [engine.solve(given, devices=[device.info.id]).objective for given in (problem, dense)]
+    with engine.Engine(devices=[device.info.id] * 3) as several:
+        for given, objective in zip((problem, dense), expected, strict=True):
+            result = several.solve(given)
+            assert result.status == "optimal"
+            assert len(result.devices) == 3
+            assert result.objective == pytest.approx(objective, rel=1e-7)
+
+
+def test_a_batch_is_solved_like_one_by_one(device: Member) -> None:
+    problems = [
+        generate(GeneratorOptions(type="inequalities" if seed % 3 else "dense", m=12, n=23, seed=seed))
+        for seed in range(9)
+    ]
+    problems.append(engine.LinearProgram([1.0], bounds=(2, 3)))
+    problems.append(engine.LinearProgram([1.0, 1.0], A_eq=np.zeros((1, 2)), b_eq=[1.0]))
+    for names in ([device.info.id], [device.info.id] * 2):
+        results = engine.solve_many(problems, devices=names)
+        for problem, result in zip(problems[:-1], results[:-1], strict=True):
+            reference = scipy.optimize.linprog(**arguments(problem))
+            assert result.status == "optimal"
+            assert result.objective == pytest.approx(reference.fun, rel=1e-6)
+        assert results[-1].status == "infeasible"
+
+
+@pytest.mark.parametrize("provider", ["lapack", "kernels"])
+def test_every_provider_leads_to_the_optimum(owner: engine.Engine, device: Member, provider: str) -> None:
+    if provider == "lapack" and not device.info.capabilities.unified_host_memory:
+        pytest.skip(f"the memory of {device.info.id} is not the host's")
+    problem = generate(GeneratorOptions(m=30, n=60, seed=2))
+    result = owner.solve(problem, provider=provider)
+    assert result.objective == pytest.approx(scipy.optimize.linprog(**arguments(problem)).fun, rel=1e-7)
+
+
+def test_the_promised_metrics_are_told(owner: engine.Engine) -> None:
+    events: list[Any] = []
+    owner.solve(engine.LinearProgram.read(SAMPLE), on_event=events.append)
+    told = {event.name for event in events if isinstance(event, Metric)}
+    assert told == {spec.name for spec in SOLVER.metrics}
+
+
+def test_limits_end_with_the_best_point(owner: engine.Engine) -> None:
+    problem = engine.LinearProgram.read(SAMPLE)
+    result = owner.solve(problem, max_iterations=3)
+    assert result.status == "iteration_limit"
+    assert result.solution is not None
+    assert result.counters["iterations"] == 3
+    result = owner.solve(problem, time_limit=1e-9)
+    assert result.status == "time_limit"
+
+
+def test_a_stopped_run_goes_on_from_its_iterate(device: Member, tmp_path: Path) -> None:
+    problem = generate(GeneratorOptions(type="inequalities", m=150, n=300, seed=1))
+    whole = engine.solve(problem, devices=[device.info.id])
+    with engine.Engine(devices=[device.info.id]) as owner:
+        seen: list[float] = []
+
+        def stop(event: Any) -> None:
+            if isinstance(event, Metric) and event.name == "mu" and not seen:
+                seen.append(event.value)
+                run.stop()
+
+        run = owner.start(problem, on_event=stop, run_folder=tmp_path / "run", tolerance=1e-12)
+        stopped = run.wait()
+    if not stopped.status.stopped:
+        pytest.skip("this device was done before it could be stopped")
+    result = engine.resume(tmp_path / "run")
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(whole.objective, rel=1e-7)
+
+
+def test_a_maximum_is_told_in_the_files_own_sense(owner: engine.Engine, tmp_path: Path) -> None:
+    path = tmp_path / "most.lp"
+    path.write_text(
+        "maximize\n gain: 3 x + 2 y + 10\nsubject to\n a: x + y <= 4\n b: x + 3 y <= 7\nbounds\n x <= 3\nend\n"
+    )
+    problem = engine.LinearProgram.read(path)
+    assert problem.sense == "maximize"
+    result = owner.solve(problem)
+    assert result.objective == pytest.approx(21.0)
+    assert result.bound == pytest.approx(21.0)
+    assert result.arrays["row_duals"] == pytest.approx([2.0, 0.0], abs=1e-6)
+    assert result.arrays["reduced_costs"] == pytest.approx([1.0, 0.0], abs=1e-6)
+
+
+def test_updates_need_affine_scaling_on_one_device(owner: engine.Engine) -> None:
+    with pytest.raises(OptionError, match='goes with method = "pdas"'):
+        owner.solve(engine.LinearProgram.read(SAMPLE), linear_solver="sherman_morrison")
+
+
+def test_too_large_a_factor_is_refused_before_it_is_taken(owner: engine.Engine) -> None:
+    rows = 300_000
+    problem = engine.LinearProgram(
+        [1.0, 1.0],
+        A_ub=sp.csr_array((np.ones(rows), (np.arange(rows), np.arange(rows) % 2)), shape=(rows, 2)),
+        b_ub=np.arange(rows) + 1.0,
+    )
+    with pytest.raises(engine.errors.OutOfDeviceMemory, match="a factor of 300000 x 300000"):
+        owner.solve(problem, presolve=False)
+
+
+def test_a_program_survives_its_file_and_its_arrays(tmp_path: Path) -> None:
+    problem = engine.LinearProgram.read(SAMPLE)
+    problem.write(tmp_path / "again.mps")
+    copies = [
+        engine.LinearProgram.read(tmp_path / "again.mps"),
+        engine.LinearProgram.from_arrays(problem.to_arrays(), problem.name),
+    ]
+    for copy in copies:
+        for name in ("c", "lower", "upper", "row_lower", "row_upper"):
+            assert np.array_equal(getattr(copy, name), getattr(problem, name)), name
+        assert (copy.A != problem.A).nnz == 0
+        assert copy.names == problem.names
+    with pytest.raises(ProblemError, match="lack 'c'"):
+        engine.LinearProgram.from_arrays({}, "nothing")

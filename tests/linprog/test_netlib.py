@@ -1,0 +1,98 @@
+"""The Netlib programs: HiGHS's optimum, verified duals, and proofs for those that have none."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import engine
+from engine.devices import Member
+from engine.solvers.linprog.audit import audit, proves_infeasible, reach_is_enough
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "netlib"
+THIRD = (
+    *("adlittle", "afiro", "agg3", "bandm", "blend", "boeing2", "brandy", "capri", "degen2", "e226", "fit1d"),
+    *("israel", "lotfi", "recipe", "scsd6", "share1b", "shell", "vtp.base", "box1", "galenet", "klein1"),
+)
+PAPERS = (
+    *("afiro", "sc50b", "adlittle", "blend", "share2b", "sc105", "kb2", "stocfor1", "recipe", "brandy", "lotfi"),
+    *("share1b", "beaconfd", "e226", "israel"),
+)
+
+
+@functools.cache
+def catalogue() -> dict[str, tuple[Path, int, float | None]]:
+    """File, rows and optimum (None if there is none) of every program."""
+    if not (DATA / "optima.csv").is_file():
+        return {}
+    with (DATA / "optima.csv").open() as stream:
+        return {
+            row["name"]: (
+                DATA / Path(row["file"]).name,
+                int(row["rows"]),
+                float(row["highs_optimum"]) if row["highs_optimum"] else None,
+            )
+            for row in csv.DictReader(stream)
+        }
+
+
+@pytest.fixture(scope="module")
+def owner(device: Member, shared_data: Path) -> Iterator[engine.Engine]:
+    with engine.Engine(devices=[device.info.id]) as opened:
+        yield opened
+
+
+def check(owner: engine.Engine, name: str, **options: object) -> engine.Result:
+    path, _, optimum = catalogue()[name]
+    problem = engine.LinearProgram.read(path)
+    result = owner.solve(problem, **options)
+    if optimum is None:
+        assert result.status == "infeasible"
+        assert reach_is_enough(problem, proves_infeasible(problem, result.arrays["farkas"]))
+        return result
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(optimum, rel=1e-6)
+    assert result.bound == pytest.approx(optimum, rel=1e-6)
+    found = audit(problem, result.solution, result.arrays["row_duals"])
+    assert found.error <= 1e-6
+    assert np.array_equal(found.reduced_costs, result.arrays["reduced_costs"])
+    return result
+
+
+@pytest.mark.parametrize("name", THIRD)
+def test_a_third_of_netlib_is_solved(owner: engine.Engine, name: str) -> None:
+    check(owner, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in catalogue() if name not in THIRD])
+def test_the_rest_of_netlib_is_solved(owner: engine.Engine, name: str) -> None:
+    check(owner, name)
+
+
+@pytest.mark.parametrize("name", PAPERS[::2])
+def test_affine_scaling_solves_small_programs_with_cholesky(owner: engine.Engine, name: str) -> None:
+    check(owner, name, method="pdas")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAPERS)
+def test_affine_scaling_solves_all_of_the_papers_kind(owner: engine.Engine, name: str) -> None:
+    check(owner, name, method="pdas")
+    check(owner, name, method="pdas", linear_solver="sherman_morrison")
+
+
+@pytest.mark.parametrize(("name", "block"), [("afiro", 1), ("sc50b", 8), ("blend", 64), ("share2b", 32)])
+def test_affine_scaling_solves_small_programs_by_updates(owner: engine.Engine, name: str, block: int) -> None:
+    result = check(owner, name, method="pdas", linear_solver="sherman_morrison", block=block)
+    assert result.counters["update_solves"] > 5
+    assert result.counters["update_residual"] <= 1e-6
+
+
+def test_separate_steps_are_an_option(owner: engine.Engine) -> None:
+    check(owner, "israel", method="pdas", separate_steps=True)

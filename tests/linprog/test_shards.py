@@ -1,0 +1,155 @@
+"""What a device computes for the method is what NumPy computes; preparation and audit by themselves."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+import engine
+from engine.devices import Device, Member
+from engine.numerics.linear_algebra import linear_algebra
+from engine.solvers.linprog.audit import _product, audit
+from engine.solvers.linprog.prepare import Prepared, prepare
+from engine.solvers.linprog.shard import DeviceShard
+from engine.solvers.linprog.twin import HostShard, ShardData
+from engine.solvers.linprog.updates import Updates
+
+
+def shard_data(batch: int, m: int, n: int, sparse: bool) -> ShardData:
+    random = np.random.default_rng([batch, m, n])
+    rows = np.sort(random.choice(m, size=m // 2 + 1, replace=True))
+    total = n + rows.size
+    a: Any = random.standard_normal((batch, m, n))
+    if sparse:
+        a = sp.random_array((m, n), density=0.3, rng=random, format="csr")
+    kind = random.integers(0, 3, (batch, total))
+    kind[:, n:] = np.minimum(kind[:, n:], 1)
+    return ShardData(
+        A=a,
+        c=random.standard_normal((batch, total)),
+        upper=np.where(kind == 1, random.random((batch, total)) * 9.0, np.inf),
+        free=kind == 2,
+        slack_rows=rows,
+        slack_signs=random.choice([-1.0, 1.0], rows.size),
+        m=m,
+    )
+
+
+@pytest.mark.parametrize(("batch", "sparse"), [(1, False), (1, True), (3, False)])
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (7, 30), (40, 33), (90, 700)])
+def test_a_device_takes_the_same_steps_as_numpy(device: Member, batch: int, sparse: bool, m: int, n: int) -> None:
+    data = shard_data(batch, m, n, sparse)
+    random = np.random.default_rng(1)
+    point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
+    y, dy = random.standard_normal((2, batch, m))
+    rho = np.full(batch, 1e-3)
+    steps = random.random((2, batch))
+
+    def walk(shard: Any) -> list[NDArray[Any]]:
+        out: list[NDArray[Any]] = []
+        shard.set_point(*point)
+        out += [*shard.residuals(y), shard.transposed(y), shard.times(point[1])]
+        out.append(shard.scale(rho, 2 * rho))
+        shard.form()
+        assert not shard.factor(np.full(batch, 1e-10), np.full(batch, 1e-3)).any()
+        out += [shard.solve(y), shard.normal(y)]
+        nothing = np.zeros(batch)
+        for kind in ("affine", "second_order", "centrality"):
+            out.append(shard.target(kind, 0.3 + nothing, steps[0], steps[1]))
+            if kind == "centrality":
+                shard.other_slot()
+            out += [shard.direction(dy), shard.complete(), shard.trial(*steps)]
+        shard.advance(*(0.1 * steps))
+        bounded, lower = np.isfinite(data.upper), ~data.free
+        kept = [
+            np.where(mask, values, 0.0)
+            for mask, values in zip((True, lower, bounded, bounded), shard.get_point(), strict=True)
+        ]
+        return [*out, *kept]
+
+    def on_device(running: Device) -> list[NDArray[Any]]:
+        shard = DeviceShard(running, data, None)
+        try:
+            return walk(shard)
+        finally:
+            shard.close()
+
+    ours, theirs = device.submit(on_device).result(), walk(HostShard(data))
+    for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        columns = slice(0, 5) if place == 1 else slice(None)  # the twin counts pairs too
+        assert np.allclose(one, other[..., columns], rtol=1e-9, atol=1e-9), place
+
+
+@pytest.mark.parametrize("block", [1, 7, 64])
+@pytest.mark.parametrize(("m", "n"), [(3, 5), (30, 75), (70, 200)])
+def test_updates_solve_with_any_diagonal(device: Member, block: int, m: int, n: int) -> None:
+    random = np.random.default_rng([m, n])
+    columns = random.standard_normal((n, m))
+    rhs = random.standard_normal(m)
+
+    def run(running: Device) -> list[NDArray[Any]]:
+        with linear_algebra(running) as algebra:
+            updates = Updates(running, algebra, columns, block)
+            assert updates.sound
+            out = []
+            for spread in (0.0, 1.0, 4.0):
+                d = 10.0 ** random.uniform(-spread, spread, n)
+                updates.update(d)
+                x = updates.solve(rhs)
+                normal = columns.T @ (d[:, None] * columns)
+                x = x + updates.solve(rhs - normal @ x)  # refined once, as the solver does
+                out.append(np.abs(normal @ x - rhs).max())
+            updates.close()
+        return out
+
+    assert max(device.submit(run).result()) < 1e-8
+
+
+def test_preparation_removes_what_needs_no_solving_and_gives_it_back() -> None:
+    problem = engine.LinearProgram(
+        [1.0, 2.0, -1.0, 4.0, 0.5],
+        A_ub=[[1, 1, 0, 0, 0], [2, 2, 0, 0, 0], [0, 0, 3, 0, 0], [0, 0, 0, 0, 0]],
+        b_ub=[4.0, 8.0, 6.0, 1.0],
+        A_eq=sp.csr_array([[1.0, 0, 1, 0, 1], [0, 1, 1, 0, 1], [1, 1, 2, 0, 2]]),
+        b_eq=[3.0, 4.0, 7.0],
+        bounds=[(0, None), (0, None), (0, None), (1, None), (0.5, 0.5)],
+    )
+    prepared = prepare(problem)
+    assert isinstance(prepared, Prepared)
+    assert prepared.removed == {
+        "fixed variables": 1,
+        "empty rows": 1,
+        "rows of one variable": 1,
+        "empty columns": 1,
+        "duplicate rows": 1,
+        "dependent equalities": 1,
+    }
+    result = engine.solve(problem, backend="opencl")
+    found = audit(problem, result.solution, result.arrays["row_duals"])
+    assert found.error < 1e-8
+    unprepared = engine.solve(problem, backend="opencl", presolve=False, scale=False)
+    assert result.objective == pytest.approx(unprepared.objective, rel=1e-7)
+
+
+def test_sums_of_the_audit_are_exact_to_the_last_digit() -> None:
+    random = np.random.default_rng(4)
+    a = random.standard_normal((30, 400)) * 10.0 ** random.uniform(-9, 9, (30, 400))
+    x = random.standard_normal(400)
+    exact = [float(sum(Fraction(p) * Fraction(q) for p, q in zip(row, x, strict=True))) for row in a.tolist()]
+    for matrix in (a, sp.csr_array(a)):
+        assert np.array_equal(_product(matrix, x), np.array(exact))
+
+
+def test_the_audit_finds_what_is_wrong() -> None:
+    problem = engine.LinearProgram([1.0, 1.0], A_eq=[[1.0, 2.0]], b_eq=[2.0])
+    right = audit(problem, np.array([0.0, 1.0]), np.array([0.5]))
+    assert right.error == 0.0
+    assert audit(problem, np.array([0.0, 1.1]), np.array([0.5])).primal_infeasibility > 0.05
+    assert audit(problem, np.array([0.0, 1.0]), np.array([0.7])).dual_infeasibility > 0.1
+    assert audit(problem, np.array([2.0, 0.0]), np.array([0.5])).gap > 0.1
+    assert audit(problem, np.array([np.nan, 0.0]), np.array([0.5])).error == np.inf
