@@ -130,6 +130,14 @@ class NumberAxis(_Axis):
         return ["0" if value == 0 else f"{value / unit:.{decimals}f}{prefix}" for value in values]
 
 
+class CountAxis(NumberAxis):
+    """An axis of whole numbers: no tick between them."""
+
+    def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
+        """At least 1."""
+        return [level for level in super().tickSpacing(low, high, size) if level[0] >= 1] or [(1.0, 0.0)]
+
+
 class TimeAxis(_Axis):
     """Seconds as ``5 s``, ``2:30``, ``1:00:00``."""
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter
 
-from gui.axes import NumberAxis, next_range, short
+from gui.axes import CountAxis, NumberAxis, next_range, short
 from gui.figure import Figure, Table, small_font
 from gui.plots import LivePlot
 from gui.series import Series
@@ -245,7 +245,7 @@ class Pixels(Figure):
         self._across, self._down, self._binary = across, down, binary
         self._rows: Sequence[float] | None = None
         self._top = 1.0
-        axes = {"left": NumberAxis("left"), "bottom": NumberAxis("bottom")}
+        axes = {"left": CountAxis("left"), "bottom": CountAxis("bottom")}
         super().__init__(title, unit, theme=theme, key=key, axes=axes)
         self.image = pg.ImageItem(axisOrder="row-major")
         self.plot.addItem(self.image, ignoreBounds=True)

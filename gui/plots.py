@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor
 
-from gui.axes import LogAxis, NumberAxis, TimeAxis, next_end, next_range, number_text, seconds_text, short
+from gui.axes import CountAxis, LogAxis, NumberAxis, TimeAxis, next_end, next_range, number_text, seconds_text, short
 from gui.figure import Figure, LegendEntry, Table
 from gui.series import Series, Window
 from gui.theme import LIGHT, Theme, pen_of
@@ -131,7 +131,7 @@ class LivePlot(Figure):
         self._cursor: float | None = None
         axes = {
             "left": LogAxis("left") if log else NumberAxis("left"),
-            "bottom": TimeAxis("bottom") if across == "s" else NumberAxis("bottom"),
+            "bottom": TimeAxis("bottom") if across == "s" else CountAxis("bottom"),
         }
         super().__init__(title, unit, theme=theme or LIGHT, key=key, axes=axes, parent=parent)
         box = self.plot.getViewBox()

@@ -29,8 +29,8 @@ class DevicesPage:
         soon = "told twice a second"
         untold = "these devices do not tell it;\nNVIDIA's do, where nvidia-ml-py is installed"
         self.memory = plot("Memory in use", "bytes", "device memory", soon)
-        self.utilisation = plot("Utilisation", "%, as the device or the system tells", "utilisation", soon, 100.0)
-        self.busy = plot("Kernel time", "% of the time, launches and waiting included", "busy", soon, 100.0)
+        self.utilisation = plot("Utilisation", "%", "utilisation", soon, 100.0)
+        self.busy = plot("Kernel time", "%, waiting included", "busy", soon, 100.0)
         self.power = plot("Power", "W", "power", untold)
         self.temperature = plot("Temperature", "°C", "temperature", untold)
         self.listing = panel.add(Listing("Devices", theme=theme, key="devices"), page)

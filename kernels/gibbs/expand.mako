@@ -4,6 +4,20 @@
 // Launch: any number of groups of ${block}, each a row at a time. weight may be any buffer if not weighted.
 ${storage_.declarations(storage)}
 
+
+// out[first + i] = design[i][column]
+KERNEL LAUNCH_BOUNDS(${block}, 1) take_column(const GLOBAL ${"f32" if storage == "f32" else "u16"}* RESTRICT design, GLOBAL f32* RESTRICT out,
+    i64 first, i64 rows, i32 stride, i32 column)
+{
+    for (i64 i = GLOBAL_ID; i < rows; i += GLOBAL_SIZE) {
+% if storage == "f32":
+        out[first + i] = design[i * stride + column];
+% else:
+        out[first + i] = VALUE_OF_BITS((u32)design[i * stride + column]);
+% endif
+    }
+}
+
 KERNEL LAUNCH_BOUNDS(${block}, 1) expand_rows(const GLOBAL ${"f32" if storage == "f32" else "u16"}* RESTRICT design, const GLOBAL f32* RESTRICT weight,
     GLOBAL f64* RESTRICT wide, i64 row, i64 weight_row, i32 rows, i32 stride, i32 q, i32 weighted)
 {

@@ -13,6 +13,9 @@
 //     f = sum_i log Phi(eta_i) - a_i eta_i + w_i eta_i^2 / 2.
 // "rescale" moves (beta, tau) to (c beta, c tau), the intercept apart: f = sum_i log Phi(b_0 + c (eta_i - b_0)) + log c
 // - log(1 + (c tau / A)^2), with xi integrated out; log c in a bracket of a fixed width about 0.
+// "stretch" moves one (beta_j, lambda_j) to (c beta_j, c lambda_j): f = sum_i log Phi(eta_i + (c - 1) beta_j x_ij) + log c
+// - log(1 + (c lambda_j)^2). It carries a coefficient whose likelihood is nearly flat through the decades of its tail.
+// The number of the move, `rescale`, is 0, 1 and 2; `first_column` is 1 if there is an intercept, and j for "stretch".
 // A bracket shrinks towards the present point at every try that fails, so the tries of a slice do not depend on f: ${tries} of them
 // are weighed in one pass over the rows. After ${TRIES} the present point is kept; the bracket is below rounding by then.
 ${philox.functions()}
@@ -43,10 +46,11 @@ KERNEL LAUNCH_BOUNDS(1, 1) propose_points(GLOBAL f64* RESTRICT slice, GLOBAL f32
         s[7] = 0.0;
         s[8] = 0.0;
         s[9] = 0.0;
+        s[10] = 1.0;
     }
     f64 lower = s[1];
     f64 upper = s[2];
-    const f64 origin = first_column ? beta[(i64)chain * q] : 0.0;
+    const f64 origin = rescale == 2 ? beta[(i64)chain * q + first_column] : (first_column ? beta[(i64)chain * q] : 0.0);
     for (i32 i = 0; i <= ${tries}; ++i) {
         f64 point = 0.0;
         if (i > 0) {
@@ -58,10 +62,10 @@ KERNEL LAUNCH_BOUNDS(1, 1) propose_points(GLOBAL f64* RESTRICT slice, GLOBAL f32
                 upper = point;
         }
         const f64 c = rescale ? exp(point) : cos(point);
-        out[4 * i] = (f32)c;
+        out[4 * i] = rescale == 2 ? 1.0f : (f32)c;
         out[4 * i + 1] = rescale ? 0.0f : (f32)(1.0 - c);
-        out[4 * i + 2] = rescale ? 0.0f : (f32)sin(point);
-        out[4 * i + 3] = rescale ? (f32)(origin * (1.0 - c)) : 0.0f;
+        out[4 * i + 2] = rescale == 2 ? (f32)(origin * (c - 1.0)) : (rescale ? 0.0f : (f32)sin(point));
+        out[4 * i + 3] = rescale == 1 ? (f32)(origin * (1.0 - c)) : 0.0f;
     }
 }
 
@@ -83,9 +87,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_points(const GLOBAL f32* RESTRICT eta, c
             const i64 end = MIN(begin + strip_rows, row_count - first_row);
             for (i64 i = begin + LOCAL_ID; i < end; i += ${block}) {
                 const f32 now = eta[chain * rows + i];
-                if (rescale) {
+                if (rescale == 1) {
 % for i in range(tries + 1):
                     f${i} += (f64)log_normal_cdf(place[${4 * i}] * now + place[${4 * i + 3}]);
+% endfor
+                } else if (rescale == 2) {
+                    const f32 x = lines[i];
+% for i in range(tries + 1):
+                    f${i} += (f64)log_normal_cdf(now + place[${4 * i + 2}] * x);
 % endfor
                 } else {
                     const f32 middle = lines[chain * rows + i];
@@ -117,8 +126,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_points(const GLOBAL f32* RESTRICT eta, c
 
 // Take the first try on the slice, or leave the bracket for the next tries
 KERNEL LAUNCH_BOUNDS(1, 1) choose_point(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, GLOBAL f64* RESTRICT slice,
-    const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT whole, i32 q, i32 first_column, i32 first, i32 rescale, f64 inverse_width,
-    u64 seed, u32 stream, u32 step)
+    const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT whole, const GLOBAL f64* RESTRICT lam, i32 q, i32 first_column, i32 first,
+    i32 rescale, f64 inverse_width, u64 seed, u32 stream, u32 step)
 {
     const i32 chain = GROUP_ID;
     const u32 number = stream + ((u32)chain << 8);
@@ -126,7 +135,8 @@ KERNEL LAUNCH_BOUNDS(1, 1) choose_point(const GLOBAL f64* RESTRICT shards, i32 s
     if (s[4] != 0.0)
         return;
     const f64 tau = whole[${WHOLE} * chain];
-    const f64 origin = first_column ? beta[(i64)chain * q] : 0.0;
+    const f64 origin = rescale == 2 ? beta[(i64)chain * q + first_column] : (first_column ? beta[(i64)chain * q] : 0.0);
+    const f64 own = rescale == 2 ? 1.0 / lam[(i64)chain * q + first_column] : inverse_width / tau;
     f64 lower = s[1];
     f64 upper = s[2];
     for (i32 i = 0; i <= ${tries} && s[4] == 0.0; ++i) {
@@ -140,7 +150,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) choose_point(const GLOBAL f64* RESTRICT shards, i32 s
         }
         const f64 likelihood = f;
         if (rescale)
-            f += point - log(1.0 + inverse_width * exp(2.0 * point) / tau);
+            f += point - log(1.0 + own * exp(2.0 * point));
         if (i == 0) {
             if (first == 0) {
                 s[0] += f;
@@ -152,11 +162,12 @@ KERNEL LAUNCH_BOUNDS(1, 1) choose_point(const GLOBAL f64* RESTRICT shards, i32 s
         if (f > s[0]) {
             const f64 c = rescale ? exp(point) : cos(point);
             s[4] = 1.0;
-            s[5] = c;
+            s[5] = rescale == 2 ? 1.0 : c;
             s[6] = rescale ? 0.0 : 1.0 - c;
-            s[7] = rescale ? 0.0 : sin(point);
-            s[8] = rescale ? origin * (1.0 - c) : 0.0;
+            s[7] = rescale == 2 ? origin * (c - 1.0) : (rescale ? 0.0 : sin(point));
+            s[8] = rescale == 1 ? origin * (1.0 - c) : 0.0;
             s[9] = likelihood;
+            s[10] = c;
         } else if (point < 0.0) {
             lower = point;
         } else {
@@ -180,7 +191,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_rows(GLOBAL f32* RESTRICT eta, const GLOB
         const f32 d = (f32)slice[${SLICE} * chain + 8];
         for (i64 i = GLOBAL_ID; i < rows; i += GLOBAL_SIZE) {
             f32 value = a * eta[chain * rows + i] + d;
-            if (!rescale)
+            if (rescale == 2)
+                value += c * lines[i];
+            else if (!rescale)
                 value += b * lines[chain * rows + i] + c * lines[(chains + chain) * rows + i];
             eta[chain * rows + i] = value;
         }
@@ -189,11 +202,23 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_rows(GLOBAL f32* RESTRICT eta, const GLOB
 
 // The same for beta; for "rescale" also tau, and xi anew. whole[3] = log-likelihood, whole[4 or 5] = tries.
 KERNEL LAUNCH_BOUNDS(${block}, 1) move_coefficients(GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT middle, const GLOBAL f64* RESTRICT along,
-    const GLOBAL f64* RESTRICT slice, GLOBAL f64* RESTRICT whole, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride, i32 first_column, i32 rescale,
-    f64 inverse_width, u64 seed, u32 stream, u32 step)
+    const GLOBAL f64* RESTRICT slice, GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT lam, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride,
+    i32 first_column, i32 rescale, f64 inverse_width, u64 seed, u32 stream, u32 step)
 {
     const i32 chain = GROUP_ID;
     const GLOBAL f64* s = slice + ${SLICE} * chain;
+    if (rescale == 2) {
+        if (LOCAL_ID == 0) {
+            const i64 at = (i64)chain * q + first_column;
+            const f64 value = beta[at] * s[10];
+            const f64 precision = lam[at] / (s[10] * s[10]);
+            beta[at] = value;
+            narrow[(i64)chain * stride + first_column] = (f32)value;
+            lam[at] = precision < 1.0e-60 ? 1.0e-60 : (precision > 1.0e60 ? 1.0e60 : precision);
+            whole[${WHOLE} * chain + 3] = s[9];
+        }
+        return;
+    }
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         const i64 at = (i64)chain * q + j;
         f64 value = beta[at];

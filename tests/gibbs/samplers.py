@@ -30,12 +30,11 @@ def sampling(
         DevicePool([member.info] * devices) as pool,
         Sampler(pool, design, settings_for(design, chosen, seed)) as sampler,
     ):
+        sampler.make_gram(weighted=False)
         if chosen.kernel == "ellipse":
             at = np.zeros(design.layout.columns) if reference is None else reference
             sampler.each(Worker.refer_to, at)
             set_reference(sampler, at)
-        else:
-            sampler.make_gram(weighted=False)
         yield sampler
 
 

@@ -64,7 +64,7 @@ def advance(
     arguments = {name: draws[name] for name in ("lam", "nu")}
     sampler.each(Worker.set_state, state_of(draws["beta"], draws["tau"], xi=draws["xi"], **arguments))
     for step in range(first, first + ITERATIONS):
-        sampler.each(Worker.iterate, 50 * step)  # with x . beta made anew
+        sampler.each(Worker.iterate, step)
     return sampler.state()
 
 

@@ -135,14 +135,14 @@ _ENTRIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "choose_point": (
         "slice",
         (
-            *("buffer", "int32", "int32", "buffer", "buffer", "buffer", "int32", "int32", "int32", "int32"),
+            *("buffer", "int32", "int32", *("buffer",) * 4, "int32", "int32", "int32", "int32"),
             *("float64", "uint64", "uint32", "uint32"),
         ),
     ),
     "move_rows": ("slice", ("buffer", "buffer", "buffer", "int64", "int32", "int32")),
     "move_coefficients": (
         "slice",
-        (*("buffer",) * 6, "int32", "int32", "int32", "int32", "float64", "uint64", "uint32", "uint32"),
+        (*("buffer",) * 7, "int32", "int32", "int32", "int32", "float64", "uint64", "uint32", "uint32"),
     ),
     "gather_reference": ("slice", ("buffer", "buffer", "int64", "int32")),
     "make_reference": ("slice", ("buffer", "buffer", "buffer", "int64", "int64", "int64", "float32")),
@@ -233,6 +233,15 @@ class Launcher:
         constants: dict[str, Any] = {"block": block, "storage": _STORAGE[self.storage]}
         kernel = self.device.kernel("gibbs/expand", "expand_rows", types, **constants)
         self.device.launch(kernel, min(groups, self._most_groups), block, *arguments)
+
+    def column(self, design: Buffer, out: Buffer, first: int, rows: int, column: int) -> None:
+        """One column of the design as f32."""
+        block = self._blocks.rows
+        types = ("buffer", "buffer", "int64", "int64", "int32", "int32")
+        constants: dict[str, Any] = {"block": block, "storage": _STORAGE[self.storage]}
+        kernel = self.device.kernel("gibbs/expand", "take_column", types, **constants)
+        groups = min(-(-rows // block), self._most_groups)
+        self.device.launch(kernel, groups, block, design, out, first, rows, self.layout.stride, column)
 
     def sweep(
         self,

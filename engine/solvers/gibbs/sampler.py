@@ -121,7 +121,7 @@ class Sampler:
             for part in parts:
                 for shard in part:
                     gram += shard
-            self.each(Worker.set_gram, gram)
+            self.each(Worker.set_gram, gram, weighted)
         lower = np.tril(gram)
         return np.asarray(lower + np.tril(lower, -1).T)
 

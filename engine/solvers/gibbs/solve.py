@@ -29,6 +29,7 @@ __all__ = ["settings_for", "solve"]
 Floats = NDArray[np.float64]
 
 _TRACED = 6
+_SLOW = 8  # columns whose chains are furthest apart in the warm-up
 _TELL_EVERY = 0.1
 _DIAGNOSE_EVERY = 2.0
 _DIAGNOSED = 2000
@@ -48,6 +49,7 @@ class _State:
     mode: Floats = field(default_factory=lambda: np.zeros(0))
     reference: Floats = field(default_factory=lambda: np.zeros(0))
     warming: list[Floats] = field(default_factory=list)
+    slow: list[int] = field(default_factory=list)
     failed: int = 0
     began: float = field(default_factory=time.monotonic)
     began_at: int = 0
@@ -176,9 +178,12 @@ def _begin(
             state.warming = [arrays["warming"]]
         state.traced = arrays["traced"]
         if ellipse:
+            sampler.make_gram(weighted=False)
             sampler.each(Worker.set_reference_rows, arrays, int(restored.state["averaged"]))
             set_reference(sampler, state.reference)
             sampler.each(Worker.average, bool(restored.state["averaging"]))
+            state.slow = list(restored.state["slow"])
+            sampler.each(Worker.set_slow, state.slow)
         else:
             sampler.make_gram(weighted=False)
         sampler.each(Worker.set_state, {name: arrays[name] for name in STATE})
@@ -264,6 +269,9 @@ def _refer_anew(sampler: Sampler, state: _State, last: bool) -> None:
     """Let the stand-in for the likelihood have its mean slope and curvature where the chains have been since."""
     rows = np.concatenate(state.warming)
     state.reference, state.warming = rows.mean(axis=(0, 1)), []
+    first, apart = state.design.first, rows.mean(axis=0).var(axis=0) / np.maximum(rows.var(axis=0).mean(axis=0), 1e-300)
+    state.slow = (first + np.argsort(-apart[first:], kind="stable")[:_SLOW]).tolist()
+    sampler.each(Worker.set_slow, state.slow)
     sampler.each(Worker.refer_to_averages)
     set_reference(sampler, state.reference)
     sampler.each(Worker.average, not last)
@@ -360,6 +368,7 @@ def _snapshot(sampler: Sampler, state: _State) -> dict[str, Any]:
         "scales": None if state.scales is None else state.scales.mark(),
         "warming": len(state.warming),
         "reference": state.reference,
+        "slow": state.slow,
         "rows": sampler.reference_rows() if sampler.settings.kernel == "ellipse" else {},
     }
 
@@ -367,7 +376,7 @@ def _snapshot(sampler: Sampler, state: _State) -> dict[str, Any]:
 def _checkpoint(state: _State, snapshot: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A snapshot as a run folder keeps it."""
     rows = dict(snapshot["rows"])
-    scalars = {"iteration": snapshot["iteration"], "averaged": rows.pop("averaged", 0)}
+    scalars = {"iteration": snapshot["iteration"], "slow": snapshot["slow"], "averaged": rows.pop("averaged", 0)}
     scalars["averaging"] = rows.pop("averaging", False)
     arrays: dict[str, Any] = {**snapshot["chains"], **rows, "mode": state.mode, "reference": snapshot["reference"]}
     for name, draws in (("draws", state.draws), ("statistics", state.statistics), ("scales", state.scales)):

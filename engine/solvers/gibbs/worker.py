@@ -20,7 +20,7 @@ from engine.numerics.linear_algebra import LinearAlgebra, linear_algebra
 from engine.solvers.gibbs.design import Design
 from engine.solvers.gibbs.kernels import Launcher, Mode
 from engine.solvers.gibbs.layout import SHARDS
-from engine.solvers.gibbs.options import REFRESH, KernelName
+from engine.solvers.gibbs.options import KernelName
 
 __all__ = ["REPORT", "STATE", "Exchange", "Settings", "Worker"]
 
@@ -31,6 +31,9 @@ REPORT = ("tau_precision", "xi_rate", "expansion", "log_likelihood", "slice_trie
 """What the 8 numbers of a draw are."""
 
 STREAM_LATENT, STREAM_SCALES, STREAM_NOISE, STREAM_SLICE, STREAM_RESCALE = 0, 1, 4, 6, 7
+STREAM_STRETCH = 16
+_STRETCHES = 4  # coefficients stretched in an iteration
+_STRETCH_WIDTH = 4.0
 _WHOLE = len(REPORT)
 _JITTER = 1e-12
 _WIDE = 1 << 24  # values of the design widened at a time for X'WX
@@ -164,6 +167,7 @@ class Worker:
         self.whole = empty((chains, _WHOLE))
         self.scale, self.prior = empty((chains, q)), empty((chains, q))
         self.diagonal, self.gram = empty(q), empty((q, q))
+        self.latent_diagonal, self.latent_gram = self.diagonal, self.gram
         self.narrow = empty((chains, layout.stride), np.float32)
         device.zero(self.narrow)
         bounds = np.array(layout.bounds[shards[0] : shards[1] + 1], np.int32) - self.first_strip
@@ -193,6 +197,9 @@ class Worker:
             self.reference = empty((SHARDS, layout.width))
             self.averages = empty(3 * max(1, self.rows), np.float32)
             self.averaging = False
+            self.slow: list[int] = []
+            self.column = empty(max(1, self.rows), np.float32)
+            self.latent_gram, self.latent_diagonal = empty((q, q)), empty(q)
             self.restart_averages()
             self.rescale_width = 3.0
         self._groups = self._grouped()
@@ -392,13 +399,21 @@ class Worker:
         for buffer in (wide, part, total):
             device.release(buffer)
         if self.exchange is None:
-            self.launcher.spread("take_diagonal", q, self.gram, self.diagonal, q)
+            self.take_gram(weighted)
         return np.array(parts)
 
-    def set_gram(self, gram: NDArray[np.float64]) -> None:
-        """Take X'X over from the coordinator."""
+    def take_gram(self, weighted: bool) -> None:
+        """Let the matrix that was made be that of the draws; X'X itself is kept for the latent iterations."""
+        q = self.layout.columns
+        self.launcher.spread("take_diagonal", q, self.gram, self.diagonal, q)
+        if not weighted and self.latent_gram is not self.gram:
+            self.device.copy(self.latent_gram, self.gram)
+            self.device.copy(self.latent_diagonal, self.diagonal)
+
+    def set_gram(self, gram: NDArray[np.float64], weighted: bool) -> None:
+        """Take the matrix over from the coordinator."""
         self.device.put(gram, self.gram)
-        self.launcher.spread("take_diagonal", self.layout.columns, self.gram, self.diagonal, self.layout.columns)
+        self.take_gram(weighted)
 
     def score(self, beta: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Gradient of the log-likelihood at one beta, and the log-likelihood."""
@@ -476,6 +491,10 @@ class Worker:
         """Whether the chains' points are averaged for another stand-in."""
         self.averaging = on
 
+    def set_slow(self, columns: list[int]) -> None:
+        """Columns that are stretched more often than the others."""
+        self.slow = columns
+
     def restart_averages(self) -> None:
         """Forget what was averaged of the chains' points."""
         self.device.zero(self.averages)
@@ -515,17 +534,17 @@ class Worker:
 
     # --- an iteration -------------------------------------------------------------------------------------------
 
-    def _build(self, group: _Group) -> None:
+    def _build(self, group: _Group, gram: Buffer | None = None) -> None:
         q = self.layout.columns
-        arguments = (self.gram, self.scale, group.matrix, q, group.first, _JITTER)
+        arguments = (gram or self.gram, self.scale, group.matrix, q, group.first, _JITTER)
         self.launcher.groups("build_precision", group.count * q, *arguments)
 
-    def _update_scales(self, step: int) -> None:
+    def _update_scales(self, step: int, diagonal: Buffer) -> None:
         design, settings = self.design, self.settings
         self.launcher.groups(
             "update_scales",
             settings.chains,
-            *(self.beta, self.local, self.nu, self.whole, self.scale, self.prior, self.diagonal),
+            *(self.beta, self.local, self.nu, self.whole, self.scale, self.prior, diagonal),
             *(self.layout.columns, design.first, settings.prior_precision, settings.tau_scale**-2),
             *(int(settings.kernel == "ellipse"), settings.seed, STREAM_SCALES, step),
         )
@@ -541,20 +560,24 @@ class Worker:
                 marks.append(device.mark())
         return marks
 
-    def _scales_beside(self, step: int) -> Mark:
+    def _scales_beside(self, step: int, gram: Buffer, diagonal: Buffer) -> Mark:
         """lambda, tau, nu, xi given beta, and the matrices, on the first group's lane."""
         device = self.device
         begun = device.mark()
         with device.lane(1):
             device.after(begun)
-            self._update_scales(step)
+            self._update_scales(step, diagonal)
             for group in self._groups:
-                self._build(group)
+                self._build(group, gram)
             return device.mark()
 
     def iterate(self, step: int) -> None:
-        """One iteration of every chain."""
-        if self.settings.kernel == "ellipse":
+        """One iteration of every chain.
+
+        ``ellipse`` does the slices in even iterations, and in odd ones what ``px`` does: where the likelihood is far
+        from any Gaussian the first makes short moves, and where classes are rare the second does.
+        """
+        if self.settings.kernel == "ellipse" and step % 2 == 0:
             self._iterate_ellipse(step)
         else:
             self._iterate_latent(step)
@@ -563,7 +586,7 @@ class Worker:
         """The paper: latent normals and beta; lambda, tau and the factorisation run beside the pass over the rows."""
         device, layout, settings, launcher = self.device, self.layout, self.settings, self.launcher
         q, chains = layout.columns, settings.chains
-        scaled = self._scales_beside(step)
+        scaled = self._scales_beside(step, self.latent_gram, self.latent_diagonal)
         self.sweep("draw", self.narrow, self.partial, chains, step)
         self._factorise_all(scaled)
         self.gather("f32", self.partial, chains * layout.width, self.shards)
@@ -582,7 +605,7 @@ class Worker:
                     "add_noise",
                     group.count,
                     *(group.rhs, q, group.first, self.shards, SHARDS, chains, layout.width, layout.rows, self.whole),
-                    *(int(settings.kernel == "px"), settings.seed, STREAM_NOISE, step),
+                    *(int(settings.kernel != "gibbs"), settings.seed, STREAM_NOISE, step),
                 )
                 group.algebra.solve_lower_transposed(group.matrix, group.rhs)
                 launcher.groups(
@@ -598,9 +621,7 @@ class Worker:
         """An elliptical slice about the stand-in for the likelihood, then beta and tau together."""
         device, layout, settings, launcher = self.device, self.layout, self.settings, self.launcher
         q, chains = layout.columns, settings.chains
-        if step % REFRESH == 0:
-            self.sweep("project", self.narrow, self.eta, chains)
-        scaled = self._scales_beside(step)
+        scaled = self._scales_beside(step, self.gram, self.diagonal)
         self._factorise_all(scaled)
         done = []
         for group in self._groups:
@@ -630,45 +651,58 @@ class Worker:
         for mark in done:
             device.after(mark)
         self.sweep("project", self.lines_narrow, self.lines, 2 * chains)
+        self.sweep("project", self.narrow, self.eta, chains)
         self._slice(0, STREAM_SLICE, step)
         self._slice(1, STREAM_RESCALE, step)
+        inside = q - self.design.first
+        for turn in range(_STRETCHES):
+            column = self.design.first + (step // 2 * _STRETCHES + turn) % inside
+            if turn % 2 and self.slow:
+                column = self.slow[(step // 2 * (_STRETCHES // 2) + turn // 2) % len(self.slow)]
+            for block, buffer in self._each_block():
+                rows = block.strips * layout.strip_rows
+                launcher.column(buffer, self.column, block.first_strip * layout.strip_rows, rows, column)
+            self._slice(2, STREAM_STRETCH + turn, step, column)
         if self.averaging:
             self._gather_reference(chains)
 
-    def _slice(self, rescale: int, stream: int, step: int) -> None:
-        """One slice of every chain, and the move to the point it chose."""
+    def _slice(self, move: int, stream: int, step: int, column: int | None = None) -> None:
+        """One slice of every chain, and the move to the point it chose: 0 ellipse, 1 rescale, 2 stretch of a column."""
         device, layout, settings, launcher = self.device, self.layout, self.settings, self.launcher
-        q, chains, tries, column = layout.columns, settings.chains, launcher.tries, self.design.first
+        q, chains, tries = layout.columns, settings.chains, launcher.tries
+        column = self.design.first if column is None else column
+        width, lines = (_STRETCH_WIDTH, self.column) if move == 2 else (self.rescale_width, self.lines)
         inverse_width = settings.tau_scale**-2
         random = (settings.seed, stream, step)
         for first in range(0, _MOST_TRIES, tries):
             launcher.groups(
                 "propose_points",
                 chains,
-                *(self.slice, self.places, self.beta, self.whole, q, column, first, rescale, self.rescale_width),
+                *(self.slice, self.places, self.beta, self.whole, q, column, first, move, width),
                 *random,
             )
             launcher.groups(
                 "weigh_points",
                 min(self.strips * chains, 1 << 20),
-                *(self.eta, self.lines, self.slope, self.weight, self.places, self.slice, self.weighed),
-                *(self.first_row, layout.rows, self.rows, self.strips, layout.strip_rows, chains, rescale),
+                *(self.eta, lines, self.slope, self.weight, self.places, self.slice, self.weighed),
+                *(self.first_row, layout.rows, self.rows, self.strips, layout.strip_rows, chains, move),
             )
             self.gather("f64", self.weighed, chains * (tries + 1), self.weighed_shards)
             launcher.groups(
                 "choose_point",
                 chains,
-                *(self.weighed_shards, SHARDS, chains, self.slice, self.beta, self.whole, q, column, first, rescale),
+                *(self.weighed_shards, SHARDS, chains, self.slice, self.beta, self.whole, self.local, q, column, first),
+                move,
                 *(inverse_width, *random),
             )
             if self.host_driven and device.get(self.slice)[:, 4].all():
                 break
-        launcher.spread("move_rows", max(1, self.rows), self.eta, self.lines, self.slice, self.rows, chains, rescale)
+        launcher.spread("move_rows", max(1, self.rows), self.eta, lines, self.slice, self.rows, chains, move)
         launcher.groups(
             "move_coefficients",
             chains,
-            *(self.beta, self.middle, self.along, self.slice, self.whole, self.narrow, q, layout.stride),
-            *(column, rescale, inverse_width, *random),
+            *(self.beta, self.middle, self.along, self.slice, self.whole, self.local, self.narrow, q, layout.stride),
+            *(column, move, inverse_width, *random),
         )
 
     # --- batches ------------------------------------------------------------------------------------------------
