@@ -20,7 +20,7 @@ from engine.numerics.linear_algebra.kernels import Kernels
 __all__ = ["Lapack"]
 
 _STRIP_BYTES = 16 << 20  # a scaled copy stays within caches shared by cores, and memory is bounded
-_ONE_THREAD = 2e7  # operations up to here go to one thread: others take longer to wake, far longer on a busy machine
+_ONE_THREAD = 1e8  # operations up to here go to one thread: others take longer to wake, far longer on a busy machine
 _SMALL = 96  # matrices of a batch up to here are left to kernels: Python takes longer to call than they to run
 
 
@@ -126,7 +126,11 @@ class Lapack(LinearAlgebra):
         beta: float,
     ) -> None:
         with self._views(batch * m * n, matrix, vector, out) as (a, x, y):
-            product = (x[..., None, :] @ a)[..., 0, :] if transposed else (a @ x[..., None])[..., 0]
+            if batch == 1:
+                one, values = a.reshape(m, n), x.reshape(-1)
+                product = (values @ one if transposed else one @ values).reshape(y.shape)
+            else:
+                product = (x[..., None, :] @ a)[..., 0, :] if transposed else (a @ x[..., None])[..., 0]
             _store(product, y, alpha, beta)
 
     def _matmul(

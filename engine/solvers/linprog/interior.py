@@ -28,7 +28,7 @@ Vector = NDArray[np.float64]
 
 _RELATIVE, _ABSOLUTE = 1e-13, 1e-10  # what is added to the diagonal of A Theta A^T
 _RHO, _RHO_FREE = 1e-10, 1e-7  # what is added to 1 / theta, and what stands for it where there is no bound
-_PATIENCE = 25
+_PATIENCE = {"mpc": 25, "pdas": 120}  # iterations without a better point
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,9 @@ class InteriorPoint:
         self._best_at = np.where(better, self.state.iteration, self._best_at)
         self.done = error <= self.goal
         self.stuck = ~self.done & (
-            ~np.isfinite(error) | (self.state.iteration - self._best_at > _PATIENCE) | self._failed_factor
+            ~np.isfinite(error)
+            | (self.state.iteration - self._best_at > _PATIENCE[self.settings.method])
+            | self._failed_factor
         )
         return found
 

@@ -45,7 +45,9 @@ class Options(SolverOptions):
     )
     separate_steps: bool = Field(False, description="pdas: steps of their own for the primal and the dual variables")
     start: Literal["mehrotra", "big_m"] = Field(
-        "mehrotra", description="pdas: where it starts, at Mehrotra's point or at ones by the big-M method"
+        "mehrotra",
+        description="pdas: where it starts: at Mehrotra's point, or at ones by the big-M method, which is slower and "
+        "fails more often",
     )
     block: int = Field(
         64, ge=1, le=256, description="sherman_morrison: columns that one update takes in; 1 is the paper's own"

@@ -144,18 +144,24 @@ class _Solving:
     def _main(self, prepared: Prepared) -> Status | None:
         """The method itself; keeps the best audited point. A status if it came to an end before its time."""
         constant = self._constant(prepared)
-        data = shard_data([prepared.standard])
+        standard = prepared.standard
+        if self.options.method == "pdas" and self.options.start == "big_m":
+            standard, first_point = _big_m(standard)
+        data = shard_data([standard])
 
         def note(measures: Measures) -> None:
             self.history.append(list(self._series(method, measures, constant).values()))
 
         with _Systems(self, data) as system:
-            method = _method(system, prepared.standard.b[None], self.options)
+            method = _method(system, standard.b[None], self.options)
             if self.options.linear_solver == "sherman_morrison":
                 system.use_updates(self.options.block, self.options.refinements)
             restored = self.run.restored
             if restored is not None:
                 system.run(lambda: method.restore(restored.arrays, restored.state))
+            elif standard is not prepared.standard:
+                system.run(lambda: system.set_point(*first_point[:4]))
+                method.state.y = first_point[4]
             else:
                 self._start(system, method)
             try:
@@ -200,7 +206,7 @@ class _Solving:
     def _point(self, prepared: Prepared, method: InteriorPoint) -> Audit:
         """Audit the present point, and keep it if it is the best."""
         x = method.system.run(method.system.get_point)[0][0, : prepared.standard.n]
-        return self._consider(prepared, x, method.state.y[0])
+        return self._consider(prepared, x, method.state.y[0, : prepared.standard.m])
 
     def _consider(self, prepared: Prepared, x: Vector, y: Vector) -> Audit:
         values, duals = prepared.back(x, y)
@@ -496,6 +502,48 @@ def _cone(problem: LinearProgram) -> tuple[LinearProgram, NDArray[np.int64], Vec
         np.zeros(free.size), A_eq=rows, b_eq=np.concatenate([np.zeros(problem.n), [1.0]]), bounds=bounds
     )
     return cone, np.concatenate([below, above]), np.concatenate([np.ones(below.size), -np.ones(above.size)])
+
+
+def _big_m(standard: Standard) -> tuple[Standard, list[Vector]]:
+    """A program with an interior point that is known, and the same optimum: one more row and two more columns.
+
+    At x0 = s0 = e (half the room of a bounded variable) and y0 = 0 a column ``b - A x0`` of cost M makes the rows
+    hold, and
+    a row ``-(c - s0 + z0) x + t = M'``, with dual -1, the dual constraints. Both are at zero in an optimum if M and
+    M' are large enough. Returns the program and x, s, w, z, y.
+    """
+    rows = np.flatnonzero(standard.sign)
+    x = np.where(np.isfinite(standard.upper), 0.5 * np.minimum(standard.upper, 2.0), 1.0)
+    slack = np.where(np.isfinite(standard.slack_upper[rows]), 0.5 * np.minimum(standard.slack_upper[rows], 2.0), 1.0)
+    x[standard.free] = 0.0
+    lacking = standard.b - np.asarray(standard.A @ x)
+    lacking[rows] -= standard.sign[rows] * slack
+    bounded = np.isfinite(standard.upper)
+    s, z = np.where(standard.free, 0.0, 1.0), np.where(bounded, 1.0, 0.0)
+    missing = standard.c - s + z
+    cost = 1e3 * (1.0 + float(np.abs(standard.c).max(initial=0.0))) * standard.n
+    room = 1e3 * (1.0 + float(np.abs(standard.b).max(initial=0.0))) * (1.0 + float(np.abs(missing).sum()))
+    corner = np.zeros((1, 1))
+    blocks = [[sp.csr_array(standard.A), sp.csr_array(lacking[:, None])], [sp.csr_array(-missing[None]), corner]]
+    matrix = sp.csr_array(sp.block_array(blocks))
+    if not sp.issparse(standard.A):
+        matrix = matrix.toarray()
+    augmented = Standard(
+        A=matrix,
+        b=np.append(standard.b, room),
+        c=np.append(standard.c, cost),
+        upper=np.append(standard.upper, np.inf),
+        free=np.append(standard.free, False),
+        sign=np.append(standard.sign, 1.0),
+        slack_upper=np.append(standard.slack_upper, np.inf),
+    )
+    tops = np.concatenate([standard.upper, [np.inf], standard.slack_upper[rows], [np.inf]])
+    values = np.concatenate([x, [1.0], slack, [room + float(missing @ x)]])
+    duals = np.concatenate([np.where(standard.free, 1.0, s), [cost], np.ones(rows.size), [1.0]])
+    above = np.where(np.isfinite(tops), tops - values, 1.0)
+    prices = np.concatenate([np.where(bounded, z, 1.0), [1.0], np.ones(rows.size), [1.0]])
+    y = np.append(np.zeros(standard.m), -1.0)
+    return augmented, [values[None], duals[None], above[None], prices[None], y[None]]
 
 
 def _homogeneous_costs(standard: Standard) -> Standard:
