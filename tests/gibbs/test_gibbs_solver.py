@@ -45,7 +45,7 @@ def test_the_posterior_is_that_of_independent_samplers(device: Member, shared_da
         backend=device.info.language,
         kernel=kernel,
         chains=8,
-        draws=1500,
+        draws=1000,
         warmup=200,
         seed=3,
         keep_scales=True,
@@ -78,7 +78,7 @@ def draws_of(device: Member, problem: Any, devices: int = 1, **options: Any) -> 
     return np.concatenate([result.arrays["beta"], result.arrays["log_tau"][:, :, None]], axis=2)
 
 
-@pytest.mark.parametrize("kernel", ["gibbs", "px", "ellipse"])
+@pytest.mark.parametrize("kernel", ["gibbs", "ellipse"])
 def test_one_two_and_four_devices_make_the_same_draws(device: Member, kernel: str) -> None:
     problem = problem_of()
     one = draws_of(device, problem, kernel=kernel)
