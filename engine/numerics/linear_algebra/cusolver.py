@@ -10,6 +10,7 @@ import contextlib
 import functools
 import importlib.util
 from collections.abc import Iterator
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -50,6 +51,16 @@ def missing() -> str | None:
 
 
 _CONSTANTS = np.array([0.0, 1.0, -1.0])
+
+
+@dataclass(frozen=True)
+class _Foreign:
+    """A stream that is not CuPy's own, told by the CUDA stream protocol."""
+
+    handle: int
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.handle
 
 
 class CuSolver(LinearAlgebra):
@@ -98,9 +109,16 @@ class CuSolver(LinearAlgebra):
         handle = self.device.stream
         stream = self._streams.get(handle)
         if stream is None:
-            stream = self._streams[handle] = self._cupy.cuda.ExternalStream(handle, self.device.info.index)
+            stream = self._streams[handle] = self._foreign(handle)
         with self._reporting(), stream:
             yield
+
+    def _foreign(self, handle: int) -> Any:
+        """The device's stream as CuPy's: by the stream protocol where CuPy knows it (from 14 on)."""
+        cuda = self._cupy.cuda
+        if hasattr(cuda.Stream, "from_external"):
+            return cuda.Stream.from_external(_Foreign(handle))
+        return cuda.ExternalStream(handle, self.device.info.index)
 
     def _scaled(
         self,
