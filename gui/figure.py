@@ -42,7 +42,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.axes import short
-from gui.plot_area import PlotView, release_plots
+from gui.plot_area import PlotView, release_forgotten, release_plots
 from gui.theme import Theme, pen_of
 
 __all__ = ["Figure", "FlowLayout", "LegendEntry", "Listing", "Table", "TableModel"]
@@ -376,6 +376,10 @@ class Figure(QFrame):
         """Take the scene apart in order, then go."""
         release_plots(self)
         super().deleteLater()
+
+    def __del__(self) -> None:
+        """Whoever has forgotten it has not closed it either."""
+        release_forgotten(self)
 
     def showEvent(self, event: Any) -> None:
         """Draw what came while it was hidden."""

@@ -9,7 +9,7 @@ import shiboken6
 from PySide6.QtCore import Qt, QThread
 from PySide6.QtWidgets import QFrame, QGraphicsGridLayout, QSizePolicy, QWidget
 
-__all__ = ["PlotArea", "PlotView", "release_plots"]
+__all__ = ["PlotArea", "PlotView", "release_forgotten", "release_plots"]
 
 
 def release_plots(widget: QWidget) -> None:
@@ -21,6 +21,12 @@ def release_plots(widget: QWidget) -> None:
     views = [widget] if isinstance(widget, PlotView) else widget.findChildren(PlotView)
     for view in views:
         view.release()
+
+
+def release_forgotten(widget: QWidget) -> None:
+    """For ``__del__``, which comes before anything is broken up: release, if nobody has and Qt still has the widget."""
+    if shiboken6.isValid(widget) and QThread.currentThread() == widget.thread():
+        release_plots(widget)
 
 
 class PlotArea(pg.GraphicsWidget):
@@ -90,8 +96,8 @@ class PlotView(pg.GraphicsView):
 
     def __del__(self) -> None:
         """Whoever forgets to release: the collector calls this before it breaks a cycle up."""
-        if not getattr(self, "released", True) and shiboken6.isValid(self) and QThread.currentThread() == self.thread():
-            self.release()
+        if not getattr(self, "released", True):
+            release_forgotten(self)
 
     def wheelEvent(self, event: Any) -> None:
         """Zoom with Ctrl, let the page scroll without."""

@@ -39,7 +39,7 @@ from engine.solvers import MetricSpec
 from gui.axes import duration, number_text
 from gui.figure import Figure, FlowLayout
 from gui.panels.devices import DevicesPage
-from gui.plot_area import release_plots
+from gui.plot_area import release_forgotten, release_plots
 from gui.plots import LivePlot
 from gui.theme import Theme
 
@@ -464,6 +464,10 @@ class Panel(QWidget):
         """Take the plots apart in order, then go."""
         release_plots(self)
         super().deleteLater()
+
+    def __del__(self) -> None:
+        """Whoever has forgotten it has not closed it either."""
+        release_forgotten(self)
 
     def plots(self) -> list[Figure]:
         """All figures, for export and comparison."""
