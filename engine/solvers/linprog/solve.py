@@ -78,7 +78,7 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) 
         audited ``"primal_infeasibility"`` and ``"dual_infeasibility"``, and seconds of each phase. *Optimal* is said
         when
         gap and infeasibilities of the program as given are at most ``options.acceptable``; *infeasible* and *unbounded*
-        when a certificate has been checked on the host, which for *unbounded* takes a feasible point besides the ray (of
+        when a certificate has been checked on the host; *unbounded* takes a feasible point besides the ray (of
         largest entry 1). Anything else ends with its iteration limit, and a notice.
 
     Raises
