@@ -73,11 +73,11 @@ def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
         print(f"{name.ljust(width)}  {value}")
 
 
-def number_text(value: float | int | None) -> str:
-    """A number in full where it is whole, else to 12 digits; a dash where there is none."""
+def number_text(value: float | int | None, digits: int = 12) -> str:
+    """A number in full where it is whole, else to so many digits; a dash where there is none."""
     if value is None:
         return "-"
-    return str(value) if isinstance(value, int) else f"{value:.12g}"
+    return str(value) if isinstance(value, int) else f"{value:.{digits}g}"
 
 
 def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> None:
@@ -96,7 +96,7 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
         ("seconds", f"{result.seconds:.3f}"),
         ("device", f"{', '.join(result.devices)} ({result.backend})"),
     ]
-    pairs += [(name.replace("_", " "), number_text(value)) for name, value in result.counters.items()]
+    pairs += [(name.replace("_", " "), number_text(value, 4)) for name, value in result.counters.items()]
     if saved:
         pairs.append(("saved", ", ".join(str(path) for path in saved)))
     print_pairs(pairs)

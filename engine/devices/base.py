@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from engine.devices.templates import Source, render
 
-__all__ = ["Buffer", "Capabilities", "Device", "DeviceInfo", "Kernel", "Mark", "MemoryInfo", "bytes_text"]
+__all__ = ["Buffer", "Capabilities", "Device", "DeviceInfo", "Events", "Kernel", "Mark", "MemoryInfo", "bytes_text"]
 
 Language = Literal["cuda", "opencl"]
 
@@ -141,9 +142,49 @@ class Kernel:
 
 @dataclass(frozen=True, eq=False)
 class Mark:
-    """A point in the work of one lane of a device, from :meth:`Device.mark`; ``handle`` is the backend's event."""
+    """A point in the work of one lane of a device, from :meth:`Device.mark`.
+
+    ``handle`` is the backend's event, or its number among :class:`Events`; ``idle`` is then where the number goes when
+    nobody has the mark any more, whichever thread that is on.
+    """
 
     handle: Any
+    idle: deque[int] | None = None
+
+    def __del__(self) -> None:
+        if self.idle is not None:
+            self.idle.append(self.handle)
+
+
+class Events:
+    """Events of a device, for backends whose events may be dropped on the device's thread alone.
+
+    Marks, which other threads and the garbage collector may be the last to have, know an event by its number; an event
+    whose mark is gone serves the next one. Only :meth:`clear` drops any.
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._made: list[Any] = []
+        self._idle: deque[int] = deque()
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __getitem__(self, mark: Mark) -> Any:
+        return self._made[mark.handle]
+
+    def take(self) -> Mark:
+        """A mark with an event that no other mark has."""
+        if not self._idle:
+            self._made.append(self._make())
+            return Mark(len(self._made) - 1, self._idle)
+        return Mark(self._idle.popleft(), self._idle)
+
+    def clear(self) -> None:
+        """Drop every event; the marks that are left stand for nothing. To be called on the device's thread."""
+        self._made.clear()
+        self._idle = deque()
 
 
 @dataclass(eq=False)

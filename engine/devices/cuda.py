@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices.base import Buffer, Capabilities, Device, DeviceInfo, Kernel, Mark, MemoryInfo
+from engine.devices.base import Buffer, Capabilities, Device, DeviceInfo, Events, Kernel, Mark, MemoryInfo
 from engine.devices.nvrtc import compile_cubin
 from engine.devices.templates import Source
 from engine.errors import BackendUnavailable, DeviceError, KernelError
@@ -121,6 +121,7 @@ class CudaDevice(Device):
         self._owned.stack.callback(self._forget)
         self._streams: list[Any] = [self._driver.Stream()]
         self._stream = self._streams[0]
+        self._events = Events(lambda: self._driver.Event(self._driver.event_flags.DISABLE_TIMING))
         self._modules: dict[str, Any] = {}
         self._peers: set[int] = set()
         self._pinned: dict[int, NDArray[Any]] = {}
@@ -134,6 +135,7 @@ class CudaDevice(Device):
         for array in list(self._pinned.values()):
             self.release_staging(array)
         self._modules.clear()
+        self._events.clear()
         self._streams.clear()
         del self._stream
 
@@ -266,17 +268,19 @@ class CudaDevice(Device):
     def mark(self) -> Mark:
         """See :meth:`Device.mark`."""
         with self._reporting():
-            return Mark(self._driver.Event(self._driver.event_flags.DISABLE_TIMING).record(self._stream))
+            mark = self._events.take()
+            self._events[mark].record(self._stream)
+        return mark
 
     def after(self, mark: Mark) -> None:
         """See :meth:`Device.after`."""
         with self._reporting():
-            self._stream.wait_for_event(mark.handle)
+            self._stream.wait_for_event(self._events[mark])
 
     def wait(self, mark: Mark) -> None:
         """See :meth:`Device.wait`."""
         with self._reporting():
-            mark.handle.synchronize()
+            self._events[mark].synchronize()
 
     def _read_later(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
         with self._reporting():

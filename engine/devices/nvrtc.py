@@ -71,7 +71,7 @@ def compile_cubin(source: Source, architecture: str, device: str) -> bytes:
         code = bytes(core.Program(source.text, "c++", options).compile("cubin").code)
     except Exception as error:
         log = str(error)
-        where = compiler_location(log)
+        where = compiler_location(log, source.text)
         message = f"does not compile for {architecture}" + (f" ({where})" if where else "")
         raise KernelError(source.template, "cuda", device, message, log=log, source_path=dump(source)) from error
     _keep(cached, code)

@@ -175,7 +175,7 @@ class OpenCLDevice(Device):
                     program = self._cl.Program(self._context, source.text).build(options=list(_BUILD_OPTIONS))
             except self._cl.Error as error:
                 log = str(error)
-                where = compiler_location(log)
+                where = compiler_location(log, source.text)
                 message = "does not compile" + (f" ({where})" if where else "")
                 raise KernelError(
                     source.template, "opencl", self.info.id, message, log=log, source_path=dump(source)

@@ -189,15 +189,15 @@ def template_names() -> Iterator[str]:
         yield path.relative_to(root).with_suffix("").as_posix()
 
 
-def compiler_location(log: str) -> str | None:
-    """``knapsack/rows.mako, line 7``: the first place an NVRTC or Clang log names with the word error, if any.
+def compiler_location(log: str, rendered: str) -> str | None:
+    """``knapsack/rows.mako, line 7``: the first place a compiler's log names with the word error, if any.
 
-    NVIDIA's OpenCL compiler tells the line alone.
+    NVIDIA's OpenCL compiler does not follow ``#line``: it counts the lines of the text it was given, ``rendered``.
     """
-    return min(_places(log), default=(0, None))[1]
+    return min(_places(log, rendered), default=(0, None))[1]
 
 
-def _places(log: str) -> Iterator[tuple[int, str]]:
+def _places(log: str, rendered: str) -> Iterator[tuple[int, str]]:
     """Where in the log each compiler's way of naming a place first occurs, and the place."""
     file = r"([\w./-]+\.mako)"
     for pattern in (
@@ -208,7 +208,16 @@ def _places(log: str) -> Iterator[tuple[int, str]]:
         if match := re.search(pattern, log):
             yield match.start(), f"{match[1]}, line {match[2]}"
     if match := re.search(r"<kernel>:(\d+):\d+: (?:fatal )?error", log):  # NVIDIA's OpenCL
-        yield match.start(), f"line {match[1]}"
+        yield match.start(), _template_place(rendered, int(match[1]))
+
+
+def _template_place(rendered: str, line: int) -> str:
+    """The template's line that a line of rendered text comes from, by the last directive before it."""
+    before = rendered.split("\n")[: line - 1]
+    for back, text in enumerate(reversed(before)):
+        if directive := re.match(r'#line (\d+) "([^"]+)"', text):
+            return f"{directive[2]}, line {int(directive[1]) + back}"
+    return f"line {line}"
 
 
 def dump(source: Source, directory: str | Path | None = None) -> str:

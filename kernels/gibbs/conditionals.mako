@@ -26,8 +26,8 @@ ${variates.scale_functions()}
 // 1 / b and exp(-b x) / (1 + 1 / b) from there on.
 FUNCTION f64 draw_local_precision(f64 rate, u64 seed, u32 stream, u32 step, i64 index)
 {
-    const f64 b = rate < 1.0e-60 ? 1.0e-60 : rate;
-    const f64 near = log(1.0 + 1.0 / b);
+    const f64 b = CLAMPED(rate);
+    const f64 near = log1p(1.0 / b);
     const f64 far = 0.36787944117144233 / (1.0 + b);
     f64 x = 0.0;
     for (u32 attempt = 0u; attempt < 256u; ++attempt) {
@@ -35,7 +35,7 @@ FUNCTION f64 draw_local_precision(f64 rate, u64 seed, u32 stream, u32 step, i64 
         const f64 place = uniform_f64_wide(words.w0, words.w1) * (near + far);
         const f64 u = uniform_f64_wide(words.w2, words.w3);
         if (place < near) {
-            x = exp(place) - 1.0;
+            x = expm1(place);
             if (u < exp(-b * x))
                 break;
         } else {
@@ -111,7 +111,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_solution(const GLOBAL f64* RESTRICT sh
 }
 
 // rhs = g rhs + normals. With `expanded`, the parameter expansion of Liu and Wu's kind under the proper prior:
-// g^2 ~ Gamma(n / 2, rate (z'z - rhs'rhs) / 2); else g = 1. whole[2] = g.
+// g^2 ~ Gamma(n / 2, rate (z'z - rhs'rhs) / 2); else g = 1. whole[2] = g. Where the coefficients explain z but for less than
+// 1e-4 of z'z, which is an f32 sum, the difference has few digits, or none, and g is 1 too: that fraction is the same for every
+// point that g could lead to, so the posterior stays what it is.
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32 first_chain, const GLOBAL f64* RESTRICT shards,
     i32 shard_count, i32 chains, i32 width, i64 row_count, GLOBAL f64* RESTRICT whole, i32 expanded, u64 seed, u32 stream, u32 step)
 {
@@ -132,15 +134,18 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32
             f64 squares = 0.0;
             for (i32 shard = 0; shard < shard_count; ++shard)
                 squares += shards[((i64)shard * chains + chain) * width + width - 8];
-            const f64 rate = 0.5 * (squares - part[0]);
-            f64 drawn;
-            if (row_count > 1) {
-                drawn = draw_gamma(0.5 * (f64)row_count, seed, stream + 1u + number, step, 0);
-            } else {
-                const f64 normal = normal_of(philox_words(seed, stream + 1u + number, step, 0, 0u));
-                drawn = 0.5 * normal * normal;
+            const f64 rest = squares - part[0];
+            if (rest > 1.0e-4 * squares) {
+                f64 drawn;
+                if (row_count > 1) {
+                    drawn = draw_gamma(0.5 * (f64)row_count, seed, stream + 1u + number, step, 0);
+                } else {
+                    const f64 normal = normal_of(philox_words(seed, stream + 1u + number, step, 0, 0u));
+                    drawn = 0.5 * normal * normal;
+                }
+                g = sqrt(drawn / (0.5 * rest));
             }
-            shared[0] = sqrt(drawn / (rate < 1.0e-300 ? 1.0e-300 : rate));
+            shared[0] = g;
             whole[${WHOLE} * chain + 2] = shared[0];
         }
         BARRIER();
@@ -150,14 +155,18 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32
         rhs[(i64)GROUP_ID * q + j] = g * rhs[(i64)GROUP_ID * q + j] + normal_of(philox_words(seed, stream + number, step, j, 0u));
 }
 
-// beta = s rhs, also as f32 rows of `stride` for the sweep, the (row_first + chain)-th; one of the two may be left out
-KERNEL LAUNCH_BOUNDS(${block}, 1) finish_coefficients(const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT beta,
-    GLOBAL f32* RESTRICT narrow, i32 q, i32 stride, i32 first_chain, i32 row_first)
+// out = s rhs, also as f32 rows of `stride` for the sweep, the (row_first + chain)-th. A chain whose factorisation has failed
+// stays at beta: `out` (which may be beta itself) is then beta, or 0 where it is the direction of an ellipse (row_first > 0).
+KERNEL LAUNCH_BOUNDS(${block}, 1) finish_coefficients(const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT scale, const GLOBAL f64* beta,
+    const GLOBAL i32* RESTRICT status, GLOBAL f64* out, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride, i32 first_chain, i32 row_first)
 {
     const i32 chain = first_chain + GROUP_ID;
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
-        const f64 value = rhs[(i64)GROUP_ID * q + j] * scale[(i64)chain * q + j];
-        beta[(i64)chain * q + j] = value;
+        const i64 at = (i64)chain * q + j;
+        f64 value = rhs[(i64)GROUP_ID * q + j] * scale[at];
+        if (status[GROUP_ID] != 0)
+            value = row_first > 0 ? 0.0 : beta[at];
+        out[at] = value;
         narrow[(i64)(row_first + chain) * stride + j] = (f32)value;
     }
 }

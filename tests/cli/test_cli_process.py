@@ -30,10 +30,9 @@ def spawn() -> Iterator[Spawn]:
     children: list[subprocess.Popen[str]] = []
 
     def start(*words: str, **arguments: Any) -> subprocess.Popen[str]:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(SCRIPT.parent)])}
         pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         command = [sys.executable, "-W", "error", str(SCRIPT), *words]
-        children.append(subprocess.Popen(command, env=environment, text=True, **(pipes | arguments)))
+        children.append(subprocess.Popen(command, env=counting.child_environment(), text=True, **(pipes | arguments)))
         return children[-1]
 
     yield start
@@ -189,10 +188,9 @@ def test_what_a_driver_prints_does_not_reach_the_events(spawn: Spawn, tmp_path: 
         "object.__setattr__(counting.SOLVER, 'solve', solve)\n"
         f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')\n"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(SCRIPT.parent)])}
     done = subprocess.run(
         [sys.executable, str(noisy), "solve", "small.txt", "--events", "-"],
-        env=environment,
+        env=counting.child_environment(),
         capture_output=True,
         text=True,
         timeout=20,

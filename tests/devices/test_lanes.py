@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.devices import Device, DevicePool, Member
+from engine.devices import Device, DevicePool, Mark, Member
+from engine.devices.base import Events
 
 Trial = Callable[[str, str], str]
 
@@ -150,3 +153,56 @@ def test_a_device_with_work_on_lanes_closes(device: Member, trial_template: Tria
 
     with DevicePool([device.info]) as pool:
         pool.members[0].submit(work).result()
+
+
+# --- marks outlive their device, and die on any thread ---------------------------------------------------------------
+
+
+class FakeEvent:
+    dropped_on: ClassVar[list[int]] = []
+
+    def __del__(self) -> None:
+        self.dropped_on.append(threading.get_ident())
+
+
+def test_events_are_used_again_and_dropped_where_they_are_cleared() -> None:
+    FakeEvent.dropped_on.clear()
+    events = Events(FakeEvent)
+    first, second = events.take(), events.take()
+    assert events[first] is not events[second]
+    held = id(events[first])
+    others = [first]
+    del first
+    ended = threading.Thread(target=others.clear)  # the last to have the mark
+    ended.start()
+    ended.join()
+    assert FakeEvent.dropped_on == []
+    third = events.take()
+    assert id(events[third]) == held
+    assert len(events) == 2
+    cleared = threading.Thread(target=events.clear)
+    cleared.start()
+    cleared.join()
+    assert FakeEvent.dropped_on == [cleared.ident] * 2
+    del second, third  # nothing is left for them to give back
+    assert events[events.take()] is not None
+    assert len(events) == 1
+
+
+def test_marks_may_be_left_to_another_thread_and_to_the_end(device: Member) -> None:
+    kept: list[Mark] = []
+
+    def work(running: Device) -> NDArray[Any]:
+        values = running.put(np.arange(8, dtype=np.int32))
+        for _ in range(100):
+            kept.append(running.mark())
+            running.after(kept[-1])
+        running.wait(kept[-1])
+        return running.get(values)
+
+    with DevicePool([device.info]) as pool:
+        assert np.array_equal(pool.members[0].submit(work).result(), np.arange(8))
+        del kept[::2]
+        assert np.array_equal(pool.members[0].submit(work).result(), np.arange(8))
+    kept.clear()
+    gc.collect()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +15,12 @@ from engine.devices.templates import compiler_location, dump, render, template_n
 from engine.errors import BackendUnavailable, KernelError
 
 Trial = Callable[[str, str], str]
+Compile = Callable[..., None]  # of a template's name and constants
 
 
-@dataclass(frozen=True)
-class Compile:
-    """Compiles a template by name; ``names_files`` unless the compiler tells lines alone."""
-
-    build: Callable[..., None]
-    names_files: bool = True
-
-    def __call__(self, template: str, **constants: Any) -> None:
-        self.build(template, **constants)
-
-    def place(self, name: str, line: int) -> str:
-        """What a message says of a place."""
-        return f"({name}.mako, line {line})" if self.names_files else f"(line {line})"
+def place(name: str, line: int) -> str:
+    """What a message says of a place."""
+    return f"({name}.mako, line {line})"
 
 
 CONTROL_LINES = """\
@@ -114,7 +104,7 @@ def compile_trial(request: pytest.FixtureRequest) -> Compile:
             except BackendUnavailable as error:
                 pytest.skip(str(error))
 
-        return Compile(with_nvrtc)
+        return with_nvrtc
     member: Member = request.getfixturevalue("opencl")
 
     def build(device: Device, template: str, **constants: Any) -> None:
@@ -123,7 +113,7 @@ def compile_trial(request: pytest.FixtureRequest) -> Compile:
     def on_device(template: str, **constants: Any) -> None:
         member.submit(build, template, **constants).result()
 
-    return Compile(on_device, names_files="NVIDIA" not in member.info.platform)
+    return on_device
 
 
 def prelude_names(language: str) -> set[str]:
@@ -165,7 +155,7 @@ def test_a_compile_error_names_the_template_and_its_own_line(
     template = trial_template("broken", text)
     with pytest.raises(KernelError) as caught:
         compile_trial(template)
-    assert compile_trial.place("trial/broken", line_of(text, "missing")) in str(caught.value)
+    assert place("trial/broken", line_of(text, "missing")) in str(caught.value)
     assert "missing" in caught.value.log
     assert caught.value.source_path is not None
     assert "missing" in Path(caught.value.source_path).read_text(encoding="utf-8")
@@ -184,7 +174,7 @@ def test_an_error_in_a_def_names_the_file_of_the_def(trial_template: Trial, comp
         '<%namespace name="library" file="/trial/library.mako"/>\n'
         "KERNEL broken(GLOBAL i32* out) { ${library.broken_line()} }\n"
     )
-    with pytest.raises(KernelError, match=re.escape(compile_trial.place("trial/library", 3))):
+    with pytest.raises(KernelError, match=re.escape(place("trial/library", 3))):
         compile_trial(trial_template("caller", call))
 
 
@@ -265,20 +255,31 @@ def test_template_names_are_all_the_files_without_suffix(trial_template: Trial) 
 
 
 @pytest.mark.parametrize(
-    ("log", "place"),
+    "text", [CONTROL_LINES, DEFS, NAMESPACE, MACROS], ids=["control", "defs", "namespace", "macro"]
+)
+def test_a_compiler_that_counts_rendered_lines_is_understood(text: str, trial_template: Trial) -> None:
+    rendered = render(trial_template("counted", text), "opencl").text
+    log = f"<kernel>:{line_of(rendered, 'missing')}:5: error: use of undeclared identifier 'missing'"
+    assert compiler_location(log, rendered) == f"trial/counted.mako, line {line_of(text, 'missing')}"
+
+
+@pytest.mark.parametrize(
+    ("log", "found"),
     [
         ('a/b.mako(12): error: identifier "x" is undefined', "a/b.mako, line 12"),
         ("w.mako(3): warning #177-D: unused\na/b.mako(12): error: no", "a/b.mako, line 12"),
         ("a/b-c.mako:7:15: error: use of undeclared identifier 'x'", "a/b-c.mako, line 7"),
         ("a/b.mako:7:15: fatal error: too many errors", "a/b.mako, line 7"),
         ("error: a/b.mako:7:15: use of undeclared identifier 'x'", "a/b.mako, line 7"),
-        ("<kernel>:7:15: error: use of undeclared identifier 'x'", "line 7"),
+        ("<kernel>:7:15: error: use of undeclared identifier 'x'", "a/b.mako, line 12"),
+        ("<kernel>:2:15: error: before any directive", "line 2"),
         ("a/b.mako:7:15: warning: unused\nlinker failed", None),
         ("", None),
     ],
 )
-def test_compiler_location_is_the_first_error(log: str, place: str | None) -> None:
-    assert compiler_location(log) == place
+def test_compiler_location_is_the_first_error(log: str, found: str | None) -> None:
+    rendered = "\n\n" + '#line 4 "a/p.mako"\n' + "int x;\n" + '#line 11 "a/b.mako"\n' + "int y;\nint z;\n"
+    assert compiler_location(log, rendered) == found
 
 
 def test_dump_writes_the_source_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,8 @@ from engine.solvers.gibbs import SOLVER
 from engine.solvers.gibbs.bench import follow
 from engine.solvers.gibbs.diagnostics import diagnose
 from engine.solvers.gibbs.options import Options
+from engine.solvers.gibbs.posterior import verdict
+from engine.solvers.gibbs.worker import Worker
 
 
 def fixture_data() -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -70,6 +72,11 @@ def problem_of(rows: int = 700, columns: int = 9, seed: int = 5) -> engine.Horse
     random = np.random.default_rng(seed)
     X = random.standard_normal((rows, columns))
     return engine.HorseshoeProbit(X, X[:, 0] - 0.5 * X[:, 1] + random.standard_normal(rows) > 0)
+
+
+def xy_of() -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    problem = problem_of(200, 4)
+    return problem.X, problem.y
 
 
 def draws_of(device: Member, problem: Any, devices: int = 1, **options: Any) -> NDArray[np.float64]:
@@ -222,6 +229,46 @@ def test_hard_data_have_finite_answers(device: Member, kernel: str) -> None:
         result = solved(device, data, y, kernel=kernel, draws=60, warmup=40, chains=2)
         assert result.status == "complete", name
         assert np.isfinite(result.arrays["mean"]).all(), name
+
+
+def test_chains_that_explain_every_latent_normal_stay_finite(device: Member) -> None:
+    random = np.random.default_rng(8)  # where z'z less what the coefficients explain cannot be told from 0 in f32
+    X = random.standard_normal((60, 3))
+    for data, y in ((X, X[:, 0] > 0), (random.standard_normal((20, 50)), np.arange(20) % 2)):
+        for seed in range(2):
+            result = solved(device, data, y, kernel="ellipse", draws=200, warmup=0, seed=seed, provider="kernels")
+            assert result.counters["failed_factorisations"] == 0
+            assert np.isfinite(result.arrays["beta"]).all()
+
+
+@pytest.mark.parametrize("kernel", ["gibbs", "ellipse"])
+def test_a_chain_keeps_its_coefficients_where_a_factorisation_fails(
+    device: Member, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = Worker._build
+
+    def indefinite(self: Worker, group: Any, gram: Any = None) -> None:
+        build(self, group, gram)
+        if gram is not None and group.first == 0:  # the first chain's matrix, not the start's
+            self.device.put(np.array([-1.0]), group.matrix)
+
+    monkeypatch.setattr(Worker, "_build", indefinite)
+    notices: list[Any] = []
+    result = solved(device, *xy_of(), kernel=kernel, draws=30, warmup=0, chains=2, on_event=notices.append)
+    assert result.counters["failed_factorisations"] == 30
+    assert np.isfinite(result.arrays["beta"]).all()
+    still = np.ptp(result.arrays["beta"], axis=1).max(axis=1)
+    assert still[1] > 0
+    if kernel == "gibbs":
+        assert still[0] == 0
+    assert any("kept its coefficients" in event.message for event in notices if event.type == "notice")
+
+
+def test_four_draws_are_too_few_to_tell(device: Member) -> None:
+    result = solved(device, *xy_of(), draws=4, warmup=0)
+    assert np.isnan(result.arrays["ess_bulk"]).all()
+    assert "least_ess" not in result.counters
+    assert verdict(result) == "there are too few draws to tell whether the chains have mixed"
 
 
 def test_one_row_and_constant_columns(device: Member) -> None:

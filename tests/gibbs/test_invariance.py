@@ -30,7 +30,7 @@ MUTANTS = {
     "half missing in tau": ("gibbs", "conditionals", "0.5 * part[0]", "part[0]"),
     "tau missing in the precision of beta": ("gibbs", "conditionals", "own = tau * fresh", "own = fresh"),
     "rate of nu": ("gibbs", "conditionals", "/ (1.0 + fresh)", "/ (0.5 + fresh)"),
-    "expansion of a flat prior": ("px", "conditionals", "(squares - part[0])", "squares"),
+    "expansion of a flat prior": ("px", "conditionals", "rest = squares - part[0]", "rest = squares"),
     "no Jacobian": ("ellipse", "slice", "f += point - log(", "f += -log("),
 }
 

@@ -168,6 +168,14 @@ ABACUS = DeviceInfo(
 )
 
 
+def child_environment() -> dict[str, str]:
+    """The environment of a child process that has this checkout and this module first among what it imports."""
+    here = Path(__file__).parent
+    inherited = os.environ.get("PYTHONPATH")
+    paths = [str(here.parent.parent), str(here), *([inherited] if inherited else [])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
 def quiet_surroundings(patch: Any, home: Path) -> None:
     """No configuration of this machine, an empty folder to work in, and the counting solver on its abacus."""
     for name in list(os.environ):

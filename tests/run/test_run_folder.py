@@ -226,10 +226,9 @@ def test_a_full_disk_does_not_end_a_run(tmp_path: Path, monkeypatch: pytest.Monk
 
 def spawn(*arguments: str) -> subprocess.Popen[bytes]:
     """``quintet ARGUMENTS`` with the counting solver, in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent.parent), str(HERE)])}
     return subprocess.Popen(
         [sys.executable, str(HERE / "quintet_counting.py"), *arguments],
-        env=environment,
+        env=counting.child_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -246,7 +245,7 @@ def test_a_run_killed_at_any_moment_resumes_to_the_same_answer(tmp_path: Path) -
     for _ in range(30):
         child = spawn(*(["resume", str(path)] if path.exists() else begin))
         try:
-            child.communicate(timeout=moments.uniform(0.0, 0.9) if kills < 8 else 30)
+            _, complaint = child.communicate(timeout=moments.uniform(0.0, 0.9) if kills < 8 else 30)
         except subprocess.TimeoutExpired:
             child.send_signal(signal.SIGKILL)
             child.communicate()
@@ -259,7 +258,7 @@ def test_a_run_killed_at_any_moment_resumes_to_the_same_answer(tmp_path: Path) -
                 times = [event.time for event in folder.events()]
                 assert all(at >= 0 for at in times)
         else:
-            assert child.returncode == 0
+            assert child.returncode == 0, complaint.decode()
             break
     result = RunFolder.open(path).result()
     assert result is not None

@@ -81,7 +81,7 @@ def verdict(result: Result) -> str | None:
     arrays = result.arrays
     chains = int(result.counters.get("chains", 1))
     r_hat, ess = arrays["r_hat"], np.fmin(arrays["ess_bulk"], arrays["ess_tail"])
-    if not len(r_hat) or np.isnan(r_hat).all():
+    if np.isnan(r_hat).all() or np.isnan(ess).all():
         return "there are too few draws to tell whether the chains have mixed"
     names = arrays["names"].tolist()
     worst, least = int(np.nanargmax(r_hat)), int(np.nanargmin(ess))

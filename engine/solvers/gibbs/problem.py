@@ -100,7 +100,8 @@ class HorseshoeProbit(Problem):
         """One line: the sizes, and how many are 1."""
         rows, columns = self.X.shape
         return (
-            f"horseshoe probit {self.name}: {rows:,} rows, {columns:,} features, {self.y.mean():.1%} {self.classes[1]}"
+            f"horseshoe probit {self.name}: {rows:,} rows, {columns:,} features, "
+            f"{self.y.mean():.1%} of class {_written(self.classes[1])}"
         )
 
     def __repr__(self) -> str:
@@ -120,6 +121,11 @@ class HorseshoeProbit(Problem):
         zero, one = (_KINDS.get(kind, str)(word) for word, kind in zip(words, kinds, strict=True))
         problem.classes = zero, one
         return problem
+
+
+def _written(value: Any) -> str:
+    """A class as people write it: a whole number without a point."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 _KINDS: dict[str, Callable[[str], Any]] = {"bool": "True".__eq__, "int": int, "float": float}

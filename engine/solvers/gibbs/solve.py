@@ -290,8 +290,8 @@ def _take(options: Options, run: Run, state: _State, iterations: list[int], rows
         )
     if failed > state.failed:
         run.notice(
-            f"{failed - state.failed} Cholesky factorisations failed and a chain went on from what was there: X has "
-            "columns that nearly depend on each other",
+            f"{failed - state.failed} Cholesky factorisations failed and a chain kept its coefficients for these "
+            "iterations: X has columns that nearly depend on each other",
             level="warning",
         )
         state.failed = failed
@@ -401,6 +401,7 @@ def _posterior(
         "chains": options.chains,
         "kernel_is_ellipse": int(options.kernel == "ellipse"),
         "streamed": int(streamed),
+        "failed_factorisations": state.failed,
     }
     if not draws.count:
         return Posterior(status=status, objective=None, bound=None, solution=None, counters=counters)
@@ -448,7 +449,9 @@ def _posterior(
     finite = arrays["r_hat"][np.isfinite(arrays["r_hat"])]
     if finite.size:
         counters["worst_r_hat"] = float(finite.max())
-        counters["least_ess"] = float(np.nanmin(np.fmin(arrays["ess_bulk"], arrays["ess_tail"])))
+    ess = np.fmin(arrays["ess_bulk"], arrays["ess_tail"])
+    if not np.isnan(ess).all():
+        counters["least_ess"] = float(np.nanmin(ess))
     solution = mean if state.design.intercept else mean[1:]
     result = Posterior(status=status, objective=None, bound=None, solution=solution, counters=counters, arrays=arrays)
     if (warning := verdict(result)) is not None:

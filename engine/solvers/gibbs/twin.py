@@ -130,9 +130,10 @@ class Twin:
         factor = np.linalg.cholesky(matrix)
         w = solve_triangular(factor, scale * (self.X.T @ z), lower=True)
         g = 1.0
-        if self.expanded:
+        rest = z @ z - w @ w
+        if self.expanded and rest > 1e-4 * (z @ z):
             drawn = draw_gamma(0.5 * len(z), self.seed, STREAM_NOISE + 1, step, self.chain)
-            g = np.sqrt(drawn / (0.5 * (z @ z - w @ w)))
+            g = np.sqrt(drawn / (0.5 * rest))
         words = self._words(STREAM_NOISE, step, len(self.beta))
         radius = np.sqrt(-2.0 * np.log(uniform_float64_wide(words[:, 0], words[:, 1])))
         normals = radius * np.cos(2.0 * np.pi * uniform_float64_wide(words[:, 2], words[:, 3]))

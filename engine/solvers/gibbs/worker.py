@@ -621,7 +621,8 @@ class Worker:
                 launcher.groups(
                     "finish_coefficients",
                     group.count,
-                    *(group.rhs, self.scale, self.beta, self.narrow, q, layout.stride, group.first, 0),
+                    *(group.rhs, self.scale, self.beta, group.status, self.beta, self.narrow),
+                    *(q, layout.stride, group.first, 0),
                 )
                 done.append(self._mark())
         for mark in done:
@@ -651,11 +652,12 @@ class Worker:
                     *(0, settings.seed, STREAM_NOISE, step),
                 )
                 group.algebra.solve_lower_transposed(group.matrix, group.noise)
-                for rhs, beta, first in ((group.rhs, self.middle, 0), (group.noise, self.along, chains)):
+                for rhs, out, first in ((group.rhs, self.middle, 0), (group.noise, self.along, chains)):
                     launcher.groups(
                         "finish_coefficients",
                         group.count,
-                        *(rhs, self.scale, beta, self.lines_narrow, q, layout.stride, group.first, first),
+                        *(rhs, self.scale, self.beta, group.status, out, self.lines_narrow),
+                        *(q, layout.stride, group.first, first),
                     )
                 done.append(self._mark())
         for mark in done:
