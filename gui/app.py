@@ -13,6 +13,7 @@ from types import TracebackType
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QApplication
 
+from gui.garbage import Collector
 from gui.icons import application_icon
 from gui.library import default_home
 from gui.window import MainWindow
@@ -48,7 +49,11 @@ def run(arguments: Sequence[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: window.stop_and_quit())
     window.show()
-    return app.exec()
+    collector = Collector(app)
+    try:
+        return app.exec()
+    finally:
+        collector.close()
 
 
 def _keep_going(window: MainWindow) -> None:

@@ -14,6 +14,7 @@ from gui.icons import dot
 from gui.library import RunNote
 from gui.panels.base import Page
 from gui.player import Player
+from gui.plot_area import release_plots
 from gui.plots import Curve, LivePlot
 from gui.summary import gap_text, number_text, seconds_text, state_text
 from gui.theme import DASHES, Theme
@@ -162,6 +163,11 @@ class CompareTab(QWidget):
         self.theme = theme
         for figure in self._figures.values():
             figure.set_theme(theme)
+
+    def deleteLater(self) -> None:
+        """Take the plots apart in order, then go."""
+        release_plots(self)
+        super().deleteLater()
 
     def close_sources(self) -> None:
         """Read no more."""

@@ -42,7 +42,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.axes import short
-from gui.plot_area import PlotView
+from gui.plot_area import PlotView, release_forgotten, release_plots
 from gui.theme import Theme, pen_of
 
 __all__ = ["Figure", "FlowLayout", "LegendEntry", "Listing", "Table", "TableModel"]
@@ -360,12 +360,26 @@ class Figure(QFrame):
 
     def refresh(self) -> None:
         """Draw again if there is something new and it can be seen."""
-        if self.dirty and self.isVisible():
+        if self.dirty and self.isVisible() and not self.view.released:
             self.dirty = False
             if self.data_button.isChecked():
                 self._model.show(self.table())
             else:
                 self.redraw()
+
+    def closeEvent(self, event: Any) -> None:
+        """A figure of its own is closed."""
+        release_plots(self)
+        super().closeEvent(event)
+
+    def deleteLater(self) -> None:
+        """Take the scene apart in order, then go."""
+        release_plots(self)
+        super().deleteLater()
+
+    def __del__(self) -> None:
+        """Whoever has forgotten it has not closed it either."""
+        release_forgotten(self)
 
     def showEvent(self, event: Any) -> None:
         """Draw what came while it was hidden."""

@@ -5,10 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QGraphicsGridLayout, QSizePolicy
+import shiboken6
+from PySide6.QtCore import Qt, QThread
+from PySide6.QtWidgets import QFrame, QGraphicsGridLayout, QSizePolicy, QWidget
 
-__all__ = ["PlotArea", "PlotView"]
+__all__ = ["PlotArea", "PlotView", "release_forgotten", "release_plots"]
+
+
+def release_plots(widget: QWidget) -> None:
+    """Take the scenes of all plots in a widget apart, in order; to be called before the widget is given up.
+
+    Otherwise Qt or the garbage collector deletes view boxes before the items in them, which are still asked for their
+    bounds then.
+    """
+    views = [widget] if isinstance(widget, PlotView) else widget.findChildren(PlotView)
+    for view in views:
+        view.release()
+
+
+def release_forgotten(widget: QWidget) -> None:
+    """For ``__del__``, which comes before anything is broken up: release, if nobody has and Qt still has the widget."""
+    if shiboken6.isValid(widget) and QThread.currentThread() == widget.thread():
+        release_plots(widget)
 
 
 class PlotArea(pg.GraphicsWidget):
@@ -59,6 +77,27 @@ class PlotView(pg.GraphicsView):
         self.enableMouse(False)
         self.area = PlotArea(axes)
         self.setCentralItem(self.area)
+        self.released = False
+
+    def release(self) -> None:
+        """Take the scene apart while all of it is still there; the view stays empty, and nothing in it is called."""
+        if self.released:
+            return
+        self.released = self.closed = True  # `closed` keeps pyqtgraph from following the size
+        self.setUpdatesEnabled(False)
+        scene, box = self.scene(), self.area.getViewBox()
+        scene.blockSignals(True)
+        box.blockSignals(True)
+        self.centralWidget = None
+        scene.removeItem(self.area)  # with all that is in it: outside a scene no item is asked for anything
+        box.clear()  # so that no item depends on the box's end
+        self.lastMousePos = None
+        self.clearMouse()
+
+    def __del__(self) -> None:
+        """Whoever forgets to release: the collector calls this before it breaks a cycle up."""
+        if not getattr(self, "released", True):
+            release_forgotten(self)
 
     def wheelEvent(self, event: Any) -> None:
         """Zoom with Ctrl, let the page scroll without."""

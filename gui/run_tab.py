@@ -27,6 +27,7 @@ from gui.library import RunNote
 from gui.loading import Job, open_run
 from gui.panels import Panel, RunInfo, panel_for
 from gui.player import Player
+from gui.plot_area import release_plots
 from gui.runner import Child
 from gui.summary import Summary, seconds_text
 from gui.theme import Theme
@@ -411,6 +412,11 @@ class RunTab(QWidget):
             self.player.close()
         if self.child is not None:
             self.child.close()
+
+    def deleteLater(self) -> None:
+        """Take the plots apart in order, then go."""
+        release_plots(self)
+        super().deleteLater()
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QMessageBox,
 )
 
+from gui.plot_area import release_plots
 from gui.run_tab import RunTab
 
 __all__ = ["Session"]
@@ -108,6 +109,7 @@ class Session:
             job.forget()
         for tab in (*self._tabs.values(), *self._compared):
             tab.close_sources()
+            release_plots(tab)
 
     def _ask_to_quit(self, count: int) -> None:
         what = "A run is still going." if count == 1 else f"{count} runs are still going."

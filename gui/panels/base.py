@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QCloseEvent, QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -39,6 +39,7 @@ from engine.solvers import MetricSpec
 from gui.axes import duration, number_text
 from gui.figure import Figure, FlowLayout
 from gui.panels.devices import DevicesPage
+from gui.plot_area import release_forgotten, release_plots
 from gui.plots import LivePlot
 from gui.theme import Theme
 
@@ -453,6 +454,20 @@ class Panel(QWidget):
         return [(tile.name, tile.value) for tile in self._tiles.values()]
 
     # --- the rest -----------------------------------------------------------------------------------------------
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """A panel of its own is closed."""
+        release_plots(self)
+        super().closeEvent(event)
+
+    def deleteLater(self) -> None:
+        """Take the plots apart in order, then go."""
+        release_plots(self)
+        super().deleteLater()
+
+    def __del__(self) -> None:
+        """Whoever has forgotten it has not closed it either."""
+        release_forgotten(self)
 
     def plots(self) -> list[Figure]:
         """All figures, for export and comparison."""

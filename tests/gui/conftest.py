@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,26 @@ def _own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No configuration of this machine, and no folder of its user."""
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "nobody"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _garbage_of_a_module() -> Iterator[None]:
+    """What tests still held when they ended, such as a caught exception with its frames."""
+    yield
+    gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def _garbage_on_this_thread(_garbage_of_a_module: None) -> Iterator[None]:
+    """As in the app: no other thread takes the windows of a test apart, now or in a later test."""
+    gc.disable()
+    try:
+        yield
+        if not TROUBLE and QtCore.QCoreApplication.instance() is not None:
+            QtCore.QCoreApplication.sendPostedEvents(None, QtCore.QEvent.Type.DeferredDelete)
+        gc.collect(1)
+    finally:
+        gc.enable()
 
 
 @pytest.fixture

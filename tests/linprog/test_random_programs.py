@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import engine
 from engine.devices import Member
-from engine.solvers.linprog.audit import proves_infeasible, proves_unbounded, reach_is_enough
+from engine.solvers.linprog.audit import polished_ray, proves_infeasible, proves_unbounded, reach_is_enough
+from engine.solvers.linprog.system import System
 
 KINDS = ("plain", "degenerate", "free", "boxed", "equalities", "infeasible", "unbounded", "scaled")
 
@@ -68,6 +69,7 @@ def program(kind: str, m: int, n: int, seed: int) -> dict[str, Any]:
     seed=st.integers(0, 2**32 - 1),
     sparse=st.booleans(),
 )
+@example(kind="unbounded", m=11, n=11, seed=11, sparse=False)
 def test_the_answer_is_that_of_highs(owner: engine.Engine, kind: str, m: int, n: int, seed: int, sparse: bool) -> None:
     arguments = program(kind, m, n, seed)
     reference = scipy.optimize.linprog(**arguments, method="highs")
@@ -86,3 +88,35 @@ def test_the_answer_is_that_of_highs(owner: engine.Engine, kind: str, m: int, n:
         assert reference.status in (2, 3, 4)
         assert result.status == "unbounded"
         assert proves_unbounded(problem, result.arrays["ray"])
+
+
+@pytest.mark.parametrize("kind", ["unbounded", "infeasible"])
+def test_other_rounding_leaves_the_answer(owner: engine.Engine, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(7)
+    plain = System.solve
+
+    def rounded(system: System, rhs: np.ndarray) -> np.ndarray:
+        found = plain(system, rhs)
+        return found + 1e-13 * np.abs(found).max() * random.standard_normal(found.shape)
+
+    monkeypatch.setattr(System, "solve", rounded)
+    for m, n, seed in ((11, 11, 11), (23, 30, 1), (36, 20, 2)):
+        result = owner.solve(engine.LinearProgram(**program(kind, m, n, seed)), presolve=False)
+        assert result.status == kind
+
+
+@pytest.mark.parametrize("kind", ["unbounded", "infeasible"])
+def test_certificates_have_iterations_of_their_own(owner: engine.Engine, kind: str) -> None:
+    problem = engine.LinearProgram(**program(kind, 11, 11, 11))
+    assert owner.solve(problem, presolve=False, max_iterations=2).status == kind
+    assert owner.solve(problem, presolve=False, max_iterations=0).status == "iteration_limit"
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_a_ray_is_judged_relative_to_the_data(size: float) -> None:
+    problem = engine.LinearProgram(
+        np.array([-1.0, 0.0]) * size, A_ub=np.array([[-1.0, 1.0]]) * size, b_ub=[0.0], A_eq=[[0.0, size]], b_eq=[0.0]
+    )
+    assert proves_unbounded(problem, np.array([3.0, 0.0]))
+    assert not proves_unbounded(problem, np.array([3.0, 1e-6]))
+    assert proves_unbounded(problem, polished_ray(problem, np.array([3.0, 1e-6])))

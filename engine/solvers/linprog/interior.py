@@ -172,6 +172,7 @@ class InteriorPoint:
 
     # --- an iteration -------------------------------------------------------------------------------------------
 
+    @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # a point may run away; then it is stuck
     def measure(self) -> Measures:
         """Residuals of the present point; updates ``done`` and ``stuck``, and keeps a lone program's best point."""
         ax, sums = self.system.residuals(self.state.y)
@@ -230,6 +231,7 @@ class InteriorPoint:
             absolute = np.where(failed, 100.0 * absolute, absolute)
         self._failed_factor = failed
 
+    @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # a point may run away; then it is stuck
     def iterate(self) -> None:
         """One step of every program that is not done; :meth:`measure` comes before."""
         spread = self.system.scale(self._rho, self._rho_free)

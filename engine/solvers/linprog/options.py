@@ -36,7 +36,12 @@ class Options(SolverOptions):
         lt=1e-1,
         description="relative gap and infeasibilities of the original program above which no answer is called optimal",
     )
-    max_iterations: int = Field(300, ge=0, description="iterations after which the best point so far is returned")
+    max_iterations: int = Field(
+        300,
+        ge=0,
+        description="iterations of the method; a certificate that there is no optimum, "
+        "looked for where no optimum was found, has iterations of its own; 0 looks for none",
+    )
     presolve: bool = Field(True, description="remove rows and variables that need no solving")
     scale: bool = Field(True, description="equilibrate rows and columns by powers of two")
     correctors: int = Field(2, ge=0, le=10, description="centrality correctors an iteration of mpc may try")

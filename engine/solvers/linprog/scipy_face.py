@@ -165,8 +165,9 @@ def solve_many(
     Returns
     -------
     list of Result
-        In the order of the problems. A program without an optimum ends with ``iteration_limit``: certificates are
-        looked for by :func:`engine.solve` alone.
+        In the order of the problems. A program without an optimum ends with ``iteration_limit``, unless preparation
+        alone settles it: certificates are looked for by :func:`engine.solve` alone. Checkpoints, ``pdas``, presolve
+        and sparse factors are missing here.
 
     Raises
     ------

@@ -15,7 +15,15 @@ from engine.devices.base import bytes_text
 from engine.errors import DeviceError, OptionError
 from engine.results import Result, Status
 from engine.run import SLICE_SECONDS, Run, StopRequested
-from engine.solvers.linprog.audit import Audit, audit, polished, proves_infeasible, proves_unbounded, reach_is_enough
+from engine.solvers.linprog.audit import (
+    Audit,
+    audit,
+    polished,
+    polished_ray,
+    proves_infeasible,
+    proves_unbounded,
+    reach_is_enough,
+)
 from engine.solvers.linprog.interior import InteriorPoint, Measures, Settings
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.prepare import Prepared, Settled, Standard, prepare
@@ -37,6 +45,8 @@ HISTORY_COLUMNS = (
 Vector = NDArray[np.float64]
 _LEAST_GOAL = 1e-13
 _LARGEST_CONE = 4000
+_CERTIFICATE_GOAL, _CERTIFICATE_ITERATIONS = 1e-8, 200
+_NOTHING = (1e-9, 1e-7, 1e-5)  # entries of a ray below this part of the largest may be rounding
 
 
 @dataclass
@@ -68,7 +78,8 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) 
         audited ``"primal_infeasibility"`` and ``"dual_infeasibility"``, and seconds of each phase. *Optimal* is said
         when
         gap and infeasibilities of the program as given are at most ``options.acceptable``; *infeasible* and *unbounded*
-        when a certificate has been checked. Anything else ends with its iteration limit, and a notice.
+        when a certificate has been checked on the host; *unbounded* takes a feasible point besides the ray (of
+        largest entry 1). Anything else ends with its iteration limit, and a notice.
 
     Raises
     ------
@@ -132,12 +143,10 @@ class _Solving:
             stopped = self._main(prepared)
         except StopRequested as stop:
             return self._judged(stop.status)
-        if stopped is not None:
-            return self._judged(stopped)
         if self.best is not None and self.best.audit.error <= self.options.acceptable:
             return self._judged(None)
         try:
-            return self._certified(prepared) or self._judged(Status.ITERATION_LIMIT)
+            return self._certified(prepared, stopped is not None) or self._judged(Status.ITERATION_LIMIT)
         except StopRequested as stop:
             return self._judged(stop.status)
 
@@ -275,39 +284,69 @@ class _Solving:
             return self._plain(Status.UNBOUNDED, ray=found.ray)
         return None
 
-    def _certified(self, prepared: Prepared) -> Result | None:
+    def _certified(self, prepared: Prepared, limited: bool) -> Result | None:
         """Look for a proof that there is no optimum, by two programs that surely have one.
 
         The least sum of what the rows lack: if it is above zero, its duals prove that the program is infeasible. Then
-        the steepest descent among directions that no row and no bound ends: below zero, it proves that it is unbounded.
+        the steepest descent among directions that no row and no bound ends: below zero, it proves that it is unbounded
+        if some point is feasible. These programs have iterations of their own, however few the method was allowed, and
+        are solved more closely while what they give is not proof enough. If the method was ``limited``, only what the
+        best point leaves open is asked.
         """
         if self.options.max_iterations == 0:
             return None
-        lacking = shard_data([_homogeneous_costs(prepared.standard)], elastic=True)
-        outcome = self._auxiliary(lacking, prepared.standard.b, "certificate of infeasibility")
-        if outcome is None:
+        best = self.best.audit if self.best is not None else None
+        feasible = best is not None and best.primal_infeasibility <= self.options.acceptable
+        if not (limited and feasible):
+            lacking = shard_data([_homogeneous_costs(prepared.standard)], elastic=True)
+            found: Result | None = None
+
+            def settles(x: Vector, y: Vector) -> bool:
+                nonlocal found, feasible
+                found = self._infeasible_by(prepared.duals(y, np.zeros(self.problem.n)))
+                values, duals = prepared.back(x[: prepared.standard.n], y)
+                error = audit(self.problem, values, duals).primal_infeasibility
+                feasible = feasible or error <= self.options.acceptable
+                return found is not None or error <= self.options.tolerance
+
+            self._auxiliary(lacking, prepared.standard.b, "certificate of infeasibility", settles)
+            if found is not None:
+                return found
+        if feasible and not (limited and best is not None and best.dual_infeasibility <= self.options.acceptable):
+            found = self._unbounded(prepared)
+            if found is not None:
+                return found
+        return None if limited and feasible else self._inner_proof()
+
+    def _unbounded(self, prepared: Prepared) -> Result | None:
+        """A direction of descent without end, cleared of what rounding left in it."""
+        directions, columns, shift = _directions(prepared.standard)
+        if directions is None:
             return None
-        y = outcome[1]
-        farkas = prepared.duals(y, np.zeros(self.problem.n))
+        found: Result | None = None
+
+        def settles(x: Vector, _: Vector) -> bool:
+            nonlocal found
+            direction = np.zeros(prepared.standard.n)
+            direction[columns] = x[: columns.size] - shift
+            largest = float(np.abs(direction).max(initial=0.0))
+            for nothing in _NOTHING:
+                ray = prepared.ray(np.where(np.abs(direction) < nothing * largest, 0.0, direction))
+                for candidate in (ray, polished_ray(self.problem, ray)):
+                    if proves_unbounded(self.problem, candidate):
+                        found = self._plain(Status.UNBOUNDED, ray=candidate / np.abs(candidate).max())
+                        return True
+            return False
+
+        self._auxiliary(shard_data([directions]), directions.b, "certificate of unboundedness", settles)
+        return found
+
+    def _infeasible_by(self, farkas: Vector) -> Result | None:
+        """The result if a Farkas ray, or a better one near it, is proof enough."""
         for candidate in (farkas, polished(self.problem, farkas)):
             reach = proves_infeasible(self.problem, candidate)
             if reach_is_enough(self.problem, reach):
                 return self._plain(Status.INFEASIBLE, farkas=candidate, reach=reach)
-        outcome_proof = self._inner_proof()
-        if outcome_proof is not None:
-            return outcome_proof
-        directions, columns, shift = _directions(prepared.standard)
-        if directions is None:
-            return None
-        outcome = self._auxiliary(shard_data([directions]), directions.b, "certificate of unboundedness")
-        if outcome is None:
-            return None
-        direction = np.zeros(prepared.standard.n)
-        direction[columns] = outcome[0][: columns.size] - shift
-        direction[np.abs(direction) < 1e-9] = 0.0
-        ray = prepared.ray(direction)
-        if proves_unbounded(self.problem, ray):
-            return self._plain(Status.UNBOUNDED, ray=ray)
         return None
 
     def _inner_proof(self) -> Result | None:
@@ -318,34 +357,42 @@ class _Solving:
         prepared = prepare(cone, presolve=False)
         if isinstance(prepared, Settled):
             return None
-        outcome = self._auxiliary(shard_data([prepared.standard]), prepared.standard.b, "proof of infeasibility")
-        if outcome is None:
-            return None
-        weights = prepared.back(outcome[0][: prepared.standard.n], outcome[1])[0]
-        farkas = np.zeros(self.problem.m)
-        np.add.at(farkas, rows, signs * weights[: rows.size])
-        for candidate in (farkas, polished(self.problem, farkas)):
-            reach = proves_infeasible(self.problem, candidate)
-            if reach_is_enough(self.problem, reach):
-                return self._plain(Status.INFEASIBLE, farkas=candidate, reach=reach)
-        return None
+        found: Result | None = None
 
-    def _auxiliary(self, data: ShardData, b: Vector, phase: str) -> tuple[Vector, Vector] | None:
-        """The optimum (x, y) of a program that has one; None if it is not found."""
+        def settles(x: Vector, y: Vector) -> bool:
+            nonlocal found
+            weights = prepared.back(x[: prepared.standard.n], y)[0]
+            farkas = np.zeros(self.problem.m)
+            np.add.at(farkas, rows, signs * weights[: rows.size])
+            found = self._infeasible_by(farkas)
+            return found is not None
+
+        self._auxiliary(shard_data([prepared.standard]), prepared.standard.b, "proof of infeasibility", settles)
+        return found
+
+    def _auxiliary(self, data: ShardData, b: Vector, phase: str, settles: Callable[[Vector, Vector], bool]) -> None:
+        """Solve a program until its point (x, y) settles what is asked, more and more closely, or to its end."""
+        most = _CERTIFICATE_ITERATIONS
+        goal = min(self.options.tolerance, _CERTIFICATE_GOAL)
+        changes = {"method": "mpc", "linear_solver": "cholesky", "tolerance": goal}
         with _Systems(self, data) as system:
-            options = self.options.model_copy(update={"method": "mpc", "linear_solver": "cholesky"})
-            method = _method(system, b[None], options)
+            method = _method(system, b[None], self.options.model_copy(update=changes))
             system.run(method.start)
-            for _ in range(200):
+            while True:
                 self.run.poll()
-                system.run(lambda: _slice(method, 200))
-                self.run.progress(phase, method.state.iteration, 200, "iterations")
-                if method.done[0] or method.stuck[0] or method.state.iteration >= 200:
+                system.run(lambda: _slice(method, most))
+                self.run.progress(phase, method.state.iteration, most, "iterations")
+                ended = bool(method.stuck[0]) or method.state.iteration >= most
+                if not (method.done[0] or ended):
+                    continue
+                if not method.done[0]:
+                    system.run(method.go_back)
+                if settles(system.run(system.get_point)[0][0], method.state.y[0]):
                     break
-            if not method.done[0]:
-                system.run(method.go_back)
+                if ended or method.goal[0] <= _LEAST_GOAL:
+                    break
+                method.goal *= 0.01
             self._count(system, method)
-            return system.run(system.get_point)[0][0], method.state.y[0]
 
     # --- the end ------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,43 @@
+"""Python's cyclic garbage, collected on the thread of the windows only.
+
+Widgets and items of a scene form cycles with their Python halves. Left to itself, the collector runs on whichever
+thread allocates next, such as one that parses a log, and would take a window's objects apart there while Qt is drawing
+them or sends them events. So it is switched off, and a timer of the window's thread asks for it instead.
+"""
+
+from __future__ import annotations
+
+import gc
+
+from PySide6.QtCore import QObject, QTimer
+
+__all__ = ["Collector"]
+
+_MILLISECONDS = 200
+
+
+class Collector(QObject):
+    """Collects garbage by the interpreter's own thresholds, between two events of the thread that made it."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        gc.disable()
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self.collect)
+        self._timer.start(_MILLISECONDS)
+
+    def collect(self) -> int:
+        """Collect the oldest generation whose time has come; its number, or -1 where none has."""
+        due = -1
+        for generation, (count, most) in enumerate(zip(gc.get_count(), gc.get_threshold(), strict=True)):
+            if not 0 < most < count:
+                break
+            due = generation
+        if due >= 0:
+            gc.collect(due)
+        return due
+
+    def close(self) -> None:
+        """Leave it to the interpreter again."""
+        self._timer.stop()
+        gc.enable()

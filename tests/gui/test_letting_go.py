@@ -1,0 +1,108 @@
+"""Windows that are given up: scenes are taken apart in order, and only ever on the thread of the windows."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from typing import Any
+
+import pytest
+import shiboken6
+from PySide6.QtCore import QCoreApplication, QEvent
+
+from engine.events import Metric
+from engine.solvers import MetricSpec
+from gui.garbage import Collector
+from gui.panels import Panel, RunInfo, panel_for
+from gui.plots import LivePlot
+from gui.theme import LIGHT
+
+
+def watched() -> Panel:
+    panel = panel_for(RunInfo("any", (MetricSpec("speed", "Speed", "1/s"),)), LIGHT)
+    panel.resize(800, 500)
+    panel.show()
+    panel.feed([Metric(time=float(k), name="speed", value=k) for k in range(9)])
+    return panel
+
+
+def lines(panel: Panel) -> list[LivePlot]:
+    return [figure for figure in panel.plots() if isinstance(figure, LivePlot)]
+
+
+@pytest.mark.parametrize("how", ["close", "deleteLater"])
+def test_a_panel_that_goes_leaves_nothing_in_its_scenes(qtbot: Any, how: str) -> None:
+    panel = watched()
+    qtbot.wait(1)
+    plots = lines(panel)
+    assert all(plot._line.scene() is plot.view.scene() for plot in plots)
+    getattr(panel, how)()
+    for plot in plots:
+        assert plot.view.scene().items() == []
+        assert plot._line.parentItem() is None
+        assert plot.plot.scene() is None
+    panel.feed([Metric(time=20.0, name="speed", value=1.0)])  # late events do no harm, before its deletion and after
+    panel.show()
+    QCoreApplication.processEvents()
+    panel.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    assert not shiboken6.isValid(panel)
+    assert not any(shiboken6.isValid(plot.view) for plot in plots)
+
+
+def test_a_panel_that_was_forgotten_is_taken_apart_in_order(qtbot: Any) -> None:
+    panel = watched()
+    qtbot.wait(1)
+    view = lines(panel)[0].view
+    order: list[str] = []
+    released = type(view).release
+
+    def release(self: Any) -> None:
+        if id(self) == identity:
+            order.append("whole" if self.area.getViewBox().childGroup.childItems() else "in pieces")
+        released(self)
+
+    gone, identity = weakref.ref(view), id(view)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(view), "release", release)
+        del panel, view
+        gc.collect()
+        gc.collect()  # the first only released it
+    assert gone() is None
+    assert order == ["whole"]
+
+
+def test_garbage_is_collected_on_the_thread_of_the_windows_alone(qtbot: Any) -> None:
+    class Knot:
+        def __init__(self) -> None:
+            self.own = self
+
+    threads: set[int] = set()
+    before = gc.get_threshold()
+    collector = Collector()
+    try:
+        assert not gc.isenabled()
+        gc.set_threshold(100, 2, 2)
+        gc.callbacks.append(note := lambda _phase, _what: threads.add(threading.get_ident()))
+        found = weakref.ref(Knot())
+        worker = threading.Thread(target=lambda: [Knot() for _ in range(5000)])
+        worker.start()
+        worker.join()
+        assert not threads
+        assert found() is not None
+        qtbot.waitUntil(lambda: found() is None, timeout=3000)
+        assert threads == {threading.get_ident()}
+        generations = []
+        for _ in range(30):
+            knots = [Knot() for _ in range(300)]
+            generations.append(collector.collect())
+            knots.clear()
+        assert set(generations) == {0, 1, 2}
+        gc.collect()
+        assert collector.collect() == -1
+    finally:
+        gc.callbacks.remove(note)
+        gc.set_threshold(*before)
+        collector.close()
+    assert gc.isenabled()
