@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import engine
 from engine.devices import Member
 from engine.errors import OptionError, ProblemError
 from engine.events import Metric
+from engine.run import Run
 from engine.solvers.linprog import SOLVER
 from engine.solvers.linprog.audit import proves_infeasible, proves_unbounded
 from engine.solvers.linprog.generators import GeneratorOptions, generate
@@ -218,18 +220,16 @@ def test_limits_end_with_the_best_point(owner: engine.Engine) -> None:
 def test_a_stopped_run_goes_on_from_its_iterate(device: Member, tmp_path: Path) -> None:
     problem = generate(GeneratorOptions(type="inequalities", m=150, n=300, seed=1))
     whole = engine.solve(problem, devices=[device.info.id])
+    started: Future[Run] = Future()
+
+    def stop(event: Any) -> None:
+        if isinstance(event, Metric) and event.name == "mu":
+            started.result().stop()
+
     with engine.Engine(devices=[device.info.id]) as owner:
-        seen: list[float] = []
-
-        def stop(event: Any) -> None:
-            if isinstance(event, Metric) and event.name == "mu" and not seen:
-                seen.append(event.value)
-                run.stop()
-
         run = owner.start(problem, on_event=stop, run_folder=tmp_path / "run", tolerance=1e-12)
-        stopped = run.wait()
-    if not stopped.status.stopped:
-        pytest.skip("this device was done before it could be stopped")
+        started.set_result(run)
+        assert run.wait().status.stopped
     result = engine.resume(tmp_path / "run")
     assert result.status == "optimal"
     assert result.objective == pytest.approx(whole.objective, rel=1e-7)

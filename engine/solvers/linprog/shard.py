@@ -206,6 +206,19 @@ class DeviceShard:
         grid = max(1, min(-(-items // each), self._groups * (4 if self._block == 1 else 8)))
         self.device.launch(kernel, grid, self._block, *arguments)
 
+    def _multiply_sparse(self, side: Literal["row", "column"], items: int, values: Buffer, out: Buffer) -> None:
+        """The sparse A by rows, or A^T by its columns, times a vector."""
+        parts = (self._buffers[f"{side}_{part}"] for part in ("starts", "indices", "values"))
+        self._over("multiply_sparse", ("int64", *("buffer",) * 5), items, items, *parts, values, out)
+
+    def _over_slacks(self, entry: str, values: Buffer, out: Buffer) -> None:
+        """What the slacks, which are not in A, add to every row of ``out``."""
+        if self._slacks:
+            sizes = (self._k, self._m, self._n, self._slacks)
+            starts, signs = self._buffers["slack_start"], self._buffers["slack_sign"]
+            types = (*("int64",) * 4, *("buffer",) * 4)
+            self._over(entry, types, self._k * self._m, *sizes, starts, signs, values, out)
+
     def _point(self) -> tuple[Buffer, ...]:
         return tuple(self._buffers[name] for name in ("x", "s", "w", "z", "kind"))
 
@@ -224,35 +237,10 @@ class DeviceShard:
         b = self._buffers
         out = b["rows_out"]
         if self._sparse:
-            types: tuple[str, ...] = ("int64", *("buffer",) * 5)
-            self._over(
-                "multiply_sparse",
-                types,
-                self._m,
-                self._m,
-                b["row_starts"],
-                b["row_indices"],
-                b["row_values"],
-                b[name],
-                out,
-            )
+            self._multiply_sparse("row", self._m, b[name], out)
         else:
             self.algebra.matvec(b["A"], self._columns(name), out)
-        if self._slacks:
-            types = (*("int64",) * 4, *("buffer",) * 4)
-            self._over(
-                "add_slacks",
-                types,
-                self._k * self._m,
-                self._k,
-                self._m,
-                self._n,
-                self._slacks,
-                b["slack_start"],
-                b["slack_sign"],
-                b[name],
-                out,
-            )
+        self._over_slacks("add_slacks", b[name], out)
         return self.device.get(out)
 
     def _transposed(self, y: Vector) -> None:
@@ -260,18 +248,7 @@ class DeviceShard:
         b = self._buffers
         self.device.put(y, b["rows_in"])
         if self._sparse:
-            types: tuple[str, ...] = ("int64", *("buffer",) * 5)
-            self._over(
-                "multiply_sparse",
-                types,
-                self._n,
-                self._n,
-                b["column_starts"],
-                b["column_indices"],
-                b["column_values"],
-                b["rows_in"],
-                b["aty"],
-            )
+            self._multiply_sparse("column", self._n, b["rows_in"], b["aty"])
         else:
             self.algebra.matvec(b["A"], b["rows_in"], self._columns("aty"), transposed=True)
         if self._slacks:
@@ -367,21 +344,7 @@ class DeviceShard:
             )
         else:
             self.algebra.gram(b["A"], self._columns("theta"), normal)
-        if self._slacks:
-            types = (*("int64",) * 4, *("buffer",) * 4)
-            self._over(
-                "add_slack_diagonal",
-                types,
-                self._k * self._m,
-                self._k,
-                self._m,
-                self._n,
-                self._slacks,
-                b["slack_start"],
-                b["slack_sign"],
-                b["theta"],
-                normal,
-            )
+        self._over_slacks("add_slack_diagonal", b["theta"], normal)
 
     def normal_matrix(self) -> Vector:
         """M of these columns (k, m, m), for the root."""
