@@ -78,7 +78,7 @@ def _taillard(lines: list[tuple[int, str]], path: str | Path | None) -> ParsedFl
     jobs, machines = _sizes(header)
     stated = [header.take("a bound in the header") for _ in range(header.left)][1:]
     body = Numbers.of(lines[split + 1 :], path)
-    times = body.matrix(machines, jobs, "processing time (machine, job)")
+    times = [[_time(body, job, machine) for job in range(jobs)] for machine in range(machines)]
     body.end(f"{machines} x {jobs} processing times")
     bounds = [value if value > 0 else None for value in stated] + [None, None]
     return ParsedFlowshop(np.array(times, np.int64), bounds[0], bounds[1], lines[0][0])
@@ -98,9 +98,17 @@ def _vrf(lines: list[tuple[int, str]], path: str | Path | None) -> ParsedFlowsho
                     path,
                     numbers.line,
                 )
-            times[machine, job] = numbers.take(f"the processing time of job {job} on machine {machine}")
+            times[machine, job] = _time(numbers, job, machine)
     numbers.end(f"{jobs} jobs of {machines} machines")
     return ParsedFlowshop(times, line=lines[0][0])
+
+
+def _time(numbers: Numbers, job: int, machine: int) -> int:
+    what = f"the processing time of job {job} on machine {machine}"
+    value = numbers.take(what)
+    if value < 0:
+        raise ProblemError(f"{what} must be at least 0; got {value}", numbers.path, numbers.line)
+    return value
 
 
 def _sizes(numbers: Numbers) -> tuple[int, int]:

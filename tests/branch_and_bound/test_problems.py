@@ -79,13 +79,17 @@ def test_the_layout_of_vallada_ruiz_and_framinan_is_read(tmp_path: Path) -> None
 HEADER = "number of jobs, number of machines, initial seed, upper bound and lower bound :\n"
 BROKEN_FLOWSHOPS = [
     ("", "the file is empty"),
-    (HEADER + "2 2 0 0 0\nprocessing times :\n1 2\n3\n", "the file ends where processing time"),
+    (
+        HEADER + "2 2 0 0 0\nprocessing times :\n1 2\n3\n",
+        "the file ends where the processing time of job 1 on machine 1",
+    ),
     (HEADER + "2 2 0 0 0\nprocessing times :\n1 2\n3 4\n5\n", "there is more than 2 x 2 processing times: '5'"),
     (HEADER + "2 2 0 0 0\nprocessing times :\n1 2\n3 4.5\n", "must be an integer; got '4.5'"),
     (HEADER + "2 2 0 0 0\nprocessing times :\n1 2\n3 -4\n", "job 1 on machine 1 must be at least 0; got -4"),
     (HEADER + "0 2 0 0 0\nprocessing times :\n", "the number of jobs must be 1 to 100000; got 0"),
     (HEADER + "2 2 0 0 0\n1 2\n3 4\n", "lacks its line 'processing times :'"),
     ("2 2\n0 5 2 6\n0 1 1 1\n", "got machine 2 for 1"),
+    ("2 2\n0 5 1 -6\n0 1 1 1\n", "job 0 on machine 1 must be at least 0; got -6"),
     ("2 2\n0 5 1 6\n0 1\n", "the file ends where the number of machine 1 of job 1"),
 ]
 
@@ -98,6 +102,14 @@ def test_a_broken_flowshop_file_is_explained(tmp_path: Path, text: str, rule: st
         Flowshop.read(path)
     assert rule in str(caught.value)
     assert "broken.txt" in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "line"), [(BROKEN_FLOWSHOPS[4][0], 5), ("2 2\n0 5 1 -6\n0 1 1 1\n", 2)])
+def test_a_negative_time_in_a_file_is_told_with_its_line(tmp_path: Path, text: str, line: int) -> None:
+    path = tmp_path / "negative.txt"
+    path.write_text(text)
+    with pytest.raises(ProblemError, match=rf"must be at least 0; got -\d .*line {line}\)"):
+        Flowshop.read(path)
 
 
 REFUSED: list[tuple[type[Problem], Any, str]] = [
