@@ -159,7 +159,7 @@ class RunTab(LettingGo, QWidget):
         self.bar: ReplayBar | None = None
         self.complete = False
         self._closed = False
-        self._most = 500
+        self._most = _LEAST_EVENTS
         self._drawn = 0.0
         self._problem: Problem | None = None
         self._job: Job | None = None

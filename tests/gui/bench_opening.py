@@ -46,6 +46,7 @@ def main() -> None:
     app = Timed([])
     app.pieces = []
     from gui.app import make_application
+    from gui.garbage import Collector
     from gui.window import MainWindow
 
     make_application()
@@ -65,6 +66,8 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as home:
         window = MainWindow(Path(home))
+        collector = Collector(app)
+        window.settled.connect(collector.settle)
         window.settled.connect(loop.quit)
         window.show()
         loop.exec()
@@ -85,6 +88,7 @@ def main() -> None:
                 f"(worst {max(turned):.0f})"
             )
         window.quit_now()
+        collector.close()
 
 
 if __name__ == "__main__":

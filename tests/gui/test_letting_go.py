@@ -101,8 +101,11 @@ def test_garbage_is_collected_on_the_thread_of_the_windows_alone(qtbot: Any) -> 
         assert set(generations) == {0, 1, 2}
         gc.collect()
         assert collector.collect() == -1
+        collector.settle()
+        assert gc.get_freeze_count() > 0
     finally:
         gc.callbacks.remove(note)
         gc.set_threshold(*before)
         collector.close()
     assert gc.isenabled()
+    assert gc.get_freeze_count() == 0
