@@ -215,6 +215,40 @@ class FlowshopTree(Tree):
         one = int((self.heads + self.totals + self.tails).max())
         return max(one, int(self.times.sum(axis=0).max()))
 
+    def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
+        """See :meth:`Tree.bounds`: the one-machine bound, and the two-machine bound where the tree prunes by it."""
+        nodes = len(paths)
+        front, back, rest = (
+            np.repeat(vector[:, None], nodes, axis=1) for vector in (self.heads, self.tails, self.totals)
+        )
+        placed = np.zeros((nodes, self.items), np.bool_)
+        for level in range(paths.shape[1]):
+            columns = self.times[:, paths[:, level]]
+            rest -= columns
+            placed[np.arange(nodes), paths[:, level]] = True
+            ahead, behind = np.flatnonzero(sides[:, level] == 0), np.flatnonzero(sides[:, level])
+            _advance_all(front, columns, ahead)
+            _advance_all(back[::-1], columns[::-1], behind)
+        found: Vector = (front + rest + back).max(axis=0)
+        if self.pairs is not None:
+            found = np.maximum(found, self._johnson_all(front, back, placed))
+        return np.maximum(found, self.lower_bound())
+
+    def _johnson_all(self, front: NDArray[np.int64], back: NDArray[np.int64], placed: NDArray[np.bool_]) -> Vector:
+        """The two-machine bound of many nodes; ``front`` and ``back`` of shape (machines, nodes)."""
+        assert self.pairs is not None
+        first, second, lag, order = (self.pairs.first, self.pairs.second, self.pairs.lag, self.pairs.order)
+        at_u, at_v = front[first], front[second]
+        pairs = np.arange(len(first))
+        for place in range(self.items):
+            jobs = order[:, place]
+            still_open = ~placed[:, jobs].T
+            at_u = at_u + still_open * self.times[first, jobs][:, None]
+            later = np.maximum(at_v, at_u + lag[pairs, jobs][:, None]) + self.times[second, jobs][:, None]
+            at_v = np.where(still_open, later, at_v)
+        found: Vector = np.maximum(at_v + back[second], at_u + back[first]).max(axis=0)
+        return found
+
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
         """The order of all jobs."""
         front = [job for job, side in zip(path, sides, strict=True) if side == 0]
@@ -235,6 +269,16 @@ def _advanced(done: Vector, column: Vector) -> Vector:
         at = max(at, int(done[machine])) + time
         out[machine] = at
     return out
+
+
+def _advance_all(done: NDArray[np.int64], columns: NDArray[np.int64], nodes: Vector) -> None:
+    """In place, for some of many nodes, when each machine is done after one more job; shape (machines, nodes)."""
+    if not len(nodes):
+        return
+    at = np.zeros(len(nodes), np.int64)
+    for machine in range(len(done)):
+        at = np.maximum(at, done[machine, nodes]) + columns[machine, nodes]
+        done[machine, nodes] = at
 
 
 def _one_machine(times: NDArray[np.int64], front: Vector, after: Vector) -> Vector:

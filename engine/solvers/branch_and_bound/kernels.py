@@ -216,6 +216,11 @@ class Kernels:
             template, constants = "branch_and_bound/steal", self._common
         return self.device.kernel(template, entry, _SIGNATURES[entry].split(), **constants)
 
+    def compile(self, *entries: str) -> None:
+        """Have kernels ready before they are launched."""
+        for entry in entries:
+            self._kernel(entry)
+
     def launch(self, entry: str, items: int, *arguments: Buffer | int) -> None:
         """Start a kernel with at least ``items`` work-items."""
         block = 1 if entry == "settle" else self.shapes.block
