@@ -66,6 +66,8 @@ class Explorer:
         trigger = max(1, round(options.steal_trigger * 1000))
         self._ivms = Ivms(device, tree, half, kernels, self.shapes, initial, options.strategy, trigger)
         self._exchange = Exchange(self._ivms)
+        if used_as.kind == "cpu":  # where a costly bound would make a long first slice
+            self._ivms.steps = _FEWEST_STEPS
 
     def release(self) -> None:
         """Give the memory back."""

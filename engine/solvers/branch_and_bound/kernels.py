@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mako.template import Template
-
 from engine.devices import Buffer, Capabilities, Device, Kernel
+from engine.devices.templates import render_text
 from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
 
 __all__ = [
@@ -135,7 +134,7 @@ def constants_of(tree: Tree, half: DeviceTree, shapes: Shapes) -> dict[str, Any]
     if together is not None:
         shape = {"lanes": together.lanes, "groups_per_unit": shapes.groups_per_unit}
         return {**common, **shape, **together.constants}
-    source = Template(text=half.source, strict_undefined=True).render_unicode(**common, **half.constants)
+    source = render_text(half.source, **common, **half.constants)
     bottom = _bottom(tree, half)
     return {
         "branching": "forward",
