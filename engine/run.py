@@ -68,7 +68,7 @@ class StopRequested(Exception):
 
 @dataclass
 class _Throttle:
-    """When a series was last told, what that was, and what is held back since."""
+    """When a series was last told on the run's clock, what that was, and what is held back since."""
 
     told_at: float = -math.inf
     told: Event | None = None
@@ -243,16 +243,15 @@ class Run:
         self._tell_now_and_then(self._progress, event, at_once=news)
 
     def _tell_now_and_then(self, series: _Throttle, event: Event, at_once: bool = False) -> None:
-        now = time.monotonic()
-        if at_once or now - series.told_at >= _METRIC_INTERVAL:
-            series.told_at, series.told, series.held = now, event, None
+        if at_once or event.time - series.told_at >= _METRIC_INTERVAL:
+            series.told_at, series.told, series.held = event.time, event, None
             self.emit(event)
         else:
             series.held = event
 
     def _tell_held(self, older_than: float = -math.inf) -> None:
         """Tell what is held back of series that were last told so long ago."""
-        now = time.monotonic()
+        now = self.elapsed
         for series in (*self._metrics.values(), self._progress):
             if series.held is not None and now - series.told_at >= older_than:
                 event, series.told_at = series.held, now

@@ -10,11 +10,13 @@ from engine.events import Finished, Incumbent, Metric, Started
 from engine.results import Result
 from gui.axes import number_text, short
 from gui.charts import Bars
-from gui.figure import Figure, Listing
+from gui.figure import Figure
+from gui.listing import Listing
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.pictures import Board, Gantt, Tour, queens_placement
-from gui.plots import LivePlot, StackedPlot
+from gui.plots import LivePlot
+from gui.stacked import StackedPlot
 
 __all__ = ["BranchAndBoundPanel"]
 
@@ -130,7 +132,7 @@ class BranchAndBoundPanel(Panel):
         self._counters = event.counters
         self._show_solution(event.solution)
 
-    def on_result(self, result: Result) -> None:
+    def on_result(self, result: Result, digest: Any) -> None:
         """The solution, where the event was without it."""
         self._prepare_solution()
         if result.solution is not None:

@@ -14,13 +14,12 @@ from typing import Any
 
 import counting
 import pytest
+from patience import PATIENCE, wait_until
 
 from engine import events
 
 SCRIPT = Path(counting.__file__).parent / "quintet_counting.py"
 ROOT = Path(__file__).parent.parent.parent
-PATIENCE = 30
-"""Seconds a child process may take for what is done at once on an idle machine."""
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
 Spawn = Callable[..., "subprocess.Popen[str]"]
@@ -81,10 +80,10 @@ def test_lines_on_standard_input_pause_resume_and_stop(spawn: Spawn) -> None:
     assert isinstance(notice, events.Notice)
     assert notice.level == "warning"
     assert notice.message == "unknown line on standard input: 'hurry up'; say pause, resume or stop"
-    time.sleep(0.3)
+    time.sleep(0.5)
     say(child, "resume\r\n")
     resumed = told.until_type("state", state="running")
-    assert resumed.time - paused.time < 0.1
+    assert resumed.time - paused.time < 0.3
     told.until_type("metric")
     say(child, "st")
     time.sleep(0.05)
@@ -215,13 +214,12 @@ def test_python_m_engine_is_quintet() -> None:
 
 def wait_for(kind: str, **fields: Any) -> None:
     """Until the run in the folder ``r`` has recorded such an event."""
-    end = time.monotonic() + PATIENCE
-    while not any(
-        event.type == kind and all(getattr(event, name) == value for name, value in fields.items())
-        for event in recorded()
-    ):
-        assert time.monotonic() < end, f"no {kind} was recorded"
-        time.sleep(0.01)
+
+    def recorded_one() -> bool:
+        events_ = (event for event in recorded() if event.type == kind)
+        return any(all(getattr(event, name) == value for name, value in fields.items()) for event in events_)
+
+    wait_until(recorded_one, f"no {kind} was recorded")
 
 
 def recorded() -> list[events.Event]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 from surroundings import TROUBLE
 
 from engine import cli
@@ -41,15 +41,25 @@ def test_the_command_shows_a_window_that_ends_in_order(tmp_path: Path) -> None:
     if TROUBLE:
         pytest.skip(f"Qt cannot be loaded: {TROUBLE}")
     sample = ROOT / "samples" / "knapsack" / "kplib.txt"
-    words = [sys.executable, "-m", "engine", "gui", "--data", str(tmp_path / "home"), str(sample)]
-    child = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    saying_when_it_runs = (
+        "import sys\n"
+        "from PySide6.QtCore import QTimer\n"
+        "import engine.cli, gui.app\n"
+        "make = gui.app.make_application\n"
+        "def made(*arguments):\n"
+        "    app = make(*arguments)\n"
+        "    QTimer.singleShot(0, lambda: print('ready', flush=True))\n"
+        "    return app\n"
+        "gui.app.make_application = made\n"
+        "sys.exit(engine.cli.command_line(sys.argv[1:]))\n"
+    )
+    words = [sys.executable, "-c", saying_when_it_runs, "gui", "--data", str(tmp_path / "home"), str(sample)]
+    child = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        until = time.monotonic() + 30
-        while not (tmp_path / "home").exists() and child.poll() is None and time.monotonic() < until:
-            time.sleep(0.1)
-        time.sleep(1.0)
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
         child.send_signal(signal.SIGTERM)
-        errors = child.communicate(timeout=20)[1]
+        errors = child.communicate(timeout=PATIENCE)[1]
     finally:
         child.kill()
     assert child.returncode == 0, errors

@@ -191,10 +191,10 @@ def test_a_resumed_run_gives_the_answer_of_an_uninterrupted_one(tmp_path: Path) 
     second = engine.resume(tmp_path / "r", time_limit=0.2, on_event=seen.append)
     assert second.status == Status.TIME_LIMIT
     assert second.devices == ("opencl:0", "opencl:0#2")
-    assert 0.2 <= second.seconds < 0.4
+    assert second.seconds >= 0.2
     assert isinstance(seen[0], events.Started)
     assert seen[0].resumed
-    assert 0.1 <= seen[0].time < 0.2
+    assert seen[0].time >= 0.1
     last = engine.resume(tmp_path / "r", checkpoint_interval=0.01)
     assert last.status == Status.OPTIMAL
     assert last.seed == 5

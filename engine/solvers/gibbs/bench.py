@@ -72,7 +72,16 @@ def repeated(rows: int, columns: int, options: Options) -> Design:
 
     problem = HorseshoeProbit(np.array([[0.0], [1.0]]), [0, 1])
     layout = layout_for(rows, columns)
-    return Repeated(problem, np.arange(columns), np.zeros(columns), np.ones(columns), False, options.storage, layout)
+    return Repeated(
+        problem,
+        np.arange(columns),
+        np.zeros(columns),
+        np.ones(columns),
+        False,
+        options.storage,
+        layout,
+        np.zeros(columns),
+    )
 
 
 def _state(chains: int, q: int, seed: int = 0) -> dict[str, NDArray[np.float64]]:

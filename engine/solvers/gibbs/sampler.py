@@ -31,7 +31,7 @@ def required_bytes(design: Design, settings: Settings, share: float, with_rows: 
     item = 4 if design.storage == "float32" else 2
     matrices = 8 * q * q * (chains + 3)
     sums = 4 * int(layout.strips * share + 1) * chains * layout.width + 64 * chains * layout.width
-    lines = 4 * rows * (3 * chains + 2) if settings.kernel == "ellipse" else 0
+    lines = 4 * rows * (3 * chains + 7) if settings.kernel == "ellipse" else 0
     widened = 8 * min(1 << 24, rows * layout.stride)
     return (rows * layout.stride * item if with_rows else 0) + matrices + sums + lines + widened
 

@@ -185,13 +185,13 @@ class Worker:
         self._turn = 0
         if settings.kernel == "ellipse":
             self.eta = empty(chains * max(1, self.rows), np.float32)
-            self.lines = empty(2 * chains * max(1, self.rows), np.float32)
+            self.lines = empty((2 * chains + 2) * max(1, self.rows), np.float32)
             self.slope, self.weight = (empty(max(1, self.rows), np.float32) for _ in range(2))
             self.lines_narrow = empty((2 * chains, layout.stride), np.float32)
             device.zero(self.lines_narrow)
             self.middle, self.along = empty((chains, q)), empty((chains, q))
             self.slice = empty((chains, 16))
-            self.places = empty(chains * 4 * (self.launcher.tries + 1), np.float32)
+            self.places = empty(chains * 3 * (self.launcher.tries + 1), np.float32)
             count = chains * (self.launcher.tries + 1)
             self.weighed = empty(max(1, self.strips) * count)
             self.weighed_shards = empty((SHARDS, count))
@@ -199,12 +199,13 @@ class Worker:
             self.averages = empty(3 * max(1, self.rows), np.float32)
             self.averaging = False
             self.slow: list[int] = []
-            self.column = empty(max(1, self.rows), np.float32)
             self.latent_gram, self.latent_diagonal = empty((q, q)), empty(q)
             self.restart_averages()
             self.rescale_width = 3.0
         self._groups = self._grouped()
         self.blocks = self._load()
+        if settings.kernel == "ellipse":
+            self.take_intercept()
 
     # --- memory -------------------------------------------------------------------------------------------------
 
@@ -671,50 +672,71 @@ class Worker:
             column = self.design.first + (step // 2 * _STRETCHES + turn) % inside
             if turn % 2 and self.slow:
                 column = self.slow[(step // 2 * (_STRETCHES // 2) + turn // 2) % len(self.slow)]
-            for block, buffer in self._each_block():
-                rows = block.strips * layout.strip_rows
-                launcher.column(buffer, self.column, block.first_strip * layout.strip_rows, rows, column)
+            self._take_column(column, 2 * chains + 1)
             self._slice(2, STREAM_STRETCH + turn, step, column)
         if self.averaging:
             self._gather_reference(chains)
 
-    def _slice(self, move: int, stream: int, step: int, column: int | None = None) -> None:
+    def _take_column(self, column: int, line: int) -> None:
+        """A column of the design as one of the lines."""
+        strip_rows = self.layout.strip_rows
+        for block, buffer in self._each_block():
+            first = line * self.rows + block.first_strip * strip_rows
+            self.launcher.column(buffer, self.lines, first, block.strips * strip_rows, column)
+
+    def take_intercept(self) -> None:
+        """The intercept's column as the line that does not change; zeros if there is none."""
+        self.device.zero(self.lines)
+        if self.design.first:
+            self._take_column(0, 2 * self.settings.chains)
+
+    def _slice(self, move: int, stream: int, step: int, column: int = 0) -> None:
         """One slice of every chain, and the move to the point it chose: 0 ellipse, 1 rescale, 2 stretch of a column."""
         device, layout, settings, launcher = self.device, self.layout, self.settings, self.launcher
-        q, chains, tries = layout.columns, settings.chains, launcher.tries
-        column = self.design.first if column is None else column
-        width, lines = (_STRETCH_WIDTH, self.column) if move == 2 else (self.rescale_width, self.lines)
+        q, chains, tries, inside = layout.columns, settings.chains, launcher.tries, self.design.first
+        width = _STRETCH_WIDTH if move == 2 else self.rescale_width
+        shift = float(self.design.shift[column - inside]) if move == 2 else 0.0
         inverse_width = settings.tau_scale**-2
         random = (settings.seed, stream, step)
         for first in range(0, _MOST_TRIES, tries):
             launcher.groups(
                 "propose_points",
                 chains,
-                *(self.slice, self.places, self.beta, self.whole, q, column, first, move, width),
-                *random,
+                *(self.slice, self.places, self.beta, self.whole, self.local, q, inside, column, shift, first, move),
+                *(width, inverse_width, *random),
             )
             launcher.groups(
                 "weigh_points",
                 min(self.strips * chains, 1 << 20),
-                *(self.eta, lines, self.slope, self.weight, self.places, self.slice, self.weighed),
+                *(self.eta, self.lines, self.slope, self.weight, self.places, self.slice, self.weighed),
                 *(self.first_row, layout.rows, self.rows, self.strips, layout.strip_rows, chains, move),
             )
             self.gather("f64", self.weighed, chains * (tries + 1), self.weighed_shards)
             launcher.groups(
                 "choose_point",
                 chains,
-                *(self.weighed_shards, SHARDS, chains, self.slice, self.beta, self.whole, self.local, q, column, first),
-                move,
-                *(inverse_width, *random),
+                *(
+                    self.weighed_shards,
+                    SHARDS,
+                    chains,
+                    self.slice,
+                    self.beta,
+                    self.whole,
+                    self.local,
+                    q,
+                    inside,
+                    column,
+                ),
+                *(shift, first, move, settings.prior_precision, inverse_width, *random),
             )
             if self.host_driven and device.get(self.slice)[:, 4].all():
                 break
-        launcher.spread("move_rows", max(1, self.rows), self.eta, lines, self.slice, self.rows, chains, move)
+        launcher.spread("move_rows", max(1, self.rows), self.eta, self.lines, self.slice, self.rows, chains, move)
         launcher.groups(
             "move_coefficients",
             chains,
             *(self.beta, self.middle, self.along, self.slice, self.whole, self.local, self.narrow, q, layout.stride),
-            *(column, move, inverse_width, *random),
+            *(inside, column, move, inverse_width, *random),
         )
 
     # --- batches ------------------------------------------------------------------------------------------------
