@@ -16,9 +16,9 @@ from engine.devices import Device, Member
 from engine.events import Event, Incumbent
 from engine.solvers.branch_and_bound import coordinator
 from engine.solvers.branch_and_bound.explorer import Explorer
-from engine.solvers.branch_and_bound.intervals import cut
+from engine.solvers.branch_and_bound.intervals import Units, aligned, cut, digits_of
 from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.proof import LEVELS, View, proven_bound
+from engine.solvers.branch_and_bound.proof import LEVELS, UnitBounds, View, proven_bound
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree, search
 from engine.solvers.branch_and_bound.turns import Task
 
@@ -210,3 +210,43 @@ def test_a_resumed_run_goes_on_from_the_bound_it_had_proved(device: Member, tmp_
     resumed = engine.resume(tmp_path / "run", devices=[device.info.id] * 2, time_limit=limit, on_event=told.append)
     assert bounds_told(told)[0] == stopped.bound
     assert resumed.bound >= stopped.bound
+
+
+@pytest.mark.parametrize("name", trees())
+def test_kept_intervals_have_no_leaf_below_their_bound(name: str) -> None:
+    tree = trees()[name]
+    whole = math.factorial(tree.items)
+    random = np.random.default_rng(7)
+    bounds = UnitBounds(tree, INFINITY)
+    for _ in range(10):
+        begin, end = sorted(random.integers(0, whole, 2).tolist())
+        units = aligned(begin, end + 1, tree.items)
+        best = min(leaf_value(tree, number) for number in random.integers(begin, end + 1, 40).tolist())
+        bound = bounds.proven_bound(units, math.inf)
+        assert bound is not None
+        assert bound <= best
+    assert bounds.proven_bound(Units.none(tree.items), math.inf) == INFINITY
+
+
+def leaf_value(tree: Tree, number: int) -> int:
+    """The objective of a leaf by its number, every node on the way branched by the twin."""
+    state, left, chosen = tree.root(), list(range(tree.items)), digits_of(number, tree.items)
+    for depth in range(tree.leaf_depth):
+        side, _ = tree.bound(state, depth, left, INFINITY, INFINITY)
+        state = tree.place(state, depth, left.pop(int(chosen[depth])), side)
+    return tree.leaf(state, left)
+
+
+def test_a_kept_subtree_has_the_bound_of_its_root() -> None:
+    tree = flowshop(2).tree("auto", "auto")
+    units = cut(tree.items, 2)
+    bounds = UnitBounds(tree, INFINITY)
+    side = tree.bound(tree.root(), 0, list(range(tree.items)), INFINITY, INFINITY)[0]
+    first = tree.place(tree.root(), 0, 4, side)
+    left = [job for job in range(tree.items) if job != 4]
+    beside = tree.bound(first, 1, left, INFINITY, INFINITY)[0]
+    expected = tree.bounds(np.array([[4, 7]]), np.array([[side, beside]]))
+    assert expected is not None
+    one = units[np.array([4 * (tree.items - 1) + left.index(7)])]
+    assert bounds.proven_bound(one, math.inf) == expected[0]
+    assert bounds.proven_bound(one, -1.0) is None

@@ -27,7 +27,7 @@ from engine.solvers.branch_and_bound.explorer import Explorer
 from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.kernels import Shapes, shapes_for
 from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.proof import View, proven_bound
+from engine.solvers.branch_and_bound.proof import UnitBounds, View, proven_bound
 from engine.solvers.branch_and_bound.sharing import Sharing
 from engine.solvers.branch_and_bound.tree import Tree
 from engine.solvers.branch_and_bound.turns import Found, Parcel, Report, State, Task
@@ -79,6 +79,7 @@ class Coordinator:
         self._options = options
         self._initial = initial
         self._store = Store(units, bound)
+        self._unit_bounds = UnitBounds(tree, initial)
         self._workers = [Worker(member, tree.items) for member in pool.members]
         self._sharing = Sharing(self._workers, self._store, options, run.seed)
         self._upper = initial
@@ -86,7 +87,7 @@ class Coordinator:
         self._resting = False
         self._over = False
         self._closed = False
-        self._reports: list[tuple[Worker, Report]] = []
+        self._reports: list[tuple[Worker, Report, float]] = []
         self._began = time.perf_counter()
         self.bound = bound
         self.explored = np.zeros(tree.items, np.int64)
@@ -205,21 +206,20 @@ class Coordinator:
         """Tell the run what the devices have reported."""
         with self._changed:
             reports, self._reports = self._reports, []
-        for worker, report in reports:
+        for worker, report, stealing in reports:
             if report.found is not None:
                 value = improved(report.found)
                 with self._changed:
                     self._upper = min(self._upper, value)
             label = worker.member.label
-            seconds = max(report.seconds, 1e-9)
             self._run.metric("active_ivms", report.active, label)
-            self._run.metric("stealing_share", report.stealing / seconds, label)
+            self._run.metric("stealing_share", stealing, label)
             self._run.metric("steals", report.stolen, label)
             self._run.metric("nodes_per_second", worker.rate, label)
             self._run.metric("explored_here", worker.explored, label)
         if reports:
             self._tell()
-        for worker, report in reports:
+        for worker, report, _ in reports:
             if report.view is not None:
                 self._prove(worker, report.view, _LOOKING_SECONDS, proved)
 
@@ -235,12 +235,17 @@ class Coordinator:
         self._run.progress("search", max(0.0, 1.0 - open_share), 1.0, "of the tree")
 
     def _prove(self, worker: Worker, view: View, seconds: float, proved: Callable[[int], None]) -> None:
-        """Raise the floor of a device by its open nodes, and with it, perhaps, the proven bound."""
+        """Raise the floor of a device by its open nodes, that of the store, and with these, perhaps, the bound."""
+        with self._changed:
+            units = self._store.look()
+        kept = self._unit_bounds.proven_bound(units, seconds)
         bound = proven_bound(self._tree, view, seconds)
         if bound is None:
             return
         with self._changed:
             worker.prove(bound)
+            if kept is not None:
+                self._store.prove(kept)
             floors = [one.floor for one in self._workers if one.has_work]
             if len(self._store):
                 floors.append(self._store.floor)
@@ -255,14 +260,17 @@ class Coordinator:
         """What a device does next, once there is something; None when nothing is left or the search is to rest."""
         worker.busy = False
         assert worker.explorer is not None
+        began = time.perf_counter()
         while not self._resting:
             if self._run.state == "paused":
                 self._changed.wait(_POLL_SECONDS)
+                began = time.perf_counter()
                 continue
             if 4 * worker.active < worker.explorer.shapes.ivms and len(self._store) and not worker.has_mail:
                 worker.expect(self._store.floor)
                 worker.inbox = self._sharing.deal(worker)
             if worker.active or worker.has_mail:
+                worker.waited = time.perf_counter() - began
                 return self._task(worker)
             for asking in worker.requests:
                 asking.waiting = False
@@ -296,7 +304,8 @@ class Coordinator:
         self._store.put(report.returned, worker.floor)
         self._sharing.hand_on(worker, report)
         worker.end(report)
-        self._reports.append((worker, report))
+        stealing = (report.stealing + worker.waited) / max(report.seconds + worker.waited, 1e-9)
+        self._reports.append((worker, report, stealing))
         self._changed.notify_all()
 
     # --- rest ---------------------------------------------------------------------------------------------------

@@ -16,14 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree
 
-__all__ = ["LEVELS", "View", "proven_bound"]
+__all__ = ["LEVELS", "UnitBounds", "View", "proven_bound"]
 
 LEVELS = 12
 """Levels of the tree that are looked at."""
 
 _TOGETHER = 64
+_LEVELS_OF_UNITS = 2
 
 
 @dataclass(frozen=True)
@@ -124,3 +126,69 @@ def _children(tree: Tree, view: View, nodes: list[_Node], depth: int) -> tuple[N
         final = whole[index] or depth + 1 >= len(view.rows) or (view.depths[passing] == depth + 1).any()
         children.append(None if final else _Node(paths[index], sides[index], passing))
     return values, children
+
+
+class UnitBounds:
+    """Lower bounds of intervals that no device has at present, from the twin's nodes at the first levels.
+
+    Parameters
+    ----------
+    tree : Tree
+    initial : int
+        The initial upper bound, on which branching depends.
+    """
+
+    def __init__(self, tree: Tree, initial: int) -> None:
+        self._tree = tree
+        self._initial = initial
+        self._sides: dict[tuple[int, ...], int] = {}
+
+    def proven_bound(self, units: Units, seconds: float) -> int | None:
+        """A lower bound on every leaf in some units; None if the tree has no bounds, or if time is up.
+
+        What has been found out by then is kept: the next call gets further.
+        """
+        deadline = time.perf_counter() + seconds
+        if not len(units):
+            return INFINITY
+        nowhere = np.zeros((1, 0), np.int64)
+        if self._tree.bounds(nowhere, nowhere) is None:
+            return None
+        depth = min(_LEVELS_OF_UNITS, self._tree.leaf_depth)
+        paths = sorted(self._paths(units, depth))
+        sides = []
+        for path in paths:
+            if time.perf_counter() > deadline:
+                return None
+            sides.append([self._side(path[:level]) for level in range(depth)])
+        shape = (len(paths), depth)
+        bounds = self._tree.bounds(np.array(paths, np.int64).reshape(shape), np.array(sides, np.int64).reshape(shape))
+        assert bounds is not None
+        return int(bounds.min())
+
+    def _paths(self, units: Units, depth: int) -> set[tuple[int, ...]]:
+        """All nodes at a depth that have leaves of a unit below them."""
+        n = self._tree.items
+        weights = [int(np.prod(np.arange(n - depth + 1, n - level))) for level in range(depth)]
+        begins = units.begin[:, :depth].astype(np.int64) @ np.array(weights)
+        ends = units.end[:, :depth].astype(np.int64) @ np.array(weights) + units.end[:, depth:].any(axis=1)
+        ranges = set(zip(begins.tolist(), ends.tolist(), strict=True))
+        numbers = {number for begin, end in ranges for number in range(begin, end)}
+        found = set()
+        for number in numbers:
+            left, path = list(range(n)), []
+            for weight in weights:
+                digit, number = divmod(number, weight)
+                path.append(left.pop(digit))
+            found.add(tuple(path))
+        return found
+
+    def _side(self, path: tuple[int, ...]) -> int:
+        """On which side a node of the first levels is branched."""
+        if path not in self._sides:
+            tree, state = self._tree, self._tree.root()
+            for level, item in enumerate(path):
+                state = tree.place(state, level, item, self._side(path[:level]))
+            left = [item for item in range(tree.items) if item not in path]
+            self._sides[path] = tree.bound(state, len(path), left, self._initial, self._initial)[0]
+        return self._sides[path]

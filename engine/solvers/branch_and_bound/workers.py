@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.devices import Member
 from engine.solvers.branch_and_bound.explorer import Explorer
@@ -18,10 +19,15 @@ __all__ = ["Store", "Worker", "share_of"]
 
 @dataclass(eq=False)
 class Store:
-    """Intervals that the host keeps; no leaf in them is below ``floor``."""
+    """Intervals that the host keeps.
+
+    No leaf in them is below ``floor``, and none in those that have come since these were last looked at is below
+    ``floor_of_arrivals``.
+    """
 
     units: Units
     floor: int
+    floor_of_arrivals: int = INFINITY
 
     def __len__(self) -> int:
         return len(self.units)
@@ -30,9 +36,19 @@ class Store:
         """Add intervals whose leaves are not below a floor."""
         if len(units):
             self.floor = min(self.floor, floor) if len(self) else floor
+            self.floor_of_arrivals = min(self.floor_of_arrivals, floor)
             self.units = Units.joined([self.units, units])
 
-    def take(self, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Units:
+    def look(self) -> Units:
+        """What is here now, for :meth:`prove`."""
+        self.floor_of_arrivals = INFINITY
+        return self.units
+
+    def prove(self, bound: int) -> None:
+        """What was here at the last look has no leaf below ``bound``."""
+        self.floor = max(self.floor, min(bound, self.floor_of_arrivals))
+
+    def take(self, chosen: NDArray[np.bool_]) -> Units:
         """Remove the chosen intervals."""
         taken, self.units = self.units[np.flatnonzero(chosen)], self.units[np.flatnonzero(~chosen)]
         return taken
@@ -67,6 +83,7 @@ class Worker:
     active: int = 0
     open: float = 0.0
     taken_up: float = 0.0
+    waited: float = 0.0
     explored: float = 0.0
     nodes: int = 0
     rate: float = 0.0
