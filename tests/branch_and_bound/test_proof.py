@@ -19,8 +19,10 @@ from engine.solvers.branch_and_bound.explorer import Explorer
 from engine.solvers.branch_and_bound.intervals import Units, aligned, cut, digits_of
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.proof import LEVELS, UnitBounds, View, proven_bound
+from engine.solvers.branch_and_bound.sharing import Sharing
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree, search
-from engine.solvers.branch_and_bound.turns import Task
+from engine.solvers.branch_and_bound.turns import Report, Task
+from engine.solvers.branch_and_bound.workers import Store, Worker
 
 
 def flowshop(seed: int, jobs: int = 9, machines: int = 5) -> engine.Flowshop:
@@ -250,3 +252,30 @@ def test_a_kept_subtree_has_the_bound_of_its_root() -> None:
     one = units[np.array([4 * (tree.items - 1) + left.index(7)])]
     assert bounds.proven_bound(one, math.inf) == expected[0]
     assert bounds.proven_bound(one, -1.0) is None
+
+
+@pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
+def test_what_is_proved_of_intervals_goes_with_them(device: Member, sharing: str) -> None:
+    units = cut(6, 1)
+    store = Store(Units.none(6), INFINITY)
+    donor, asking = Worker(device, 6), Worker(device, 6)
+    rules = Sharing([donor, asking], store, Options(sharing=sharing), 0)
+    asking.begin(True, 0.0)  # a turn at whose end is a look, which sees nothing that comes meanwhile
+    donor.floor, donor.active, donor.served = 50, 2, [asking]
+    given = Report(0.0, 0.0, 1, 0, 0, 0, 0, 0, 0.0, None, Units.none(6), (units,))
+    rules.hand_on(donor, given)
+    if sharing == "farmer":
+        assert (len(store), store.floor) == (6, 50)
+        store.look()
+        store.put(units, 40)
+        store.prove(90)
+        assert store.floor == 40
+        asking.expect(store.floor)
+        asking.inbox = rules.deal(asking)
+    assert len(asking.inbox)
+    assert asking.floor == (40 if sharing == "farmer" else 50)
+    asking.prove(90)
+    assert asking.floor == (40 if sharing == "farmer" else 50)
+    asking.begin(True, 1.0)
+    asking.prove(90)
+    assert asking.floor == 90
