@@ -50,7 +50,9 @@ class BranchAndBoundPanel(Panel):
         self.steals = self.add(LivePlot("Intervals stolen", "so far", log=True, theme=theme, key="steals"), page)
         self.follow(self.steals, "steals")
         self.route("exchanged", self._exchanged)
-        self.stealing = LivePlot("Time spent stealing", "%", theme=theme, key="stealing_share", top=100.0)
+        self.stealing = LivePlot(
+            "Time spent stealing or waiting for work", "%", theme=theme, key="stealing_share", top=100.0
+        )
         self.share = LivePlot("Explored share of the tree", "%", theme=theme, key="explored_share", top=100.0)
         more = self.page("Stealing", columns=2)
         self.add(self.stealing, more)

@@ -32,17 +32,17 @@ MUTANTS = {
     "tau missing in the precision of beta": ("gibbs", "conditionals", "own = tau * fresh", "own = fresh"),
     "rate of nu": ("gibbs", "conditionals", "/ (1.0 + fresh)", "/ (0.5 + fresh)"),
     "expansion of a flat prior": ("px", "conditionals", "rest = squares - part[0]", "rest = squares"),
-    "no Jacobian": ("ellipse", "slice", "f64 f = point - log(", "f64 f = -log("),
-    "intercept of the other class in a rescaling": (
+    "no Jacobian": ("ellipse", "moves", "f64 f = point - log(", "f64 f = -log("),
+    "intercept rescaled the wrong way": (
         "ellipse",
-        "slice",
-        "+ place[${3 * i + 1}] * ui",
-        "+ place[${3 * i + 1}]",
+        "moves",
+        "m.pivot * (1.0 - place.factor)",
+        "m.pivot * (place.factor - 1.0)",
     ),
-    "intercept's prior missing in a stretch": ("ellipse", "slice", "f -= 0.5 * first_prior", "f -= 0.0 * first_prior"),
+    "intercept's prior missing in a stretch": ("ellipse", "moves", "f -= 0.5 * first_prior", "f -= 0.0 * first_prior"),
     "intercept moved against a stretch": (
         "ellipse",
-        "slice",
+        "moves",
         "beta[(i64)chain * q] + s[6]",
         "beta[(i64)chain * q] - s[6]",
     ),
@@ -72,19 +72,20 @@ def advance(
     """Two iterations of chains that all have this y."""
 
     def work(worker: Worker) -> None:
-        rows = np.zeros((worker.rows, worker.layout.stride), np.float32)
+        rows = np.zeros((worker.rows.count, worker.layout.stride), np.float32)
         inside = worker.design.first
         rows[:4, :inside] = 1.0
         rows[:4, inside : inside + 3] = X
         rows[:4] *= np.where(y, 1.0, -1.0)[:, None]
-        worker.device.put(rows.reshape(-1), worker.blocks[0].buffer)
+        worker.device.put(rows.reshape(-1), worker.rows.blocks[0].buffer)
         if worker.settings.kernel == "ellipse":
-            worker.linear_term()
-            worker.take_intercept()
+            worker.slices.linear_term()
+            worker.slices.take_intercept()
 
     sampler.each(work)
     arguments = {name: draws[name] for name in ("lam", "nu")}
-    sampler.each(Worker.set_state, state_of(draws["beta"], draws["tau"], xi=draws["xi"], **arguments))
+    state = state_of(draws["beta"], draws["tau"], xi=draws["xi"], **arguments)
+    sampler.each(lambda worker: worker.chains.set_state(state))
     for step in range(first, first + ITERATIONS):
         sampler.each(Worker.iterate, step)
     return sampler.state()
@@ -145,7 +146,8 @@ def test_a_wrong_constant_is_found(
     assert right in text
     place.write_text(text.replace(right, wrong), encoding="utf-8")
     monkeypatch.setattr(templates, "_TEMPLATES", templates._Kernels(root))
-    assert min(p_values(device, kernel, 2, intercept).values()) < LEVEL
+    replicates = 2 * REPLICATES if intercept else REPLICATES
+    assert min(p_values(device, kernel, 2, intercept, replicates).values()) < LEVEL
 
 
 def test_ranks_are_uniform_between_the_chain_and_its_time_reversal() -> None:
