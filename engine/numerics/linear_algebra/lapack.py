@@ -36,7 +36,7 @@ class Lapack(LinearAlgebra):
         self._blas: Any = blas
         self._lapack: Any = lapack
         self._kernels = Kernels(device)
-        self._threads = ThreadpoolController().select(user_api="blas")
+        self._one_thread = _OneThread()
 
     def close(self) -> None:
         """Give the scratch memory back."""
@@ -48,7 +48,7 @@ class Lapack(LinearAlgebra):
             self._kernels._gram(matrix, scale, out, batch, m, n)
             return
         strip = max(1, min(n, _STRIP_BYTES // (8 * max(1, m))))
-        with self._views(m * m * n, matrix, out, scale) as (a, c, s):
+        with self.arrays(m * m * n, matrix, out, scale) as (a, c, s):
             for a_k, c_k, s_k in _each(a, c, s, 2):
                 if n == 0:
                     c_k[:] = 0.0
@@ -62,7 +62,7 @@ class Lapack(LinearAlgebra):
             self._kernels._gram_columns(matrix, scale, out, batch, rows, p)
             return
         strip = max(1, min(rows, _STRIP_BYTES // (8 * max(1, p))))
-        with self._views(p * p * rows, matrix, out, scale) as (x, c, s):
+        with self.arrays(p * p * rows, matrix, out, scale) as (x, c, s):
             for x_k, c_k, s_k in _each(x, c, s, 2):
                 if rows == 0:
                     c_k[:] = 0.0
@@ -84,7 +84,7 @@ class Lapack(LinearAlgebra):
         if batch > 1 and n <= _SMALL:
             self._kernels._cholesky(matrix, status, batch, n)
             return
-        with self._views(n**3 / 3, matrix, status) as (a, info):
+        with self.arrays(n**3 / 3, matrix, status) as (a, info):
             for k, a_k in enumerate(a.reshape(batch, n, n)):
                 found = self._lapack.dpotrf(a_k.T, lower=0, clean=0, overwrite_a=1)[1]
                 info[k] = found if found else _first_nan(a_k)
@@ -101,7 +101,7 @@ class Lapack(LinearAlgebra):
         if rows > 1 and per_factor == 1 and n <= _SMALL:
             self._kernels._solve(factor, rhs, rows, per_factor, n, which)
             return
-        with self._views(rows * n * n if per_factor > 1 else 0, factor, rhs) as (f, r):
+        with self.arrays(rows * n * n if per_factor > 1 else 0, factor, rhs) as (f, r):
             factors = f.reshape(-1, n, n)
             sides = r.reshape(rows, n)
             for k in range(0, rows, per_factor):
@@ -125,7 +125,7 @@ class Lapack(LinearAlgebra):
         alpha: float,
         beta: float,
     ) -> None:
-        with self._views(batch * m * n, matrix, vector, out) as (a, x, y):
+        with self.arrays(batch * m * n, matrix, vector, out) as (a, x, y):
             if batch == 1:
                 one, values = a.reshape(m, n), x.reshape(-1)
                 product = (values @ one if transposed else one @ values).reshape(y.shape)
@@ -147,7 +147,7 @@ class Lapack(LinearAlgebra):
         alpha: float,
         beta: float,
     ) -> None:
-        with self._views(2 * m * n * k, a, b, out) as (left, right, c):
+        with self.arrays(2 * m * n * k, a, b, out) as (left, right, c):
             left = left.swapaxes(-1, -2) if transpose_a else left
             right = right.swapaxes(-1, -2) if transpose_b else right
             if k and len(out.shape) == 2:
@@ -161,11 +161,33 @@ class Lapack(LinearAlgebra):
                 _store(left @ right, c, alpha, beta)
 
     @contextlib.contextmanager
-    def _views(self, operations: float, *buffers: Buffer | None) -> Iterator[Any]:
-        """The buffers as arrays, and for so few operations one thread only."""
-        few = self._threads.limit(limits=1) if operations < _ONE_THREAD else contextlib.nullcontext()
-        with self.device.host_views(*buffers) as views, few:
+    def arrays(self, operations: float, *buffers: Buffer | None) -> Iterator[Any]:
+        """The buffers as arrays while the context lasts, and for few floating-point operations one thread only."""
+        with self.device.host_views(*buffers) as views, self._one_thread if operations < _ONE_THREAD else _AS_IT_IS:
             yield views
+
+
+_AS_IT_IS: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+
+
+class _OneThread(contextlib.AbstractContextManager[None]):
+    """Lets the BLAS libraries of the process use one thread; threadpoolctl's own context takes ten times as long."""
+
+    def __init__(self) -> None:
+        self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+        self._before: list[tuple[Any, int]] = []
+
+    def __enter__(self) -> None:
+        for library in self._libraries:
+            count = library.get_num_threads()
+            if count is not None and count > 1:
+                self._before.append((library, count))
+                library.set_num_threads(1)
+
+    def __exit__(self, *_: object) -> None:
+        while self._before:
+            library, count = self._before.pop()
+            library.set_num_threads(count)
 
 
 def _store(product: NDArray[Any], out: NDArray[Any], alpha: float, beta: float) -> None:

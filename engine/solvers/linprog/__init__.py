@@ -7,11 +7,11 @@ approach to the solution of linear systems*, J. Comput. Appl. Math. 189 (2006); 
 from __future__ import annotations
 
 from engine.solvers import Generator, MetricSpec, Solver
+from engine.solvers.linprog.device_shard import kernel_variants
 from engine.solvers.linprog.generators import GeneratorOptions, generate, write
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.scipy_face import linprog, solve_many
-from engine.solvers.linprog.shard import kernel_variants
 from engine.solvers.linprog.solve import solve
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]

@@ -13,11 +13,12 @@ from engine.devices import Backend, Device, DevicePool, gather
 from engine.errors import OptionError, ProblemError
 from engine.results import Result, Status
 from engine.solvers.linprog.audit import audit
+from engine.solvers.linprog.device_shard import DeviceShard
 from engine.solvers.linprog.interior import InteriorPoint, Settings
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.prepare import Prepared, prepare
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.shard import DeviceShard, shard_bytes
+from engine.solvers.linprog.shard import shard_bytes
 from engine.solvers.linprog.solve import shard_data
 from engine.solvers.linprog.system import System
 

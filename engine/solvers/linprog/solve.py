@@ -24,14 +24,14 @@ from engine.solvers.linprog.audit import (
     proves_unbounded,
     reach_is_enough,
 )
+from engine.solvers.linprog.device_shard import DeviceShard
 from engine.solvers.linprog.interior import InteriorPoint, Measures, Settings
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.prepare import Prepared, Settled, Standard, prepare
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.shard import DeviceShard, shard_bytes
+from engine.solvers.linprog.shard import ShardData, shard_bytes
 from engine.solvers.linprog.sparse import sp
 from engine.solvers.linprog.system import PoolSystem
-from engine.solvers.linprog.twin import ShardData
 from engine.solvers.linprog.updates import updates_bytes
 
 __all__ = ["HISTORY_COLUMNS", "shard_data", "solve"]
