@@ -305,6 +305,10 @@ class OpenCLDevice(Device):
         except self._cl.Error as error:
             raise KernelError(kernel.source.template, "opencl", self.info.id, f"{kernel.entry}: {error}") from error
 
+    def shared(self, buffer: Buffer) -> NDArray[Any] | None:
+        """See :meth:`Device.shared`."""
+        return _seen(buffer) if self._shares else None
+
     @contextlib.contextmanager
     def host_views(self, *buffers: Buffer | None) -> Iterator[list[NDArray[Any] | None]]:
         """See :meth:`Device.host_views`; memory not shared is mapped, which on CPUs copies nothing."""

@@ -14,10 +14,10 @@ import engine
 from engine.devices import Device, Member
 from engine.numerics.linear_algebra import linear_algebra
 from engine.solvers.linprog.audit import _product, audit
-from engine.solvers.linprog.device_shard import DeviceShard
 from engine.solvers.linprog.prepare import Prepared, prepare
 from engine.solvers.linprog.shard import ShardData
 from engine.solvers.linprog.twin import HostShard
+from engine.solvers.linprog.unified_shard import device_shard
 from engine.solvers.linprog.updates import Updates
 
 
@@ -74,7 +74,7 @@ def test_a_device_takes_the_same_steps_as_numpy(device: Member, batch: int, spar
         return [*out, *kept]
 
     def on_device(running: Device) -> list[NDArray[Any]]:
-        shard = DeviceShard(running, data, None)
+        shard = device_shard(running, data, None)
         try:
             return walk(shard)
         finally:

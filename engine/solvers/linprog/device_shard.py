@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Literal
@@ -11,8 +12,7 @@ from numpy.typing import NDArray
 
 from engine.devices import Buffer, Device
 from engine.numerics.groups import GROUP_SIZES, group_size
-from engine.numerics.linear_algebra import LinearAlgebra, Provider, linear_algebra
-from engine.numerics.linear_algebra.lapack import Lapack
+from engine.numerics.linear_algebra import LinearAlgebra
 from engine.solvers.linprog.shard import ShardData, Target
 from engine.solvers.linprog.sparse import sp
 from engine.solvers.linprog.updates import Updates
@@ -32,15 +32,13 @@ _MEASURES, _EXTENTS = 7, 5  # numbers that `assess` and `direct` tell
 class DeviceShard:
     """A :class:`~engine.solvers.linprog.shard.Shard` on a device, made and used on its thread.
 
-    The root also factorises and solves. Nothing waits for the device but what returns numbers. On a CPU with LAPACK a
-    single program's dense products, diagonals and factors are the host's, on the same memory: a kernel there would
-    take longer to start than to run.
+    The root also factorises and solves. Nothing waits for the device but what returns numbers.
     """
 
-    def __init__(self, device: Device, data: ShardData, provider: Provider | None, notice: Any = None) -> None:
+    def __init__(self, device: Device, data: ShardData, algebra: LinearAlgebra) -> None:
         self.data = data
         self.device = device
-        self.algebra: LinearAlgebra = linear_algebra(device, provider, notice)
+        self.algebra = algebra
         k, n, slacks, m = data.batch, data.n, data.N - data.n, data.m
         self._k, self._n, self._slacks, self._m = k, n, slacks, m
         self._block = group_size(device.capabilities)
@@ -51,16 +49,13 @@ class DeviceShard:
         for slot in (0, 1):
             for name in _STEPS:
                 self._buffers[f"{name}{slot}"] = device.empty(k * data.N, np.float64)
-                device.zero(self._buffers[f"{name}{slot}"])
         self._slot = 0
         b = self._buffers
         bounded = np.isfinite(data.upper)
         b["kind"] = device.put(self._flat(np.where(data.free, 2, np.where(bounded, 1, 0))).astype(np.uint8))
         device.put(self._flat(data.c), b["c"])
         device.put(self._flat(np.where(bounded, data.upper, 0.0)), b["u"])
-        device.zero(b["ru"])
         self._sparse = sp.issparse(data.A)
-        self._by_host = k == 1 and isinstance(self.algebra, Lapack)
         if self._sparse:
             matrix = sp.csr_array(data.A)
             if slacks:
@@ -88,7 +83,6 @@ class DeviceShard:
         b["results"] = device.empty(k * self._parts * _MEASURES, np.float64)
         b["scalars"] = device.empty(k * 3, np.float64)
         b["status"] = device.empty(k, np.int32)
-        self._once = np.unique(data.slack_rows).size == slacks
         self._heads = {name: self._head(name) for name in self._buffers if name not in ("A", "kind")}
         self._aimed = False
         self._kernels: dict[tuple[str, str], Any] = {}
@@ -100,6 +94,7 @@ class DeviceShard:
         if self._updates is not None:
             self._updates.close()
         self.algebra.close()
+        self._launches.clear()
         for buffer in self._buffers.values():
             self.device.release(buffer)
         self._buffers.clear()
@@ -157,17 +152,21 @@ class DeviceShard:
         found = self.device.get(self._buffers["results"], 0, self._k * self._parts * width)
         return found.reshape(self._k, self._parts, width)
 
-    def _over(self, entry: str, types: tuple[str, ...], items: int, *arguments: Any) -> None:
-        """One kernel of ``matrix.mako`` over so many items."""
-        kernel = self._kernel("matrix", entry, types)
+    def _wide(self, entry: str, types: tuple[str, ...], items: int, *arguments: Any) -> tuple[Any, ...]:
+        """One kernel of ``matrix.mako`` over so many items, ready to launch."""
         each = 2048 if self._block == 1 else self._block
         grid = max(1, min(-(-items // each), self._groups * (4 if self._block == 1 else 8)))
-        self.device.launch(kernel, grid, self._block, *arguments)
+        return (self._kernel("matrix", entry, types), grid, self._block, *arguments)
+
+    def _over(self, entry: str, types: tuple[str, ...], items: int, *arguments: Any) -> None:
+        """One kernel of ``matrix.mako`` over so many items."""
+        self.device.launch(*self._wide(entry, types, items, *arguments))
 
     def _multiply_sparse(self, side: Literal["row", "column"], items: int, values: Buffer, out: Buffer) -> None:
         """The sparse A by rows, or A^T by its columns, times a vector."""
         parts = (self._buffers[f"{side}_{part}"] for part in ("starts", "indices", "values"))
-        self._over("multiply_sparse", ("int64", *("buffer",) * 5), items, items, *parts, values, out)
+        types = ("int64", *("buffer",) * 5)
+        self._again((side, values), lambda: self._wide("multiply_sparse", types, items, items, *parts, values, out))
 
     def _over_slacks(self, entry: str, values: Buffer, out: Buffer) -> None:
         """What the slacks, which are not in A, add to every row of ``out``."""
@@ -195,44 +194,17 @@ class DeviceShard:
     def _times(self, name: str) -> Vector:
         """A v, with the slacks."""
         b = self._buffers
-        if self._by_host and not self._sparse:
-            return self._times_by_host(name)
-        self._begin_times(name)
-        return self.device.get(b["rows_out"])
-
-    def _begin_times(self, name: str) -> None:
-        b = self._buffers
         out = b["rows_out"]
         if self._sparse:
             self._multiply_sparse("row", self._m, b[name], out)
         else:
             self.algebra.matvec(b["A"], self._heads[name], out)
             self._over_slacks("add_slacks", b[name], out)
-
-    def _times_by_host(self, name: str) -> Vector:
-        with self._arrays(self._m * self._n, "A", name) as (a, v):
-            out = np.asarray(a[0] @ v[: self._n])
-            if self._slacks:
-                more = self.data.slack_signs * v[self._n :]
-                if self._once:
-                    out[self.data.slack_rows] += more
-                else:
-                    np.add.at(out, self.data.slack_rows, more)
-        return out[None]
-
-    def _arrays(self, operations: float, *names: str) -> Any:
-        """Buffers as arrays of the host's; see :meth:`Lapack.arrays`."""
-        assert isinstance(self.algebra, Lapack)
-        return self.algebra.arrays(operations, *(self._buffers[name] for name in names))
+        return self.device.get(out)
 
     def _transposed(self, y: Vector) -> None:
         """A^T y, with the slacks, into ``aty``."""
         b = self._buffers
-        if self._by_host and not self._sparse:
-            with self._arrays(self._m * self._n, "A", "aty") as (a, out):
-                np.matmul(y[0], a[0], out=out[: self._n])
-                out[self._n :] = self.data.slack_signs * y[0, self.data.slack_rows]
-            return
         self.device.put(y, b["rows_in"])
         if self._sparse:
             self._multiply_sparse("column", self._n + self._slacks, b["rows_in"], b["aty"])
@@ -306,12 +278,7 @@ class DeviceShard:
             self.device.launch(kernel, self._m, self._block, self._m, *given)
             return
         self.algebra.gram(b["A"], self._heads["theta"], normal)
-        if self._by_host and self._slacks:
-            with self._arrays(0, "M", "theta") as (matrix, theta):
-                weights = np.bincount(self.data.slack_rows, theta[self._n :], self._m)  # signs are 1 or -1
-                np.einsum("ii->i", matrix[0])[:] += weights
-        else:
-            self._over_slacks("add_slack_diagonal", b["theta"], normal)
+        self._over_slacks("add_slack_diagonal", b["theta"], normal)
 
     def normal_matrix(self) -> Vector:
         """M of these columns (k, m, m), for the root."""
@@ -326,14 +293,6 @@ class DeviceShard:
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
         """Factorise ``M + diag(relative M_ii + absolute)``; 0 or the failing pivot, per program (k,)."""
         factor = self._matrix("L")
-        if self._by_host:
-            with self._arrays(0, "M", "L") as (normal, copy):
-                copy[...] = normal
-                diagonal = np.einsum("ii->i", copy[0])
-                diagonal *= 1.0 + relative[0]
-                diagonal += absolute[0]
-            self.algebra.cholesky(factor, self._buffers["status"])
-            return self.device.get(self._buffers["status"])
         self.device.copy(factor, self._matrix("M"))
         types = ("int64", "int64", "buffer", "buffer")
         self._over("regularise", types, self._k * self._m, self._k, self._m, self._scalars(relative, absolute), factor)
@@ -410,6 +369,10 @@ class DeviceShard:
         self._scalars(primal, dual)
         given = (*self._point(), *self._step(), self._buffers["scalars"])
         self._again(("advance", self._slot), lambda: self._pass("advance", ("buffer",) * 10, *given))
+
+    def together(self) -> contextlib.AbstractContextManager[None]:
+        """To be held while many of these methods are called in a row."""
+        return contextlib.nullcontext()
 
     def other_slot(self) -> None:
         """See :class:`Shard`."""

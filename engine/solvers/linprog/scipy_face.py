@@ -13,7 +13,6 @@ from engine.devices import Backend, Device, DevicePool, gather
 from engine.errors import OptionError, ProblemError
 from engine.results import Result, Status
 from engine.solvers.linprog.audit import audit
-from engine.solvers.linprog.device_shard import DeviceShard
 from engine.solvers.linprog.interior import InteriorPoint, Settings
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.prepare import Prepared, prepare
@@ -21,6 +20,7 @@ from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.shard import shard_bytes
 from engine.solvers.linprog.solve import shard_data
 from engine.solvers.linprog.system import System
+from engine.solvers.linprog.unified_shard import device_shard
 
 __all__ = ["linprog", "solve_many"]
 
@@ -234,7 +234,7 @@ def _batch(device: Device, share: list[tuple[int, Prepared]], options: Options) 
         nothing = np.zeros((len(share), standards[0].n)), np.zeros((len(share), standards[0].m))
         return [(place, _judged(p, nothing[0][k], nothing[1][k], 0, options)) for k, (place, p) in enumerate(share)]
     data = shard_data(standards)
-    shard = DeviceShard(device, data, None)
+    shard = device_shard(device, data, None)
     try:
         system = System(data, [shard])
         method = InteriorPoint(

@@ -32,6 +32,7 @@ from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.shard import ShardData, shard_bytes
 from engine.solvers.linprog.sparse import sp
 from engine.solvers.linprog.system import PoolSystem
+from engine.solvers.linprog.unified_shard import device_shard
 from engine.solvers.linprog.updates import updates_bytes
 
 __all__ = ["HISTORY_COLUMNS", "shard_data", "solve"]
@@ -458,7 +459,7 @@ class _Systems:
         provider = None if options.provider == "auto" else options.provider
 
         def make(device: Device, part: ShardData) -> DeviceShard:
-            return DeviceShard(device, part, provider, solving.run.notice)
+            return device_shard(device, part, provider, solving.run.notice)
 
         self._system = PoolSystem(data, pool.members, make)
 

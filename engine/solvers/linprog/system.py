@@ -277,8 +277,12 @@ class PoolSystem(System):
     def run(self, function: Callable[[], T]) -> T:
         """Call a function on the only device's thread, or here if there are several."""
         if len(self.shards) == 1:
-            return self.members[0].submit(lambda _: function()).result()
+            return self.members[0].submit(lambda _: self._together(function)).result()
         return function()
+
+    def _together(self, function: Callable[[], T]) -> T:
+        with self.shards[0].together():
+            return function()
 
     def close(self) -> None:
         """Give the shards back, each on its device's thread."""
