@@ -18,12 +18,12 @@ from engine.api import Engine
 from engine.devices import Device, DeviceInfo, DevicePool, select
 from engine.numerics.linear_algebra import linear_algebra
 from engine.results import Result
+from engine.solvers.linprog.forms import shard_data
 from engine.solvers.linprog.generators import GeneratorOptions, generate
 from engine.solvers.linprog.interior import InteriorPoint, Settings
+from engine.solvers.linprog.many import solve_many
 from engine.solvers.linprog.prepare import Prepared, prepare
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.scipy_face import solve_many
-from engine.solvers.linprog.solve import shard_data
 from engine.solvers.linprog.sparse import sp
 from engine.solvers.linprog.system import System
 from engine.solvers.linprog.twin import HostShard

@@ -148,4 +148,4 @@ class UnifiedShard(DeviceShard):
         upper, out = self._array("L").T, rhs[0].copy()
         for trans in (1, 0):
             _BLAS.dtrsv(upper, out, lower=0, trans=trans, overwrite_x=1)
-        return out[None]
+        return np.asarray(out[None])
