@@ -50,6 +50,7 @@ def run(arguments: Sequence[str]) -> int:
         signal.signal(number, lambda _number, _frame: window.stop_and_quit())
     window.show()
     collector = Collector(app)
+    window.settled.connect(collector.settle)
     try:
         return app.exec()
     finally:

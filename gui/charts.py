@@ -14,9 +14,11 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter
 
 from gui.axes import CountAxis, NumberAxis, next_range, short
-from gui.figure import Figure, Table, small_font
+from gui.figure import Figure
+from gui.legend import small_font
 from gui.plots import LivePlot
 from gui.series import Series
+from gui.tables import Table
 from gui.theme import Theme, pen_of
 
 __all__ = ["BandPlot", "Bars", "Interval", "IntervalPlot", "Painted", "Pixels", "draw_text"]
@@ -89,9 +91,11 @@ class Bars(Figure):
         self._bars: dict[str, _Bar] = {}
         self._whole = whole
         self._total: float | None = None
-        super().__init__(
-            title, unit, theme=theme, key=key, axes={"left": pg.AxisItem("left"), "bottom": NumberAxis("bottom")}
-        )
+        self._item: Painted | None = None
+        super().__init__(title, unit, theme=theme, key=key)
+
+    def furnish(self) -> None:
+        """One item paints all bars."""
         self._item = Painted(self._paint_bars)
         self.plot.addItem(self._item, ignoreBounds=True)
         self.plot.hideAxis("left")
@@ -114,6 +118,7 @@ class Bars(Figure):
 
     def _heights(self) -> None:
         rows = max(1.0, self._rows(), (self.view.height() - 12) / 52)
+        assert self._item is not None
         self._item.set_bounds(QRectF(0, 0, 100, rows))
         self.plot.setRange(xRange=(0, 100), yRange=(rows + 0.05, -0.05), padding=0)
         self.plot.getViewBox().invertY(True)
@@ -158,7 +163,7 @@ class Bars(Figure):
         for bar in self._bars.values():
             bar.colour = swap.get(bar.colour, bar.colour)
         super().set_theme(theme)
-        if hasattr(self, "_item"):
+        if self._item is not None:
             self._item.update()
 
 
@@ -245,14 +250,21 @@ class Pixels(Figure):
         self._across, self._down, self._binary = across, down, binary
         self._rows: Sequence[float] | None = None
         self._top = 1.0
-        axes = {"left": CountAxis("left"), "bottom": CountAxis("bottom")}
-        super().__init__(title, unit, theme=theme, key=key, axes=axes)
+        self.image: pg.ImageItem | None = None
+        super().__init__(title, unit, theme=theme, key=key)
+
+    def make_axes(self) -> dict[str, pg.AxisItem]:
+        """Numbers of columns and rows."""
+        return {"left": CountAxis("left"), "bottom": CountAxis("bottom")}
+
+    def furnish(self) -> None:
+        """The image."""
         self.image = pg.ImageItem(axisOrder="row-major")
         self.plot.addItem(self.image, ignoreBounds=True)
         self.plot.getViewBox().invertY(True)
         self.plot.getAxis("bottom").setHeight(36)
         self.plot.getAxis("bottom").setStyle(tickLength=3)
-        self.set_theme(theme)
+        self._colour_image()
 
     def show(self, matrix: NDArray[Any] | None = None, rows: Sequence[float] | None = None, top: float = 1.0) -> None:
         """Show another matrix, scaled from 0 to ``top``; ``rows`` are the numbers of its rows."""
@@ -265,17 +277,20 @@ class Pixels(Figure):
     def redraw(self) -> None:
         """Draw the image."""
         count, columns = self._matrix.shape
-        if not count:
+        if not count or self.image is None:
             return
         begin, end = (self._rows[0], self._rows[-1] + 1) if self._rows else (0, count)
         self.image.setImage(self._matrix, autoLevels=False, levels=(0, self._top), autoDownsample=False)
         self.image.setRect(QRectF(0, begin, columns, max(end - begin, 1)))
         self.plot.setRange(xRange=(0, columns), yRange=(begin, max(end, begin + 1)), padding=0)
 
-    def set_theme(self, theme: Theme) -> None:
-        """Change all colours."""
-        super().set_theme(theme)
-        if hasattr(self, "image"):
+    def _dress_view(self) -> None:
+        super()._dress_view()
+        self._colour_image()
+
+    def _colour_image(self) -> None:
+        theme = self.theme
+        if self.image is not None:
             low, high = QColor(theme.base), QColor(theme.accent)
             if self._binary:
                 low = QColor(theme.mixed(theme.accent, 0.14))
@@ -315,8 +330,15 @@ class IntervalPlot(Figure):
 
     def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
         self._intervals: list[Interval] = []
-        axes = {"left": pg.AxisItem("left"), "bottom": NumberAxis("bottom")}
-        super().__init__(title, unit, theme=theme, key=key, axes=axes)
+        self._item: Painted | None = None
+        super().__init__(title, unit, theme=theme, key=key)
+
+    def make_axes(self) -> dict[str, pg.AxisItem]:
+        """Names at the left, numbers below."""
+        return {"left": pg.AxisItem("left"), "bottom": NumberAxis("bottom")}
+
+    def furnish(self) -> None:
+        """One item paints all intervals."""
         self._item = Painted(self._paint_rows)
         self.plot.addItem(self._item, ignoreBounds=True)
         self.plot.getViewBox().invertY(True)
@@ -330,7 +352,7 @@ class IntervalPlot(Figure):
     def redraw(self) -> None:
         """Draw the intervals."""
         shown = self._intervals[: self.MOST]
-        if not shown:
+        if not shown or self._item is None:
             return
         low = min(min(row.outer[0] for row in shown), 0.0)
         high = max(max(row.outer[1] for row in shown), 0.0)

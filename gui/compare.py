@@ -10,12 +10,13 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QVBoxLayout, QWidget
 
 from engine.events import Event, Failed, Finished, Incumbent, Metric, Started
+from gui.curves import Curve
 from gui.icons import dot
 from gui.library import RunNote
-from gui.panels.base import Page
+from gui.page import Page
 from gui.player import Player
-from gui.plot_area import release_plots
-from gui.plots import Curve, LivePlot
+from gui.plot_area import LettingGo
+from gui.plots import LivePlot
 from gui.summary import gap_text, number_text, seconds_text, state_text
 from gui.theme import DASHES, Theme
 
@@ -24,7 +25,7 @@ __all__ = ["CompareTab"]
 _MOST_EVENTS = 4000
 
 
-class CompareTab(QWidget):
+class CompareTab(LettingGo, QWidget):
     """Two recorded runs, compared.
 
     The first run's curves are solid, the second's dashed, each in its run's colour; several devices of a run differ
@@ -67,7 +68,7 @@ class CompareTab(QWidget):
             self._show_options()
             self.ready.emit()
         for figure in self._figures.values():
-            figure.refresh()
+            (figure.refresh if figure.furnished else figure.soon)()
 
     def _take(self, place: int, event: Event) -> None:
         match event:
@@ -163,11 +164,6 @@ class CompareTab(QWidget):
         self.theme = theme
         for figure in self._figures.values():
             figure.set_theme(theme)
-
-    def deleteLater(self) -> None:
-        """Take the plots apart in order, then go."""
-        release_plots(self)
-        super().deleteLater()
 
     def close_sources(self) -> None:
         """Read no more."""

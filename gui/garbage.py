@@ -37,7 +37,12 @@ class Collector(QObject):
             gc.collect(due)
         return due
 
+    def settle(self) -> None:
+        """What is there now stays: modules and windows are not gone through again, which would be felt."""
+        gc.freeze()
+
     def close(self) -> None:
         """Leave it to the interpreter again."""
         self._timer.stop()
+        gc.unfreeze()
         gc.enable()

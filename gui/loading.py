@@ -17,9 +17,10 @@ from engine.demo import samples
 from engine.errors import InputError, QuintetError, RunFolderError
 from engine.folder import RunFolder
 from engine.problem import Problem
+from engine.results import Result
 from engine.solvers import Solver, discover, recognize, solver_for
 
-__all__ = ["Instance", "Job", "Sample", "find_samples", "open_run", "read_instance"]
+__all__ = ["Instance", "Job", "Kept", "Sample", "find_samples", "open_run", "read_instance", "read_kept"]
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,28 @@ def open_run(folder: Path) -> Problem:
     if next(opened.events(), None) is None:
         raise RunFolderError(f"the run in {folder} has no events yet")
     return opened.problem()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the folder of a run that is over holds: ``digest`` is what a dashboard shows of the result."""
+
+    problem: Problem
+    result: Result | None
+    digest: Any = None
+
+
+def read_kept(folder: Path, digester: Callable[[Result, Problem], Any]) -> Kept:
+    """Read problem and result, and have the result made into what is shown.
+
+    Raises
+    ------
+    engine.errors.RunFolderError
+        If something of it cannot be read.
+    """
+    opened = RunFolder.open(folder)
+    problem, result = opened.problem(), opened.result()
+    return Kept(problem, result, None if result is None else digester(result, problem))
 
 
 @dataclass(frozen=True)

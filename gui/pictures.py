@@ -1,23 +1,24 @@
-"""Pictures of solutions: a schedule, a chessboard, a tour, a network."""
+"""Pictures of solutions: a schedule, a chessboard, a tour."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, QPointF, QRectF, QRunnable, Qt, QThreadPool, Signal
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter
 
 from gui.axes import NumberAxis
 from gui.charts import Painted, draw_text
-from gui.figure import Figure, Table, small_font
+from gui.figure import Figure
+from gui.legend import small_font
+from gui.tables import Table
 from gui.theme import Theme, pen_of
 
-__all__ = ["Board", "Gantt", "NetworkView", "Tour", "queens_placement", "schedule"]
+__all__ = ["Board", "Gantt", "Picture", "Tour", "draw_arrow", "queens_placement", "schedule"]
 
 Ints = NDArray[np.int64]
 
@@ -54,18 +55,21 @@ def _hues(count: int, dark: bool) -> list[QColor]:
     return [QColor.fromHslF((0.55 + k * golden) % 1.0, 0.55, levels[k % 3]) for k in range(count)]
 
 
-class _Picture(Figure):
+class Picture(Figure):
     """A figure whose content one function paints."""
 
-    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", axes: Any = None) -> None:
-        super().__init__(title, unit, theme=theme, key=key, axes=axes)
+    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
         self.item = Painted(self._paint_content)
+        super().__init__(title, unit, theme=theme, key=key)
+
+    def furnish(self) -> None:
+        """One item paints all."""
         self.plot.addItem(self.item, ignoreBounds=True)
 
     def _paint_content(self, painter: QPainter) -> None:
         """Paint in the plot's coordinates."""
 
-    def _bare(self) -> None:
+    def bare(self) -> None:
         """No axes, equal scales."""
         self.plot.hideAxis("left")
         self.plot.hideAxis("bottom")
@@ -74,23 +78,29 @@ class _Picture(Figure):
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""
         super().set_theme(theme)
-        if hasattr(self, "item"):
-            self.item.update()
+        self.item.update()
 
 
-class Gantt(_Picture):
+class Gantt(Picture):
     """A flowshop's schedule: a row for each machine, a colour for each job."""
 
     def __init__(self, title: str = "Schedule", *, theme: Theme) -> None:
         self._begin = self._end = np.zeros((0, 0), np.int64)
         self._order = np.zeros(0, np.int64)
-        axes = {"left": pg.AxisItem("left"), "bottom": NumberAxis("bottom")}
-        super().__init__(title, "machines over time", theme=theme, key="schedule", axes=axes)
+        super().__init__(title, "machines over time", theme=theme, key="schedule")
+        self.hint("The schedule of the best order of jobs is shown when the run ends.")
+
+    def make_axes(self) -> dict[str, pg.AxisItem]:
+        """Machines at the left, time below."""
+        return {"left": pg.AxisItem("left"), "bottom": NumberAxis("bottom")}
+
+    def furnish(self) -> None:
+        """The first machine on top."""
+        super().furnish()
         self.plot.getViewBox().invertY(True)
         left = self.plot.getAxis("left")
         left.setStyle(tickLength=0, hideOverlappingLabels=False)
         left.setWidth(40)
-        self.hint("The schedule of the best order of jobs is shown when the run ends.")
 
     def show_schedule(self, times: NDArray[Any], order: NDArray[Any]) -> None:
         """Show the schedule of an order of jobs."""
@@ -157,13 +167,17 @@ def queens_placement(n: int) -> list[int] | None:
     return [column - 1 for column in even + odd]
 
 
-class Board(_Picture):
+class Board(Picture):
     """A chessboard with one placement of queens."""
 
     def __init__(self, title: str = "A placement", *, theme: Theme) -> None:
         self._columns: list[int] = []
         super().__init__(title, theme=theme, key="board")
-        self._bare()
+
+    def furnish(self) -> None:
+        """The first row on top."""
+        super().furnish()
+        self.bare()
         self.plot.getViewBox().invertY(True)
 
     def show_queens(self, columns: list[int], remark: str) -> None:
@@ -209,7 +223,7 @@ def places_from_costs(costs: NDArray[Any]) -> NDArray[np.float64]:
     return vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-9))
 
 
-class Tour(_Picture):
+class Tour(Picture):
     """A tour through cities; where only costs are known, places are chosen to be like them."""
 
     def __init__(self, title: str = "Tour", *, theme: Theme) -> None:
@@ -217,8 +231,12 @@ class Tour(_Picture):
         self._costs = np.zeros((0, 0), np.int64)
         self._order: list[int] = []
         super().__init__(title, "distances are like the costs", theme=theme, key="tour")
-        self._bare()
         self.hint("The best tour is shown when the run ends.")
+
+    def furnish(self) -> None:
+        """Without axes."""
+        super().furnish()
+        self.bare()
 
     def show_tour(self, costs: NDArray[Any], order: NDArray[Any]) -> None:
         """Show the tour of an order of cities."""
@@ -274,164 +292,3 @@ def draw_arrow(
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(colour))
     painter.drawPolygon([tip, tip - unit * head + side, tip - unit * head - side])
-
-
-# --- networks -------------------------------------------------------------------------------------------------------
-
-
-def network_places(n: int, edges: Ints) -> NDArray[np.float64]:
-    """Places of ``n`` nodes in the plane: components side by side, each laid out by forces between its nodes.
-
-    The layout of a component is networkx's; without networkx its nodes are on a circle.
-    """
-    members = _components(n, edges)
-    places = np.zeros((n, 2))
-    x = y = line = 0.0
-    width = math.sqrt(sum((math.sqrt(len(nodes)) + 0.7) ** 2 for nodes in members)) * 1.35
-    for nodes in members:
-        size = math.sqrt(len(nodes)) if len(nodes) > 1 else 0.35
-        if x and x + size > width:
-            x, y, line = 0.0, y + line + 0.7, 0.0
-        places[nodes] = np.array([x + size / 2, y + size / 2]) + _component_places(nodes, edges) * size / 2
-        x, line = x + size + 0.7, max(line, size)
-    return places
-
-
-def _components(n: int, edges: Ints) -> list[Ints]:
-    """Nodes that hang together, the largest set first."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    matrix = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
-    _, labels = connected_components(matrix, directed=False)
-    groups = [np.flatnonzero(labels == label) for label in range(int(labels.max()) + 1 if n else 0)]
-    return sorted(groups, key=lambda nodes: (-len(nodes), int(nodes[0])))
-
-
-def _component_places(nodes: Ints, edges: Ints) -> NDArray[np.float64]:
-    """Places within -1 .. 1."""
-    if len(nodes) == 1:
-        return np.zeros((1, 2))
-    try:
-        import networkx
-    except ImportError:
-        angles = 2 * np.pi * np.arange(len(nodes)) / len(nodes)
-        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    graph = networkx.Graph()
-    graph.add_nodes_from(nodes.tolist())
-    graph.add_edges_from(edges[np.isin(edges[:, 0], nodes)].tolist())
-    start = networkx.circular_layout(graph)
-    rounds = 50 if len(nodes) < 200 else 20
-    found = networkx.spring_layout(graph, pos=start, iterations=rounds, seed=1)
-    return _spread(np.array([found[node] for node in nodes.tolist()]), 1.15 / math.sqrt(len(nodes)))
-
-
-def _spread(places: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
-    """Push apart what is closer than ``gap``, a little at a time, and fit all into -1 .. 1 again."""
-    for _ in range(60):
-        apart = places[:, None] - places[None]
-        distance = np.hypot(apart[..., 0], apart[..., 1])
-        np.fill_diagonal(distance, np.inf)
-        lacking = np.maximum(0.0, gap - distance) / np.maximum(distance, 1e-6)
-        if not lacking.any():
-            break
-        places = places + 0.4 * (apart * lacking[..., None]).sum(axis=1)
-    places = places - (places.max(axis=0) + places.min(axis=0)) / 2
-    return places / max(1.0, float(np.abs(places).max()))
-
-
-class _Laid(QObject):
-    done = Signal(object, object)
-
-
-class _Layout(QRunnable):
-    """Places nodes on a thread of its own, so that the window does not wait."""
-
-    def __init__(self, n: int, edges: Ints, done: Callable[[Any, Any], None]) -> None:
-        super().__init__()
-        self._n, self._edges = n, edges
-        self.signals = _Laid()
-        self.signals.done.connect(done)
-
-    def run(self) -> None:
-        """Lay out and tell."""
-        places = network_places(self._n, self._edges)
-        try:
-            self.signals.done.emit(self._edges, places)
-        except RuntimeError:  # the window is gone
-            return
-
-
-class NetworkView(_Picture):
-    """A directed graph with numbered nodes; those of little weight are pale."""
-
-    MOST = 400
-
-    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
-        self._edges = np.zeros((0, 2), np.int64)
-        self._laid_edges = self._edges
-        self._nodes = 0
-        self._wanted: tuple[int, Ints] | None = None
-        self._laying = False
-        self._places = np.zeros((0, 2))
-        self._weights: NDArray[np.float64] | None = None
-        super().__init__(title, unit, theme=theme, key=key)
-        self._bare()
-        self.hint("The network is shown when the first one has been learned.")
-
-    def show_network(self, n: int, edges: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
-        """Show ``edges`` (e, 2) between ``n`` nodes; ``weights`` from 0 to 1 say how strong each node is drawn."""
-        self._nodes, self._edges = n, np.asarray(edges, np.int64).reshape(-1, 2)
-        self._weights = None if weights is None else np.asarray(weights, float)
-        if n > self.MOST:
-            self.hint(f"A network of {n} genes is too large to be drawn; Data has its {len(self._edges)} edges.")
-            return
-        self._wanted = (n, self._edges)
-        if not len(self._places):
-            self.hint("The network is being laid out.")
-        self.dirty = True
-
-    def redraw(self) -> None:
-        """Draw the network, once its nodes are placed."""
-        if self.fine and self._laid_edges is not self._edges and self._nodes <= self.MOST:
-            self._laid(self._edges, network_places(self._nodes, self._edges))
-        elif self._wanted is not None and not self._laying and not self.fine:
-            (n, edges), self._wanted = self._wanted, None
-            if edges is not self._laid_edges:
-                self._laying = True
-                QThreadPool.globalInstance().start(_Layout(n, edges, self._laid))
-        if len(self._places):
-            low, high = self._places.min(axis=0) - 0.6, self._places.max(axis=0) + 0.6
-            self.item.set_bounds(QRectF(low[0], low[1], *(high - low)))
-            self.plot.setRange(xRange=(low[0], high[0]), yRange=(low[1], high[1]), padding=0)
-
-    def _laid(self, edges: Ints, places: NDArray[np.float64]) -> None:
-        self._laying = False
-        self._laid_edges, self._places = edges, places
-        self.hint("")
-        self.dirty = True
-        if not self.fine:
-            self.refresh()
-
-    def _paint_content(self, painter: QPainter) -> None:
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        theme = self.theme
-        pixel = 1.0 / max(1e-12, abs(painter.transform().m11()))
-        radius = min(0.28, 11 * pixel)
-        edge = theme.mixed(theme.lines[0], 0.55)
-        points = [QPointF(*place) for place in self._places]
-        for begin, end in self._laid_edges.tolist():
-            draw_arrow(painter, points[begin], points[end], edge, radius, min(0.22, 8 * pixel), self.pixels)
-        painter.setFont(small_font())
-        for node, point in enumerate(points):
-            known = self._weights is not None and node < len(self._weights)
-            weight = float(self._weights[node]) if known and self._weights is not None else 1.0
-            painter.setPen(pen_of(theme.mixed(theme.accent, 0.35 + 0.65 * weight), (), 1.2 * self.pixels))
-            painter.setBrush(QColor(theme.mixed(theme.accent, 0.06 + 0.44 * weight)))
-            painter.drawEllipse(point, radius, radius)
-            if radius > 7.5 * pixel:
-                draw_text(painter, point, str(node), theme.text if weight > 0.15 else theme.muted)
-
-    def table(self) -> Table:
-        """A row for each edge."""
-        return ["from", "to"], [(int(a), int(b)) for a, b in self._edges.tolist()]

@@ -9,7 +9,7 @@ import shiboken6
 from PySide6.QtCore import Qt, QThread
 from PySide6.QtWidgets import QFrame, QGraphicsGridLayout, QSizePolicy, QWidget
 
-__all__ = ["PlotArea", "PlotView", "release_forgotten", "release_plots"]
+__all__ = ["LettingGo", "PlotArea", "PlotView", "release_forgotten", "release_plots"]
 
 
 def release_plots(widget: QWidget) -> None:
@@ -27,6 +27,36 @@ def release_forgotten(widget: QWidget) -> None:
     """For ``__del__``, which comes before anything is broken up: release, if nobody has and Qt still has the widget."""
     if shiboken6.isValid(widget) and QThread.currentThread() == widget.thread():
         release_plots(widget)
+
+
+class LettingGo:
+    """A widget with plots in it that takes them apart in order when it goes, however it goes.
+
+    To be named before the class of Qt that it is mixed into.
+    """
+
+    let_go = False
+    """Whether its plots have been taken apart: nothing is drawn any more."""
+
+    def closeEvent(self, event: Any) -> None:
+        """A window of its own is closed."""
+        self._let_go()
+        super().closeEvent(event)  # type: ignore[misc]
+
+    def deleteLater(self) -> None:
+        """It is given up."""
+        self._let_go()
+        super().deleteLater()  # type: ignore[misc]
+
+    def __del__(self) -> None:
+        """Whoever has forgotten it has not closed it either."""
+        release_forgotten(self)  # type: ignore[arg-type]
+
+    def _let_go(self) -> None:
+        for widget in (self, *self.findChildren(QWidget)):  # type: ignore[attr-defined]
+            if isinstance(widget, LettingGo):
+                widget.let_go = True
+        release_plots(self)  # type: ignore[arg-type]
 
 
 class PlotArea(pg.GraphicsWidget):
@@ -70,8 +100,8 @@ class PlotArea(pg.GraphicsWidget):
 class PlotView(pg.GraphicsView):
     """Shows a plot area. The mouse wheel zooms only while Ctrl is held, so that a page of plots can be scrolled."""
 
-    def __init__(self, axes: dict[str, pg.AxisItem]) -> None:
-        super().__init__()
+    def __init__(self, axes: dict[str, pg.AxisItem], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.enableMouse(False)

@@ -1,4 +1,4 @@
-"""Live plots over time or iterations: curves, and areas stacked on each other."""
+"""Live plots over time or iterations."""
 
 from __future__ import annotations
 
@@ -13,67 +13,19 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor
 
 from gui.axes import CountAxis, LogAxis, NumberAxis, TimeAxis, next_end, next_range, number_text, seconds_text, short
-from gui.figure import Figure, LegendEntry, Table
-from gui.series import Series, Window
+from gui.curves import Curve, Line
+from gui.figure import Figure
+from gui.series import Window
+from gui.tables import Table
 from gui.theme import LIGHT, Theme, pen_of
 
-__all__ = ["Curve", "LivePlot", "StackedPlot"]
-
-Floats = NDArray[np.float64]
-_NOTHING = Window(*np.zeros((4, 0)), merged=False)
-# Pixels of line beyond which a plot is drawn with thin lines, while it grows and at rest: wide, smooth lines cost a
-# hundred times more.
-_FINE_PATH, _FINE_PATH_AT_REST = 5000.0, 30000.0
+__all__ = ["LivePlot"]
 
 Floats = NDArray[np.float64]
 _NOTHING = Window(*np.zeros((4, 0)), merged=False)
 # Pixels of line beyond which plots are drawn with thin lines, all that are seen together while they grow, and one at
 # rest: wide, smooth lines cost a hundred times more.
 _FINE_PATH, _FINE_PATH_AT_REST = 10000.0, 30000.0
-
-
-class _Line(pg.PlotCurveItem):
-    """A curve that is told where it lies, since finding it out anew for every frame costs as much as drawing."""
-
-    def __init__(self) -> None:
-        self.bounds = QRectF(0, 0, 1, 1)
-        super().__init__(skipFiniteCheck=True)
-        self.setSegmentedLineMode("off")
-
-    def boundingRect(self) -> QRectF:
-        """The range of the plot."""
-        return self.bounds
-
-    def dataBounds(self, ax: int, frac: float = 1.0, orthoRange: Any = None) -> Any:
-        """Nothing: ranges are set by the plot."""
-        return (None, None)
-
-
-class Curve:
-    """One line of a :class:`LivePlot`: its data, its look, its place in the legend."""
-
-    def __init__(self, plot: LivePlot, name: str, colour: str, dash: tuple[float, ...], step: bool, entry: LegendEntry):
-        self.name, self.colour, self.dash, self.step = name, colour, dash, step
-        self.data = Series()
-        self.entry = entry
-        self.item = _Line()
-        self.band: _Line | None = None
-        self._plot = plot
-
-    @property
-    def shown(self) -> bool:
-        """Whether it is to be seen."""
-        return self.entry.isChecked()
-
-    def append(self, time: float, value: float) -> None:
-        """Add a point; it is drawn at the next refresh."""
-        self.data.append(time, value)
-        plot = self._plot
-        plot.dirty = True
-        if plot._void:
-            plot._void = False
-            plot.hint("")
-        plot._now = max(plot._now, time)
 
 
 class LivePlot(Figure):
@@ -121,27 +73,37 @@ class LivePlot(Figure):
         self.whole, self.empty = whole, empty
         self._void = True
         self._shade: pg.LinearRegionItem | None = None
+        self._shaded: tuple[float, float, str] | None = None
         self._mark: pg.InfiniteLine | None = None
         self._marked: float | None = None
+        self._line: pg.InfiniteLine | None = None
         self._end = 0.0
         self.origin = 0.0
         self._now = 0.0
         self._range = (math.nan, math.nan)
         self._following = True
         self._cursor: float | None = None
-        axes = {
-            "left": LogAxis("left") if log else NumberAxis("left"),
-            "bottom": TimeAxis("bottom") if across == "s" else CountAxis("bottom"),
+        super().__init__(title, unit, theme=theme or LIGHT, key=key, parent=parent)
+        self.hint(empty)
+
+    def make_axes(self) -> dict[str, pg.AxisItem]:
+        """Numbers upwards, time or counts across."""
+        return {
+            "left": LogAxis("left") if self.log else NumberAxis("left"),
+            "bottom": TimeAxis("bottom") if self.across == "s" else CountAxis("bottom"),
         }
-        super().__init__(title, unit, theme=theme or LIGHT, key=key, axes=axes, parent=parent)
-        box = self.plot.getViewBox()
-        box.sigRangeChangedManually.connect(self._zoomed)
+
+    def furnish(self) -> None:
+        """The curves there are already, the tint, the mark, and the line at the cursor."""
+        self.plot.getViewBox().sigRangeChangedManually.connect(self._zoomed)
         self._line = pg.InfiniteLine(angle=90, movable=False)
         self._line.hide()
-        self.hint(empty)
         self.plot.addItem(self._line, ignoreBounds=True)
         self.view.scene().sigMouseMoved.connect(self._hover)
         self.view.leaveEvent = self._left  # type: ignore[method-assign]
+        for curve in self.curves:
+            self.plot.addItem(curve.item, ignoreBounds=True)
+        self._lay_extras()
         self._set_ranges()
 
     # --- filling ------------------------------------------------------------------------------------------------
@@ -161,8 +123,17 @@ class LivePlot(Figure):
         dash = self.theme.dash(index) if dash is None else dash
         curve = Curve(self, name, colour, dash, step, self.add_entry(name, colour, dash, self._filled))
         self.curves.append(curve)
-        self.plot.addItem(curve.item, ignoreBounds=True)
+        if self.furnished:
+            self.plot.addItem(curve.item, ignoreBounds=True)
         return curve
+
+    def came(self, time: float) -> None:
+        """A curve has a new point."""
+        self.dirty = True
+        if self._void:
+            self._void = False
+            self.hint("")
+        self._now = max(self._now, time)
 
     _filled = False
 
@@ -174,21 +145,33 @@ class LivePlot(Figure):
 
     def shade(self, begin: float, end: float, text: str) -> None:
         """Lay a tint over a part of the horizontal axis, such as a warm-up."""
-        if self._shade is None:
-            self._shade = pg.LinearRegionItem(movable=False)
-            self._shade.setZValue(-10)
-            for line in self._shade.lines:
-                line.setPen(pg.mkPen(None))
-            self.plot.addItem(self._shade, ignoreBounds=True)
-        self._shade.setRegion((begin, end))
-        self._shade.setToolTip(text)
-        self._colour_extras()
+        self._shaded = (begin, end, text)
+        if self.furnished:
+            self._lay_extras()
 
     def mark(self, value: float) -> None:
         """A horizontal line at a value that matters, such as a limit."""
-        self._mark = pg.InfiniteLine(math.log10(value) if self.log else value, angle=0, movable=False)
         self._marked = value
-        self.plot.addItem(self._mark, ignoreBounds=True)
+        if self.furnished:
+            self._lay_extras()
+
+    def _lay_extras(self) -> None:
+        """Make or move the tint and the mark."""
+        if self._shaded is not None:
+            begin, end, text = self._shaded
+            if self._shade is None:
+                self._shade = pg.LinearRegionItem(movable=False)
+                self._shade.setZValue(-10)
+                for line in self._shade.lines:
+                    line.setPen(pg.mkPen(None))
+                self.plot.addItem(self._shade, ignoreBounds=True)
+            self._shade.setRegion((begin, end))
+            self._shade.setToolTip(text)
+        if self._marked is not None:
+            if self._mark is None:
+                self._mark = pg.InfiniteLine(angle=0, movable=False)
+                self.plot.addItem(self._mark, ignoreBounds=True)
+            self._mark.setPos(math.log10(self._marked) if self.log else self._marked)
         self._colour_extras()
 
     def _colour_extras(self) -> None:
@@ -196,6 +179,8 @@ class LivePlot(Figure):
             self._shade.setBrush(QColor(self.theme.mixed(self.theme.muted, 0.16)))
         if self._mark is not None:
             self._mark.setPen(pen_of(self.theme.warning, (6, 4), 1.0))
+        if self._line is not None:
+            self._line.setPen(pen_of(self.theme.muted, (3, 3), 1.0))
 
     def cut(self, time: float) -> None:
         """Forget what came after ``time``."""
@@ -210,7 +195,7 @@ class LivePlot(Figure):
         self._end = 0.0
         self.finished = True
         self.dirty = True
-        self.refresh()
+        self.soon()
 
     finished = False
     latest = True
@@ -284,7 +269,7 @@ class LivePlot(Figure):
         if curve.band is None:
             if not merged:
                 return
-            curve.band = _Line()
+            curve.band = Line()
             curve.band.setZValue(-1)
             self.plot.addItem(curve.band, ignoreBounds=True)
         curve.band.setVisible(merged)
@@ -334,11 +319,11 @@ class LivePlot(Figure):
         if before != (self._end, self._range) or self.finished:
             self.plot.setRange(xRange=(begin, self._end), yRange=self._range, padding=0, disableAutoRange=True)
 
-    def fit(self) -> None:
-        """Show all again after zooming."""
+    def fit(self, at_once: bool = True) -> None:
+        """Show all again."""
         self._following = True
         self._end, self._range = 0.0, (math.nan, math.nan)
-        super().fit()
+        super().fit(at_once)
 
     def _zoomed(self, *_: object) -> None:
         self._following = False
@@ -349,7 +334,7 @@ class LivePlot(Figure):
 
     def _hover(self, position: Any) -> None:
         box = self.plot.getViewBox()
-        if not box.sceneBoundingRect().contains(position):
+        if self._line is None or not box.sceneBoundingRect().contains(position):
             self._left()
             return
         self._cursor = box.mapSceneToView(position).x()
@@ -358,7 +343,7 @@ class LivePlot(Figure):
         self._show_values()
 
     def _left(self, *_: object) -> None:
-        if self._cursor is not None:
+        if self._cursor is not None and self._line is not None:
             self._cursor = None
             self._line.hide()
             self._show_values()
@@ -393,73 +378,14 @@ class LivePlot(Figure):
     def set_theme(self, theme: Theme) -> None:
         """Change all colours; curves in the former theme's colours get the new one's."""
         swap = dict(zip(self.theme.lines, theme.lines, strict=True))
-        super().set_theme(theme)
         for curve in self.curves:
             curve.colour = curve.entry.colour = swap.get(curve.colour, curve.colour)
-        grid = QColor(theme.axis)
+        super().set_theme(theme)
+
+    def _dress_view(self) -> None:
+        super()._dress_view()
         for side in ("left", "bottom"):
             axis = self.plot.getAxis(side)
-            axis.setPen(grid)
+            axis.setPen(QColor(self.theme.axis))
             axis.setGrid(34)
         self._colour_extras()
-        if hasattr(self, "_line"):
-            self._line.setPen(pen_of(theme.muted, (3, 3), 1.0))
-        self.dirty = True
-        self.refresh()
-
-
-class StackedPlot(LivePlot):
-    """Areas on top of each other, one for each curve; the upper edge is the sum of all.
-
-    With ``shares`` it is 100 % everywhere; the legend still says the values themselves.
-    """
-
-    _filled = True
-
-    def __init__(self, *arguments: Any, shares: bool = False, **named: Any) -> None:
-        self.shares = shares
-        super().__init__(*arguments, **({"top": 100.0} if shares else {}) | named)
-
-    def redraw(self) -> None:
-        """Draw the areas from the highest to the lowest."""
-        self._set_ranges()
-        (begin, end), _ = self.plot.getViewBox().viewRange()
-        grid, levels = self._levels(begin, end, max(60, self.view.width() - 60))
-        bounds = self._bounds()
-        for place, curve in enumerate(self.curves):
-            curve.item.bounds = bounds
-            curve.item.setVisible(curve.shown and len(grid) > 1)
-            if not curve.shown or len(grid) < 2:
-                continue
-            fill = QColor(curve.colour)
-            fill.setAlphaF(0.85 if self.theme.dark else 0.75)
-            level = levels[place]
-            below = levels[place - 1] if place else np.zeros(len(grid))
-            x = np.concatenate([grid, grid[::-1]])
-            curve.item.setData(x, np.concatenate([level, below[::-1]]), pen=None, brush=fill, fillLevel="enclosed")
-        self._show_values()
-
-    def _levels(self, begin: float, end: float, width: int) -> tuple[Floats, Floats]:
-        """Sums from below of the curves that are shown, on common times."""
-        points = [curve.data.points() for curve in self.curves]
-        times = [time for time, _ in points if len(time)]
-        if not times:
-            return np.zeros(0), np.zeros((len(points), 0))
-        grid = np.unique(np.concatenate([np.clip(np.concatenate(times), begin, end), [min(self._now, end)]]))
-        if len(grid) > width:
-            grid = grid[:: -(-len(grid) // width)]
-        levels = np.zeros((len(points), len(grid)))
-        level = np.zeros(len(grid))
-        for place, ((time, value), curve) in enumerate(zip(points, self.curves, strict=True)):
-            if len(time) and curve.shown:
-                level = level + np.where(grid < time[0], 0.0, value[np.searchsorted(time, grid, side="right") - 1])
-            levels[place] = level
-        if self.shares:
-            levels = 100 * levels / np.maximum(level, 1e-300)
-        return grid, levels
-
-    def _needed(self) -> tuple[float, float] | None:
-        if self.shares:
-            return (0.0, 100.0)
-        _, levels = self._levels(-math.inf, math.inf, 4096)
-        return (0.0, float(levels[-1].max())) if levels.size else None

@@ -12,8 +12,9 @@ from PySide6.QtCore import QSize
 
 from engine.folder import write_whole
 from gui.axes import duration, number_text
-from gui.figure import Figure, cell_text
+from gui.figure import Figure
 from gui.panels.base import Panel
+from gui.tables import cell_text
 from gui.theme import LIGHT
 
 __all__ = ["report", "write_report"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -19,15 +18,14 @@ from PySide6.QtWidgets import (
 )
 
 from engine.events import Event, Failed, Notice
-from engine.folder import RunFolder
 from engine.problem import Problem
 from engine.solvers import MetricSpec, discover
 from gui.icons import set_icon
 from gui.library import RunNote
-from gui.loading import Job, open_run
+from gui.loading import Job, Kept, open_run, read_kept
 from gui.panels import Panel, RunInfo, panel_for
 from gui.player import Player
-from gui.plot_area import release_plots
+from gui.plot_area import LettingGo
 from gui.runner import Child
 from gui.summary import Summary, seconds_text
 from gui.theme import Theme
@@ -140,7 +138,7 @@ class ReplayBar(QFrame):
         self.clock.setText(f"{seconds_text(self.player.position)} of {seconds_text(self.player.duration)}")
 
 
-class RunTab(QWidget):
+class RunTab(LettingGo, QWidget):
     """A run in a tab.
 
     Signals: ``moved()`` when its state changes; ``said(level, message)`` for the log; ``ready()`` when a dashboard of a
@@ -160,7 +158,8 @@ class RunTab(QWidget):
         self.player: Player | None = None
         self.bar: ReplayBar | None = None
         self.complete = False
-        self._most = 500
+        self._closed = False
+        self._most = _LEAST_EVENTS
         self._drawn = 0.0
         self._problem: Problem | None = None
         self._job: Job | None = None
@@ -176,6 +175,7 @@ class RunTab(QWidget):
         self._banner_place.addWidget(self.banner)
         self._layout.addLayout(self._banner_place)
         self._layout.addWidget(self._waiting, 1)
+        self._shown: QWidget = self._waiting
 
     # --- where the events come from -----------------------------------------------------------------------------
 
@@ -208,6 +208,11 @@ class RunTab(QWidget):
         self._job = None
         self._problem = problem
         self._make_panel()
+        QTimer.singleShot(0, self, lambda: self._begin_playing(speed))  # one after the other, or it would be felt
+
+    def _begin_playing(self, speed: float) -> None:
+        if self._closed:
+            return
         self.player = Player(self.note.path / "events.jsonl", speed, self)
         self.player.rewound.connect(self._on_rewind)
         self.player.ended.connect(self._on_player_end)
@@ -217,7 +222,8 @@ class RunTab(QWidget):
 
     def _on_trouble(self, error: Exception) -> None:
         self._job = None
-        self._waiting.setText("This run cannot be shown.")
+        if self._shown is self._waiting:
+            self._waiting.setText("This run cannot be shown.")
         self.banner.say(str(error))
         self.said.emit("error", str(error))
         self.summary.state = self.note.state
@@ -243,21 +249,35 @@ class RunTab(QWidget):
         solver = discover().get(note.solver)
         metrics: tuple[MetricSpec, ...] = solver.metrics if solver is not None else ()
         folder = note.path if note.path.is_dir() else None
-        panel = panel_for(RunInfo(note.solver, metrics, self._problem, folder, note.title, note.colour), self.theme)
-        former, self.panel = self.panel or self._waiting, panel
-        page = former.pages.currentIndex() if isinstance(former, Panel) else 0
-        self._layout.replaceWidget(former, panel)
-        self._layout.setStretchFactor(panel, 1)
-        former.hide()
-        former.deleteLater()
-        self._waiting = QLabel()
-        panel.pages.setCurrentIndex(page)
+        run = RunInfo(note.solver, metrics, self._problem, folder, note.title, note.colour)
+        former, self.panel = self.panel, panel_for(run, self.theme, self)
+        self.panel.hide()
+        if former is not None:
+            self.panel.pages.setCurrentIndex(former.pages.currentIndex())
+            if former is not self._shown:
+                former.deleteLater()
         state = self.summary.state
         self.summary = Summary()
         self.summary.state = state
+        QTimer.singleShot(0, self, self._show_panel)  # in a turn of its own: both together would be felt
+
+    def _show_panel(self) -> None:
+        """Put the panel in the place of what is shown."""
+        panel, former = self.panel, self._shown
+        if panel is None or panel is former:
+            return
+        self._shown = panel
+        self._layout.replaceWidget(former, panel)
+        self._layout.setStretchFactor(panel, 1)
+        panel.show()
+        former.hide()
+        former.deleteLater()
 
     def _on_rewind(self) -> None:
         self.complete = False
+        if self._job is not None:
+            self._job.forget()
+            self._job = None
         self.summary.state = "running"
         self._make_panel()
         self._tell()
@@ -352,18 +372,30 @@ class RunTab(QWidget):
         self._finish()
 
     def _finish(self) -> None:
-        """Let the panel read the result, if there is a folder."""
-        self.complete = True
+        """Have the result read, off this thread, and the panel show it, if there is a folder."""
+        panel = self.panel
+        folder = self.note.path if (self.note.path / "run.toml").is_file() else None
+        if panel is None or folder is None:
+            self._show_kept(None)
+            return
+        digester = panel.digester()  # which holds no panel: the last of those must not go on another thread
+        self._job = Job(lambda: read_kept(folder, digester), self._show_kept, self._on_no_result).start()
+        self._tell()
+
+    def _show_kept(self, kept: Kept | None) -> None:
+        self._job = None
         if self.panel is not None:
-            folder: Path | None = self.note.path if (self.note.path / "run.toml").is_file() else None
             try:
-                if folder is not None:
-                    RunFolder.open(folder)
-                self.panel.finish(folder)
+                self.panel.show_kept(kept)
             except Exception as error:  # a dashboard must not take the window with it
                 self.said.emit("warning", f"the result could not be shown: {error}")
+        self.complete = True
         self._tell()
         self.ready.emit()
+
+    def _on_no_result(self, error: Exception) -> None:
+        self.said.emit("warning", f"the result could not be read: {error}")
+        self._show_kept(None)
 
     def _on_stopping(self, how: str) -> None:
         self.summary.state = "stopping"
@@ -406,17 +438,13 @@ class RunTab(QWidget):
 
     def close_sources(self) -> None:
         """The tab goes: stop reading; a child that still runs is killed."""
+        self._closed = True
         if self._job is not None:
             self._job.forget()
         if self.player is not None:
             self.player.close()
         if self.child is not None:
             self.child.close()
-
-    def deleteLater(self) -> None:
-        """Take the plots apart in order, then go."""
-        release_plots(self)
-        super().deleteLater()
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""

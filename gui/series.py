@@ -44,6 +44,28 @@ class Series:
         self._time, self._low, self._high, self._total = np.zeros((4, capacity))
         self.clear()
 
+    @classmethod
+    def of(cls, times: Floats, values: Floats, capacity: int = 2048) -> Series:
+        """A series of points in the order of time, as if each had been appended."""
+        series = cls(capacity)
+        values = np.asarray(values, float)
+        there = np.isfinite(values)
+        times, values = np.maximum.accumulate(np.asarray(times, float)[there]), values[there]
+        count = len(values)
+        if not count:
+            return series
+        while count > capacity * series.stride:
+            series.stride *= 2
+        starts = np.arange(0, count, series.stride)
+        used = len(starts)
+        series._time[:used] = times[starts]
+        series._low[:used] = np.minimum.reduceat(values, starts)
+        series._high[:used] = np.maximum.reduceat(values, starts)
+        series._total[:used] = np.add.reduceat(values, starts)
+        series._used, series._filled = used, count - int(starts[-1])
+        series.last, series.last_time = float(values[-1]), float(times[-1])
+        return series
+
     def clear(self) -> None:
         """Forget everything."""
         self._used = 0

@@ -117,7 +117,7 @@ QPushButton:disabled {{ color: {theme.mixed(theme.muted, 0.6)}; }}
 QPushButton#card {{ background: {theme.base}; border: 1px solid {theme.border}; border-radius: 6px; text-align: left; }}
 QPushButton#card:hover, QPushButton#card:focus {{ border-color: {theme.accent}; background: {hover}; }}
 QLabel#cardtitle {{ font-weight: bold; font-size: 15px; }}
-QScrollArea#start, QScrollArea#start QWidget#page {{ background: {theme.window}; }}
+QScrollArea#start, QWidget#page {{ background: {theme.window}; }}
 
 QStatusBar {{ background: {theme.raised}; border-top: 1px solid {theme.border}; }}
 QStatusBar::item {{ border: none; }}
@@ -128,6 +128,13 @@ QLabel#caption {{ color: {theme.muted}; font-size: 11px; }}
 QLabel#number {{ font-size: 17px; }}
 QLabel#big {{ font-size: 22px; font-weight: 300; }}
 QLabel#keys {{ background: {theme.raised}; border: 1px solid {theme.border}; border-radius: 4px; padding: 2px 7px; }}
+QFrame#figure {{ background: {theme.base}; border: 1px solid {theme.border}; border-radius: 5px; }}
+QFrame#figure QToolButton {{ padding: 1px 4px; border: 1px solid transparent; border-radius: 3px;
+  color: {theme.muted}; font-size: 11px; }}
+QFrame#figure QToolButton:hover, QFrame#figure QToolButton:focus {{
+  background: transparent; border-color: {theme.border}; color: {theme.text}; }}
+QFrame#figure QToolButton:checked {{ background: {theme.accent}; color: {theme.accent_text}; }}
+QLabel#hint {{ color: {theme.muted}; background: transparent; }}
 QFrame#card {{ background: {theme.base}; border: 1px solid {theme.border}; border-radius: 6px; }}
 QFrame#header {{ background: {theme.base}; border-bottom: 1px solid {theme.border}; }}
 QFrame#rule {{ background: {theme.border}; max-height: 1px; min-height: 1px; border: none; }}

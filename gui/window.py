@@ -30,6 +30,7 @@ from gui.icons import application_icon, set_icon
 from gui.library import Library
 from gui.loading import Job, Sample, find_samples
 from gui.log import LogPane
+from gui.panels import panel_classes
 from gui.problem_pane import ProblemPane
 from gui.run_tab import RunTab
 from gui.runlist import RunList
@@ -215,6 +216,7 @@ class MainWindow(Problems, Runs, Exports, Looks, Session, QMainWindow):
         self._probe.found.connect(self._on_devices)
         self._probe.failed.connect(lambda message: (self.say(f"devices: {message}", "error"), self._settle()))
         self._work(find_samples, self._on_samples)
+        self._work(panel_classes, lambda _found: None)  # imported now, and not when the first run is opened
         recent = self.settings.value("recent", [])
         self.pane.show_recent([recent] if isinstance(recent, str) else list(recent or []))
         self._restore_session()

@@ -8,13 +8,13 @@ between devices that keep subnormal numbers, and with the NumPy twin :func:`orde
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from engine.devices.base import Buffer, Device, Kernel
+from engine.numerics.closing import Closing
 from engine.numerics.groups import GROUP_SIZES, group_size
 
 __all__ = [
@@ -49,7 +49,7 @@ def _span(count: int) -> int:
     return max(_LEAST_SPAN, rows * _STRANDS)
 
 
-class Reducer:
+class Reducer(Closing):
     """Reductions of one element type on one device, with the scratch memory they need.
 
     Use it on the device's thread. It is a context manager; the device gives its memory back too, when it is closed.
@@ -75,14 +75,6 @@ class Reducer:
         self._device = device
         self._block = block or group_size(device.capabilities)
         self._scratch: dict[np.dtype[Any] | Literal["place"], tuple[Buffer, Buffer]] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Give the scratch memory back."""

@@ -7,13 +7,13 @@ Tiles of 2048 values are scanned on their own, then their totals in the same way
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from engine.devices.base import Buffer, Device, Kernel
+from engine.numerics.closing import Closing
 from engine.numerics.groups import GROUP_SIZES, group_size
 
 __all__ = ["Scanner", "exclusive_scan", "host_exclusive_scan", "kernel_variants"]
@@ -23,7 +23,7 @@ _TYPES = {"int32": "i32", "int64": "i64"}
 _PAIRS = (("int32", "int32"), ("int32", "int64"), ("int64", "int64"))
 
 
-class Scanner:
+class Scanner(Closing):
     """Prefix sums on one device, with the scratch memory they need: a total for every tile of the longest input so far.
 
     Use it on the device's thread. It is a context manager; the device gives its memory back too, when it is closed.
@@ -39,14 +39,6 @@ class Scanner:
         self._device = device
         self._block = block or group_size(device.capabilities)
         self._totals: list[Buffer] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Give the scratch memory back."""

@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QCloseEvent, QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
-    QGridLayout,
     QLabel,
-    QScrollArea,
     QSizePolicy,
     QTabWidget,
     QVBoxLayout,
@@ -37,15 +34,18 @@ from engine.problem import Problem
 from engine.results import Result
 from engine.solvers import MetricSpec
 from gui.axes import duration, number_text
-from gui.figure import Figure, FlowLayout
+from gui.figure import Figure
+from gui.legend import FlowLayout
+from gui.loading import Kept, read_kept
+from gui.page import Page, Tile
 from gui.panels.devices import DevicesPage
-from gui.plot_area import release_forgotten, release_plots
+from gui.plot_area import LettingGo
 from gui.plots import LivePlot
 from gui.theme import Theme
 
 _FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which they are drawn thin, to be quick
 
-__all__ = ["Page", "Panel", "RunInfo"]
+__all__ = ["Panel", "RunInfo"]
 
 
 @dataclass(frozen=True)
@@ -63,119 +63,7 @@ class RunInfo:
     colour: str = "#0072b2"
 
 
-class _Tile(QWidget):
-    """A number with a name under it."""
-
-    def __init__(self, name: str, theme: Theme) -> None:
-        super().__init__()
-        self.name, self.theme, self.value, self.colour = name, theme, "–", ""
-        self._widest = 0
-        self.setAccessibleName(name)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-
-    def show_value(self, value: str, colour: str = "") -> None:
-        if (value, colour) == (self.value, self.colour):
-            return
-        self.value, self.colour = value, colour
-        self.setAccessibleDescription(value)
-        width = self._value_width()
-        if width > self._widest:
-            self._widest = width
-            self.updateGeometry()
-        self.update()
-
-    def _fonts(self) -> tuple[Any, Any]:
-        large, small = self.font(), self.font()
-        large.setPointSizeF(large.pointSizeF() * 1.25)
-        large.setBold(True)
-        small.setPointSizeF(max(7.0, small.pointSizeF() * 0.85))
-        return large, small
-
-    def _value_width(self) -> int:
-        from PySide6.QtGui import QFontMetrics
-
-        return QFontMetrics(self._fonts()[0]).horizontalAdvance(self.value)
-
-    def sizeHint(self) -> Any:
-        from PySide6.QtCore import QSize
-        from PySide6.QtGui import QFontMetrics
-
-        large, small = (QFontMetrics(font) for font in self._fonts())
-        width = max(self._widest, self._value_width(), small.horizontalAdvance(self.name))
-        return QSize(width + 10, large.height() + small.height() + 2)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        large, small = self._fonts()
-        painter.setFont(large)
-        painter.setPen(QColor(self.colour or self.theme.text))
-        ascent, height = painter.fontMetrics().ascent(), painter.fontMetrics().height()
-        painter.drawText(2, ascent, self.value)
-        painter.setFont(small)
-        painter.setPen(QColor(self.theme.muted))
-        painter.drawText(2, height + painter.fontMetrics().ascent() + 1, self.name)
-        painter.end()
-
-
-class Page(QScrollArea):
-    """Figures in a grid that fills the page: fewer columns where it is narrow, and scrolled where it is low."""
-
-    NARROWEST = 256
-
-    def __init__(self, columns: int = 2) -> None:
-        super().__init__()
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._most = self._columns = columns
-        self._inner = QWidget()
-        self._inner.setObjectName("page")
-        self.grid = QGridLayout(self._inner)
-        self.grid.setContentsMargins(6, 6, 6, 6)
-        self.grid.setSpacing(6)
-        self._widgets: list[tuple[QWidget, int, int]] = []
-        self.setWidget(self._inner)
-
-    def put(self, widget: QWidget, wide: int = 1, stretch: int = 1) -> None:
-        """Add a widget in the next free place, ``wide`` columns wide; ``stretch`` is its row's share of the height."""
-        self._widgets.append((widget, wide, stretch))
-        self.arrange()
-
-    def arrange(self) -> None:
-        """Place all widgets that are not hidden row by row; the last one takes what is left of its row."""
-        shown = [entry for entry in self._widgets if not _was_hidden(entry[0])]
-        for row in range(self.grid.rowCount()):
-            self.grid.setRowStretch(row, 0)
-        for place in range(self._most):
-            self.grid.setColumnStretch(place, 1 if place < self._columns else 0)
-        row = column = 0
-        for number, (widget, wanted, stretch) in enumerate(shown):
-            wide = min(wanted, self._columns)
-            if column + wide > self._columns:
-                row, column = row + 1, 0
-            if number == len(shown) - 1:
-                wide = self._columns - column
-            self.grid.removeWidget(widget)
-            self.grid.addWidget(widget, row, column, 1, wide)
-            self.grid.setRowStretch(row, stretch)
-            column += wide
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """As many columns as have room."""
-        super().resizeEvent(event)
-        columns = max(1, min(self._most, (self.viewport().width() - 6) // self.NARROWEST))
-        if columns != self._columns:
-            self._columns = columns
-            self.arrange()
-
-
-def _was_hidden(widget: QWidget) -> bool:
-    """Whether somebody has hidden it, and not only that it has not been shown yet."""
-    return widget.isHidden() and widget.testAttribute(Qt.WidgetAttribute.WA_WState_ExplicitShowHide)
-
-
-class Panel(QWidget):
+class Panel(LettingGo, QWidget):
     """The dashboard of one run.
 
     A subclass sets ``solver``, makes its figures in :meth:`build`, and overrides the ``on_...`` methods it needs.
@@ -199,7 +87,7 @@ class Panel(QWidget):
         self._figures: list[Figure] = []
         self._followed: list[tuple[LivePlot, tuple[str, ...], Sequence[str]]] = []
         self._routes: dict[str, list[Callable[[Metric], None]]] = {}
-        self._tiles: dict[str, _Tile] = {}
+        self._tiles: dict[str, Tile] = {}
         self._handlers: dict[type, Callable[[Any], None]] = {
             Metric: self._metric,
             Trace: self.on_trace,
@@ -218,6 +106,7 @@ class Panel(QWidget):
         self._flow = FlowLayout(self._strip, gap=18)
         self._flow.setContentsMargins(0, 0, 0, 0)
         self._about = QLabel()
+        self._about.setObjectName("muted")
         self._about.setTextFormat(Qt.TextFormat.PlainText)
         self._about.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.pages = QTabWidget()
@@ -265,8 +154,12 @@ class Panel(QWidget):
     def on_finished(self, event: Finished) -> None:
         """The run has a result."""
 
-    def on_result(self, result: Result) -> None:
-        """The whole result, from the run folder."""
+    def digester(self) -> Callable[[Result, Problem], Any]:
+        """What makes of a result that which :meth:`on_result` shows, on another thread: it must not hold the panel."""
+        return _undigested
+
+    def on_result(self, result: Result, digest: Any) -> None:
+        """The whole result, from the run folder, and what :meth:`digester` has made of it."""
 
     def page(self, title: str, columns: int = 2) -> Page:
         """A new page of figures."""
@@ -310,10 +203,10 @@ class Panel(QWidget):
             self.devices.append(label)
         return self.devices.index(label)
 
-    def tile(self, name: str) -> _Tile:
+    def tile(self, name: str) -> Tile:
         """The key number of that name above the pages, made if there is none."""
         if name not in self._tiles:
-            self._tiles[name] = _Tile(name, self.theme)
+            self._tiles[name] = Tile(name, self.theme)
             self._flow.addWidget(self._tiles[name])
         return self._tiles[name]
 
@@ -342,23 +235,24 @@ class Panel(QWidget):
         for plot in seen:
             plot.fine_lines = self._fine_lines
         for figure in self._figures:
-            figure.refresh()
+            (figure.refresh if figure.furnished else figure.soon)()
 
     def finish(self, folder: Path | None) -> None:
-        """The run folder is complete: show the result in it."""
-        from engine.folder import RunFolder
+        """The run folder is complete: read it and show the result in it."""
+        self.show_kept(None if folder is None else read_kept(folder, self.digester()))
 
-        if folder is not None:
-            kept = RunFolder.open(folder)
-            if self.problem is None:
-                self.problem = kept.problem()
-            self.result = kept.result()
+    def show_kept(self, kept: Kept | None) -> None:
+        """Show what :func:`gui.loading.read_kept` has read, if there is a folder: no more will come."""
+        if kept is not None:
+            self.problem = self.problem or kept.problem
+            self.result = kept.result
         for figure in self._figures:
             if isinstance(figure, LivePlot):
                 figure.complete()
-        if self.result is not None:
-            self.on_result(self.result)
-        self.refresh()
+        if kept is not None and kept.result is not None:
+            self.on_result(kept.result, kept.digest)
+        for figure in self._figures:
+            figure.soon()
 
     def _metric(self, event: Metric) -> None:
         routes = self._routes.get(event.name)
@@ -455,20 +349,6 @@ class Panel(QWidget):
 
     # --- the rest -----------------------------------------------------------------------------------------------
 
-    def closeEvent(self, event: QCloseEvent) -> None:
-        """A panel of its own is closed."""
-        release_plots(self)
-        super().closeEvent(event)
-
-    def deleteLater(self) -> None:
-        """Take the plots apart in order, then go."""
-        release_plots(self)
-        super().deleteLater()
-
-    def __del__(self) -> None:
-        """Whoever has forgotten it has not closed it either."""
-        release_forgotten(self)
-
     def plots(self) -> list[Figure]:
         """All figures, for export and comparison."""
         return list(self._figures)
@@ -483,10 +363,12 @@ class Panel(QWidget):
         """Change the colours of what is around the figures."""
         meant = {getattr(self.theme, role): getattr(theme, role) for role in ("text", "good", "warning", "bad")}
         self.theme = theme
-        self._about.setStyleSheet(f"color: {theme.muted};")
-        self.setStyleSheet(f"#page {{ background: {theme.window}; }}")
         for tile in self._tiles.values():
             tile.colour = meant.get(tile.colour, tile.colour)
             tile.theme = theme
             tile.update()
         self.state(self._state)
+
+
+def _undigested(result: Result, problem: Problem) -> None:
+    """Nothing has to be made of it."""

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import Finished, Metric, Trace
+from engine.problem import Problem
 from engine.results import Result
 from gui.axes import number_text, seconds_text
 from gui.charts import Pixels
+from gui.network import NetworkView
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.pictures import NetworkView
-from gui.plots import LivePlot, StackedPlot
+from gui.plots import LivePlot
+from gui.series import Series
+from gui.stacked import StackedPlot
 
 __all__ = ["BOAPanel"]
 
@@ -136,52 +141,66 @@ class BOAPanel(Panel):
             if name in event.counters:
                 self.tile(title).show_value(number_text(event.counters[name]))
 
-    def on_result(self, result: Result) -> None:
+    def digester(self) -> Callable[[Result, Problem], Any]:
+        """The curves over all generations."""
+        return functools.partial(_digest, self.sense == "minimize")
+
+    def on_result(self, result: Result, digest: Any) -> None:
         """Every generation of the history, the last network and the last individuals."""
         self._genes = self._genes or (0 if result.solution is None else len(result.solution))
-        history = result.arrays.get("history")
-        if history is not None and len(history):
-            self._show_history(history)
+        places = {
+            "best": self.fitness,
+            "mean": self.fitness,
+            "worst": self.fitness,
+            "edges": self.model,
+            "genes not yet fixed": self.model,
+            "mean of all genes": self.entropy,
+        }
+        for name, series in digest.items():
+            places[name].series(name).replace(series)
+            places[name].fit(at_once=False)
         if len(result.arrays.get("edges", ())):
             self._show_network(result.arrays["edges"])
         bits = result.arrays.get("population")
         if bits is not None and bits.size:
             self._show_individuals(bits)
 
-    def _show_history(self, history: NDArray[np.float64]) -> None:
-        """Replace what was told ten times a second by what was kept of every generation."""
-        generation, island = history[:, 1], history[:, 9] if history.shape[1] > 9 else np.zeros(len(history))
-        first = history[island == island[0]]
-        starts = np.concatenate([[0], np.flatnonzero(np.diff(first[:, 1]) < 0) + 1])
-        offsets: dict[float, float] = {}
-        offset = 0.0
-        for place, start in enumerate(starts.tolist()):
-            offsets[float(first[start, 0])] = offset
-            stop = starts[place + 1] if place + 1 < len(starts) else len(first)
-            offset += float(first[start:stop, 1].max()) + 1
-        x = np.array([offsets.get(float(size), 0.0) for size in history[:, 0]]) + generation
-        better = np.minimum if self.sense == "minimize" else np.maximum
-        worse = np.maximum if self.sense == "minimize" else np.minimum
-        columns = (
-            (self.fitness, "best", 3, better),
-            (self.fitness, "mean", 4, None),
-            (self.fitness, "worst", 5, worse),
-            (self.model, "edges", 6, None),
-            (self.model, "genes not yet fixed", 7, None),
-            (self.entropy, "mean of all genes", 8, None),
-        )
-        places, inverse = np.unique(x, return_inverse=True)
-        for plot, name, column, merge in columns:
-            if column >= history.shape[1] or (column == 8 and history.shape[1] < 10):
-                continue
-            values = history[:, column]
-            if merge is None:
-                merged = np.bincount(inverse, values) / np.bincount(inverse)
-            else:
-                merged = np.full(len(places), -np.inf if merge is np.maximum else np.inf)
-                merge.at(merged, inverse, values)
-            data = plot.series(name).data
-            data.clear()
-            for at, value in zip(places.tolist(), merged.tolist(), strict=True):
-                plot.series(name).append(at, value)
-            plot.fit()
+
+def _digest(minimize: bool, result: Result, problem: Problem) -> dict[str, Series]:
+    """Curves by their names of what was kept of every generation, in place of what was told ten times a second."""
+    history = result.arrays.get("history")
+    if history is None or not len(history):
+        return {}
+    generation, island = history[:, 1], history[:, 9] if history.shape[1] > 9 else np.zeros(len(history))
+    first = history[island == island[0]]
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(first[:, 1]) < 0) + 1])
+    offsets: dict[float, float] = {}
+    offset = 0.0
+    for place, start in enumerate(starts.tolist()):
+        offsets[float(first[start, 0])] = offset
+        stop = starts[place + 1] if place + 1 < len(starts) else len(first)
+        offset += float(first[start:stop, 1].max()) + 1
+    x = np.array([offsets.get(float(size), 0.0) for size in history[:, 0]]) + generation
+    better = np.minimum if minimize else np.maximum
+    worse = np.maximum if minimize else np.minimum
+    columns = (
+        ("best", 3, better),
+        ("mean", 4, None),
+        ("worst", 5, worse),
+        ("edges", 6, None),
+        ("genes not yet fixed", 7, None),
+        ("mean of all genes", 8, None),
+    )
+    places, inverse = np.unique(x, return_inverse=True)
+    made: dict[str, Series] = {}
+    for name, column, merge in columns:
+        if column >= history.shape[1] or (column == 8 and history.shape[1] < 10):
+            continue
+        values = history[:, column]
+        if merge is None:
+            merged = np.bincount(inverse, values) / np.bincount(inverse)
+        else:
+            merged = np.full(len(places), -np.inf if merge is np.maximum else np.inf)
+            merge.at(merged, inverse, values)
+        made[name] = Series.of(places, merged)
+    return made

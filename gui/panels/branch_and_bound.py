@@ -10,11 +10,13 @@ from engine.events import Finished, Incumbent, Metric, Started
 from engine.results import Result
 from gui.axes import number_text, short
 from gui.charts import Bars
-from gui.figure import Figure, Listing
+from gui.figure import Figure
+from gui.listing import Listing
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.pictures import Board, Gantt, Tour, queens_placement
-from gui.plots import LivePlot, StackedPlot
+from gui.plots import LivePlot
+from gui.stacked import StackedPlot
 
 __all__ = ["BranchAndBoundPanel"]
 
@@ -48,7 +50,9 @@ class BranchAndBoundPanel(Panel):
         self.steals = self.add(LivePlot("Intervals stolen", "so far", log=True, theme=theme, key="steals"), page)
         self.follow(self.steals, "steals")
         self.route("exchanged", self._exchanged)
-        self.stealing = LivePlot("Time spent stealing", "%", theme=theme, key="stealing_share", top=100.0)
+        self.stealing = LivePlot(
+            "Time spent stealing or waiting for work", "%", theme=theme, key="stealing_share", top=100.0
+        )
         self.share = LivePlot("Explored share of the tree", "%", theme=theme, key="explored_share", top=100.0)
         more = self.page("Stealing", columns=2)
         self.add(self.stealing, more)
@@ -130,7 +134,7 @@ class BranchAndBoundPanel(Panel):
         self._counters = event.counters
         self._show_solution(event.solution)
 
-    def on_result(self, result: Result) -> None:
+    def on_result(self, result: Result, digest: Any) -> None:
         """The solution, where the event was without it."""
         self._prepare_solution()
         if result.solution is not None:

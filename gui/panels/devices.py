@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gui.figure import Listing
+from gui.listing import Listing
 from gui.plots import LivePlot
 
 if TYPE_CHECKING:

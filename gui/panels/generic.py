@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from engine.events import Incumbent, Metric, Progress, Trace
 from engine.solvers import MetricSpec
-from gui.panels.base import Page, Panel
+from gui.page import Page
+from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.plots import LivePlot
 

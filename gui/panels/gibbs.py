@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import Finished, Metric, Progress, Started, Trace
+from engine.problem import Problem
 from engine.results import Result
 from gui.axes import duration, number_text, short
 from gui.charts import Interval, IntervalPlot
-from gui.figure import Listing
+from gui.curves import Curve
+from gui.listing import Listing
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.plots import LivePlot
+from gui.series import Series
 
 __all__ = ["GibbsPanel", "autocorrelation"]
 
+Floats = NDArray[np.float64]
 _TRACES = 9
 _LAGS = 60
 _FEWEST_DRAWS, _MOST_DIAGNOSED, _RUNNING = 10, 1000, 25
@@ -179,97 +186,133 @@ class GibbsPanel(Panel):
 
     # --- the result ---------------------------------------------------------------------------------------------
 
-    def on_result(self, result: Result) -> None:
+    def digester(self) -> Callable[[Result, Problem], Any]:
+        """Whole traces, autocorrelation, running diagnostics, intervals."""
+        options = self.started.options if self.started is not None else {}
+        thin, wanted = int(options.get("thin") or 1), int(options.get("draws") or 0)
+        return functools.partial(_digest, tuple(self.traces), self._warmup, thin, wanted)
+
+    def on_result(self, result: Result, digest: Digest | None) -> None:
         """Whole traces, autocorrelation, all intervals."""
-        arrays = result.arrays
-        if "quantiles" not in arrays:
+        if digest is None:
             return
-        names = [str(name) for name in arrays["names"].tolist()]
-        kept = {names[number]: place for place, number in enumerate(arrays["kept"].tolist())}
-        draws = {name: arrays["beta"][:, :, place] for name, place in kept.items()} | {"log_tau": arrays["log_tau"]}
-        thin = int((self.started.options.get("thin") if self.started else 1) or 1)
-        for name, plot in self.traces.items():
-            if name in draws and draws[name].size:
-                self._whole_trace(plot, draws[name], thin)
-                line = self.correlation.series(name.replace("_", " "))
-                line.data.clear()
-                for lag, value in enumerate(autocorrelation(draws[name], _LAGS).tolist()):
-                    line.append(lag, value)
-        self.correlation.fit()
-        self._running_diagnostics([draws[name] for name in self.traces if name in draws], thin)
-        self._show_posterior(arrays, names, draws)
-
-    def _whole_trace(self, plot: LivePlot, draws: NDArray[np.float64], thin: int) -> None:
-        """Every kept draw in place of what was told ten times a second; the warm-up stays as it was told."""
-        every = max(1, self._iterations_kept(draws.shape[1], thin))
-        for chain, values in enumerate(draws):
-            curve = plot.series(f"chain {chain + 1}")
-            told, old = curve.data.points()
-            curve.data.clear()
-            for at, value in zip(told.tolist(), old.tolist(), strict=True):
-                if at < self._warmup:
-                    curve.append(at, value)
-            for place, value in enumerate(values.tolist()):
-                curve.append(self._warmup + place * every, value)
-        plot.fit()
-
-    def _running_diagnostics(self, traced: list[NDArray[np.float64]], thin: int) -> None:
-        """R-hat and effective draws of ever more of the draws, in place of what was told every two seconds."""
-        from engine.solvers.gibbs.diagnostics import diagnose
-
-        count = min((one.shape[1] for one in traced), default=0)
-        if count < _FEWEST_DRAWS:
-            return
-        draws = np.stack([one[:, :count] for one in traced], axis=2)
-        r_hat, ess = self.r_hat.series("R-hat"), self.ess.series("effective draws")
-        r_hat.data.clear()
-        ess.data.clear()
-        every = self._iterations_kept(count, thin)
-        for stop in np.unique(np.linspace(_FEWEST_DRAWS, count, _RUNNING).astype(int)).tolist():
-            thinned = max(1, stop // _MOST_DIAGNOSED)
-            found = diagnose(draws[:, :stop:thinned])
-            iteration = self._warmup + stop * every
-            if np.isfinite(found.r_hat).any():
-                r_hat.append(iteration, float(np.nanmax(found.r_hat)))
-                ess.append(iteration, float(np.nanmin(found.ess_bulk)))
-        self.r_hat.fit()
-        self.ess.fit()
-
-    def _iterations_kept(self, count: int, thin: int) -> int:
-        """Iterations between two kept draws, where not all were kept."""
-        wanted = int((self.started.options.get("draws") if self.started else count) or count)
-        return thin * max(1, round(wanted / max(1, count))) if self._done else thin
-
-    @property
-    def _done(self) -> bool:
-        return self.result is not None and not self.result.status.stopped
-
-    def _show_posterior(
-        self, arrays: dict[str, NDArray[Any]], names: list[str], draws: dict[str, NDArray[np.float64]]
-    ) -> None:
-        level = float(arrays["interval"]) if "interval" in arrays else 0.9
-        rows, intervals = [], []
-        for i, name in enumerate(names):
-            low, middle, high = (float(value) for value in arrays["quantiles"][i])
-            clear = (low > 0 or high < 0) and name != "log_tau"
-            diagnostics = (float(arrays[key][i]) for key in ("r_hat", "ess_bulk", "ess_tail", "mcse_mean"))
-            mean, deviation = float(arrays["mean"][i]), float(arrays["sd"][i])
-            rows.append((name, mean, deviation, low, middle, high, "yes" if clear else "", *diagnostics))
-            if name != "log_tau":
-                if name in draws and draws[name].size:
-                    inner = tuple(np.quantile(draws[name], (0.25, 0.75)).tolist())
-                else:
-                    inner = (mean - _NORMAL_QUARTILE * deviation, mean + _NORMAL_QUARTILE * deviation)
-                intervals.append(Interval(name, middle, (inner[0], inner[1]), (low, high)))
-        rows.sort(key=lambda row: -abs(row[1]))
-        intervals.sort(key=lambda row: -abs(row.middle))
-        headers = ["name", "mean", "sd", f"{level:.0%} from", "median", "to", "excludes 0"]
-        self.listing.put([*headers, "R-hat", "ESS bulk", "ESS tail", "MCSE"], rows)
+        for name, chains in digest.traces.items():
+            for chain, draws in enumerate(chains):
+                self._whole_trace(self.traces[name].series(f"chain {chain + 1}"), *draws)
+            self.traces[name].fit(at_once=False)
+        for name, series in digest.correlations.items():
+            self.correlation.series(name.replace("_", " ")).replace(series)
+        if digest.r_hat is not None and digest.ess is not None:
+            self.r_hat.series("R-hat").replace(digest.r_hat)
+            self.ess.series("effective draws").replace(digest.ess)
+        for plot in (self.correlation, self.r_hat, self.ess):
+            plot.fit(at_once=False)
+        self.listing.put(digest.headers, digest.rows)
         self.forest.hint("")
-        more = f"; the {IntervalPlot.MOST} largest of {len(intervals)}" if len(intervals) > IntervalPlot.MOST else ""
-        self.forest.set_unit(f"by size, {level:.0%} and 50 % intervals{more}")
-        self.forest.put(intervals)
-        self.tile("Exclude 0").show_value(f"{sum(row[6] == 'yes' for row in rows)} of {len(intervals)}")
+        self.forest.set_unit(digest.unit)
+        self.forest.put(digest.intervals)
+        clear = sum(row[6] == "yes" for row in digest.rows)
+        self.tile("Exclude 0").show_value(f"{clear} of {len(digest.intervals)}")
+
+    def _whole_trace(self, curve: Curve, iterations: Floats, draws: Floats) -> None:
+        """Every kept draw in place of what was told ten times a second; the warm-up stays as it was told."""
+        told, old = curve.data.points()
+        before = told < self._warmup
+        times, values = np.concatenate([told[before], iterations]), np.concatenate([old[before], draws])
+        curve.replace(Series.of(times, values))
+
+
+@dataclass(frozen=True)
+class Digest:
+    """What is shown of a result: for each trace and chain its iterations and draws, the curves, the posterior."""
+
+    traces: dict[str, list[tuple[Floats, Floats]]]
+    correlations: dict[str, Series]
+    r_hat: Series | None
+    ess: Series | None
+    headers: list[str]
+    rows: list[tuple[Any, ...]]
+    intervals: list[Interval]
+    unit: str
+
+
+def _digest(
+    traced: Sequence[str], warmup: float, thin: int, wanted: int, result: Result, problem: Problem
+) -> Digest | None:
+    arrays = result.arrays
+    if "quantiles" not in arrays:
+        return None
+    names = [str(name) for name in arrays["names"].tolist()]
+    kept = {names[number]: place for place, number in enumerate(arrays["kept"].tolist())}
+    draws = {name: arrays["beta"][:, :, place] for name, place in kept.items()} | {"log_tau": arrays["log_tau"]}
+    shown = [name for name in traced if name in draws and draws[name].size]
+
+    def every(count: int) -> int:
+        """Iterations between two kept draws, where not all were kept."""
+        if result.status.stopped:
+            return thin
+        return thin * max(1, round((wanted or count) / max(1, count)))
+
+    traces = {}
+    for name in shown:
+        iterations = warmup + every(draws[name].shape[1]) * np.arange(draws[name].shape[1], dtype=float)
+        traces[name] = [(iterations, np.asarray(chain, float)) for chain in draws[name]]
+    correlations = {}
+    for name in shown:
+        values = autocorrelation(draws[name], _LAGS)
+        correlations[name] = Series.of(np.arange(len(values), dtype=float), values)
+    r_hat, ess = _running_diagnostics([draws[name] for name in traced if name in draws], warmup, every)
+    return Digest(traces, correlations, r_hat, ess, *_posterior(arrays, names, draws))
+
+
+def _running_diagnostics(
+    traced: list[Floats], warmup: float, every: Callable[[int], int]
+) -> tuple[Series | None, Series | None]:
+    """R-hat and effective draws of ever more of the draws, in place of what was told every two seconds."""
+    from engine.solvers.gibbs.diagnostics import diagnose
+
+    count = min((one.shape[1] for one in traced), default=0)
+    if count < _FEWEST_DRAWS:
+        return None, None
+    draws = np.stack([one[:, :count] for one in traced], axis=2)
+    points = []
+    for stop in np.unique(np.linspace(_FEWEST_DRAWS, count, _RUNNING).astype(int)).tolist():
+        found = diagnose(draws[:, : stop : max(1, stop // _MOST_DIAGNOSED)])
+        if np.isfinite(found.r_hat).any():
+            iteration = warmup + stop * every(count)
+            points.append((iteration, float(np.nanmax(found.r_hat)), float(np.nanmin(found.ess_bulk))))
+    at, r_hat, ess = np.array(points).reshape(-1, 3).T
+    return Series.of(at, r_hat), Series.of(at, ess)
+
+
+def _posterior(
+    arrays: dict[str, NDArray[Any]], names: list[str], draws: dict[str, Floats]
+) -> tuple[list[str], list[tuple[Any, ...]], list[Interval], str]:
+    """Headers and rows of the summary, the intervals by size, and what they are."""
+    level = float(arrays["interval"]) if "interval" in arrays else 0.9
+    rows, intervals = [], []
+    for i, name in enumerate(names):
+        low, middle, high = (float(value) for value in arrays["quantiles"][i])
+        clear = (low > 0 or high < 0) and name != "log_tau"
+        diagnostics = (float(arrays[key][i]) for key in ("r_hat", "ess_bulk", "ess_tail", "mcse_mean"))
+        mean, deviation = float(arrays["mean"][i]), float(arrays["sd"][i])
+        rows.append((name, mean, deviation, low, middle, high, "yes" if clear else "", *diagnostics))
+        if name != "log_tau":
+            if name in draws and draws[name].size:
+                inner = tuple(np.quantile(draws[name], (0.25, 0.75)).tolist())
+            else:
+                inner = (mean - _NORMAL_QUARTILE * deviation, mean + _NORMAL_QUARTILE * deviation)
+            intervals.append(Interval(name, middle, (inner[0], inner[1]), (low, high)))
+    rows.sort(key=lambda row: -abs(row[1]))
+    intervals.sort(key=lambda row: -abs(row.middle))
+    headers = ["name", "mean", "sd", f"{level:.0%} from", "median", "to", "excludes 0"]
+    more = f"; the {IntervalPlot.MOST} largest of {len(intervals)}" if len(intervals) > IntervalPlot.MOST else ""
+    return (
+        [*headers, "R-hat", "ESS bulk", "ESS tail", "MCSE"],
+        rows,
+        intervals,
+        f"by size, {level:.0%} and 50 % intervals{more}",
+    )
 
 
 def _normal_interval(name: str, mean: float, deviation: float) -> Interval:

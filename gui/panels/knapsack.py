@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.events import Finished, Incumbent, Metric, Progress, Started
+from engine.problem import Problem
 from engine.results import Result
 from gui.axes import duration, number_text, short
 from gui.charts import BandPlot, Bars
-from gui.figure import Listing
+from gui.listing import Listing
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.plots import LivePlot
@@ -115,26 +118,36 @@ class KnapsackPanel(Panel):
         if cells := event.counters.get("cells"):
             self.tile("Cells").show_value(short(float(cells)))
             self.tile("Cells/s").show_value(short(cells / max(event.seconds, 1e-9)))
-        self._list(event.solution)
+        if event.solution is not None and self.problem is not None:
+            self._list(*chosen_items(np.asarray(event.solution, np.int64), self.problem))
 
-    def on_result(self, result: Result) -> None:
+    def digester(self) -> Callable[[Result, Problem], Any]:
+        """The rows of the items."""
+        return _digest
+
+    def on_result(self, result: Result, digest: Any) -> None:
         """The items, from the run folder."""
-        if result.solution is not None:
-            self._list(result.solution.tolist())
+        if digest is not None:
+            self._list(*digest)
 
-    def _list(self, solution: list[Any] | None) -> None:
-        problem: Any = self.problem
-        if solution is None or problem is None:
-            return
-        items = np.asarray(solution, np.int64)
-        profits, weights = problem.profits[items], problem.weights[items]
-        rows = [
-            (item, profit, weight, profit / weight if weight else None)
-            for item, profit, weight in zip(items.tolist(), profits.tolist(), weights.tolist(), strict=True)
-        ]
+    def _list(self, rows: list[tuple[Any, ...]], unit: str) -> None:
         self.chosen.put(["item", "profit", "weight", "profit / weight"], rows)
-        filled = int(weights.sum()) / problem.capacity if problem.capacity else 0.0
-        self.chosen.set_unit(
-            f"{number_text(len(rows))} items of {number_text(problem.n)}, weight {number_text(int(weights.sum()))} "
-            f"({100 * filled:.4g} % of the capacity)"
-        )
+        self.chosen.set_unit(unit)
+
+
+def _digest(result: Result, problem: Problem) -> tuple[list[tuple[Any, ...]], str] | None:
+    return None if result.solution is None else chosen_items(np.asarray(result.solution, np.int64), problem)
+
+
+def chosen_items(items: NDArray[np.int64], problem: Any) -> tuple[list[tuple[Any, ...]], str]:
+    """A row for each chosen item, and what they come to in words."""
+    profits, weights = problem.profits[items], problem.weights[items]
+    rows = [
+        (item, profit, weight, profit / weight if weight else None)
+        for item, profit, weight in zip(items.tolist(), profits.tolist(), weights.tolist(), strict=True)
+    ]
+    filled = int(weights.sum()) / problem.capacity if problem.capacity else 0.0
+    return rows, (
+        f"{number_text(len(rows))} items of {number_text(problem.n)}, weight {number_text(int(weights.sum()))} "
+        f"({100 * filled:.4g} % of the capacity)"
+    )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from engine.events import Finished, Incumbent, Metric, Progress
+from engine.problem import Problem
 from engine.results import Result
 from gui.axes import number_text, seconds_text, short
-from gui.figure import Listing
+from gui.listing import Listing
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.plots import LivePlot, StackedPlot
+from gui.plots import LivePlot
+from gui.series import Series
+from gui.stacked import StackedPlot
 
 __all__ = ["LinearProgramPanel"]
 
@@ -107,41 +111,53 @@ class LinearProgramPanel(Panel):
 
     # --- the result ---------------------------------------------------------------------------------------------
 
-    def on_result(self, result: Result) -> None:
+    def digester(self) -> Callable[[Result, Problem], Any]:
+        """Curves over all iterations, and the rows of the tables."""
+        return _digest
+
+    def on_result(self, result: Result, digest: Any) -> None:
         """Every iteration, and the solution."""
-        history = result.arrays.get("history")
-        if history is not None and len(history) and history.shape[1] == len(_HISTORY):
-            for column, name in enumerate(_HISTORY[1:], start=1):
-                plot, title = self._places[name]
-                curve = plot.series(title)
-                curve.data.clear()
-                for iteration, value in zip(history[:, 0].tolist(), history[:, column].tolist(), strict=True):
-                    curve.append(iteration, value)
-            for plot in {id(plot): plot for plot, _ in self._places.values()}.values():
-                plot.fit()
-        problem: Any = self.problem
-        if result.solution is None or problem is None:
-            return
-        arrays = result.arrays
-        names = problem.names or [f"x{j}" for j in range(problem.n)]
-        columns = [result.solution, problem.lower, problem.upper, problem.c]
-        if "reduced_costs" in arrays:
-            columns.append(arrays["reduced_costs"])
-        self.variables.put(
-            ["variable", "value", "lower", "upper", "cost", "reduced cost"][: 1 + len(columns)],
+        for name, series in digest["curves"].items():
+            plot, title = self._places[name]
+            plot.series(title).replace(series)
+            plot.fit(at_once=False)
+        for listing, name in ((self.variables, "variables"), (self.rows, "rows")):
+            if name in digest:
+                headers, rows, unit = digest[name]
+                listing.put(headers, rows)
+                listing.set_unit(unit)
+
+
+def _digest(result: Result, problem: Any) -> dict[str, Any]:
+    """Series by metric; headers, rows and a remark of each table."""
+    made: dict[str, Any] = {"curves": {}}
+    history = result.arrays.get("history")
+    if history is not None and len(history) and history.shape[1] == len(_HISTORY):
+        for column, name in enumerate(_HISTORY[1:], start=1):
+            made["curves"][name] = Series.of(history[:, 0], history[:, column])
+    if result.solution is None:
+        return made
+    arrays = result.arrays
+    names = problem.names or [f"x{j}" for j in range(problem.n)]
+    columns = [result.solution, problem.lower, problem.upper, problem.c]
+    if "reduced_costs" in arrays:
+        columns.append(arrays["reduced_costs"])
+    nonzero = int(np.count_nonzero(np.abs(result.solution) > 1e-9))
+    made["variables"] = (
+        ["variable", "value", "lower", "upper", "cost", "reduced cost"][: 1 + len(columns)],
+        [(name, *map(_number, values)) for name, *values in zip(names, *columns, strict=True)],
+        f"{number_text(problem.n)}, {number_text(nonzero)} of them not 0",
+    )
+    if "activities" in arrays and "row_duals" in arrays:
+        names = problem.row_names or [f"r{i}" for i in range(problem.m)]
+        columns = [arrays["activities"], problem.row_lower, problem.row_upper, arrays["row_duals"]]
+        binding = int(np.count_nonzero(np.abs(arrays["row_duals"]) > 1e-9))
+        made["rows"] = (
+            ["row", "activity", "lower", "upper", "dual"],
             [(name, *map(_number, values)) for name, *values in zip(names, *columns, strict=True)],
+            f"{number_text(problem.m)}, {number_text(binding)} of them with a dual",
         )
-        nonzero = int(np.count_nonzero(np.abs(result.solution) > 1e-9))
-        self.variables.set_unit(f"{number_text(problem.n)}, {number_text(nonzero)} of them not 0")
-        if "activities" in arrays and "row_duals" in arrays:
-            names = problem.row_names or [f"r{i}" for i in range(problem.m)]
-            columns = [arrays["activities"], problem.row_lower, problem.row_upper, arrays["row_duals"]]
-            self.rows.put(
-                ["row", "activity", "lower", "upper", "dual"],
-                [(name, *map(_number, values)) for name, *values in zip(names, *columns, strict=True)],
-            )
-            binding = int(np.count_nonzero(np.abs(arrays["row_duals"]) > 1e-9))
-            self.rows.set_unit(f"{number_text(problem.m)}, {number_text(binding)} of them with a dual")
+    return made
 
 
 def _number(value: float) -> float | None:

@@ -1,4 +1,5 @@
 <%namespace name="philox" file="/common/philox.mako"/>
+<%namespace name="moves" file="/gibbs/moves.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
 // out[i] = variate number i of one kind, for tests of their distributions; `parameter` is the mean of a truncated normal
 // or the shape of a gamma. Launch: any shape; work-item t makes t, t + GLOBAL_SIZE, ...
@@ -6,6 +7,9 @@ ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
 ${variates.scale_functions()}
+% if kind == "log_normal_cdf_of_eight":
+${moves.strip_functions()}
+% endif
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 count, f64 parameter, u64 seed, u32 stream, u32 step)
 {
@@ -18,6 +22,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 co
         out[i] = draw_gamma(parameter, seed, stream, step, i);
 % elif kind == "log_normal_cdf":
         out[i] = (f64)log_normal_cdf((f32)(parameter * (f64)i));
+% elif kind == "log_normal_cdf_of_eight":
+        out[i] = (f64)log_normal_cdf_of_eight((float8)((f32)(parameter * (f64)i))).s5;
 % elif kind == "normal_hazard":
         out[i] = (f64)normal_hazard((f32)(parameter * (f64)i));
 % else:

@@ -16,7 +16,6 @@ from engine.solvers.gibbs.problem import HorseshoeProbit
 from engine.solvers.gibbs.sampler import Sampler
 from engine.solvers.gibbs.solve import settings_for
 from engine.solvers.gibbs.start import set_reference
-from engine.solvers.gibbs.worker import Worker
 
 
 @contextmanager
@@ -33,7 +32,7 @@ def sampling(
         sampler.make_gram(weighted=False)
         if chosen.kernel == "ellipse":
             at = np.zeros(design.layout.columns) if reference is None else reference
-            sampler.each(Worker.refer_to, at)
+            sampler.each(lambda worker: worker.slices.refer_to(at))
             set_reference(sampler, at)
         yield sampler
 

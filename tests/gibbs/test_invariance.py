@@ -22,6 +22,7 @@ from engine.solvers.gibbs.twin import Twin
 from engine.solvers.gibbs.worker import Worker
 
 REPLICATES, CHAINS, ITERATIONS = 20_000, 512, 2
+INTERCEPT_SCALE = 1.5
 LEVEL = 1e-6  # of each statistic; a false alarm in about one of 10 000 runs of this file
 X = np.array([[1.2, -0.4, 0.3], [-0.7, 0.9, 0.8], [0.5, 1.1, -1.3], [-1.4, -0.2, 0.6]])
 MUTANTS = {
@@ -31,11 +32,24 @@ MUTANTS = {
     "tau missing in the precision of beta": ("gibbs", "conditionals", "own = tau * fresh", "own = fresh"),
     "rate of nu": ("gibbs", "conditionals", "/ (1.0 + fresh)", "/ (0.5 + fresh)"),
     "expansion of a flat prior": ("px", "conditionals", "rest = squares - part[0]", "rest = squares"),
-    "no Jacobian": ("ellipse", "slice", "f += point - log(", "f += -log("),
+    "no Jacobian": ("ellipse", "moves", "f64 f = point - log(", "f64 f = -log("),
+    "intercept rescaled the wrong way": (
+        "ellipse",
+        "moves",
+        "m.pivot * (1.0 - place.factor)",
+        "m.pivot * (place.factor - 1.0)",
+    ),
+    "intercept's prior missing in a stretch": ("ellipse", "moves", "f -= 0.5 * first_prior", "f -= 0.0 * first_prior"),
+    "intercept moved against a stretch": (
+        "ellipse",
+        "moves",
+        "beta[(i64)chain * q] + s[6]",
+        "beta[(i64)chain * q] - s[6]",
+    ),
 }
 
 
-def prior(random: np.random.Generator, count: int) -> dict[str, NDArray[np.float64]]:
+def prior(random: np.random.Generator, count: int, intercept: bool = False) -> dict[str, NDArray[np.float64]]:
     """Draws of all parameters: half-Cauchy scales through their auxiliary inverse gammas."""
 
     def inverse_gamma(shape: float, rate: Any, size: Any) -> NDArray[np.float64]:
@@ -45,7 +59,11 @@ def prior(random: np.random.Generator, count: int) -> dict[str, NDArray[np.float
     tau = np.sqrt(inverse_gamma(0.5, 1 / xi, count))
     nu = inverse_gamma(0.5, 1.0, (count, 3))
     lam = np.sqrt(inverse_gamma(0.5, 1 / nu, (count, 3)))
-    return {"xi": xi, "tau": tau, "nu": nu, "lam": lam, "beta": random.standard_normal((count, 3)) * lam * tau[:, None]}
+    beta = random.standard_normal((count, 3)) * lam * tau[:, None]
+    if intercept:
+        beta = np.column_stack([INTERCEPT_SCALE * random.standard_normal(count), beta])
+        nu, lam = (np.column_stack([np.ones(count), array]) for array in (nu, lam))
+    return {"xi": xi, "tau": tau, "nu": nu, "lam": lam, "beta": beta}
 
 
 def advance(
@@ -54,29 +72,39 @@ def advance(
     """Two iterations of chains that all have this y."""
 
     def work(worker: Worker) -> None:
-        rows = np.zeros((worker.rows, worker.layout.stride), np.float32)
-        rows[:4, :3] = X * np.where(y, 1.0, -1.0)[:, None]
-        worker.device.put(rows.reshape(-1), worker.blocks[0].buffer)
+        rows = np.zeros((worker.rows.count, worker.layout.stride), np.float32)
+        inside = worker.design.first
+        rows[:4, :inside] = 1.0
+        rows[:4, inside : inside + 3] = X
+        rows[:4] *= np.where(y, 1.0, -1.0)[:, None]
+        worker.device.put(rows.reshape(-1), worker.rows.blocks[0].buffer)
         if worker.settings.kernel == "ellipse":
-            worker.linear_term()
+            worker.slices.linear_term()
+            worker.slices.take_intercept()
 
     sampler.each(work)
     arguments = {name: draws[name] for name in ("lam", "nu")}
-    sampler.each(Worker.set_state, state_of(draws["beta"], draws["tau"], xi=draws["xi"], **arguments))
+    state = state_of(draws["beta"], draws["tau"], xi=draws["xi"], **arguments)
+    sampler.each(lambda worker: worker.chains.set_state(state))
     for step in range(first, first + ITERATIONS):
         sampler.each(Worker.iterate, step)
     return sampler.state()
 
 
-def p_values(member: Member, kernel: str, seed: int, replicates: int = REPLICATES) -> dict[str, float]:
+def p_values(
+    member: Member, kernel: str, seed: int, intercept: bool = False, replicates: int = REPLICATES
+) -> dict[str, float]:
     """Kolmogorov-Smirnov's p-values of each parameter after the iterations."""
     random = np.random.default_rng(seed)
-    draws = prior(random, replicates)
-    y = (draws["beta"] @ X.T + random.standard_normal((replicates, 4))) > 0
+    draws = prior(random, replicates, intercept)
+    inside = int(intercept)
+    mean = draws["beta"][:, inside:] @ X.T + (draws["beta"][:, :1] if intercept else 0.0)
+    y = (mean + random.standard_normal((replicates, 4))) > 0
     pattern = y @ (1 << np.arange(4))
     ends: list[dict[str, Any]] = []
-    options = {"standardize": False, "intercept": False, "kernel": kernel, "chains": CHAINS, "provider": "kernels"}
-    with sampling(member, X, [0, 1, 0, 1], seed, **options) as sampler:
+    options = {"standardize": False, "intercept": intercept, "intercept_scale": INTERCEPT_SCALE, "kernel": kernel}
+    with sampling(member, X, [0, 1, 0, 1], seed, chains=CHAINS, provider="kernels", **options) as sampler:
+        assert bool(sampler.design.shift.all()) == intercept
         run = 0
         for number in range(16):
             mine = np.flatnonzero(pattern == number)
@@ -88,16 +116,21 @@ def p_values(member: Member, kernel: str, seed: int, replicates: int = REPLICATE
     beta, local, nu, whole = (np.concatenate([end[name] for end in ends]) for name in ("beta", "local", "nu", "whole"))
     tau = whole[:, 0] ** -0.5
     values = {"tau": stats.kstest(tau, stats.halfcauchy.cdf), "xi": stats.kstest(whole[:, 1], stats.gamma(0.5).cdf)}
-    for j in range(3):
+    if intercept:
+        values["intercept"] = stats.kstest(beta[:, 0] / INTERCEPT_SCALE, "norm")
+    for j in range(inside, inside + 3):
         values[f"lambda {j}"] = stats.kstest(local[:, j] ** -0.5, stats.halfcauchy.cdf)
         values[f"nu {j}"] = stats.kstest(nu[:, j], stats.gamma(0.5).cdf)
         values[f"beta {j}"] = stats.kstest(beta[:, j] * np.sqrt(local[:, j]) / tau, "norm")
     return {name: float(value.pvalue) for name, value in values.items()}
 
 
-@pytest.mark.parametrize("kernel", ["gibbs", "px", "ellipse"])
-def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, kernel: str) -> None:
-    assert {name: p for name, p in p_values(device, kernel, seed=2).items() if p < LEVEL} == {}
+@pytest.mark.parametrize(
+    ("kernel", "intercept"), [("gibbs", False), ("px", True), ("ellipse", False), ("ellipse", True)]
+)
+def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, kernel: str, intercept: bool) -> None:
+    found = p_values(device, kernel, 2, intercept)
+    assert {name: p for name, p in found.items() if p < LEVEL} == {}
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
@@ -105,6 +138,7 @@ def test_a_wrong_constant_is_found(
     device: Member, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel, template, right, wrong = MUTANTS[mutant]
+    intercept = "intercept" in mutant
     root = tmp_path / "kernels"
     shutil.copytree(templates._TEMPLATES.root, root)
     place = root / "gibbs" / f"{template}.mako"
@@ -112,7 +146,8 @@ def test_a_wrong_constant_is_found(
     assert right in text
     place.write_text(text.replace(right, wrong), encoding="utf-8")
     monkeypatch.setattr(templates, "_TEMPLATES", templates._Kernels(root))
-    assert min(p_values(device, kernel, seed=2).values()) < LEVEL
+    replicates = 2 * REPLICATES if intercept else REPLICATES
+    assert min(p_values(device, kernel, 2, intercept, replicates).values()) < LEVEL
 
 
 def test_ranks_are_uniform_between_the_chain_and_its_time_reversal() -> None:

@@ -61,6 +61,8 @@ def test_the_normal_distribution_function_is_right_in_both_tails(device: Member)
     for step in (0.01, -0.01):
         x = np.float32(step * np.arange(3000.0)).astype(float)
         logs = special.log_ndtr(x)
-        assert np.allclose(fill(device, "log_normal_cdf", step, 0, 3000), logs, rtol=1e-6, atol=3e-7)
+        for kind in ("log_normal_cdf", "log_normal_cdf_of_eight"):
+            if kind == "log_normal_cdf" or device.info.capabilities.kind == "cpu":
+                assert np.allclose(fill(device, kind, step, 0, 3000), logs, rtol=1e-6, atol=3e-7)
         hazard = np.exp(-0.5 * x**2 - 0.5 * np.log(2 * np.pi) - logs)
         assert np.allclose(fill(device, "normal_hazard", step, 0, 3000), hazard, rtol=3e-5, atol=1e-12)

@@ -34,8 +34,9 @@ def lines(panel: Panel) -> list[LivePlot]:
 @pytest.mark.parametrize("how", ["close", "deleteLater"])
 def test_a_panel_that_goes_leaves_nothing_in_its_scenes(qtbot: Any, how: str) -> None:
     panel = watched()
-    qtbot.wait(1)
-    plots = lines(panel)
+    plots = [plot for plot in lines(panel) if plot.isVisible()]
+    assert plots
+    qtbot.waitUntil(lambda: all(plot.furnished for plot in plots))
     assert all(plot._line.scene() is plot.view.scene() for plot in plots)
     getattr(panel, how)()
     for plot in plots:
@@ -53,7 +54,6 @@ def test_a_panel_that_goes_leaves_nothing_in_its_scenes(qtbot: Any, how: str) ->
 
 def test_a_panel_that_was_forgotten_is_taken_apart_in_order(qtbot: Any) -> None:
     panel = watched()
-    qtbot.wait(1)
     view = lines(panel)[0].view
     order: list[str] = []
     released = type(view).release
@@ -101,8 +101,11 @@ def test_garbage_is_collected_on_the_thread_of_the_windows_alone(qtbot: Any) -> 
         assert set(generations) == {0, 1, 2}
         gc.collect()
         assert collector.collect() == -1
+        collector.settle()
+        assert gc.get_freeze_count() > 0
     finally:
         gc.callbacks.remove(note)
         gc.set_threshold(*before)
         collector.close()
     assert gc.isenabled()
+    assert gc.get_freeze_count() == 0

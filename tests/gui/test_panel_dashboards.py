@@ -15,7 +15,7 @@ import pytest
 from engine.events import DeviceStatus, Event, Failed, Incumbent, Metric, Started, StateChanged, Trace
 from engine.folder import RunFolder
 from engine.solvers import MetricSpec, discover
-from gui.figure import Listing
+from gui.listing import Listing
 from gui.panels import GenericPanel, Panel, RunInfo, panel_classes, panel_for
 from gui.plots import LivePlot
 from gui.report import write_report
@@ -105,9 +105,9 @@ def test_a_dashboard_can_be_looked_at_at_any_moment(qtbot: Any, folder: Path, pa
     panel = played(qtbot, folder, part=part)
     for page in range(panel.pages.count()):
         panel.pages.setCurrentIndex(page)
-        qtbot.wait(1)
+        qtbot.waitUntil(lambda: not any(one.dirty for one in panel.plots() if one.isVisible()))
     panel.set_theme(DARK)
-    qtbot.wait(1)
+    qtbot.waitUntil(lambda: not any(one.dirty for one in panel.plots() if one.isVisible()))
     state = dict(panel.summary())["State"]
     assert (state == "waiting") == (part == 0.0)
     if 0 < part < 1:
@@ -309,9 +309,9 @@ def test_a_hidden_page_is_not_drawn_until_it_is_seen(qtbot: Any, monkeypatch: py
     hidden = [one.title for one in panel.plots() if isinstance(one, LivePlot) and not one.isVisible()]
     assert hidden
     assert not set(hidden) & set(drawn)
+    assert not any(one.furnished for one in panel.plots() if one.title in hidden)
     panel.pages.setCurrentIndex(1)
-    qtbot.wait(1)
-    assert "Exchanged between devices" in drawn
+    qtbot.waitUntil(lambda: "Exchanged between devices" in drawn)
 
 
 def test_metrics_that_are_not_declared_are_shown_too(qtbot: Any) -> None:

@@ -16,9 +16,12 @@ from PySide6.QtGui import QColor, QImage
 
 import engine
 from gui.charts import BandPlot, Bars, Pixels
-from gui.figure import Figure, Listing
-from gui.pictures import Board, Gantt, NetworkView, Tour, network_places, places_from_costs, queens_placement, schedule
-from gui.plots import LivePlot, StackedPlot
+from gui.figure import Figure
+from gui.listing import Listing
+from gui.network import NetworkView, network_places
+from gui.pictures import Board, Gantt, Tour, places_from_costs, queens_placement, schedule
+from gui.plots import LivePlot
+from gui.stacked import StackedPlot
 from gui.theme import DARK, DASHES, LIGHT, Theme, system_theme, theme_named
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -55,6 +55,19 @@ def test_a_picture_of_few_columns_still_has_every_peak(values: list[float], colu
     assert window.high.max() == max(values)
 
 
+@settings(deadline=None)
+@given(VALUES, st.sampled_from([2, 4, 16, 64]))
+def test_a_series_made_at_once_is_that_of_its_points_one_by_one(values: list[float], capacity: int) -> None:
+    slow = filled(values, capacity)
+    fast = Series.of(np.arange(len(values)) / 10, np.array(values), capacity)
+    assert (fast.stride, len(fast), fast.last, fast.last_time) == (slow.stride, len(slow), slow.last, slow.last_time)
+    for one, other in zip(fast.window()[:4], slow.window()[:4], strict=True):
+        assert one == pytest.approx(other, rel=1e-12, abs=1e-9)
+    fast.append(1e6, 3.0)
+    slow.append(1e6, 3.0)
+    assert fast.points()[1] == pytest.approx(slow.points()[1], rel=1e-12, abs=1e-9)
+
+
 def test_points_stay_as_they_are_while_there_is_room() -> None:
     values = np.random.default_rng(3).random(500).tolist()
     time, value = filled(values).points()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from types import TracebackType
-from typing import Literal, Self
+from abc import abstractmethod
+from typing import Literal
 
 import numpy as np
 
 from engine.devices.base import Buffer, Device
+from engine.numerics.closing import Closing
 
 __all__ = ["LinearAlgebra", "Provider"]
 
@@ -17,7 +17,7 @@ Provider = Literal["cusolver", "lapack", "kernels"]
 _F64 = np.dtype(np.float64)
 
 
-class LinearAlgebra(ABC):
+class LinearAlgebra(Closing):
     """Linear algebra of one provider on one device; see :func:`engine.numerics.linear_algebra.linear_algebra`.
 
     Use it on the device's thread. It is a context manager; the device gives its scratch memory back too, when it
@@ -31,14 +31,6 @@ class LinearAlgebra(ABC):
     def __init__(self, device: Device) -> None:
         self.device = device
         self._scratch: dict[str, Buffer] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Give the scratch memory back."""

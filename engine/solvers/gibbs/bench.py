@@ -72,7 +72,16 @@ def repeated(rows: int, columns: int, options: Options) -> Design:
 
     problem = HorseshoeProbit(np.array([[0.0], [1.0]]), [0, 1])
     layout = layout_for(rows, columns)
-    return Repeated(problem, np.arange(columns), np.zeros(columns), np.ones(columns), False, options.storage, layout)
+    return Repeated(
+        problem,
+        np.arange(columns),
+        np.zeros(columns),
+        np.ones(columns),
+        False,
+        options.storage,
+        layout,
+        np.zeros(columns),
+    )
 
 
 def _state(chains: int, q: int, seed: int = 0) -> dict[str, NDArray[np.float64]]:
@@ -89,9 +98,10 @@ def time_iterations(
     with DevicePool(infos) as pool, Sampler(pool, design, settings_for(design, options, 1)) as sampler:
         sampler.make_gram(weighted=False)
         if options.kernel == "ellipse":
-            sampler.each(Worker.refer_to, np.zeros(columns))
+            sampler.each(lambda worker: worker.slices.refer_to(np.zeros(columns)))
             set_reference(sampler, np.zeros(columns))
-        sampler.each(Worker.set_state, _state(options.chains, columns))
+        state = _state(options.chains, columns)
+        sampler.each(lambda worker: worker.chains.set_state(state))
         at = _advance(sampler, 0, 2)
         began = time.perf_counter()
         at = _advance(sampler, at, 3)
@@ -118,13 +128,16 @@ def _advance(sampler: Sampler, first: int, count: int) -> int:
 
 
 def _time_pass(worker: Worker, chains: int) -> float:
-    worker.sweep("draw", worker.narrow, worker.partial, chains, 1)
+    def sweep(step: int) -> None:
+        worker.rows.sweep("draw", worker.chains.narrow, worker.partial, chains, 0, step)
+
+    sweep(1)
     worker.device.sync()
     times = []
     for _ in range(3):
         began = time.perf_counter()
         for step in range(3):
-            worker.sweep("draw", worker.narrow, worker.partial, chains, step)
+            sweep(step)
         worker.device.sync()
         times.append((time.perf_counter() - began) / 3)
     return min(times)
@@ -153,7 +166,7 @@ def follow(info: DeviceInfo, rows: int, columns: int, options: Options, steps: i
     with DevicePool([info]) as pool, Sampler(pool, design, settings_for(design, options, 11)) as sampler:
         sampler.make_gram(weighted=False)
         state = _state(options.chains, q)
-        sampler.each(Worker.set_state, state)
+        sampler.each(lambda worker: worker.chains.set_state(state))
         sampler.advance(0, steps, 1 << 40)
         _, draws, _ = sampler.collect()
     stored = stored_values(design.rows(0, rows), design.storage)[:, :q].astype(np.float64)

@@ -16,6 +16,7 @@ from engine.solvers.gibbs.problem import HorseshoeProbit
 __all__ = ["Design", "bfloat16_bits", "bfloat16_values", "stored_values"]
 
 _ROWS_AT_ONCE = 1 << 22  # values
+_ROWS_FOR_MEDIANS = 4096
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,9 @@ class Design:
         Columns of X that are sampled; constant ones say nothing beside an intercept.
     mean, scale : ndarray of float64
         What was taken off an active column, and what it was divided by.
+    shift : ndarray of float64
+        What an active column of the design lacks of 0 where it has its usual value: the intercept must move by it
+        times a coefficient's move if rows of that value are to stay where they are. 0 without an intercept.
     """
 
     problem: HorseshoeProbit
@@ -37,6 +41,7 @@ class Design:
     intercept: bool
     storage: Storage
     layout: Layout
+    shift: NDArray[np.float64]
 
     @classmethod
     def of(cls, problem: HorseshoeProbit, options: Options) -> Design:
@@ -64,7 +69,11 @@ class Design:
         else:
             mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         layout = layout_for(len(X), len(active) + options.intercept)
-        return cls(problem, active, mean, scale, options.intercept, options.storage, layout)
+        shift = np.zeros(len(active))
+        if options.intercept:
+            some = X[:: max(1, len(X) // _ROWS_FOR_MEDIANS)][:, active]
+            shift = (mean - np.median(some, axis=0)) / scale
+        return cls(problem, active, mean, scale, options.intercept, options.storage, layout, shift)
 
     @property
     def first(self) -> int:

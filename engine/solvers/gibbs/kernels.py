@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from engine.devices import Buffer, Capabilities, Device, Kernel
-from engine.solvers.gibbs.layout import Layout
+from engine.solvers.gibbs.layout import SHARDS, Layout
 
-__all__ = ["Launcher", "Mode", "SweepShape", "kernel_variants", "sweep_shape"]
+__all__ = ["STRETCHES", "Launcher", "Mode", "SweepShape", "kernel_variants", "sweep_shape"]
+
+STRETCHES = 4
+"""Columns stretched in an iteration of the kernel ellipse."""
 
 Mode = Literal["draw", "score", "combine", "project"]
 
@@ -129,20 +132,28 @@ _ENTRIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "count_failures": ("precision", ("buffer", "int32", "buffer")),
     "propose_points": (
         "slice",
-        (*("buffer",) * 4, "int32", "int32", "int32", "int32", "float64", "uint64", "uint32", "uint32"),
+        (*("buffer",) * 6, *("int32",) * 5, "float64", "float64", "uint64", "uint32", "uint32"),
     ),
-    "weigh_points": ("slice", (*("buffer",) * 7, "int64", "int64", "int64", "int32", "int32", "int32", "int32")),
+    "weigh_points": ("slice", (*("buffer",) * 7, "int64", "int64", "int64", *("int32",) * 5)),
     "choose_point": (
         "slice",
         (
-            *("buffer", "int32", "int32", *("buffer",) * 4, "int32", "int32", "int32", "int32"),
-            *("float64", "uint64", "uint32", "uint32"),
+            *("buffer", "int32", "int32", *("buffer",) * 5, *("int32",) * 5),
+            *("float64", "float64", "uint64", "uint32", "uint32"),
         ),
     ),
-    "move_rows": ("slice", ("buffer", "buffer", "buffer", "int64", "int32", "int32")),
+    "move_rows": ("slice", ("buffer", "buffer", "buffer", "int64", "int32", "int32", "int32")),
     "move_coefficients": (
         "slice",
-        (*("buffer",) * 7, "int32", "int32", "int32", "int32", "float64", "uint64", "uint32", "uint32"),
+        (*("buffer",) * 7, *("int32",) * 5, "float64", "uint64", "uint32", "uint32"),
+    ),
+    "slice_chains": (
+        "slice_serial",
+        (
+            *("buffer",) * 13,
+            *("int64", "int64", *("int32",) * 5, *("float64",) * 4, "uint64", "uint32", "uint32", "uint32"),
+            *("int32",) * STRETCHES,
+        ),
     ),
     "gather_reference": ("slice", ("buffer", "buffer", "int64", "int32")),
     "make_reference": ("slice", ("buffer", "buffer", "buffer", "int64", "int64", "int64", "float32")),
@@ -170,6 +181,8 @@ def _blocks(capabilities: Capabilities) -> _Blocks:
 
 def _constants(entry: str, blocks: _Blocks) -> tuple[int, dict[str, Any]]:
     template = _ENTRIES[entry][0]
+    if template == "slice_serial":
+        return 1, {"block": 1, "stretches": STRETCHES, "shards": SHARDS}
     if template == "slice":
         size = blocks.weigh if entry == "weigh_points" else blocks.vector
         return 1 if entry in _SINGLE else size, {"block": size, "tries": blocks.tries}
@@ -304,6 +317,8 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
     for capabilities in (cpu, gpu):
         blocks = _blocks(capabilities)
         for entry, (template, _) in _ENTRIES.items():
+            if template == "slice_serial" and capabilities is gpu:
+                continue
             yield from add(f"gibbs/{template}", _constants(entry, blocks)[1])
         for value in ("f32", "f64"):
             block = 64 if blocks.columns == 1 else 1
@@ -332,7 +347,8 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
         "exponential",
         "normal",
         "log_normal_cdf",
+        "log_normal_cdf_of_eight",
         "normal_hazard",
     ):
-        for block in (1, 64):
+        for block in (1,) if kind == "log_normal_cdf_of_eight" else (1, 64):
             yield from add("gibbs/variates_fill", {"block": block, "kind": kind})

@@ -13,9 +13,13 @@ from numpy.typing import NDArray
 
 from engine.devices import Device, DevicePool
 from engine.errors import OptionError
+from engine.solvers.gibbs.chains import Settings
 from engine.solvers.gibbs.design import Design
+from engine.solvers.gibbs.kernels import STRETCHES
 from engine.solvers.gibbs.layout import SHARDS, share_of
-from engine.solvers.gibbs.worker import Exchange, Settings, Worker
+from engine.solvers.gibbs.recorder import Recorded
+from engine.solvers.gibbs.rows import Exchange
+from engine.solvers.gibbs.worker import Worker
 
 __all__ = ["Sampler", "required_bytes"]
 
@@ -31,7 +35,7 @@ def required_bytes(design: Design, settings: Settings, share: float, with_rows: 
     item = 4 if design.storage == "float32" else 2
     matrices = 8 * q * q * (chains + 3)
     sums = 4 * int(layout.strips * share + 1) * chains * layout.width + 64 * chains * layout.width
-    lines = 4 * rows * (3 * chains + 2) if settings.kernel == "ellipse" else 0
+    lines = 4 * rows * (3 * chains + 6 + STRETCHES) if settings.kernel == "ellipse" else 0
     widened = 8 * min(1 << 24, rows * layout.stride)
     return (rows * layout.stride * item if with_rows else 0) + matrices + sums + lines + widened
 
@@ -107,7 +111,7 @@ class Sampler:
     @property
     def streamed(self) -> list[str]:
         """Labels of the devices that X is sent to at every pass."""
-        return [label for label, worker in self._workers.items() if worker.streamed]
+        return [label for label, worker in self._workers.items() if worker.rows.streamed]
 
     # --- what the coordinator asks for --------------------------------------------------------------------------
 
@@ -131,21 +135,26 @@ class Sampler:
 
     def state(self) -> dict[str, Floats]:
         """Every chain."""
-        return self.each(Worker.state)[0]
+        return dict(self.each(lambda worker: worker.chains.state())[0])
 
     def reference_rows(self) -> dict[str, Any]:
         """The stand-in for the likelihood and the averages so far, of all rows."""
-        parts = self.each(lambda worker: (worker.reference_rows(), worker.averaged, worker.averaging, worker.rows))
+
+        def of_one(worker: Worker) -> tuple[dict[str, Any], int, bool, int]:
+            slices = worker.slices
+            return slices.reference_rows(), slices.averaged, slices.averaging, worker.rows.count
+
+        parts = self.each(of_one)
         found = [part for part in parts if part[3]]
         joined: dict[str, Any] = {
             name: np.concatenate([part[0][name] for part in found], axis=-1) for name in ("slope", "weight", "averages")
         }
         return {**joined, "averaged": parts[0][1], "averaging": parts[0][2]}
 
-    def advance(self, first: int, count: int, kept_from: int) -> tuple[list[int], Floats, int]:
+    def advance(self, first: int, count: int, kept_from: int) -> Recorded:
         """See :meth:`Worker.advance`; every device has the same draws."""
         return self.each(Worker.advance, first, count, kept_from)[0]
 
-    def collect(self) -> tuple[list[int], Floats, int]:
+    def collect(self) -> Recorded:
         """See :meth:`Worker.collect`."""
         return self.each(Worker.collect)[0]

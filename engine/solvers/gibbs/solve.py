@@ -14,6 +14,7 @@ from engine.devices.base import bytes_text
 from engine.errors import AuditError, OptionError
 from engine.results import Status
 from engine.run import SLICE_SECONDS, Run, StopRequested
+from engine.solvers.gibbs.chains import REPORT, STATE, Settings
 from engine.solvers.gibbs.design import Design
 from engine.solvers.gibbs.diagnostics import diagnose
 from engine.solvers.gibbs.draws import Draws
@@ -22,7 +23,7 @@ from engine.solvers.gibbs.posterior import Posterior, verdict
 from engine.solvers.gibbs.problem import HorseshoeProbit
 from engine.solvers.gibbs.sampler import Sampler
 from engine.solvers.gibbs.start import find_mode, set_reference, start_state
-from engine.solvers.gibbs.worker import REPORT, STATE, Settings, Worker
+from engine.solvers.gibbs.worker import Worker
 
 __all__ = ["settings_for", "solve"]
 
@@ -179,14 +180,19 @@ def _begin(
         state.traced = arrays["traced"]
         if ellipse:
             sampler.make_gram(weighted=False)
-            sampler.each(Worker.set_reference_rows, arrays, int(restored.state["averaged"]))
-            set_reference(sampler, state.reference)
-            sampler.each(Worker.average, bool(restored.state["averaging"]))
+            averaged, averaging = int(restored.state["averaged"]), bool(restored.state["averaging"])
             state.slow = list(restored.state["slow"])
-            sampler.each(Worker.set_slow, state.slow)
+
+            def restore(worker: Worker) -> None:
+                worker.slices.set_reference_rows(arrays, averaged, averaging)
+                worker.slices.slow = state.slow
+
+            sampler.each(restore)
+            set_reference(sampler, state.reference)
         else:
             sampler.make_gram(weighted=False)
-        sampler.each(Worker.set_state, {name: arrays[name] for name in STATE})
+        chains = {name: arrays[name] for name in STATE}
+        sampler.each(lambda worker: worker.chains.set_state(chains))
         state.began_at = state.iteration
         return _snapshot(sampler, state)
 
@@ -198,14 +204,14 @@ def _begin(
     state.mode, prior = find_mode(sampler, options.intercept_scale**-2, options.tau_scale, between)
     state.reference = state.mode
     if ellipse:
-        sampler.each(Worker.refer_to, state.mode)
+        sampler.each(lambda worker: worker.slices.refer_to(state.mode))
         set_reference(sampler, state.mode)
         sampler.each(Worker.factorise, prior)
-        sampler.each(Worker.average, options.warmup >= _REFERENCE_WARMUP)
+        sampler.each(_average, options.warmup >= _REFERENCE_WARMUP)
     begin = start_state(sampler, state.mode, run.seed)
     if options.coefficients is None:
         state.traced = _most_telling(state)
-    sampler.each(Worker.set_state, begin)
+    sampler.each(lambda worker: worker.chains.set_state(begin))
     run.progress("map", 1, 1, "steps")
     state.began, state.began_at = time.monotonic(), 0
     return None
@@ -271,10 +277,19 @@ def _refer_anew(sampler: Sampler, state: _State, last: bool) -> None:
     state.reference, state.warming = rows.mean(axis=(0, 1)), []
     first, apart = state.design.first, rows.mean(axis=0).var(axis=0) / np.maximum(rows.var(axis=0).mean(axis=0), 1e-300)
     state.slow = (first + np.argsort(-apart[first:], kind="stable")[:_SLOW]).tolist()
-    sampler.each(Worker.set_slow, state.slow)
-    sampler.each(Worker.refer_to_averages)
+
+    def refer(worker: Worker) -> None:
+        worker.slices.slow = state.slow
+        worker.slices.refer_to_averages()
+
+    sampler.each(refer)
     set_reference(sampler, state.reference)
-    sampler.each(Worker.average, not last)
+    sampler.each(_average, not last)
+
+
+def _average(worker: Worker, on: bool) -> None:
+    """Whether the chains' points are averaged for another stand-in."""
+    worker.slices.averaging = on
 
 
 def _take(options: Options, run: Run, state: _State, iterations: list[int], rows: Floats, failed: int) -> None:

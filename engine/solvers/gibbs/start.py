@@ -123,10 +123,15 @@ def set_reference(sampler: Sampler, beta: Floats) -> None:
     X'WX becomes the matrix of the draws. The bracket of log c is six standard deviations of the likelihood's along it.
     """
     hessian = sampler.make_gram(weighted=True)
-    sampler.each(Worker.linear_term)
     inside = beta.copy()
     inside[: sampler.design.first] = 0.0
-    sampler.each(Worker.set_rescale_width, min(3.0, 6.0 / np.sqrt(1.0 + float(inside @ hessian @ inside))))
+    width = min(3.0, 6.0 / np.sqrt(1.0 + float(inside @ hessian @ inside)))
+
+    def finish(worker: Worker) -> None:
+        worker.slices.linear_term()
+        worker.slices.rescale_width = width
+
+    sampler.each(finish)
 
 
 def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 1.0) -> dict[str, Floats]:

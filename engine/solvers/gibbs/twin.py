@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.numerics.philox import uniform_float32, uniform_float64_wide, uniform_words
-from engine.solvers.gibbs.worker import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
+from engine.solvers.gibbs.rows import STREAM_LATENT
+from engine.solvers.gibbs.worker import STREAM_NOISE, STREAM_SCALES
 
 __all__ = ["BlasSampler", "Twin", "draw_gamma", "draw_positive_normals"]
 

@@ -1,0 +1,49 @@
+"""What a run has taken of a device's memory, so that all of it can be given back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Buffer, Device
+
+__all__ = ["Memory"]
+
+
+class Memory:
+    """Buffers and pinned host arrays of one device."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self._buffers: list[Buffer] = []
+        self._staging: list[NDArray[Any]] = []
+
+    def empty(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> Buffer:
+        """See :meth:`Device.empty`."""
+        self._buffers.append(self.device.empty(shape, dtype))
+        return self._buffers[-1]
+
+    def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> Buffer:
+        """The same, of zeros."""
+        buffer = self.empty(shape, dtype)
+        self.device.zero(buffer)
+        return buffer
+
+    def put(self, array: NDArray[Any]) -> Buffer:
+        """See :meth:`Device.put`."""
+        self._buffers.append(self.device.put(array))
+        return self._buffers[-1]
+
+    def pinned(self, count: int, dtype: Any) -> NDArray[Any]:
+        """See :meth:`Device.staging`."""
+        self._staging.append(self.device.staging(count, dtype))
+        return self._staging[-1]
+
+    def release(self) -> None:
+        """Give everything back."""
+        for buffer in self._buffers:
+            self.device.release(buffer)
+        for array in self._staging:
+            self.device.release_staging(array)

@@ -1,0 +1,265 @@
+"""One device's rows of the design, and the passes over them; sums over rows meet those of the other devices."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Buffer, Mark
+from engine.errors import DeviceError
+from engine.numerics.linear_algebra import LinearAlgebra
+from engine.solvers.gibbs.design import Design
+from engine.solvers.gibbs.kernels import Launcher, Mode
+from engine.solvers.gibbs.layout import SHARDS
+from engine.solvers.gibbs.memory import Memory
+
+__all__ = ["Exchange", "Rows"]
+
+STREAM_LATENT = 0
+_LANE = 5  # of copies to the device; those before are for factorisations
+_WIDE = 1 << 24  # values of the design widened at a time for X'WX
+
+
+class Exchange:
+    """Where the devices of a run meet: each leaves its shards' sums and takes those of the others, on the host."""
+
+    def __init__(self, parties: int) -> None:
+        self.parties = parties
+        self._barrier = threading.Barrier(parties)
+        self._rooms: dict[tuple[str, int], NDArray[np.float64]] = {}
+        self._lock = threading.Lock()
+        self._turn = [0] * parties
+
+    def swap(self, party: int, kind: str, mine: NDArray[np.float64], first: int, last: int) -> NDArray[np.float64]:
+        """All shards' sums, shape (SHARDS, n), once every device has left its own, shards [first, last)."""
+        self._turn[party] += 1
+        key = kind, self._turn[party] % 2  # the room of the meeting before may still be read
+        with self._lock:
+            room = self._rooms.get(key)
+            if room is None or room.shape[1] != mine.shape[1]:
+                room = self._rooms[key] = np.zeros((SHARDS, mine.shape[1]))
+        room[first:last] = mine
+        self._barrier.wait()
+        return room
+
+    def abort(self) -> None:
+        """Let nobody wait for a device that has failed."""
+        self._barrier.abort()
+
+
+@dataclass
+class _Block:
+    """Some strips of the design: on the device, or in host memory to be sent there at every pass."""
+
+    first_strip: int
+    strips: int
+    buffer: Buffer | None
+    host: NDArray[Any] | None = None
+
+
+class Rows:
+    """The rows of some shards, on the device or in host memory to be sent there at every pass.
+
+    Parameters
+    ----------
+    memory : Memory
+        Of the device.
+    design : Design
+    shards : (int, int)
+        Which shards are this device's, of :data:`SHARDS`.
+    streaming : {"auto", "never", "always"}
+    party : int
+        The device's number among those of the run.
+    exchange : Exchange or None
+        None for a single device.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        design: Design,
+        shards: tuple[int, int],
+        streaming: str,
+        party: int = 0,
+        exchange: Exchange | None = None,
+    ) -> None:
+        self.device, self.design, self.layout = memory.device, design, design.layout
+        self._memory, self._streaming = memory, streaming
+        self.party, self.exchange = party, exchange
+        self.first_shard, self.last_shard = shards
+        layout = self.layout
+        self.first_strip, last_strip = layout.bounds[shards[0]], layout.bounds[shards[1]]
+        self.strips = last_strip - self.first_strip
+        self.count = self.strips * layout.strip_rows
+        self.first_row = self.first_strip * layout.strip_rows
+        bounds = np.array(layout.bounds[shards[0] : shards[1] + 1]) - self.first_strip
+        self.bounds = memory.put(bounds.astype(np.int32))
+        self.launcher = Launcher(self.device, layout, design.storage)
+
+    def load(self) -> None:
+        """Take the rows over, once all else has its memory."""
+        self.blocks = self._load()
+
+    def _load(self) -> list[_Block]:
+        """The rows of the design, on the device or ready to be sent."""
+        layout, design, device = self.layout, self.design, self.device
+        dtype = np.float32 if design.storage == "float32" else np.uint16
+        strip_bytes = layout.strip_rows * layout.stride * np.dtype(dtype).itemsize
+        largest = max(1, min(self.device.info.max_allocation, 1 << 36) // strip_bytes)
+        free = self.device.memory().free
+        streamed = self._streaming == "always" or (
+            self._streaming == "auto" and self.strips * strip_bytes > 0.95 * free
+        )
+        if self._streaming == "never" and self.strips * strip_bytes > free:
+            raise DeviceError(
+                f"X needs {self.strips * strip_bytes:,} bytes on {device.info.id}, which has {free:,} free; "
+                "use streaming = auto, storage = float16, or more devices"
+            )
+        self.streamed = streamed
+        if streamed:
+            largest = min(largest, max(1, min(free // 4, 1 << 30) // strip_bytes), max(1, -(-self.strips // 2)))
+        blocks: list[_Block] = []
+        chunk = max(1, design.chunk_rows // layout.strip_rows) * layout.strip_rows
+        for first in range(0, self.strips, largest):
+            strips = min(largest, self.strips - first)
+            rows = strips * layout.strip_rows
+            begin = self.first_row + first * layout.strip_rows
+            if streamed:
+                host = self._memory.pinned(rows * layout.stride, dtype).reshape(rows, layout.stride)
+                for at in range(0, rows, chunk):
+                    end = min(rows, at + chunk)
+                    host[at:end] = design.rows(begin + at, begin + end)
+                blocks.append(_Block(first, strips, None, host.reshape(-1)))
+                continue
+            buffer = self._memory.empty(rows * layout.stride, dtype)
+            for at in range(0, rows, chunk):
+                end = min(rows, at + chunk)
+                device.put(design.rows(begin + at, begin + end).reshape(-1), buffer, at * layout.stride)
+            blocks.append(_Block(first, strips, buffer))
+        if streamed and blocks:
+            size = max(block.strips for block in blocks) * layout.strip_rows * layout.stride
+            self._ring = [self._memory.empty(size, dtype) for _ in range(2)]
+            self._used: list[Mark | None] = [None, None]
+        return blocks
+
+    def _each_block(self) -> Iterator[tuple[_Block, Any]]:
+        """The design's buffers one after the other, sent ahead of use where they are streamed."""
+        if not self.streamed:
+            for block in self.blocks:
+                yield block, block.buffer
+            return
+        device = self.device
+        for number, block in enumerate(self.blocks):
+            ring = number % 2
+            used = self._used[ring]
+            with device.lane(_LANE):
+                if used is not None:
+                    device.after(used)
+                assert block.host is not None
+                device.put_later(block.host, self._ring[ring])
+                there = device.mark()
+            device.after(there)
+            yield block, self._ring[ring]
+            self._used[ring] = device.mark()
+
+    def sweep(self, mode: Mode, beta: Buffer, out: Buffer, betas: int, seed: int = 0, step: int = 0) -> None:
+        """One pass over this device's rows."""
+        for block, buffer in self._each_block():
+            self.launcher.sweep(
+                mode,
+                buffer,
+                beta,
+                out,
+                betas,
+                first_row=self.first_row + block.first_strip * self.layout.strip_rows,
+                out_rows=self.count,
+                strips=block.strips,
+                strip_first=block.first_strip,
+                seed=seed,
+                stream=STREAM_LATENT,
+                step=step,
+            )
+
+    def take_columns(self, columns: Sequence[int], lines: Buffer, line: int) -> None:
+        """Columns of the design as consecutive lines of shape (lines, rows), in one pass."""
+        strip_rows = self.layout.strip_rows
+        for block, buffer in self._each_block():
+            for place, column in enumerate(columns, start=line):
+                first = place * self.count + block.first_strip * strip_rows
+                self.launcher.column(buffer, lines, first, block.strips * strip_rows, column)
+
+    def gather(self, value: str, partial: Buffer, count: int, shards: Buffer) -> None:
+        """Sums over all rows, of all devices, as SHARDS rows of ``count``."""
+        many = self.last_shard - self.first_shard
+        self.launcher.gather(value, partial, count, self.bounds, shards, self.first_shard, many)
+        if self.exchange is not None:
+            mine = self.device.get(shards, self.first_shard * count, many * count).reshape(many, count)
+            full = self.exchange.swap(self.party, value, mine, self.first_shard, self.last_shard)
+            self.device.put(full.reshape(-1), shards)
+
+    def make_gram(self, algebra: LinearAlgebra, gram: Buffer, weight: Buffer | None) -> NDArray[np.float64]:
+        """This device's part of X'X, or of X'WX, shard by shard; ``gram`` is overwritten.
+
+        Returns
+        -------
+        ndarray, shape (shards, q, q)
+            For the coordinator to add up, shard by shard. Empty on a single device, where they are added up in the
+            same order in ``gram``.
+        """
+        device, layout = self.device, self.layout
+        q = layout.columns
+        wide_strips = max(1, _WIDE // (layout.strip_rows * layout.stride))
+        wide = device.empty((wide_strips * layout.strip_rows, q), np.float64)
+        part, total = device.empty((q, q), np.float64), device.empty((q, q), np.float64)
+        device.zero(gram)
+        parts = []
+        for shard in range(self.first_shard, self.last_shard):
+            device.zero(total)
+            begin, end = (layout.bounds[shard + i] - self.first_strip for i in (0, 1))
+            at = begin
+            while at < end:
+                block = next(b for b in self.blocks if b.first_strip <= at < b.first_strip + b.strips)
+                strips = min(wide_strips, end - at, block.first_strip + block.strips - at)
+                rows = strips * layout.strip_rows
+                buffer, offset = block.buffer, (at - block.first_strip) * layout.strip_rows
+                if buffer is None:
+                    assert block.host is not None
+                    values = block.host[offset * layout.stride : (offset + rows) * layout.stride]
+                    device.sync()
+                    buffer, offset = device.put(values, self._ring[0]), 0
+                self.launcher.expand(
+                    rows,
+                    *(buffer, self.bounds if weight is None else weight, wide, offset, at * layout.strip_rows, rows),
+                    *(layout.stride, q, int(weight is not None)),
+                )
+                used = Buffer(wide.handle, wide.argument, (rows, q), wide.dtype)
+                algebra.gram_columns(used, None, part)
+                self.launcher.spread("add_matrix", q * q, total, part, q * q)
+                at += strips
+            if self.exchange is None:
+                self.launcher.spread("add_matrix", q * q, gram, total, q * q)
+            else:
+                parts.append(device.get(total))
+        for buffer in (wide, part, total):
+            device.release(buffer)
+        return np.array(parts)
+
+    def score(self, beta: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Gradient of the log-likelihood at one beta, and the log-likelihood."""
+        layout, device = self.layout, self.device
+        narrow = np.zeros(layout.stride, np.float32)
+        narrow[: layout.columns] = beta
+        vector = device.put(narrow)
+        shards = device.empty((SHARDS, layout.width), np.float64)
+        partial = device.empty(max(1, self.strips) * layout.width, np.float32)
+        self.sweep("score", vector, partial, 1)
+        self.gather("f32", partial, layout.width, shards)
+        sums = device.get(shards).sum(axis=0)
+        for buffer in (vector, shards, partial):
+            device.release(buffer)
+        return sums[: layout.columns], float(sums[layout.stride])

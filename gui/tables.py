@@ -1,0 +1,74 @@
+"""Tables: rows that are replaced as a whole, sorted by a press on a column's head, and how cells are said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtWidgets import QWidget
+
+__all__ = ["Table", "TableModel", "cell_text"]
+
+Table = tuple[list[str], Sequence[Sequence[Any]]]
+"""Column headers and rows; a cell is a number, a text, or None."""
+
+
+class TableModel(QAbstractTableModel):
+    """A table that is replaced as a whole."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._headers: list[str] = []
+        self._rows: Sequence[Sequence[Any]] = []
+
+    def show(self, table: Table) -> None:
+        """Replace headers and rows."""
+        self.beginResetModel()
+        self._headers, self._rows = table
+        self.endResetModel()
+
+    def rowCount(self, parent: QModelIndex | QPersistentModelIndex = QModelIndex()) -> int:  # noqa: B008
+        """Rows of the table."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: QModelIndex | QPersistentModelIndex = QModelIndex()) -> int:  # noqa: B008
+        """Columns of the table."""
+        return 0 if parent.isValid() else len(self._headers)
+
+    def data(self, index: QModelIndex | QPersistentModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Text of a cell, numbers to the right."""
+        value = self._rows[index.row()][index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return cell_text(value)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignLeft if isinstance(value, str) else Qt.AlignmentFlag.AlignRight
+            return int(side | Qt.AlignmentFlag.AlignVCenter)
+        return None
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column; what is missing comes last."""
+        if not 0 <= column < len(self._headers):
+            return
+        there = [row for row in self._rows if row[column] is not None]
+        missing = [row for row in self._rows if row[column] is None]
+        self.layoutAboutToBeChanged.emit()
+        descending = order == Qt.SortOrder.DescendingOrder
+        self._rows = sorted(there, key=lambda row: row[column], reverse=descending) + missing
+        self.layoutChanged.emit()
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Names of columns, numbers of rows."""
+        if role != Qt.ItemDataRole.DisplayRole:
+            return None
+        return self._headers[section] if orientation == Qt.Orientation.Horizontal else section + 1
+
+
+def cell_text(value: Any) -> str:
+    """A cell as people read it."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}" if abs(value) < 1e6 else f"{value:,.0f}".replace(",", " ")
+    return str(value)

@@ -1,0 +1,47 @@
+"""Work of the window's thread that can wait, one piece at a time: between two turns the window answers."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from typing import Any
+
+import shiboken6
+from PySide6.QtCore import QCoreApplication, QObject, QTimer
+
+__all__ = ["Turns"]
+
+_PAUSE = 1  # milliseconds between two turns
+
+
+class Turns(QObject):
+    """Figures that wait to be drawn, first come, first served; each has a method ``take_turn()``."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._waiting: deque[weakref.ref[Any]] = deque()
+        self._timer = QTimer(self)
+        self._timer.setInterval(_PAUSE)
+        self._timer.timeout.connect(self._turn)
+
+    @staticmethod
+    def of_the_app() -> Turns:
+        """The one of the application."""
+        app = QCoreApplication.instance()
+        assert app is not None
+        found = app.findChild(Turns)
+        return found if isinstance(found, Turns) else Turns(app)
+
+    def add(self, figure: Any) -> None:
+        """Have its turn come, once."""
+        if not any(waiting() is figure for waiting in self._waiting):
+            self._waiting.append(weakref.ref(figure))
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def _turn(self) -> None:
+        figure = self._waiting.popleft()() if self._waiting else None
+        if figure is not None and shiboken6.isValid(figure):
+            figure.take_turn()
+        if not self._waiting:
+            self._timer.stop()
