@@ -31,8 +31,9 @@ class Answer:
     @classmethod
     def of(cls, prepared: Prepared, x: Vector, y: Vector) -> Answer:
         """The audited point of the program as given that a point of the standard form stands for."""
-        values, duals = prepared.back(x, y)
-        return cls(values, duals, audit(prepared.problem, values, duals))
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows fails the audit
+            values, duals = prepared.back(x, y)
+            return cls(values, duals, audit(prepared.problem, values, duals))
 
     def result(self, problem: LinearProgram, options: Options, otherwise: Status, counters: Counters) -> Result:
         """*Optimal* if the audit allows it, else what it is ``otherwise``; what the audit found goes into counters."""

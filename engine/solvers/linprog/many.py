@@ -95,6 +95,8 @@ def solve_many(
     from engine.solvers import solver_named
 
     chosen: Any = config.solver_options(solver_named("linprog"), None, options)
+    if isinstance(problems, LinearProgram):
+        raise ProblemError("problems must be a sequence of linear programs; got a single one, for engine.solve")
     for place, problem in enumerate(problems):
         if not isinstance(problem, LinearProgram):
             raise ProblemError(f"entry {place} of problems must be a LinearProgram; got {type(problem).__name__}")

@@ -90,6 +90,8 @@ def linprog(
         warnings.warn("x0 is not used by interior-point methods and is ignored", OptimizeWarning, stacklevel=2)
     if integrality is not None and np.any(np.asarray(integrality) != 0):
         raise ProblemError("integrality must be zero: only continuous linear programs are solved")
+    if options is not None and not isinstance(options, dict):
+        raise OptionError(f"options must be a dictionary; got {type(options).__name__}")
     chosen: dict[str, Any] = {"method": "pdas" if method == "pdas" else "mpc"}
     for name, value in (options or {}).items():
         if name in _SCIPY_OPTIONS:

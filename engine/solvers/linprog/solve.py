@@ -65,7 +65,10 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) 
         If a device has no float64.
     """
     if options.linear_solver == "sherman_morrison" and (options.method != "pdas" or len(pool) > 1):
-        raise OptionError('linear_solver = "sherman_morrison" goes with method = "pdas" on one device')
+        raise OptionError(
+            'linear_solver = "sherman_morrison" goes with method = "pdas" on one device; '
+            f'got method = "{options.method}" on {len(pool)}'
+        )
     for member in pool.members:
         if not member.info.capabilities.fp64:
             raise DeviceError(f"{member.info.id} ({member.info.name}) has no float64, which linear programs need")
