@@ -47,6 +47,6 @@ SOLVER = Solver(
         MetricSpec("seconds_factor", "Factorising", "s"),
         MetricSpec("seconds_solve", "Solving with the factor", "s"),
     ),
-    generators={"linprog": Generator(GeneratorOptions, generate, write)},
+    generators={"linprog": Generator(GeneratorOptions, generate, write, ".mps")},
     bench=_bench,
 )
