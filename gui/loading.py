@@ -15,10 +15,10 @@ from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, Signal
 from engine.config import Resolved, Settings, resolve, solver_options
 from engine.demo import samples
 from engine.errors import InputError, QuintetError, RunFolderError
-from engine.folder import RunFolder
+from engine.folder import RunFolder, read_problem
 from engine.problem import Problem
 from engine.results import Result
-from engine.solvers import Solver, discover, recognize, solver_for
+from engine.solvers import Solver, discover, solver_for
 
 __all__ = ["Instance", "Job", "Kept", "Sample", "find_samples", "open_run", "read_instance", "read_kept"]
 
@@ -42,7 +42,7 @@ class Instance:
 
 
 def read_instance(path: Path) -> Instance:
-    """Read an instance file, or a TOML file that names one.
+    """Read an instance file, a TOML file that names one, or a run folder, which keeps its problem.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def read_instance(path: Path) -> Instance:
         if asked.problem is None:
             raise InputError(f'{path} names no problem; give it a line problem = "FILE"')
         source = asked.problem
-    problem = recognize(source).read(source)
+    problem = read_problem(source)
     solver = solver_for(problem)
     base = solver_options(solver, plain, {})
     options: dict[str, Any] = {}

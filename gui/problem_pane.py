@@ -49,10 +49,11 @@ def python_snippet(instance: Instance, settings: dict[str, Any], options: dict[s
     """What does the same in Python."""
     arguments = "".join(f",\n    {name}={value!r}" for name, value in (*settings.items(), *options.items()))
     call = f"engine.solve(problem{arguments},\n)" if arguments else "engine.solve(problem)"
-    return (
-        f"import engine\n\nproblem = engine.{type(instance.problem).__name__}.read({str(instance.source)!r})\n"
-        f"result = {call}\nprint(result.status, result.objective)\n"
-    )
+    source = repr(str(instance.source))
+    read = f"engine.{type(instance.problem).__name__}.read({source})"
+    if instance.source.is_dir():
+        read = f"engine.folder.RunFolder.open({source}).problem()"
+    return f"import engine\n\nproblem = {read}\nresult = {call}\nprint(result.status, result.objective)\n"
 
 
 class ProblemPane(QWidget):

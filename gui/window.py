@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from engine.config import resolve
 from engine.errors import QuintetError
-from gui.actions import ACTIONS, build_actions, fill_menus
+from gui.actions import ACTIONS, build_actions, fill_menus, plain
 from gui.compare import CompareTab
 from gui.icons import application_icon, set_icon
 from gui.library import Library
@@ -220,6 +220,7 @@ class MainWindow(Problems, Runs, Exports, Looks, Session, QMainWindow):
         recent = self.settings.value("recent", [])
         self.pane.show_recent([recent] if isinstance(recent, str) else list(recent or []))
         self._restore_session()
+        self._watch_runs()
         self._enable()
         self._on_tab()
         self.pane.gallery.setFocus()
@@ -350,10 +351,19 @@ class MainWindow(Problems, Runs, Exports, Looks, Session, QMainWindow):
             if made is not None and action.needs:
                 made.setEnabled(set(action.needs) <= there)
         tab = self._run_tab()
-        held = tab is not None and tab.paused
-        pause = self.actions_by_name["pause"]
-        if held != (pause.text() == "&Resume"):
-            pause.setText("&Resume" if held else "&Pause")
-            set_icon(pause, "continue" if held else "pause")
+        self._name_pause(tab)
         start = self.actions_by_name["start"]
         set_icon(start, "run", self.theme.accent_text if start.isEnabled() else None)
+
+    def _name_pause(self, tab: RunTab | None) -> None:
+        """Pause, go on, or play a replay again: one action, called what it does now."""
+        text, name = "&Pause", "pause"
+        if tab is not None and tab.over:
+            text, name = "&Play again", "replay"
+        elif tab is not None and tab.paused:
+            text, name = "&Resume", "continue"
+        pause = self.actions_by_name["pause"]
+        if pause.text() != text:
+            pause.setText(text)
+            set_icon(pause, name)
+            self.tool_bar.widgetForAction(pause).setAccessibleName(plain(text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, Qt
+from PySide6.QtCore import QByteArray, QEvent, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QMessageBox,
@@ -47,7 +47,7 @@ class Session:
         if self.tabs.count():
             self.middle.setCurrentWidget(self.tabs)
             self._on_tab()
-        if session.get("problem") and Path(session["problem"]).is_file():
+        if session.get("problem") and Path(session["problem"]).exists():
 
             def fill() -> None:
                 if self.pane.form is not None and self.pane.run_form is not None:
@@ -79,6 +79,12 @@ class Session:
         """Close the window."""
         self.close()
 
+    def changeEvent(self, event: QEvent) -> None:
+        """Whoever comes back to the window sees what others have done meanwhile."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self._timer.isActive():
+            self._settling.start()
+
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask about runs that go on; stop them, then close."""
         live = [tab for tab in self._tabs.values() if tab.live] if self._timer.isActive() else []
@@ -103,6 +109,8 @@ class Session:
     def _let_go(self) -> None:
         """Nothing reaches the window any more."""
         self._timer.stop()
+        self._settling.stop()
+        self._watcher.blockSignals(True)
         if self._probe is not None:
             self._probe.close()
         for job in self._jobs:

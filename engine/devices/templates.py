@@ -31,9 +31,11 @@ from mako.template import Template
 
 from engine.errors import KernelError
 
-__all__ = ["Source", "compiler_location", "dump", "render", "template_names"]
+__all__ = ["Source", "compiler_location", "dump", "render", "render_text", "template_names"]
 
 _PRELUDE = "common/prelude"
+_PARSING = threading.RLock()
+"""Held while Mako parses: CPython 3.11 may fail in ``ast.parse`` when two threads are in it (AST recursion depth)."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,6 @@ class _Kernels(TemplateCollection):  # type: ignore[misc]
         super().__init__()
         self.root = root
         self._templates: dict[str, Template] = {}
-        self._lock = threading.Lock()
 
     def adjust_uri(self, uri: str, filename: str | None) -> str:
         """Template names are always from the root of ``kernels/``."""
@@ -66,17 +67,16 @@ class _Kernels(TemplateCollection):  # type: ignore[misc]
     def get_template(self, uri: str, relativeto: str | None = None) -> Template:
         """The template of that name, read and compiled by Mako once."""
         uri = uri.lstrip("/")
-        with self._lock:
+        with _PARSING:
             found = self._templates.get(uri)
-        if found is None:
-            try:
-                text = (self.root / uri).read_text(encoding="utf-8")
-            except OSError as error:
-                raise TopLevelLookupException(f"there is no template {uri}") from error
-            found = Template(
-                text=_with_line_directives(text, uri), filename=uri, uri=uri, lookup=self, strict_undefined=True
-            )
-            with self._lock:
+            if found is None:
+                try:
+                    text = (self.root / uri).read_text(encoding="utf-8")
+                except OSError as error:
+                    raise TopLevelLookupException(f"there is no template {uri}") from error
+                found = Template(
+                    text=_with_line_directives(text, uri), filename=uri, uri=uri, lookup=self, strict_undefined=True
+                )
                 self._templates[uri] = found
         return found
 
@@ -124,6 +124,14 @@ def _left_open(line: str) -> str | None:
         if last is not None and not re.search(end, line[last:]):
             return end
     return None
+
+
+def render_text(text: str, **constants: Any) -> str:
+    """Render C that is not in a file, as strictly; what it makes may be a constant of a template."""
+    with _PARSING:
+        template = Template(text=text, strict_undefined=True)
+    rendered: str = template.render_unicode(**constants)
+    return rendered
 
 
 def render(template: str, language: str, **constants: Any) -> Source:

@@ -184,8 +184,23 @@ class AssignmentTree(Tree):
         return int(cost) + self._with_placed(placed, self.leaf_depth, open_items[0])
 
     def lower_bound(self) -> int:
-        """Every flow costs at least nothing."""
-        return 0
+        """That of the root."""
+        return self._bound_of(np.zeros(0, np.int64))
+
+    def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Optional: the same bound for many nodes, from which a run tells what it has proved so far."""
+        return np.array([self._bound_of(path) for path in paths], np.int64)
+
+    def _bound_of(self, path: NDArray[np.int64]) -> int:
+        depth = len(path)
+        free = np.setdiff1d(np.arange(self.items), path)
+        among = (self.flow[:depth, :depth] * self.distance[np.ix_(path, path)]).sum()
+        own = np.outer(np.diag(self.flow)[depth:], np.diag(self.distance)[free])
+        outward = self.flow[depth:, :depth] @ self.distance[np.ix_(free, path)].T
+        inward = self.flow[:depth, depth:].T @ self.distance[np.ix_(path, free)]
+        return int(
+            among + (own + outward + inward).min(axis=1, initial=2**40).sum() + self.among_open[depth, depth:].sum()
+        )
 
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
         """The location of each facility."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import itertools
 import math
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Capabilities, Device, Member
-from engine.solvers.branch_and_bound.explorer import Explorer, Report, Task
+from engine.solvers.branch_and_bound.explorer import Explorer
 from engine.solvers.branch_and_bound.intervals import Units, cut, length_of_levels
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.tree import INFINITY, HostSearch, Tree
+from engine.solvers.branch_and_bound.turns import Report, Task
 
 
 def explore(
@@ -91,3 +95,15 @@ def brute_force(tree: Tree) -> int:
 
 def factorial_of(tree: Tree) -> int:
     return math.factorial(tree.items)
+
+
+def load_assignment() -> Any:
+    """The sample module with a problem of one's own."""
+    path = Path(__file__).parents[2] / "samples" / "branch_and_bound" / "assignment.py"
+    spec = importlib.util.spec_from_file_location("assignment", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["assignment"] = module
+    spec.loader.exec_module(module)
+    return module

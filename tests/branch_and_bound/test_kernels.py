@@ -20,6 +20,7 @@ from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.queens import Queens
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree, search
+from engine.solvers.branch_and_bound.turns import Task
 
 STRATEGIES = ("siblings", "hypercube", "adapt", "large", "search", "ring")
 
@@ -289,7 +290,7 @@ def test_a_search_takes_no_more_memory_than_it_plans(device: Member, problem: Qu
     def work(running: Device) -> tuple[int, int]:
         before = sum(buffer.nbytes for buffer in running._owned.buffers)
         found = explorer.Explorer(running, tree, Options(variant="pte_peb", ivms=500), INFINITY)
-        found.turn(explorer.Task(INFINITY, cut(tree.items, 0), seconds=0.001))
+        found.turn(Task(INFINITY, cut(tree.items, 0), seconds=0.001))
         taken = sum(buffer.nbytes for buffer in running._owned.buffers) - before
         planned = found.shapes.bytes_for(tree)
         found.release()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import sys
 from pathlib import Path
@@ -10,15 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from searching import load_assignment
 
 import engine
 from engine.devices import Member
 from engine.errors import AuditError, OptionError, RunFolderError
 from engine.events import Event, Incumbent, Metric
-from engine.solvers.branch_and_bound import coordinator
-from engine.solvers.branch_and_bound.explorer import Explorer, Found
+from engine.solvers.branch_and_bound.explorer import Explorer
 from engine.solvers.branch_and_bound.intervals import Units
+from engine.solvers.branch_and_bound.sharing import Sharing
 from engine.solvers.branch_and_bound.tree import search
+from engine.solvers.branch_and_bound.turns import Found
 
 # Makespans of Taillard's first ten instances, proved optimal in the literature.
 OPTIMA = [1278, 1359, 1081, 1293, 1235, 1195, 1234, 1206, 1230, 1108]
@@ -150,12 +151,12 @@ def test_a_run_tells_what_it_does(device: Member) -> None:
 
 
 def test_lost_work_is_an_error_and_never_an_answer(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = coordinator.Coordinator._deal
+    original = Sharing.deal
 
-    def lossy(self: coordinator.Coordinator, worker: Any) -> Units:
+    def lossy(self: Sharing, worker: Any) -> Units:
         return original(self, worker)[1:]
 
-    monkeypatch.setattr(coordinator.Coordinator, "_deal", lossy)
+    monkeypatch.setattr(Sharing, "deal", lossy)
     with pytest.raises(AuditError, match=f"add up to .* of {math.factorial(9)} leaves"):
         solve(device, engine.Queens(9), 2)
 
@@ -175,14 +176,7 @@ def test_a_value_that_its_solution_does_not_have_is_an_error(device: Member, mon
 @pytest.fixture(scope="module")
 def assignment() -> Any:
     """The worked example of a problem of one's own."""
-    path = Path(__file__).parents[2] / "samples" / "branch_and_bound" / "assignment.py"
-    spec = importlib.util.spec_from_file_location("assignment", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["assignment"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_assignment()
 
 
 def test_a_problem_of_ones_own_visits_the_nodes_of_its_twin(device: Member, assignment: Any) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -290,3 +292,17 @@ def test_dump_writes_the_source_where_it_is_told(tmp_path: Path, monkeypatch: py
     assert path.read_text(encoding="utf-8") == source.text
     monkeypatch.setenv("QUINTET_DUMP_KERNELS", str(tmp_path / "b"))
     assert Path(dump(source)).parent == tmp_path / "b"
+
+
+def test_templates_are_parsed_by_one_thread_at_a_time() -> None:
+    names = [name for name in template_names() if name.startswith("branch_and_bound/")]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(3):
+            fresh = templates._Kernels(templates._TEMPLATES.root)
+            with ThreadPoolExecutor(4) as threads:
+                found = list(threads.map(fresh.get_template, [f"{name}.mako" for name in names] * 4))
+            assert len(set(map(id, found))) == len(names)
+    finally:
+        sys.setswitchinterval(before)

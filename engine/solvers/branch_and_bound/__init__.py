@@ -31,7 +31,7 @@ SOLVER = Solver(
         MetricSpec("nodes_per_second", "Decomposed nodes", "nodes/s", per_device=True, log=True),
         MetricSpec("explored_share", "Explored share of the tree", ""),
         MetricSpec("explored_here", "Share of the tree explored by a device", "", per_device=True),
-        MetricSpec("stealing_share", "Time spent stealing", "", per_device=True),
+        MetricSpec("stealing_share", "Time spent stealing or waiting", "", per_device=True),
         MetricSpec("steals", "Intervals split on a device", "steals", per_device=True),
         MetricSpec("exchanged", "Intervals given to other devices", "intervals"),
         MetricSpec("steals_device_device", "From GPU to GPU", "intervals"),
@@ -41,7 +41,7 @@ SOLVER = Solver(
     ),
     generators={
         "flowshop": Generator(generators.FlowshopOptions, generators.generate_flowshop, generators.write_flowshop),
-        "atsp": Generator(generators.ATSPOptions, generators.generate_atsp, generators.write_atsp),
+        "atsp": Generator(generators.ATSPOptions, generators.generate_atsp, generators.write_atsp, ".atsp"),
     },
     bench=bench,
 )

@@ -166,7 +166,8 @@ class ATSPTree(Tree):
         self.leaf_depth = self.items - 1
         self.cheapest = cheapest
         away = costs + np.where(np.eye(len(costs), dtype=bool), INFINITY, 0)
-        self._out = away.min(axis=1) if cheapest else np.zeros(len(costs), np.int64)
+        self._leaving, self._entering = away.min(axis=1), away.min(axis=0)
+        self._out = self._leaving if cheapest else np.zeros(len(costs), np.int64)
 
     def device(self, capabilities: Capabilities, language: str) -> DeviceTree:
         """See :meth:`Tree.device`; table: costs with rows of odd stride, then the cheapest arcs."""
@@ -206,8 +207,16 @@ class ATSPTree(Tree):
 
     def lower_bound(self) -> int:
         """See :meth:`Tree.lower_bound`: every city is left, and entered, by an arc no cheaper than its cheapest."""
-        away = self.costs + np.where(np.eye(len(self.costs), dtype=bool), INFINITY, 0)
-        return max(int(away.min(axis=1).sum()), int(away.min(axis=0).sum()))
+        return max(int(self._leaving.sum()), int(self._entering.sum()))
+
+    def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
+        """See :meth:`Tree.bounds`: the cost so far, and as :meth:`lower_bound` says from there on."""
+        tours = np.column_stack([np.zeros(len(paths), np.int64), paths + 1])
+        cost = self.costs[tours[:, :-1], tours[:, 1:]].sum(axis=1)
+        left = self._leaving.sum() - self._leaving[tours[:, :-1]].sum(axis=1)
+        entered = self._entering.sum() - self._entering[tours[:, 1:]].sum(axis=1)
+        found: NDArray[np.int64] = cost + np.maximum(left, entered)
+        return found
 
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
         """The tour."""

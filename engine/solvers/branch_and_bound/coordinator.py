@@ -3,16 +3,19 @@
 Every device searches in turns on its own thread. Between two turns it takes up intervals that others left for it, and
 gives some to those that asked; a device that runs out of work asks another. All this happens under one lock, so that
 intervals are in exactly one place at any time: on a device, in the host's store, or in the inbox of a device. The
-search is over when there are none anywhere.
+search is over when there are none anywhere, even if a device is not ready yet.
+
+Wherever intervals are, a floor is known that none of their leaves is below. It goes with them, and rises where a
+device's open nodes are looked at; the least of all floors is proved.
 """
 
 from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,66 +23,23 @@ from numpy.typing import NDArray
 from engine.devices import Device, DevicePool, Member
 from engine.errors import DeviceError
 from engine.run import SLICE_SECONDS, Run
-from engine.solvers.branch_and_bound.explorer import Explorer, Found, Parcel, Report, State, Task
+from engine.solvers.branch_and_bound.explorer import Explorer
 from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.kernels import Shapes, shapes_for
 from engine.solvers.branch_and_bound.options import Options
+from engine.solvers.branch_and_bound.proof import UnitBounds, View, proven_bound
+from engine.solvers.branch_and_bound.sharing import Sharing
 from engine.solvers.branch_and_bound.tree import Tree
+from engine.solvers.branch_and_bound.turns import Found, Parcel, Report, State, Task
+from engine.solvers.branch_and_bound.workers import Store, Worker, share_of
 
-__all__ = ["KINDS", "Coordinator"]
+__all__ = ["Coordinator"]
 
 _POLL_SECONDS = 0.05
-_FEW = 8
-_ALMOST_ALL = 4
-_KEPT = 4
 _SLOW_SLICE = 0.01
-
-KINDS = ("device_device", "device_host", "host_device", "host_host")
-"""Who gives to whom when devices share work; the host explores where a CPU is one of the pool's devices."""
-
-
-@dataclass(eq=False)
-class _Worker:
-    """A device: its explorer, what it is to take up next, and who asked it for work.
-
-    ``busy`` from the beginning of a turn until its outcome is known; ``waiting`` while a request of its own is open.
-    """
-
-    member: Member
-    items: int
-    explorer: Explorer | None = None
-    inbox: Units = field(init=False)
-    parcels: list[tuple[_Worker, Parcel]] = field(default_factory=list)
-    requests: list[_Worker] = field(default_factory=list)
-    served: list[_Worker] = field(default_factory=list)
-    waiting: bool = False
-    busy: bool = False
-    dealt: bool = False
-    active: int = 0
-    open: float = 0.0
-    taken_up: float = 0.0
-    explored: float = 0.0
-    nodes: int = 0
-    rate: float = 0.0
-    counters: dict[str, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.inbox = Units.none(self.items)
-
-    @property
-    def on_host(self) -> bool:
-        """Whether it is a CPU."""
-        return self.member.info.capabilities.kind == "cpu"
-
-    @property
-    def has_mail(self) -> bool:
-        """Whether intervals wait in its inbox."""
-        return bool(len(self.inbox) or self.parcels)
-
-    def reads(self, other: _Worker) -> bool:
-        """Whether it can copy from the other's memory."""
-        infos = (self.member.info, other.member.info)
-        return all(info.language == "cuda" and info.capabilities.peer_access for info in infos)
+_BETWEEN_LOOKS = 1.0
+_LOOKING_SECONDS = 0.02
+_LAST_LOOKING_SECONDS = 0.1
 
 
 class Coordinator:
@@ -95,16 +55,22 @@ class Coordinator:
         The initial upper bound.
     units : Units
         What is to be searched.
+    bound : int
+        A proven bound on its leaves.
 
     Attributes
     ----------
+    bound : int
+        The bound proved so far; it never falls, and is never above the best value known.
     explored : ndarray of int64, shape (items,)
         Digit sums by level of all that has been explored, once the search rests.
     counters : dict
         ``nodes``, ``leaves``, ``pushed``, ``solutions``, ``steals``, ``exchanged``, and ``exchanged`` by kind.
     """
 
-    def __init__(self, pool: DevicePool, run: Run, tree: Tree, options: Options, initial: int, units: Units) -> None:
+    def __init__(
+        self, pool: DevicePool, run: Run, tree: Tree, options: Options, initial: int, units: Units, bound: int
+    ) -> None:
         plans = [shapes_for_member(member, tree, options) for member in pool.members]
         needed = {member.label: plan.bytes_for(tree) for member, plan in zip(pool.members, plans, strict=True)}
         pool.require_memory(needed, f"the search with {plans[0].ivms} IVMs", "set ivms to fewer")
@@ -112,16 +78,18 @@ class Coordinator:
         self._tree = tree
         self._options = options
         self._initial = initial
-        self._store = units
-        self._random = np.random.Generator(np.random.PCG64(run.seed))
-        self._workers = [_Worker(member, tree.items) for member in pool.members]
-        self._mixed = len({worker.on_host for worker in self._workers}) > 1
-        self._moved = dict.fromkeys(KINDS, 0)
+        self._store = Store(units, bound)
+        self._unit_bounds = UnitBounds(tree, initial)
+        self._workers = [Worker(member, tree.items) for member in pool.members]
+        self._sharing = Sharing(self._workers, self._store, options, run.seed)
         self._upper = initial
         self._changed = threading.Condition()
         self._resting = False
-        self._reports: list[tuple[_Worker, Report]] = []
-        self._threads: list[Future[None]] = []
+        self._over = False
+        self._closed = False
+        self._reports: list[tuple[Worker, Report, float]] = []
+        self._began = time.perf_counter()
+        self.bound = bound
         self.explored = np.zeros(tree.items, np.int64)
 
     @property
@@ -129,7 +97,8 @@ class Coordinator:
         """Work done by all devices."""
         names = ("nodes", "leaves", "pushed", "solutions", "steals")
         totals = {name: sum(worker.counters.get(name, 0) for worker in self._workers) for name in names}
-        return {**totals, "exchanged": sum(self._moved.values()), **self._moved}
+        moved = self._sharing.moved
+        return {**totals, "exchanged": sum(moved.values()), **moved}
 
     # --- the search ---------------------------------------------------------------------------------------------
 
@@ -137,6 +106,7 @@ class Coordinator:
         self,
         upper: int,
         improved: Callable[[Found], int],
+        proved: Callable[[int], None],
         keep: Callable[[Units, NDArray[np.int64], dict[str, int]], None],
     ) -> None:
         """Search until nothing is left.
@@ -147,6 +117,8 @@ class Coordinator:
             Value of the best solution known.
         improved : callable
             Takes a better leaf, and returns the best value then.
+        proved : callable
+            Takes a better bound.
         keep : callable
             Called with the open intervals, the explored levels and the counters when a checkpoint is due.
 
@@ -157,43 +129,50 @@ class Coordinator:
         """
         self._upper = upper
         self._set_going()
-        while not all(thread.done() for thread in self._threads):
+        while not self._has_ended():
             self._run.poll()
             if self._run.checkpoint_due():
-                units = self._at_rest(improved)
+                units = self._at_rest(improved, proved)
                 keep(units, self.explored, self.counters)
                 self._set_going()
             with self._changed:
-                if not self._reports and not all(thread.done() for thread in self._threads):
+                if not self._reports and not self._has_ended():
                     self._changed.wait(_POLL_SECONDS)
-            self._take_in(improved)
-            if any(thread.done() and thread.exception() for thread in self._threads):
-                break
-        self._at_rest(improved)
+            self._take_in(improved, proved)
+        self._at_rest(improved, proved)
+
+    def _has_ended(self) -> bool:
+        """Whether nothing is left, or a device has failed."""
+        threads = [worker.thread for worker in self._workers if worker.thread is not None]
+        return self._over or all(t.done() for t in threads) or any(t.done() and t.exception() for t in threads)
 
     def _set_going(self) -> None:
         """Let every device work on its own thread until nothing is left or the search is brought to rest."""
-        self._resting = False
-        self._threads = [worker.member.submit(self._work, worker) for worker in self._workers]
-        for thread in self._threads:
-            thread.add_done_callback(self._tell_all)
+        with self._changed:
+            self._resting = False
+            at_rest = [worker for worker in self._workers if not worker.going]
+            for worker in at_rest:
+                worker.going = True
+        for worker in at_rest:
+            worker.thread = worker.member.submit(self._work, worker)
+            worker.thread.add_done_callback(self._tell_all)
 
     def _tell_all(self, _: Future[None]) -> None:
         with self._changed:
             self._changed.notify_all()
 
-    def _work(self, device: Device, worker: _Worker) -> None:
+    def _work(self, device: Device, worker: Worker) -> None:
         """Turn after turn; on the device's thread."""
         try:
-            ask = None if len(self._workers) == 1 else lambda: self._is_wanted(worker)
+            ask = None if len(self._workers) == 1 else lambda: self._sharing.is_wanted(worker)
+            if worker.explorer is None and not self._open(device, worker):
+                return
+            assert worker.explorer is not None
             while True:
                 with self._changed:
                     task = self._next_task(worker)
                 if task is None:
                     return
-                if worker.explorer is None:
-                    self._enable_peers(device, worker)
-                    worker.explorer = Explorer(device, self._tree, self._options, self._initial)
                 report = worker.explorer.turn(task, ask)
                 with self._changed:
                     self._settle(worker, report)
@@ -201,202 +180,151 @@ class Coordinator:
             self._resting = True  # the others need not go on
             raise
 
-    def _is_wanted(self, worker: _Worker) -> bool:
-        """Whether a device should end its turn for others; a GPU does not for a CPU."""
-        return any(worker.on_host or not asking.on_host for asking in list(worker.requests))
+    def _open(self, device: Device, worker: Worker) -> bool:
+        """Make a device ready, before it is given any work that others would have to wait for; False if too late."""
+        self._enable_peers(device, worker)
+        explorer = Explorer(device, self._tree, self._options, self._initial)
+        if len(self._workers) > 1:
+            explorer.warm_up()
+        with self._changed:
+            if not self._closed:
+                worker.explorer = explorer
+                return True
+        explorer.release()
+        return False
 
-    def _enable_peers(self, device: Device, worker: _Worker) -> None:
+    def _enable_peers(self, device: Device, worker: Worker) -> None:
         from engine.devices.cuda import CudaDevice
 
         for other in self._workers:
             if isinstance(device, CudaDevice) and other is not worker and worker.reads(other):
                 device.enable_peer(other.member.info.index)
 
-    def _take_in(self, improved: Callable[[Found], int]) -> None:
+    # --- what the run is told -----------------------------------------------------------------------------------
+
+    def _take_in(self, improved: Callable[[Found], int], proved: Callable[[int], None]) -> None:
         """Tell the run what the devices have reported."""
         with self._changed:
             reports, self._reports = self._reports, []
-        for worker, report in reports:
+        for worker, report, stealing in reports:
             if report.found is not None:
                 value = improved(report.found)
                 with self._changed:
                     self._upper = min(self._upper, value)
             label = worker.member.label
-            seconds = max(report.seconds, 1e-9)
             self._run.metric("active_ivms", report.active, label)
-            self._run.metric("stealing_share", report.stealing / seconds, label)
+            self._run.metric("stealing_share", stealing, label)
             self._run.metric("steals", report.stolen, label)
             self._run.metric("nodes_per_second", worker.rate, label)
             self._run.metric("explored_here", worker.explored, label)
         if reports:
             self._tell()
+        for worker, report, _ in reports:
+            if report.view is not None:
+                self._prove(worker, report.view, _LOOKING_SECONDS, proved)
 
     def _tell(self) -> None:
         with self._changed:
-            open_share = sum(worker.open + worker.taken_up for worker in self._workers) + _share(self._store)
-            for worker in self._workers:
-                open_share += _share(worker.inbox) + sum(parcel.share for _, parcel in worker.parcels)
-            known = all(worker.explorer is not None or not worker.busy for worker in self._workers)
-            moved = dict(self._moved)
-        if known:
-            self._run.metric("explored_share", max(0.0, 1.0 - open_share))
+            open_share = sum(worker.open_share for worker in self._workers) + share_of(self._store.units)
+            moved = dict(self._sharing.moved)
+        self._run.metric("explored_share", max(0.0, 1.0 - open_share))
         self._run.metric("exchanged", sum(moved.values()))
         if len(self._workers) > 1:
             for kind, count in moved.items():
                 self._run.metric(f"steals_{kind}", count)
         self._run.progress("search", max(0.0, 1.0 - open_share), 1.0, "of the tree")
 
+    def _prove(self, worker: Worker, view: View, seconds: float, proved: Callable[[int], None]) -> None:
+        """Raise the floor of a device by its open nodes, that of the store, and with these, perhaps, the bound."""
+        with self._changed:
+            units = self._store.look()
+        kept = self._unit_bounds.proven_bound(units, seconds)
+        bound = proven_bound(self._tree, view, seconds)
+        if bound is None:
+            return
+        with self._changed:
+            worker.prove(bound)
+            if kept is not None:
+                self._store.prove(kept)
+            floors = [one.floor for one in self._workers if one.has_work]
+            if len(self._store):
+                floors.append(self._store.floor)
+            least = min([self._upper, *floors])
+        if least > self.bound:
+            self.bound = least
+            proved(least)
+
     # --- one device's turns; all under the lock -----------------------------------------------------------------
 
-    def _next_task(self, worker: _Worker) -> Task | None:
+    def _next_task(self, worker: Worker) -> Task | None:
         """What a device does next, once there is something; None when nothing is left or the search is to rest."""
         worker.busy = False
+        assert worker.explorer is not None
+        began = time.perf_counter()
         while not self._resting:
             if self._run.state == "paused":
                 self._changed.wait(_POLL_SECONDS)
+                began = time.perf_counter()
                 continue
-            few = worker.explorer is None or 4 * worker.active < worker.explorer.shapes.ivms
-            if few and len(self._store) and not worker.has_mail:
-                worker.inbox = self._deal(worker)
+            if 4 * worker.active < worker.explorer.shapes.ivms and len(self._store) and not worker.has_mail:
+                worker.expect(self._store.floor)
+                worker.inbox = self._sharing.deal(worker)
             if worker.active or worker.has_mail:
+                worker.waited = time.perf_counter() - began
                 return self._task(worker)
             for asking in worker.requests:
                 asking.waiting = False
             worker.requests = []
-            if not len(self._store) and not any(
-                other.busy or other.active or other.has_mail for other in self._workers
-            ):
+            if not len(self._store) and not any(other.has_work for other in self._workers):
+                self._over = True
                 self._changed.notify_all()
-                return None
+                break
             if not worker.waiting:
-                self._ask(worker)
+                self._sharing.ask(worker)
             self._changed.wait(_POLL_SECONDS)
+        worker.going = False
         return None
 
-    def _task(self, worker: _Worker) -> Task:
-        if not worker.waiting and self._is_low(worker):
-            self._ask(worker)
-        units, worker.inbox = worker.inbox, Units.none(self._tree.items)
-        parcels, worker.parcels = [parcel for _, parcel in worker.parcels], []
-        worker.served, worker.requests = worker.requests, []
-        worker.busy = True
-        worker.taken_up = _share(units) + sum(parcel.share for parcel in parcels)
-        peers = [self._options.sharing == "symmetric" and asking.reads(worker) for asking in worker.served]
+    def _task(self, worker: Worker) -> Task:
+        if not worker.waiting and self._sharing.is_low(worker):
+            self._sharing.ask(worker)
+        now = time.perf_counter()
+        due = now - max(worker.looked_at, self._began) >= _BETWEEN_LOOKS
+        look = due and not worker.looking and not self._tree.counts
+        units, parcels = worker.begin(look, now)
         # A CPU beside GPUs must not keep them waiting at the end.
-        seconds = _SLOW_SLICE if self._mixed and worker.on_host else SLICE_SECONDS
-        return Task(self._upper, units, parcels, self._wanted(worker), peers, seconds)
+        seconds = _SLOW_SLICE if self._sharing.mixed and worker.on_host else SLICE_SECONDS
+        wanted, peers = self._sharing.wanted(worker), self._sharing.peers(worker)
+        return Task(self._upper, units, parcels, wanted, peers, seconds, look)
 
-    def _settle(self, worker: _Worker, report: Report) -> None:
+    def _settle(self, worker: Worker, report: Report) -> None:
         """Take over what a turn brought."""
         if report.found is not None:
             self._upper = min(self._upper, report.found.value)
-        self._store = Units.joined([self._store, report.returned])
-        self._hand_on(worker, report)
-        rate = (report.nodes - worker.nodes) / max(report.seconds, 1e-9)
-        worker.rate = rate if worker.rate == 0 else 0.7 * worker.rate + 0.3 * rate
-        given = sum(part.share if isinstance(part, Parcel) else _share(part) for part in report.exported)
-        done = worker.open + worker.taken_up - report.open - given - _share(report.returned)
-        worker.explored += max(0.0, done)
-        worker.taken_up = 0.0
-        worker.active, worker.open, worker.nodes = report.active, report.open, report.nodes
-        worker.counters = {
-            "nodes": report.nodes,
-            "leaves": report.leaves,
-            "pushed": report.pushed,
-            "solutions": report.solutions,
-            "steals": report.stolen,
-        }
-        self._reports.append((worker, report))
+        self._store.put(report.returned, worker.floor)
+        self._sharing.hand_on(worker, report)
+        worker.end(report)
+        stealing = (report.stealing + worker.waited) / max(report.seconds + worker.waited, 1e-9)
+        self._reports.append((worker, report, stealing))
         self._changed.notify_all()
-
-    # --- sharing ------------------------------------------------------------------------------------------------
-
-    def _deal(self, worker: _Worker) -> Units:
-        """A part of the store.
-
-        At the beginning an even share, but one piece for a CPU beside GPUs, for which some more are kept. Later all of
-        it, for one device, and half of it for several.
-        """
-        slow = self._mixed and worker.on_host
-        chosen = np.zeros(len(self._store), np.bool_)
-        if slow:
-            chosen[:1] = True
-        elif len(self._workers) == 1:
-            chosen[:] = True
-        elif worker.dealt:
-            chosen[::2] = True
-        else:
-            others = [one for one in self._workers if not one.dealt and not (self._mixed and one.on_host)]
-            kept = _KEPT * sum(one.on_host for one in self._workers) if self._mixed else 0
-            chosen[: max(len(chosen) - kept, 1) : len(others)] = True  # neighbours in the tree are unlike in size
-        worker.dealt = True
-        dealt, self._store = self._store[np.flatnonzero(chosen)], self._store[np.flatnonzero(~chosen)]
-        return dealt
-
-    def _is_low(self, worker: _Worker) -> bool:
-        """Whether a device that still works should ask already: few IVMs are left of it, and of others many are."""
-        if worker.explorer is None or _FEW * worker.active >= worker.explorer.shapes.ivms or len(self._store):
-            return False
-        return any(
-            other.open > _ALMOST_ALL * worker.open and other.active > worker.active for other in self._others(worker)
-        )
-
-    def _others(self, worker: _Worker) -> list[_Worker]:
-        return [other for other in self._workers if other is not worker and (other.busy or other.active)]
-
-    def _ask(self, worker: _Worker) -> None:
-        """Ask another device for work: the one with most to do, or any (``symmetric``)."""
-        others = self._others(worker)
-        if not others or len(self._store):
-            return
-        if self._options.sharing == "symmetric":
-            donor = others[int(self._random.integers(len(others)))]
-        else:
-            donor = max(others, key=lambda other: other.open / (1 + len(other.requests)))
-        donor.requests.append(worker)
-        worker.waiting = True
-
-    def _wanted(self, donor: _Worker) -> int:
-        """How many intervals a device is to split off for those that asked it."""
-        wanted = 0.0
-        for asking in donor.served:
-            if donor.on_host and not asking.on_host:
-                share = float(_ALMOST_ALL * donor.active)  # a GPU is through with them sooner
-            elif self._options.granularity == "speed" and asking.rate and donor.rate:
-                share = 2 * donor.active * asking.rate / (asking.rate + donor.rate)
-            else:
-                share = float(donor.active)
-            ivms = donor.active if asking.explorer is None else asking.explorer.shapes.ivms
-            wanted += min(share, ivms)
-        return max(1, round(wanted)) if donor.served else 0
-
-    def _hand_on(self, donor: _Worker, report: Report) -> None:
-        """Give what was split off to those that asked: to their inboxes, or through the store."""
-        for asking in donor.served:
-            asking.waiting = False
-        for asking, part in zip(donor.served, report.exported, strict=False):
-            count = part.count if isinstance(part, Parcel) else len(part)
-            sides = ("host" if worker.on_host else "device" for worker in (donor, asking))
-            self._moved["_".join(sides)] += count
-            if isinstance(part, Parcel):
-                asking.parcels.append((donor, part))
-            elif self._options.sharing == "symmetric":
-                asking.inbox = Units.joined([asking.inbox, part])
-            else:
-                self._store = Units.joined([self._store, part])
-        donor.served = []
 
     # --- rest ---------------------------------------------------------------------------------------------------
 
-    def rest(self, improved: Callable[[Found], int]) -> Units:
-        """Bring the search to rest; all open intervals."""
-        return self._at_rest(improved)
+    def rest(self, improved: Callable[[Found], int], proved: Callable[[int], None]) -> Units:
+        """Bring the search to rest; all open intervals. Every device's open nodes are looked at once more."""
+        units = self._at_rest(improved, proved)
+        if not self._tree.counts:
+            for worker in self._workers:
+                if worker.explorer is not None:
+                    view = worker.member.submit(_view, worker.explorer).result()
+                    self._prove(worker, view, _LAST_LOOKING_SECONDS, proved)
+        return units
 
-    def _at_rest(self, improved: Callable[[Found], int]) -> Units:
-        self._halt()
-        for thread in self._threads:
-            thread.result()
-        self._take_in(improved)
+    def _at_rest(self, improved: Callable[[Found], int], proved: Callable[[int], None]) -> Units:
+        for worker in self._halt():
+            assert worker.thread is not None
+            worker.thread.result()
+        self._take_in(improved, proved)
         for worker in self._workers:
             for owner, parcel in worker.parcels:
                 units = owner.member.submit(_units, parcel).result()
@@ -409,19 +337,26 @@ class Coordinator:
             if worker.explorer is not None
         ]
         self.explored = sum((state.explored for state in states), np.zeros(self._tree.items, np.int64))
-        return Units.joined([self._store, *(w.inbox for w in self._workers), *(state.open for state in states)])
+        return Units.joined([self._store.units, *(w.inbox for w in self._workers), *(state.open for state in states)])
 
-    def _halt(self) -> None:
-        """Wait until every device has ended its turn; open requests are dropped."""
+    def _halt(self) -> list[Worker]:
+        """Wait until every device has ended its turn, and return these; open requests are dropped.
+
+        A device that is not ready yet is not waited for: it has no work, and ends by itself.
+        """
         with self._changed:
             self._resting = True
             self._changed.notify_all()
-        wait(self._threads)
+            halted = [w for w in self._workers if w.thread is not None and (w.explorer is not None or w.thread.done())]
+        wait([worker.thread for worker in halted if worker.thread is not None])
         for worker in self._workers:
             worker.requests, worker.waiting, worker.busy = [], False, False
+        return halted
 
     def close(self) -> None:
         """Give the devices' memory back."""
+        with self._changed:
+            self._closed = True
         self._halt()
         for worker in self._workers:
             if worker.explorer is not None:
@@ -443,18 +378,9 @@ def _state(device: Device, explorer: Explorer) -> State:
     return explorer.state()
 
 
+def _view(device: Device, explorer: Explorer) -> View:
+    return explorer.view()
+
+
 def _release(device: Device, explorer: Explorer) -> None:
     explorer.release()
-
-
-def _share(units: Units) -> float:
-    """Share of all leaves, to the precision of a float."""
-    if not len(units):
-        return 0.0
-    n = units.begin.shape[1]
-    levels = units.end.sum(axis=0, dtype=np.int64) - units.begin.sum(axis=0, dtype=np.int64)
-    share, weight = 0.0, 1.0
-    for depth in range(n):
-        weight /= n - depth
-        share += float(levels[depth]) * weight
-    return share

@@ -157,21 +157,26 @@ class FlowshopTree(Tree):
 
     def two_machine(self, state: _State, jobs: Sequence[int], side: int) -> Vector:
         """The two-machine bounds, over all pairs, of the children with each job on one side."""
-        return np.array([self._johnson(self.place(state, 0, job, side), set(jobs) - {job}) for job in jobs], np.int64)
+        children = [self.place(state, 0, job, side) for job in jobs]
+        placed = np.ones((len(jobs), self.items), np.bool_)
+        placed[:, list(jobs)] = np.eye(len(jobs), dtype=np.bool_)
+        front, back = (np.column_stack([getattr(child, end) for child in children]) for end in ("front", "back"))
+        return self._johnson(front, back, placed)
 
-    def _johnson(self, state: _State, jobs: set[int]) -> int:
+    def _johnson(self, front: NDArray[np.int64], back: NDArray[np.int64], placed: NDArray[np.bool_]) -> Vector:
+        """The two-machine bound of many nodes; ``front`` and ``back`` of shape (machines, nodes)."""
         assert self.pairs is not None
-        best = 0
-        pairs = self.pairs
-        for pair in range(len(pairs.first)):
-            u, v = int(pairs.first[pair]), int(pairs.second[pair])
-            at_u, at_v = int(state.front[u]), int(state.front[v])
-            for job in pairs.order[pair].tolist():
-                if job in jobs:
-                    at_u += int(self.times[u, job])
-                    at_v = max(at_v, at_u + int(pairs.lag[pair, job])) + int(self.times[v, job])
-            best = max(best, at_v + int(state.back[v]), at_u + int(state.back[u]))
-        return best
+        first, second, lag, order = (self.pairs.first, self.pairs.second, self.pairs.lag, self.pairs.order)
+        at_u, at_v = front[first], front[second]
+        pairs = np.arange(len(first))
+        for place in range(self.items):
+            jobs = order[:, place]
+            still_open = ~placed[:, jobs].T
+            at_u = at_u + still_open * self.times[first, jobs][:, None]
+            later = np.maximum(at_v, at_u + lag[pairs, jobs][:, None]) + self.times[second, jobs][:, None]
+            at_v = np.where(still_open, later, at_v)
+        found: Vector = np.maximum(at_v + back[second], at_u + back[first]).max(axis=0)
+        return found
 
     def bound(
         self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
@@ -215,6 +220,25 @@ class FlowshopTree(Tree):
         one = int((self.heads + self.totals + self.tails).max())
         return max(one, int(self.times.sum(axis=0).max()))
 
+    def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
+        """See :meth:`Tree.bounds`: the one-machine bound, and the two-machine bound where the tree prunes by it."""
+        nodes = len(paths)
+        front, back, rest = (
+            np.repeat(vector[:, None], nodes, axis=1) for vector in (self.heads, self.tails, self.totals)
+        )
+        placed = np.zeros((nodes, self.items), np.bool_)
+        for level in range(paths.shape[1]):
+            columns = self.times[:, paths[:, level]]
+            rest -= columns
+            placed[np.arange(nodes), paths[:, level]] = True
+            ahead, behind = np.flatnonzero(sides[:, level] == 0), np.flatnonzero(sides[:, level])
+            _advance_all(front, columns, ahead)
+            _advance_all(back[::-1], columns[::-1], behind)
+        found: Vector = (front + rest + back).max(axis=0)
+        if self.pairs is not None:
+            found = np.maximum(found, self._johnson(front, back, placed))
+        return np.maximum(found, self.lower_bound())
+
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
         """The order of all jobs."""
         front = [job for job, side in zip(path, sides, strict=True) if side == 0]
@@ -235,6 +259,16 @@ def _advanced(done: Vector, column: Vector) -> Vector:
         at = max(at, int(done[machine])) + time
         out[machine] = at
     return out
+
+
+def _advance_all(done: NDArray[np.int64], columns: NDArray[np.int64], nodes: Vector) -> None:
+    """In place, for some of many nodes, when each machine is done after one more job; shape (machines, nodes)."""
+    if not len(nodes):
+        return
+    at = np.zeros(len(nodes), np.int64)
+    for machine in range(len(done)):
+        at = np.maximum(at, done[machine, nodes]) + columns[machine, nodes]
+        done[machine, nodes] = at
 
 
 def _one_machine(times: NDArray[np.int64], front: Vector, after: Vector) -> Vector:

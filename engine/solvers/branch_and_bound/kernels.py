@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mako.template import Template
-
 from engine.devices import Buffer, Capabilities, Device, Kernel
+from engine.devices.templates import render_text
 from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
 
 __all__ = [
@@ -135,7 +134,7 @@ def constants_of(tree: Tree, half: DeviceTree, shapes: Shapes) -> dict[str, Any]
     if together is not None:
         shape = {"lanes": together.lanes, "groups_per_unit": shapes.groups_per_unit}
         return {**common, **shape, **together.constants}
-    source = Template(text=half.source, strict_undefined=True).render_unicode(**common, **half.constants)
+    source = render_text(half.source, **common, **half.constants)
     bottom = _bottom(tree, half)
     return {
         "branching": "forward",
@@ -215,6 +214,11 @@ class Kernels:
         else:
             template, constants = "branch_and_bound/steal", self._common
         return self.device.kernel(template, entry, _SIGNATURES[entry].split(), **constants)
+
+    def compile(self, *entries: str) -> None:
+        """Have kernels ready before they are launched."""
+        for entry in entries:
+            self._kernel(entry)
 
     def launch(self, entry: str, items: int, *arguments: Buffer | int) -> None:
         """Start a kernel with at least ``items`` work-items."""

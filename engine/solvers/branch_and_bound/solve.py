@@ -14,10 +14,10 @@ from engine.errors import AuditError, OptionError, RunFolderError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.solvers.branch_and_bound.coordinator import Coordinator
-from engine.solvers.branch_and_bound.explorer import Found
 from engine.solvers.branch_and_bound.intervals import Units, cut, length_of_levels
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.tree import INFINITY, PermutationProblem, Tree
+from engine.solvers.branch_and_bound.turns import Found
 
 __all__ = ["solve"]
 
@@ -59,6 +59,7 @@ class _Before:
     units: Units
     explored: NDArray[np.int64]
     counters: dict[str, int] = field(default_factory=dict)
+    bound: int = 0
 
 
 def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: Run) -> Result:
@@ -90,34 +91,38 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     if tree.counts and options.upper_bound is not None:
         raise OptionError("upper_bound has no meaning where solutions are counted")
     incumbent, before = _begin(problem, tree, options, run, len(pool))
-    lower = None if tree.counts else tree.lower_bound()
-    if incumbent.solution is not None:
-        run.incumbent(incumbent.value, lower)
-    search = Coordinator(pool, run, tree, options, incumbent.initial, before.units)
+    lower = max(tree.lower_bound(), before.bound)
+    search = Coordinator(pool, run, tree, options, incumbent.initial, before.units, lower)
+
+    def tell() -> None:
+        if not tree.counts:
+            known = incumbent.solution is not None
+            run.incumbent(incumbent.value if known else None, search.bound, incumbent.solution)
 
     def improved(found: Found) -> int:
         if incumbent.accept(found):
-            run.incumbent(incumbent.value, lower)
+            tell()
         return incumbent.value
 
     def keep(units: Units, explored: NDArray[np.int64], counters: dict[str, int]) -> None:
-        _save(run, tree, incumbent, before, units, explored, counters)
+        _save(run, incumbent, before, units, explored, counters, search.bound)
 
     status: Status | None = None
     open_units = Units.none(tree.items)
     try:
-        if lower is None or lower < incumbent.value:
-            search.run(incumbent.value, improved, keep)
+        tell()
+        if tree.counts or lower < incumbent.value:
+            search.run(incumbent.value, improved, lambda _: tell(), keep)
         else:
             before.units = open_units  # nothing can be better than the first solution
     except StopRequested as stop:
         status = stop.status
-        open_units = search.rest(improved)
+        open_units = search.rest(improved, lambda _: tell())
         keep(open_units, search.explored, search.counters)
     finally:
         search.close()
     counters = _added(before.counters, search.counters)
-    if lower is None or lower < incumbent.initial or search.counters["nodes"]:
+    if tree.counts or lower < incumbent.initial or search.counters["nodes"]:
         _audit(
             tree,
             before.explored + search.explored,
@@ -127,7 +132,7 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
             len(pool),
             stopped=status is not None,
         )
-    return _result(problem, tree, options, incumbent, lower, status, open_units, counters)
+    return _result(tree, incumbent, search.bound, status, open_units, counters)
 
 
 def _begin(
@@ -142,7 +147,7 @@ def _begin(
             solution = arrays.get("solution")
             incumbent = _Incumbent(tree, state["initial"], state["value"], solution, state["improved"])
             counters = {str(name): int(value) for name, value in state["counters"].items()}
-            return incumbent, _Before(units, arrays["explored"].astype(np.int64), counters)
+            return incumbent, _Before(units, arrays["explored"].astype(np.int64), counters, int(state.get("bound", 0)))
         except KeyError as error:
             raise RunFolderError(f"the checkpoint lacks {error}") from error
     depth = 0
@@ -163,12 +168,12 @@ def _begin(
 
 def _save(
     run: Run,
-    tree: Tree,
     incumbent: _Incumbent,
     before: _Before,
     units: Units,
     explored: NDArray[np.int64],
     counters: dict[str, int],
+    bound: int,
 ) -> None:
     arrays: dict[str, NDArray[Any]] = {
         "begin": units.begin,
@@ -184,6 +189,7 @@ def _save(
             "initial": incumbent.initial,
             "value": incumbent.value,
             "improved": incumbent.improved,
+            "bound": bound,
             "counters": _added(before.counters, counters),
         },
     )
@@ -220,11 +226,9 @@ def _audit(
 
 
 def _result(
-    problem: PermutationProblem,
     tree: Tree,
-    options: Options,
     incumbent: _Incumbent,
-    lower: int | None,
+    bound: int,
     status: Status | None,
     open_units: Units,
     counters: dict[str, int],
@@ -245,7 +249,7 @@ def _result(
         )
     value = incumbent.value if incumbent.solution is not None else None
     if status is not None:
-        return Result(status, value, lower, incumbent.solution, counters=shown, arrays=arrays)
+        return Result(status, value, bound, incumbent.solution, counters=shown, arrays=arrays)
     if value is None:
         return Result(Status.INFEASIBLE, None, incumbent.value, None, counters=shown)
     return Result(Status.OPTIMAL, value, value, incumbent.solution, counters=shown)

@@ -164,6 +164,23 @@ class Tree(ABC):
     def lower_bound(self) -> int:
         """A proven bound on the objective, from the root."""
 
+    def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Lower bounds of nodes, for the proven bound that a run shows while it searches.
+
+        Any valid bounds will do; they need not be those that the kernels prune by.
+
+        Parameters
+        ----------
+        paths, sides : ndarray of int64, shape (nodes, depth)
+            The items that lead to each node, and on which sides they are placed; ``depth`` may be 0.
+
+        Returns
+        -------
+        ndarray of int64, shape (nodes,), or None
+            None, which is the default, where there are no such bounds: then :meth:`lower_bound` is shown to the end.
+        """
+        return None
+
     @abstractmethod
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
         """The problem's own form of the leaf reached by choosing ``path`` on ``sides``, ``leaf_depth`` entries each."""

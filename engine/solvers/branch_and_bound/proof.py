@@ -1,0 +1,194 @@
+"""What a search has proved so far: the least lower bound of the nodes that are still open.
+
+An IVM's rows tell its open nodes: the one it stands at, and the siblings that it still has to visit at each level of
+its path. Open nodes with a common ancestor are together as good as that ancestor, which may take many looks less; so
+the tree of open nodes is walked from its root, and always where the bound is least, until time is up. What is left is
+a set of nodes that have all open work below them, whose least bound nothing that is open can beat.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.branch_and_bound.intervals import Units
+from engine.solvers.branch_and_bound.tree import INFINITY, Tree
+
+__all__ = ["LEVELS", "UnitBounds", "View", "proven_bound"]
+
+LEVELS = 12
+"""Levels of the tree that are looked at."""
+
+_TOGETHER = 64
+_LEVELS_OF_UNITS = 2
+
+
+@dataclass(frozen=True)
+class View:
+    """The open nodes of one device near the root.
+
+    Attributes
+    ----------
+    rows : ndarray of uint32 or uint64, shape (levels, ivms)
+        A mask per level: the open items there, of which the lowest is the chosen one.
+    sides : ndarray of uint32 or uint64, shape (ivms,)
+        Bit l: on which side level l's items are placed.
+    depths : ndarray of int32, shape (ivms,)
+        Level of the node that an IVM decomposes next; -1 while it is idle.
+    """
+
+    rows: NDArray[np.unsignedinteger]
+    sides: NDArray[np.unsignedinteger]
+    depths: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class _Node:
+    """A node with open work below it: how it is reached, and the IVMs (indices) whose paths pass it."""
+
+    path: NDArray[np.int64]
+    sides: NDArray[np.int64]
+    ivms: NDArray[np.intp]
+
+
+def proven_bound(tree: Tree, view: View, seconds: float) -> int | None:
+    """A lower bound on every leaf that is still open on a device.
+
+    Parameters
+    ----------
+    tree : Tree
+    view : View
+    seconds : float
+        When to stop refining; the bound is valid whenever that is.
+
+    Returns
+    -------
+    int or None
+        :data:`INFINITY` if nothing is open; None if the tree has no bounds for this (see :meth:`Tree.bounds`).
+    """
+    deadline = time.perf_counter() + seconds
+    ivms = np.flatnonzero(view.depths >= 0)
+    if not len(ivms):
+        return INFINITY
+    nowhere = np.zeros(0, np.int64)
+    root = tree.bounds(nowhere[None, :], nowhere[None, :])
+    if root is None:
+        return None
+    heap: list[tuple[int, int, int, Any]] = [(int(root[0]), 0, 0, _Node(nowhere, nowhere, ivms))]
+    made = 1
+    closed = int(root[0]) if (view.depths[ivms] == 0).any() else INFINITY
+    while heap and heap[0][0] < closed and time.perf_counter() < deadline:
+        bound, depth, _, node = heapq.heappop(heap)
+        nodes: list[_Node] = [node]
+        while heap and heap[0][:2] == (bound, depth) and len(nodes) < _TOGETHER:
+            nodes.append(heapq.heappop(heap)[3])
+        values, children = _children(tree, view, nodes, depth)
+        for value, child in zip(np.maximum(values, bound).tolist(), children, strict=True):
+            if child is None:
+                closed = min(closed, value)
+            else:
+                heapq.heappush(heap, (value, depth + 1, made, child))
+                made += 1
+    return min(closed, heap[0][0]) if heap else closed
+
+
+def _children(tree: Tree, view: View, nodes: list[_Node], depth: int) -> tuple[NDArray[np.int64], list[_Node | None]]:
+    """The children of some nodes at one depth that have open work: their bounds, and those that can be refined."""
+    ivms = np.concatenate([node.ivms for node in nodes])
+    owner = np.repeat(np.arange(len(nodes)), [len(node.ivms) for node in nodes])
+    rows = view.rows[depth, ivms].astype(np.uint64)
+    chosen = rows & (~rows + np.uint64(1))
+    open_items, untouched = np.zeros((2, len(nodes)), np.uint64)
+    np.bitwise_or.at(open_items, owner, rows)
+    np.bitwise_or.at(untouched, owner, rows ^ chosen)
+    bits = np.arange(tree.items, dtype=np.uint64)
+    parents, items = np.nonzero(open_items[:, None] >> bits & np.uint64(1))
+    whole = (untouched[parents] >> items.astype(np.uint64) & np.uint64(1)).astype(np.bool_)
+    first = np.array([node.ivms[0] for node in nodes])
+    side = (view.sides[first].astype(np.uint64) >> np.uint64(depth) & np.uint64(1)).astype(np.int64)
+    paths = np.column_stack([np.array([node.path for node in nodes])[parents], items])
+    sides = np.column_stack([np.array([node.sides for node in nodes])[parents], side[parents]])
+    values = tree.bounds(paths, sides)
+    assert values is not None
+    number = np.full((len(nodes), tree.items), -1)
+    number[parents, items] = np.arange(len(parents))
+    passed = number[owner, np.log2(chosen.astype(np.float64)).astype(np.int64)]
+    order = np.argsort(passed, kind="stable")
+    starts = np.searchsorted(passed[order], np.arange(len(parents) + 1))
+    children: list[_Node | None] = []
+    for index in range(len(parents)):
+        passing = ivms[order[starts[index] : starts[index + 1]]]
+        final = whole[index] or depth + 1 >= len(view.rows) or (view.depths[passing] == depth + 1).any()
+        children.append(None if final else _Node(paths[index], sides[index], passing))
+    return values, children
+
+
+class UnitBounds:
+    """Lower bounds of intervals that no device has at present, from the twin's nodes at the first levels.
+
+    Parameters
+    ----------
+    tree : Tree
+    initial : int
+        The initial upper bound, on which branching depends.
+    """
+
+    def __init__(self, tree: Tree, initial: int) -> None:
+        self._tree = tree
+        self._initial = initial
+        self._sides: dict[tuple[int, ...], int] = {}
+
+    def proven_bound(self, units: Units, seconds: float) -> int | None:
+        """A lower bound on every leaf in some units; None if the tree has no bounds, or if time is up.
+
+        What has been found out by then is kept: the next call gets further.
+        """
+        deadline = time.perf_counter() + seconds
+        if not len(units):
+            return INFINITY
+        nowhere = np.zeros((1, 0), np.int64)
+        if self._tree.bounds(nowhere, nowhere) is None:
+            return None
+        depth = min(_LEVELS_OF_UNITS, self._tree.leaf_depth)
+        paths = sorted(self._paths(units, depth))
+        sides = []
+        for path in paths:
+            if time.perf_counter() > deadline:
+                return None
+            sides.append([self._side(path[:level]) for level in range(depth)])
+        shape = (len(paths), depth)
+        bounds = self._tree.bounds(np.array(paths, np.int64).reshape(shape), np.array(sides, np.int64).reshape(shape))
+        assert bounds is not None
+        return int(bounds.min())
+
+    def _paths(self, units: Units, depth: int) -> set[tuple[int, ...]]:
+        """All nodes at a depth that have leaves of a unit below them."""
+        n = self._tree.items
+        weights = [int(np.prod(np.arange(n - depth + 1, n - level))) for level in range(depth)]
+        begins = units.begin[:, :depth].astype(np.int64) @ np.array(weights)
+        ends = units.end[:, :depth].astype(np.int64) @ np.array(weights) + units.end[:, depth:].any(axis=1)
+        ranges = set(zip(begins.tolist(), ends.tolist(), strict=True))
+        numbers = {number for begin, end in ranges for number in range(begin, end)}
+        found = set()
+        for number in numbers:
+            left, path = list(range(n)), []
+            for weight in weights:
+                digit, number = divmod(number, weight)
+                path.append(left.pop(digit))
+            found.add(tuple(path))
+        return found
+
+    def _side(self, path: tuple[int, ...]) -> int:
+        """On which side a node of the first levels is branched."""
+        if path not in self._sides:
+            tree, state = self._tree, self._tree.root()
+            for level, item in enumerate(path):
+                state = tree.place(state, level, item, self._side(path[:level]))
+            left = [item for item in range(tree.items) if item not in path]
+            self._sides[path] = tree.bound(state, len(path), left, self._initial, self._initial)[0]
+        return self._sides[path]

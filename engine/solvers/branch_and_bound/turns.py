@@ -1,0 +1,120 @@
+"""What a device is told before a turn of searching, and what it reports after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Buffer, Device
+from engine.solvers.branch_and_bound.intervals import Units
+from engine.solvers.branch_and_bound.proof import View
+
+__all__ = ["Found", "Parcel", "Report", "State", "Task"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A leaf better than all before: its value on the device, and how it was reached."""
+
+    value: int
+    path: tuple[int, ...]
+    sides: tuple[int, ...]
+
+
+@dataclass(eq=False)
+class Parcel:
+    """Units on their way that lie packed in the memory of the device that gave them away.
+
+    ``share`` is the part of all leaves in them; ``taken`` is set once they have been copied.
+    """
+
+    buffer: Buffer
+    start: int
+    count: int
+    items: int
+    share: float
+    taken: bool = False
+
+    def units(self, device: Device) -> Units:
+        """The units themselves, read by the device that gave them away."""
+        width = 2 * self.items + 1
+        return Units.unpacked(device.get(self.buffer, self.start * width, self.count * width), self.items)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a device is to do in a turn.
+
+    Attributes
+    ----------
+    upper : int
+        The best value known anywhere.
+    units, parcels : Units, sequence of Parcel
+        Intervals to take up; those for which no IVM is idle are returned.
+    wanted : int
+        How many intervals to give away.
+    peers : sequence of bool
+        One entry a receiver of these: whether it can read this device's memory.
+    seconds : float
+        About how long to search.
+    look : bool
+        Whether the report is to have a view of the open nodes.
+    """
+
+    upper: int
+    units: Units
+    parcels: Sequence[Parcel] = ()
+    wanted: int = 0
+    peers: Sequence[bool] = ()
+    seconds: float = 0.05
+    look: bool = False
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a turn did.
+
+    Attributes
+    ----------
+    seconds, stealing : float
+        Time of the slice, and the part of it spent between launches of ``explore``, estimated from one round.
+    active : int
+        IVMs that still have work.
+    nodes, leaves, pushed, solutions, stolen : int
+        Since the device was opened: decomposed nodes, leaves, children not pruned, solutions counted, intervals split.
+    open : float
+        Share of all leaves that this device still has to look at.
+    found : Found or None
+        The best leaf of this turn, if better than the bound it began with.
+    returned : Units
+        Intervals that found no idle IVM.
+    exported : sequence of Units or Parcel
+        Intervals given away, by receiver.
+    view : View or None
+        The open nodes near the root at the end of the turn, where the task asked for them.
+    """
+
+    seconds: float
+    stealing: float
+    active: int
+    nodes: int
+    leaves: int
+    pushed: int
+    solutions: int
+    stolen: int
+    open: float
+    found: Found | None
+    returned: Units
+    exported: Sequence[Units | Parcel] = field(default=())
+    view: View | None = None
+
+
+@dataclass(frozen=True)
+class State:
+    """A search at rest: its open intervals, and digit sums by level, shape (items,), of what is explored."""
+
+    open: Units
+    explored: NDArray[np.int64]

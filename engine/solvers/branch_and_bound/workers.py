@@ -1,0 +1,170 @@
+"""The devices of a search as the coordinator sees them: what each has, and what waits for it."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Member
+from engine.solvers.branch_and_bound.explorer import Explorer
+from engine.solvers.branch_and_bound.intervals import Units
+from engine.solvers.branch_and_bound.tree import INFINITY
+from engine.solvers.branch_and_bound.turns import Parcel, Report
+
+__all__ = ["Store", "Worker", "share_of"]
+
+
+@dataclass(eq=False)
+class Store:
+    """Intervals that the host keeps.
+
+    No leaf in them is below ``floor``, and none in those that have come since these were last looked at is below
+    ``floor_of_arrivals``.
+    """
+
+    units: Units
+    floor: int
+    floor_of_arrivals: int = INFINITY
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def put(self, units: Units, floor: int) -> None:
+        """Add intervals whose leaves are not below a floor."""
+        if len(units):
+            self.floor = min(self.floor, floor) if len(self) else floor
+            self.floor_of_arrivals = min(self.floor_of_arrivals, floor)
+            self.units = Units.joined([self.units, units])
+
+    def look(self) -> Units:
+        """What is here now, for :meth:`prove`."""
+        self.floor_of_arrivals = INFINITY
+        return self.units
+
+    def prove(self, bound: int) -> None:
+        """What was here at the last look has no leaf below ``bound``."""
+        self.floor = max(self.floor, min(bound, self.floor_of_arrivals))
+
+    def take(self, chosen: NDArray[np.bool_]) -> Units:
+        """Remove the chosen intervals."""
+        taken, self.units = self.units[np.flatnonzero(chosen)], self.units[np.flatnonzero(~chosen)]
+        return taken
+
+
+@dataclass(eq=False)
+class Worker:
+    """A device: its explorer, what it is to take up next, and who asked it for work.
+
+    ``going`` while its thread takes turns, or is on the way to the first; ``busy`` from the beginning of a turn until
+    its outcome is known; ``waiting`` while a request of its own is open.
+    No leaf that is open here, its inbox included, is below ``floor``, and none of what has come since its open nodes
+    were last looked at is below ``floor_of_arrivals``.
+    """
+
+    member: Member
+    items: int
+    explorer: Explorer | None = None
+    thread: Future[None] | None = None
+    inbox: Units = field(init=False)
+    parcels: list[tuple[Worker, Parcel]] = field(default_factory=list)
+    requests: list[Worker] = field(default_factory=list)
+    served: list[Worker] = field(default_factory=list)
+    waiting: bool = False
+    going: bool = False
+    busy: bool = False
+    dealt: bool = False
+    looking: bool = False
+    looked_at: float = 0.0
+    floor: int = INFINITY
+    floor_of_arrivals: int = INFINITY
+    active: int = 0
+    open: float = 0.0
+    taken_up: float = 0.0
+    waited: float = 0.0
+    explored: float = 0.0
+    nodes: int = 0
+    rate: float = 0.0
+    counters: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.inbox = Units.none(self.items)
+
+    @property
+    def on_host(self) -> bool:
+        """Whether it is a CPU."""
+        return self.member.info.capabilities.kind == "cpu"
+
+    @property
+    def has_mail(self) -> bool:
+        """Whether intervals wait in its inbox."""
+        return bool(len(self.inbox) or self.parcels)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether anything is open here."""
+        return bool(self.busy or self.active or self.has_mail)
+
+    @property
+    def open_share(self) -> float:
+        """Share of all leaves that is open here."""
+        waiting = share_of(self.inbox) + sum(parcel.share for _, parcel in self.parcels)
+        return self.open + self.taken_up + waiting
+
+    def reads(self, other: Worker) -> bool:
+        """Whether it can copy from the other's memory."""
+        infos = (self.member.info, other.member.info)
+        return all(info.language == "cuda" and info.capabilities.peer_access for info in infos)
+
+    def expect(self, floor: int) -> None:
+        """Intervals whose leaves are not below ``floor`` are about to come."""
+        self.floor = min(self.floor, floor) if self.has_work else floor
+        self.floor_of_arrivals = min(self.floor_of_arrivals, floor)
+
+    def begin(self, look: bool, now: float) -> tuple[Units, list[Parcel]]:
+        """Begin a turn: what it takes up. A look at its end sees that, but nothing that comes later."""
+        units, self.inbox = self.inbox, Units.none(self.items)
+        parcels, self.parcels = [parcel for _, parcel in self.parcels], []
+        self.served, self.requests = self.requests, []
+        self.busy = True
+        self.taken_up = share_of(units) + sum(parcel.share for parcel in parcels)
+        if look:
+            self.looking, self.looked_at, self.floor_of_arrivals = True, now, INFINITY
+        return units, parcels
+
+    def end(self, report: Report) -> None:
+        """Take over what a turn brought."""
+        rate = (report.nodes - self.nodes) / max(report.seconds, 1e-9)
+        self.rate = rate if self.rate == 0 else 0.7 * self.rate + 0.3 * rate
+        given = sum(part.share if isinstance(part, Parcel) else share_of(part) for part in report.exported)
+        done = self.open + self.taken_up - report.open - given - share_of(report.returned)
+        self.explored += max(0.0, done)
+        self.taken_up = 0.0
+        self.active, self.open, self.nodes = report.active, report.open, report.nodes
+        self.counters = {
+            "nodes": report.nodes,
+            "leaves": report.leaves,
+            "pushed": report.pushed,
+            "solutions": report.solutions,
+            "steals": report.stolen,
+        }
+
+    def prove(self, bound: int) -> None:
+        """What was open here at the last look has no leaf below ``bound``."""
+        self.floor = max(self.floor, min(bound, self.floor_of_arrivals))
+        self.looking = False
+
+
+def share_of(units: Units) -> float:
+    """Share of all leaves, to the precision of a float."""
+    if not len(units):
+        return 0.0
+    n = units.begin.shape[1]
+    levels = units.end.sum(axis=0, dtype=np.int64) - units.begin.sum(axis=0, dtype=np.int64)
+    share, weight = 0.0, 1.0
+    for depth in range(n):
+        weight /= n - depth
+        share += float(levels[depth]) * weight
+    return share

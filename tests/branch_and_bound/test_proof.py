@@ -1,0 +1,281 @@
+"""Claims about the proven bound: it is never above the optimum, never falls, and rises before the end."""
+
+from __future__ import annotations
+
+import math
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from searching import load_assignment
+
+import engine
+from engine.devices import Device, Member
+from engine.events import Event, Incumbent
+from engine.solvers.branch_and_bound import coordinator
+from engine.solvers.branch_and_bound.explorer import Explorer
+from engine.solvers.branch_and_bound.intervals import Units, aligned, cut, digits_of
+from engine.solvers.branch_and_bound.options import Options
+from engine.solvers.branch_and_bound.proof import LEVELS, UnitBounds, View, proven_bound
+from engine.solvers.branch_and_bound.sharing import Sharing
+from engine.solvers.branch_and_bound.tree import INFINITY, Tree, search
+from engine.solvers.branch_and_bound.turns import Report, Task
+from engine.solvers.branch_and_bound.workers import Store, Worker
+
+
+def flowshop(seed: int, jobs: int = 9, machines: int = 5) -> engine.Flowshop:
+    return engine.Flowshop(np.random.default_rng(seed).integers(1, 99, (machines, jobs)))
+
+
+def atsp(seed: int, n: int = 9) -> engine.ATSP:
+    return engine.ATSP(np.random.default_rng(seed).integers(1, 99, (n, n)))
+
+
+def trees() -> dict[str, Tree]:
+    grid: Any = load_assignment().grid
+    found = {f"flowshop {b}": flowshop(3).tree(b, "auto") for b in ("one_machine", "two_machine", "mixed")}
+    found |= {f"atsp {b}": atsp(1).tree(b, "auto") for b in ("partial", "cheapest_arcs")}
+    return found | {"assignment": grid(2, 4, seed=2).tree("auto", "auto")}
+
+
+def nodes_below(tree: Tree, depth: int) -> list[tuple[Any, tuple[int, ...], tuple[int, ...]]]:
+    """Some nodes of a tree: their states, paths and sides."""
+    random = np.random.default_rng(depth)
+    found = []
+    for _ in range(12):
+        state, path, sides = tree.root(), (), ()
+        for level in range(depth):
+            item, side = int(random.choice(sorted(set(range(tree.items)) - set(path)))), int(random.integers(2))
+            side = side if isinstance(tree, type(flowshop(0).tree("auto", "auto"))) else 0
+            state = tree.place(state, level, item, side)
+            path, sides = (*path, item), (*sides, side)
+        found.append((state, path, sides))
+    return found
+
+
+def best_below(tree: Tree, state: Any, path: tuple[int, ...]) -> int:
+    """The best leaf below a node, whichever sides its descendants are placed on."""
+    left = [item for item in range(tree.items) if item not in path]
+    if len(path) == tree.leaf_depth:
+        return tree.leaf(state, left)
+    return min(best_below(tree, tree.place(state, len(path), item, 0), (*path, item)) for item in left)
+
+
+@pytest.mark.parametrize("name", trees())
+@pytest.mark.parametrize("left", [2, 4, 5])
+def test_a_bound_is_not_above_any_leaf_below_its_node(name: str, left: int) -> None:
+    tree = trees()[name]
+    nodes = nodes_below(tree, tree.items - left)
+    paths, sides = (np.array([node[part] for node in nodes], np.int64) for part in (1, 2))
+    bounds = tree.bounds(paths, sides)
+    assert bounds is not None
+    for bound, (state, path, _) in zip(bounds.tolist(), nodes, strict=True):
+        assert bound <= best_below(tree, state, path)
+
+
+def test_the_bounds_of_many_nodes_are_those_the_search_prunes_by() -> None:
+    for bound in ("one_machine", "two_machine"):
+        tree = flowshop(5).tree(bound, "max_sum")
+        for state, path, sides in nodes_below(tree, 3):
+            left = [job for job in range(tree.items) if job not in path]
+            for job in left:
+                bounds = tree.bounds(np.array([[*path, job]]), np.array([[*sides, 0]]))
+                assert bounds is not None
+                front, _ = tree.one_machine(state, left)
+                value = int(front[left.index(job)])
+                if bound == "two_machine":
+                    value = max(value, int(tree.two_machine(state, left, 0)[left.index(job)]))
+                assert bounds[0] == max(value, tree.lower_bound())
+
+
+def open_nodes(tree: Tree, view: View) -> int:
+    """The least bound of all open nodes, one after another."""
+    least, nowhere = INFINITY, np.zeros((1, 0), np.int64)
+    root = tree.bounds(nowhere, nowhere)
+    assert root is not None
+    for ivm, depth in enumerate(view.depths.tolist()):
+        path: list[int] = []
+        highest = int(root[0])
+        for level in range(depth + 1 if 0 <= depth < len(view.rows) else len(view.rows) if depth >= 0 else 0):
+            sides = [int(view.sides[ivm]) >> before & 1 for before in range(level + 1)]
+            if level == depth:
+                least = min(least, highest)
+                break
+            row = int(view.rows[level, ivm])
+            items = [item for item in range(tree.items) if row >> item & 1]
+            for index, item in reversed(list(enumerate(items))):
+                bounds = tree.bounds(np.array([[*path, item]]), np.array([sides]))
+                assert bounds is not None
+                value = max(highest, int(bounds[0]))
+                if index or level + 1 == len(view.rows):
+                    least = min(least, value)
+            path, highest = [*path, items[0]], value
+    return least
+
+
+@pytest.mark.parametrize("name", ["flowshop one_machine", "atsp cheapest_arcs", "assignment"])
+def test_it_is_the_least_bound_of_all_open_nodes(device: Member, name: str) -> None:
+    tree = trees()[name]
+    optimum = search(tree).best
+
+    def work(running: Device) -> list[int]:
+        explorer = Explorer(running, tree, Options(ivms=4), INFINITY)
+        explorer._ivms.steps, explorer._rounds = 8, 1
+        left, best, told = cut(tree.items, 0), INFINITY, []
+        while True:
+            report = explorer.turn(Task(best, left, seconds=1e-6, look=True))
+            left = report.returned
+            best = best if report.found is None else min(best, report.found.value)
+            assert report.view is not None
+            bound = proven_bound(tree, report.view, math.inf)
+            assert bound == open_nodes(tree, report.view)
+            assert tree.lower_bound() <= proven_bound(tree, report.view, 0.0) <= bound
+            assert min(bound, best) <= optimum
+            told.append(min(bound, best))
+            if not report.active and not len(left):
+                explorer.release()
+                return told
+
+    told = device.submit(work).result()
+    assert told == sorted(told)
+    assert told[-1] == optimum
+
+
+def test_a_device_without_work_has_nothing_below_any_bound() -> None:
+    tree = flowshop(1).tree("auto", "auto")
+    view = View(np.zeros((LEVELS, 3), np.uint32), np.zeros(3, np.uint32), np.full(3, -1, np.int32))
+    assert proven_bound(tree, view, 0.0) == INFINITY
+    queens = engine.Queens(5).tree("auto", "auto")
+    assert proven_bound(queens, View(view.rows, view.sides, np.zeros(3, np.int32)), 0.0) is None
+
+
+@pytest.fixture
+def prompt_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every turn be short, and each be followed by a look."""
+    monkeypatch.setattr(coordinator, "_BETWEEN_LOOKS", 0.0)
+    monkeypatch.setattr(coordinator, "_LOOKING_SECONDS", 1.0)
+    monkeypatch.setattr(coordinator, "SLICE_SECONDS", 0.002)
+
+
+def bounds_told(events: list[Event]) -> list[int]:
+    return [event.bound for event in events if isinstance(event, Incumbent) and event.bound is not None]
+
+
+@pytest.mark.usefixtures("prompt_looks")
+@pytest.mark.parametrize("devices", [1, 2, 3])
+@pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
+def test_a_run_proves_more_and_more_and_never_too_much(device: Member, devices: int, sharing: str) -> None:
+    given = {"devices": [device.info.id] * devices, "sharing": sharing, "ivms": 2, "initial": "infinity"}
+    for seed in range(2):
+        for problem in (flowshop(seed), atsp(seed)):
+            told: list[Event] = []
+            result = engine.solve(problem, on_event=told.append, **given)
+            assert result.objective == search(problem.tree("auto", "auto")).best
+            bounds = bounds_told(told)
+            assert bounds == sorted(bounds)
+            assert bounds[-1] <= result.objective
+
+
+@pytest.mark.usefixtures("prompt_looks")
+@pytest.mark.parametrize("devices", [1, 2])
+def test_the_proven_bound_passes_that_of_the_root(device: Member, devices: int) -> None:
+    problem, told = engine.Flowshop.taillard(30), []
+    root = problem.tree("auto", "auto").lower_bound()
+    engine.solve(problem, devices=[device.info.id] * devices, upper_bound=2178, ivms=32, on_event=told.append)
+    bounds = bounds_told(told)
+    assert bounds[0] == root
+    assert bounds == sorted(bounds)
+    assert root < bounds[-1] <= 2178
+
+
+@pytest.mark.usefixtures("prompt_looks")
+def test_a_resumed_run_goes_on_from_the_bound_it_had_proved(device: Member, tmp_path: Path) -> None:
+    problem = engine.Flowshop.taillard(24)
+    root = problem.tree("auto", "auto").lower_bound()
+    with engine.Engine(devices=[device.info.id]) as running:
+        proved = threading.Event()
+
+        def note(event: Event) -> None:
+            if isinstance(event, Incumbent) and event.bound is not None and event.bound > root:
+                proved.set()
+
+        run = running.start(problem, upper_bound=2223, ivms=32, run_folder=tmp_path / "run", on_event=note)
+        assert proved.wait(30)
+        run.stop()
+        stopped = run.wait(30)
+    assert stopped.status == "interrupted"
+    assert root < stopped.bound <= 2223
+    told: list[Event] = []
+    limit = stopped.seconds + 0.05
+    resumed = engine.resume(tmp_path / "run", devices=[device.info.id] * 2, time_limit=limit, on_event=told.append)
+    assert bounds_told(told)[0] == stopped.bound
+    assert resumed.bound >= stopped.bound
+
+
+@pytest.mark.parametrize("name", trees())
+def test_kept_intervals_have_no_leaf_below_their_bound(name: str) -> None:
+    tree = trees()[name]
+    whole = math.factorial(tree.items)
+    random = np.random.default_rng(7)
+    bounds = UnitBounds(tree, INFINITY)
+    for _ in range(10):
+        begin, end = sorted(random.integers(0, whole, 2).tolist())
+        units = aligned(begin, end + 1, tree.items)
+        best = min(leaf_value(tree, number) for number in random.integers(begin, end + 1, 40).tolist())
+        bound = bounds.proven_bound(units, math.inf)
+        assert bound is not None
+        assert bound <= best
+    assert bounds.proven_bound(Units.none(tree.items), math.inf) == INFINITY
+
+
+def leaf_value(tree: Tree, number: int) -> int:
+    """The objective of a leaf by its number, every node on the way branched by the twin."""
+    state, left, chosen = tree.root(), list(range(tree.items)), digits_of(number, tree.items)
+    for depth in range(tree.leaf_depth):
+        side, _ = tree.bound(state, depth, left, INFINITY, INFINITY)
+        state = tree.place(state, depth, left.pop(int(chosen[depth])), side)
+    return tree.leaf(state, left)
+
+
+def test_a_kept_subtree_has_the_bound_of_its_root() -> None:
+    tree = flowshop(2).tree("auto", "auto")
+    units = cut(tree.items, 2)
+    bounds = UnitBounds(tree, INFINITY)
+    side = tree.bound(tree.root(), 0, list(range(tree.items)), INFINITY, INFINITY)[0]
+    first = tree.place(tree.root(), 0, 4, side)
+    left = [job for job in range(tree.items) if job != 4]
+    beside = tree.bound(first, 1, left, INFINITY, INFINITY)[0]
+    expected = tree.bounds(np.array([[4, 7]]), np.array([[side, beside]]))
+    assert expected is not None
+    one = units[np.array([4 * (tree.items - 1) + left.index(7)])]
+    assert bounds.proven_bound(one, math.inf) == expected[0]
+    assert bounds.proven_bound(one, -1.0) is None
+
+
+@pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
+def test_what_is_proved_of_intervals_goes_with_them(device: Member, sharing: str) -> None:
+    units = cut(6, 1)
+    store = Store(Units.none(6), INFINITY)
+    donor, asking = Worker(device, 6), Worker(device, 6)
+    rules = Sharing([donor, asking], store, Options(sharing=sharing), 0)
+    asking.begin(True, 0.0)  # a turn at whose end is a look, which sees nothing that comes meanwhile
+    donor.floor, donor.active, donor.served = 50, 2, [asking]
+    given = Report(0.0, 0.0, 1, 0, 0, 0, 0, 0, 0.0, None, Units.none(6), (units,))
+    rules.hand_on(donor, given)
+    if sharing == "farmer":
+        assert (len(store), store.floor) == (6, 50)
+        store.look()
+        store.put(units, 40)
+        store.prove(90)
+        assert store.floor == 40
+        asking.expect(store.floor)
+        asking.inbox = rules.deal(asking)
+    assert len(asking.inbox)
+    assert asking.floor == (40 if sharing == "farmer" else 50)
+    asking.prove(90)
+    assert asking.floor == (40 if sharing == "farmer" else 50)
+    asking.begin(True, 1.0)
+    asking.prove(90)
+    assert asking.floor == 90
