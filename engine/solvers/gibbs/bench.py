@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+from threadpoolctl import threadpool_limits
 
 from engine.api import Engine
 from engine.devices import DevicePool, select
@@ -172,13 +173,14 @@ def follow(info: DeviceInfo, rows: int, columns: int, options: Options, steps: i
         _, draws, _ = sampler.collect()
     stored = stored_values(design.rows(0, rows), design.storage)[:, :q].astype(np.float64)
     worst = 0.0
-    for chain in range(options.chains):
-        twin = Twin(stored, design.first, 11, expanded=options.kernel == "px", chain=chain)
-        twin.beta = state["beta"][chain].copy()
-        for step in range(steps):
-            twin.step(step)
-            spread = max(1e-12, float(np.abs(twin.beta).max()))
-            worst = max(worst, float(np.abs(draws[step, chain, :q] - twin.beta).max()) / spread)
+    with threadpool_limits(1):  # its matrices are small
+        for chain in range(options.chains):
+            twin = Twin(stored, design.first, 11, expanded=options.kernel == "px", chain=chain)
+            twin.beta = state["beta"][chain].copy()
+            for step in range(steps):
+                twin.step(step)
+                spread = max(1e-12, float(np.abs(twin.beta).max()))
+                worst = max(worst, float(np.abs(draws[step, chain, :q] - twin.beta).max()) / spread)
     return worst
 
 
