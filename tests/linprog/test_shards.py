@@ -15,6 +15,7 @@ import engine
 from engine.devices import Device, Member
 from engine.numerics.linear_algebra import linear_algebra
 from engine.solvers.linprog.audit import _product, audit
+from engine.solvers.linprog.device_shard import DeviceShard
 from engine.solvers.linprog.prepare import Prepared, prepare
 from engine.solvers.linprog.shard import ShardData
 from engine.solvers.linprog.twin import HostShard
@@ -44,7 +45,10 @@ def shard_data(batch: int, m: int, n: int, sparse: bool) -> ShardData:
 
 @pytest.mark.parametrize(("batch", "sparse"), [(1, False), (1, True), (3, False)])
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (7, 30), (40, 33), (90, 700)])
-def test_a_device_takes_the_same_steps_as_numpy(device: Member, batch: int, sparse: bool, m: int, n: int) -> None:
+@pytest.mark.parametrize("kind", ["own", "gpu"])
+def test_a_device_takes_the_same_steps_as_numpy(
+    device: Member, kind: str, batch: int, sparse: bool, m: int, n: int
+) -> None:
     data = shard_data(batch, m, n, sparse)
     random = np.random.default_rng(1)
     point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
@@ -75,11 +79,19 @@ def test_a_device_takes_the_same_steps_as_numpy(device: Member, batch: int, spar
         return [*out, *kept]
 
     def on_device(running: Device) -> list[NDArray[Any]]:
-        shard = device_shard(running, data, None)
+        kept, algebra = running.capabilities, linear_algebra(running)
         try:
-            return walk(shard)
-        finally:
+            if kind == "own":
+                shard = device_shard(running, data, None)
+            else:  # groups of many work-items
+                running.capabilities = replace(kept, kind="gpu", compute_units=2)
+                shard = DeviceShard(running, data, algebra)
+            found = walk(shard)
             shard.close()
+            return found
+        finally:
+            algebra.close()
+            running.capabilities = kept
 
     ours, theirs = device.submit(on_device).result(), walk(HostShard(data))
     for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
@@ -111,8 +123,10 @@ def test_updates_solve_with_any_diagonal(device: Member, block: int, m: int, n: 
     assert max(device.submit(run).result()) < 1e-8
 
 
-@pytest.mark.parametrize(("m", "n"), [(1, 1), (7, 9), (70, 200), (600, 20)])
-def test_constant_memory_changes_nothing(device: Member, m: int, n: int) -> None:
+@pytest.mark.parametrize(
+    ("m", "n", "kind"), [(1, 1, "own"), (7, 9, "own"), (70, 200, "own"), (600, 20, "own"), (600, 20, "gpu")]
+)
+def test_constant_memory_changes_nothing(device: Member, m: int, n: int, kind: str) -> None:
     random = np.random.default_rng([m, n])
     columns = random.standard_normal((n, m))
     columns[: min(m, n)] += 3.0 * np.eye(n, m)[: min(m, n)]
@@ -120,14 +134,19 @@ def test_constant_memory_changes_nothing(device: Member, m: int, n: int) -> None
     rhs = random.standard_normal(m)
 
     def run(running: Device) -> list[NDArray[Any]]:
-        out = []
+        out, kept = [], running.capabilities
         with linear_algebra(running) as algebra:
-            for constant in (True, False):
-                updates = Updates(running, algebra, columns, 1, constant)
-                assert updates.constant == constant
-                updates.update(d)
-                out.append(updates.solve(rhs))
-                updates.close()
+            try:
+                if kind == "gpu":
+                    running.capabilities = replace(kept, kind="gpu")
+                for constant in (True, False):
+                    updates = Updates(running, algebra, columns, 1, constant)
+                    assert updates.constant == constant
+                    updates.update(d)
+                    out.append(updates.solve(rhs))
+                    updates.close()
+            finally:
+                running.capabilities = kept
         return out
 
     by_constant, plainly = device.submit(run).result()
