@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QThreadPool
 from PySide6.QtWidgets import QApplication
 
 from gui.garbage import Collector
@@ -53,6 +53,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return app.exec()
     finally:
+        QThreadPool.globalInstance().clear()
+        QThreadPool.globalInstance().waitForDone(10_000)
         collector.close()
 
 

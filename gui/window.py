@@ -218,7 +218,7 @@ class MainWindow(Problems, Runs, Exports, Looks, Session, QMainWindow):
         self._work(find_samples, self._on_samples)
         self._work(panel_classes, lambda _found: None)  # imported now, and not when the first run is opened
         recent = self.settings.value("recent", [])
-        self.pane.show_recent([recent] if isinstance(recent, str) else list(recent or []))
+        self.pane.gallery.show_recent([recent] if isinstance(recent, str) else list(recent or []))
         self._restore_session()
         self._watch_runs()
         self._enable()
@@ -253,7 +253,7 @@ class MainWindow(Problems, Runs, Exports, Looks, Session, QMainWindow):
             self.progress.setValue(round(1000 * fraction))
         self._label(self.phase, summary.phase if summary.live else "")
         self._label(self.rate, rate_text(summary.rate) if summary.live and summary.rate else "")
-        self._label(self.elapsed, seconds_text(summary.seconds))
+        self._label(self.elapsed, seconds_text(summary.seconds if tab.player is None else tab.player.position))
 
     @staticmethod
     def _label(label: QLabel, text: str, colour: str = "") -> None:
@@ -297,7 +297,7 @@ class MainWindow(Problems, Runs, Exports, Looks, Session, QMainWindow):
 
     def _on_samples(self, found: list[Sample]) -> None:
         self._samples = found
-        self.pane.show_samples(found)
+        self.pane.gallery.show_samples(found)
         self.start_page.show_samples(found)
         groups: dict[str, QMenu] = {}
         for sample in found:
@@ -316,10 +316,10 @@ class MainWindow(Problems, Runs, Exports, Looks, Session, QMainWindow):
 
     def _fill_recent(self) -> None:
         self.recent_menu.clear()
-        for path in self.pane.recent:
+        for path in self.pane.gallery.recent:
             action = self.recent_menu.addAction(path)
             action.triggered.connect(lambda _checked=False, path=path: self.load(Path(path)))
-        if not self.pane.recent:
+        if not self.pane.gallery.recent:
             self.recent_menu.addAction("None yet").setEnabled(False)
 
     def present(self) -> set[str]:

@@ -44,7 +44,7 @@ class Looks:
         refresh_icons(self)
         self.run_list.set_theme(self.theme)
         self.log.set_theme(self.theme)
-        self.pane.set_theme(self.theme)
+        self.pane.gallery.set_theme(self.theme)
         for tab in (*self._tabs.values(), *self._compared):
             tab.set_theme(self.theme)
         self.actions_by_name[f"theme_{self._theme_choice}"].setChecked(True)

@@ -34,7 +34,7 @@ class Problems:
             self.pane.show_instance(instance)
             self.tool_bar.set_values({k: v for k, v in instance.settings.items() if k in self.tool_bar.values()})
             if path.is_file() and not str(path).startswith(str(Path(engine.__file__).resolve().parent)):
-                self.pane.add_recent(path)
+                self.pane.gallery.add_recent(path)
             self.say(f"read {path}: {instance.problem.describe()}")
             if then is not None:
                 then()

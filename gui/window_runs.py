@@ -334,6 +334,7 @@ class Runs:
     def _on_tab(self) -> None:
         if not self.tabs.count():
             self.middle.setCurrentIndex(0)
+        if self._run_tab() is None:
             for label in (self.state, self.phase, self.rate, self.elapsed):
                 self._label(label, "")
             self.progress.hide()

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QMessageBox,
 )
 
-from gui.plot_area import release_plots
 from gui.run_tab import RunTab
 
 __all__ = ["Session"]
@@ -72,7 +71,7 @@ class Session:
         self.settings.setValue("state", self.saveState(_LAYOUT))
         self.settings.setValue("session", json.dumps(session))
         self.settings.setValue("tool_bar", json.dumps(self.tool_bar.given()))
-        self.settings.setValue("recent", pane.recent)
+        self.settings.setValue("recent", pane.gallery.recent)
         self.settings.sync()
 
     def quit(self) -> None:
@@ -117,7 +116,7 @@ class Session:
             job.forget()
         for tab in (*self._tabs.values(), *self._compared):
             tab.close_sources()
-            release_plots(tab)
+            tab.let_plots_go()
 
     def _ask_to_quit(self, count: int) -> None:
         what = "A run is still going." if count == 1 else f"{count} runs are still going."

@@ -148,7 +148,7 @@ def test_a_new_instance_is_made_from_a_form_written_and_opened(qtbot: Any, windo
     assert window.pane.instance.source == tmp_path / "mine.txt"
     assert "30 items" in window.pane.about.text()
     assert engine.Knapsack.read(tmp_path / "mine.txt").n == 30
-    assert window.pane.recent[0] == str(tmp_path / "mine.txt")
+    assert window.pane.gallery.recent[0] == str(tmp_path / "mine.txt")
 
 
 def test_every_kind_is_made_with_its_ending_and_read_again(qtbot: Any, window: Any, tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_run_whose_file_is_gone_is_run_again_from_the_copy_it_keeps(
     tab = begin(qtbot, window)
     ended(qtbot, tab)
     assert (tab.note.state, tab.note.best) == ("optimal", counting.expected(100))
-    assert window.pane.recent == []
+    assert window.pane.gallery.recent == []
     (note.path / "problem.npz").unlink()
     window.run_list.select(window.library.find(note.key))
     window.rerun()
