@@ -14,7 +14,7 @@ from searching import load_assignment
 import engine
 from engine.devices import Member
 from engine.errors import AuditError, OptionError, RunFolderError
-from engine.events import Event, Incumbent, Metric
+from engine.events import Event, Incumbent, Metric, Notice
 from engine.solvers.branch_and_bound.explorer import Explorer
 from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.sharing import Sharing
@@ -62,7 +62,11 @@ def test_with_one_more_than_the_optimum_it_is_found(device: Member) -> None:
 
 
 def test_a_bound_below_what_is_possible_is_answered_at_once(device: Member) -> None:
-    result = solve(device, engine.Flowshop.taillard(1), upper_bound=10)
+    told: list[Event] = []
+    result = solve(device, engine.Flowshop.taillard(1), upper_bound=10, on_event=told.append)
+    assert [event.message for event in told if isinstance(event, Notice)] == [
+        "there is no solution below the given bound of 10"
+    ]
     assert (result.status, result.bound, result.counters["nodes"]) == ("infeasible", 10, 0)
 
 
