@@ -26,6 +26,7 @@ _STOLEN = 4
 _MOST_STEPS = 1 << 18
 _MOST_ROUNDS = 64
 _FEWEST_STEPS = 16
+_FIRST_STEPS = 64
 _LAUNCHES = 4
 _BEFORE_COMPARING = 0.5
 _PARALLEL_STEPS = 16
@@ -68,7 +69,7 @@ class Explorer:
         self._ivms = Ivms(device, tree, half, kernels, self.shapes, initial, options.strategy, trigger)
         self._exchange = Exchange(self._ivms)
         if used_as.kind == "cpu":  # where a costly bound would make a long first slice
-            self._ivms.steps = _FEWEST_STEPS
+            self._ivms.steps = _FIRST_STEPS
 
     def release(self) -> None:
         """Give the memory back."""
