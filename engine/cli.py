@@ -31,14 +31,14 @@ from engine.demo import Outcome, load, samples
 from engine.devices import available, select
 from engine.errors import InputError, OptionError, QuintetError, RunFolderError, nearest
 from engine.events import Event, Failed
-from engine.folder import RunFolder, write_whole
+from engine.folder import RunFolder, read_problem, write_whole
 from engine.models import Given, validated
 from engine.observers import JsonLines, ProgressBar
 from engine.problem import Problem
 from engine.replay import Replay
 from engine.results import Result
 from engine.run import Observer, Run
-from engine.solvers import Generator, discover, recognize, solver_named
+from engine.solvers import Generator, discover, solver_named
 
 __all__ = ["cli", "command_line", "main"]
 
@@ -214,7 +214,7 @@ def solve(
     config_file: str | None,
     **arguments: Any,
 ) -> int:
-    """Solve the problem in FILE: an instance, or a TOML file that names one with its settings."""
+    """Solve the problem in FILE: an instance, a TOML file that names one with its settings, or a run folder."""
     if file is not None and file.lower().endswith(".toml"):
         if config_file is not None:
             raise OptionError(f"{file} and --config {config_file} are both configurations; give one of them")
@@ -224,7 +224,7 @@ def solve(
     if path is None:
         raise OptionError('no problem: name a FILE, or a configuration with a line problem = "FILE"')
     _require_folder(solution)
-    problem = recognize(path).read(path)
+    problem = read_problem(path)
     owner = Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file)
 
     def start(observers: list[Observer]) -> Run:

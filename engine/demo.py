@@ -8,9 +8,9 @@ from pathlib import Path
 
 from engine.config import Resolved, resolve
 from engine.errors import InputError
+from engine.folder import read_problem
 from engine.problem import Problem
 from engine.results import Result
-from engine.solvers import recognize
 
 __all__ = ["Outcome", "load", "samples"]
 
@@ -70,4 +70,4 @@ def load(path: Path, arguments: dict[str, object] | None = None) -> tuple[Proble
     resolved = resolve(arguments, file=path)
     if resolved.problem is None:
         raise InputError(f'{path} names no problem; give it a line problem = "FILE"')
-    return recognize(resolved.problem).read(resolved.problem), resolved
+    return read_problem(resolved.problem), resolved

@@ -86,12 +86,17 @@ class Metric(_Event):
 
 
 class Incumbent(_Event):
-    """A better solution or a better bound."""
+    """A better solution or a better bound.
+
+    ``solution`` is the solution of ``objective``, flat, as in :class:`Finished`; None where the solver does not tell
+    it, where it has been told, or where it is left out: large ones are, and those that another follows at once.
+    """
 
     type: Literal["incumbent"] = "incumbent"
     objective: Number | None
     bound: Number | None = None
     gap: float | None = None
+    solution: list[Any] | None = None
 
 
 class Trace(_Event):

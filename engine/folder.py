@@ -38,9 +38,9 @@ from engine.errors import RunFolderError
 from engine.events import Event, from_json
 from engine.problem import Problem
 from engine.results import Result
-from engine.solvers import discover, problem_classes
+from engine.solvers import discover, problem_classes, recognize
 
-__all__ = ["Checkpoint", "RunFolder", "version", "write_whole"]
+__all__ = ["Checkpoint", "RunFolder", "read_problem", "version", "write_whole"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,21 @@ class Checkpoint:
     arrays: dict[str, NDArray[Any]]
     state: dict[str, Any]
     elapsed: float
+
+
+def read_problem(path: Path) -> Problem:
+    """The problem of an instance file, or the one that a run folder keeps.
+
+    Raises
+    ------
+    engine.errors.InputError
+        If it is no instance file that can be read.
+    engine.errors.RunFolderError
+        If it is a folder, but no run folder.
+    """
+    if path.is_dir():
+        return RunFolder.open(path).problem()
+    return recognize(path).read(path)
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.devices.health import Sampler
 from engine.errors import QuintetError
@@ -125,6 +126,8 @@ class Run:
         self._metrics: dict[tuple[str, str | None], _Throttle] = {}
         self._progress = _Throttle()
         self._best: tuple[float | int | None, float | int | None] = (None, None)
+        self._solution: list[Any] | None = None
+        self._solution_told_at = -math.inf
         self._queue: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._result: Result | None = None
         self._health: Sampler | None = None
@@ -257,14 +260,37 @@ class Run:
                 event, series.told_at = series.held, now
                 series.told, series.held = event, None
                 self.emit(event)
+        if self._solution is not None and now - self._solution_told_at >= max(older_than, _METRIC_INTERVAL):
+            self._tell_incumbent()
 
-    def incumbent(self, objective: float | int | None, bound: float | int | None = None) -> None:
-        """A better solution or bound; told only if it differs from the last."""
+    def incumbent(
+        self,
+        objective: float | int | None,
+        bound: float | int | None = None,
+        solution: NDArray[Any] | None = None,
+    ) -> None:
+        """A better solution or bound; told only if it differs from the last.
+
+        ``solution`` is told with it if it is small, at most ten times a second: one that is held back is told by
+        :meth:`poll`, unless a better one comes first.
+        """
         objective, bound = _plain(objective), _plain(bound)
-        if (objective, bound) != self._best:
-            self._best = (objective, bound)
-            gap = _finite(relative_gap(objective, bound))
-            self.emit(Incumbent(time=self.elapsed, objective=objective, bound=bound, gap=gap))
+        news = (objective, bound) != self._best
+        if objective != self._best[0]:
+            small = solution is not None and solution.size <= _SOLUTION_IN_EVENT
+            self._solution = solution.tolist() if small and solution is not None else None
+        self._best = (objective, bound)
+        if news:
+            self._tell_incumbent()
+
+    def _tell_incumbent(self) -> None:
+        """Tell the best so far, with its solution if that is new and it is time."""
+        now, solution = self.elapsed, None
+        if self._solution is not None and now - self._solution_told_at >= _METRIC_INTERVAL:
+            solution, self._solution, self._solution_told_at = self._solution, None, now
+        objective, bound = self._best
+        gap = _finite(relative_gap(objective, bound))
+        self.emit(Incumbent(time=self.elapsed, objective=objective, bound=bound, gap=gap, solution=solution))
 
     def trace(self, name: str, iteration: int, values: Sequence[float], chain: int = 0) -> None:
         """Values of a sampled quantity."""

@@ -58,8 +58,9 @@ ACTIONS: tuple[Action, ...] = (
         "File",
         "Ctrl+O",
         "open",
-        "Choose an instance file, or a TOML file that names one",
+        "Choose an instance file, a TOML file that names one, or an exported run",
     ),
+    Action("new_instance", "&New instance…", "File", "Ctrl+N", "new", "Make a random problem, and write it to a file"),
     Action("open_folder", "Open run &folder…", "File", "Ctrl+Shift+O", "folder", "Show a run that is kept elsewhere"),
     Action("samples", "&Samples", "File"),
     Action("recent", "&Recent problems", "File"),
@@ -236,10 +237,10 @@ class Palette(QDialog):
     Parameters
     ----------
     entries : iterable of (text, hint, callable)
-        In the order to show them.
+        In the order to show them; what cannot be done now has None in place of the callable.
     """
 
-    def __init__(self, entries: Iterable[tuple[str, str, Callable[[], object]]], parent: QWidget) -> None:
+    def __init__(self, entries: Iterable[tuple[str, str, Callable[[], object] | None]], parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
         self.setAccessibleName("Command palette")
         self._entries = list(entries)
@@ -278,16 +279,17 @@ class Palette(QDialog):
     def _match(self, words: str) -> None:
         self.list.clear()
         ranked = sorted(
-            ((_rank(words, text), number) for number, (text, _, _) in enumerate(self._entries)), key=lambda pair: pair
+            (act is None, _rank(words, text), number) for number, (text, _, act) in enumerate(self._entries)
         )
-        for rank, number in ranked:
+        for idle, rank, number in ranked:
             if rank is not _NO_MATCH:
                 text, hint, _ = self._entries[number]
                 item = QTreeWidgetItem(self.list, [text, hint])
                 item.setData(0, Qt.ItemDataRole.UserRole, number)
                 item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+                item.setDisabled(idle)
         if not self.list.topLevelItemCount():
-            QTreeWidgetItem(self.list, ["Nothing that can be done now matches"]).setDisabled(True)
+            QTreeWidgetItem(self.list, ["Nothing matches"]).setDisabled(True)
         self._choose(0)
 
     def _choose(self, row: int) -> None:
@@ -317,8 +319,9 @@ class Palette(QDialog):
         item = self.list.currentItem()
         super().accept()
         self.parentWidget().activateWindow()
-        if item is not None and not item.isDisabled():
-            self._entries[item.data(0, Qt.ItemDataRole.UserRole)][2]()
+        act = None if item is None or item.isDisabled() else self._entries[item.data(0, Qt.ItemDataRole.UserRole)][2]
+        if act is not None:
+            act()
 
 
 _NO_MATCH = (9, 0)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QThreadPool
 from PySide6.QtWidgets import QApplication
 
 from gui.garbage import Collector
@@ -35,17 +35,16 @@ def make_application(arguments: Sequence[str] = ("quintet",)) -> QApplication:
 def run(arguments: Sequence[str]) -> int:
     """Show the window until it is closed; ``arguments`` are files to open, and ``--data DIR``."""
     parser = argparse.ArgumentParser(prog="quintet gui", description="Solve problems in a window.")
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a problem file, or a run folder to show")
+    parser.add_argument(
+        "files", nargs="*", type=Path, metavar="FILE", help="a problem file, a run folder, or an exported run"
+    )
     parser.add_argument("--data", type=Path, metavar="DIR", help="keep runs and settings here")
     given = parser.parse_args(list(arguments))
     app = make_application()
     window = MainWindow(given.data or default_home())
     _keep_going(window)
     for path in given.files:
-        if path.is_dir():
-            window.show_folder(path)
-        else:
-            window.load(path)
+        window.open_path(path)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: window.stop_and_quit())
     window.show()
@@ -54,6 +53,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return app.exec()
     finally:
+        QThreadPool.globalInstance().clear()
+        QThreadPool.globalInstance().waitForDone(10_000)
         collector.close()
 
 

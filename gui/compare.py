@@ -22,7 +22,7 @@ from gui.theme import DASHES, Theme
 
 __all__ = ["CompareTab"]
 
-_MOST_EVENTS = 4000
+_MOST_EVENTS = 2000
 
 
 class CompareTab(LettingGo, QWidget):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gui.library import write_zip
+from gui.archives import write_zip
 from gui.report import write_report
 
 __all__ = ["write_plots", "write_report", "write_zip"]

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QSizePolicy,
     QStackedLayout,
     QTableView,
     QToolButton,
@@ -18,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.legend import FlowLayout, LegendEntry, small_font
+from gui.legend import FlowLayout, Heading, LegendEntry, small_font
 from gui.plot_area import LettingGo, PlotArea, PlotView
 from gui.tables import Table, TableModel
 from gui.theme import Theme
@@ -57,9 +56,7 @@ class Figure(WaysOut, LettingGo, QFrame):
         self.setObjectName("figure")
         self.setAccessibleName(title)
         self.setMinimumSize(250, 170)
-        self._heading = QLabel(title)
-        self._heading.setMinimumWidth(40)
-        self._heading.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._heading = Heading(title, theme)
         self.data_button = QToolButton(text="Data", checkable=True, autoRaise=True)
         self.data_button.setToolTip(f"The numbers behind “{title}”")
         self.data_button.setAccessibleName(f"Data of {title}")
@@ -128,9 +125,7 @@ class Figure(WaysOut, LettingGo, QFrame):
             self._head_text()
 
     def _head_text(self) -> None:
-        theme = self.theme
-        unit = f" <span style='font-weight:400; color:{theme.muted}'>{self.unit}</span>" if self.unit else ""
-        self._heading.setText(f"<span style='font-weight:600; color:{theme.text}'>{self.title}</span>{unit}")
+        self._heading.show_text(self.title, self.unit, self.theme)
 
     def hint(self, text: str) -> None:
         """Say in the middle why there is nothing to see; an empty text says nothing."""

@@ -17,6 +17,7 @@ _FILLED = {
     "stop": '<rect x="5.5" y="5.5" width="13" height="13" rx="1.5"/>',
 }
 _LINES = {
+    "new": '<path d="M6 3.5 H14 L18.5 8 V20.5 H6 Z"/><path d="M12.2 10.5 V16.5 M9.2 13.5 H15.2"/>',
     "open": '<path d="M3.5 18.5 V5.5 H9.5 L11.5 8 H19.5 V10.5"/><path d="M3.5 18.5 L6.5 10.5 H21.5 L18.5 18.5 Z"/>',
     "reset": '<path d="M5 11 A7.5 7.5 0 1 1 7 17.5"/><path d="M4 5.5 L5 11 L10.2 9.6"/>',
     "copy": '<rect x="8.5" y="8.5" width="11" height="11.5" rx="1.5"/><path d="M5.5 15.5 H5 V4.5 H15.5 V5.5"/>',

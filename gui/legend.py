@@ -6,11 +6,11 @@ from typing import Any
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QLayoutItem, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QLayoutItem, QSizePolicy, QWidget
 
 from gui.theme import Theme, pen_of
 
-__all__ = ["FlowLayout", "LegendEntry", "small_font"]
+__all__ = ["FlowLayout", "Heading", "LegendEntry", "small_font"]
 
 
 def small_font() -> Any:
@@ -84,6 +84,46 @@ class FlowLayout(QLayout):
         return y + line - rect.y()
 
 
+class Heading(QWidget):
+    """A title in bold with a remark after it; what has no room is cut short, and said in full where the mouse rests."""
+
+    def __init__(self, title: str, theme: Theme) -> None:
+        super().__init__()
+        self.title, self.remark, self.theme = title, "", theme
+        self.setMinimumWidth(40)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def show_text(self, title: str, remark: str, theme: Theme) -> None:
+        """Change what it says."""
+        self.title, self.remark, self.theme = title, remark, theme
+        self.setToolTip(f"{title}: {remark}" if remark else title)
+        self.setAccessibleName(f"{title} {remark}".strip())
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """One line."""
+        return QSize(120, self.fontMetrics().height() + 2)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The title first; the remark in what is left."""
+        painter = QPainter(self)
+        plain, bold = self.font(), self.font()
+        bold.setBold(True)
+        flags = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
+        painter.setFont(bold)
+        painter.setPen(QColor(self.theme.text))
+        title = painter.fontMetrics().elidedText(self.title, Qt.TextElideMode.ElideRight, self.width())
+        painter.drawText(self.rect(), flags, title)
+        left = painter.fontMetrics().horizontalAdvance(title) + painter.fontMetrics().horizontalAdvance(" ")
+        painter.setFont(plain)
+        painter.setPen(QColor(self.theme.muted))
+        room = self.rect().adjusted(left, 0, 0, 0)
+        if room.width() > painter.fontMetrics().horizontalAdvance("…") + 8:
+            remark = painter.fontMetrics().elidedText(self.remark, Qt.TextElideMode.ElideRight, room.width())
+            painter.drawText(room, flags, remark)
+        painter.end()
+
+
 class LegendEntry(QAbstractButton):
     """A line's name, its look and its latest value; pressing it hides the line."""
 
@@ -137,8 +177,8 @@ class LegendEntry(QAbstractButton):
             swatch = QRectF(rect.x() + 2, middle - 4, 18, 8)
             painter.fillRect(swatch, QColor(self.colour if on else self.theme.border))
         else:
-            painter.setPen(pen_of(self.colour if on else self.theme.border, self.dash, 2.0))
-            painter.drawLine(rect.x() + 1, round(middle), rect.x() + 22, round(middle))
+            painter.setPen(pen_of(self.colour if on else self.theme.border, self.dash, 1.6))
+            painter.drawLine(rect.x() + 1, round(middle), rect.x() + 23, round(middle))
         metrics = self.fontMetrics()
         painter.setPen(QColor(self.theme.text if on else self.theme.muted))
         left = rect.x() + 27

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shutil
 import time
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ class RunNote:
     """What the run list knows of a run without opening it.
 
     ``folder`` is the run folder, which appears when the child has opened its devices; ``options`` and ``settings``
-    are what was asked for, ``source`` the instance file.
+    are what was asked for, ``source`` the instance file, ``window`` the process of the window it was started in.
     """
 
     key: str
@@ -65,6 +65,7 @@ class RunNote:
     gap: float | None = None
     seconds: float = 0.0
     message: str = ""
+    window: int = 0
 
     @property
     def path(self) -> Path:
@@ -103,20 +104,65 @@ class Library:
         self.home = home
         self.runs = home / "runs"
         self.notes: list[RunNote] = []
+        self._stamps: dict[str, tuple[int, int]] = {}
 
     def load(self) -> None:
         """Read every note, and take in the folders that have none."""
-        found: dict[str, RunNote] = {}
-        for path in sorted(self.runs.glob("*.json")):
+        self.notes, self._stamps = [], {}
+        self.look_again(lambda _note: False)
+
+    def look_again(self, held: Callable[[RunNote], bool]) -> bool:
+        """Follow what others have done to the folder meanwhile: runs come, go, and are renamed.
+
+        Parameters
+        ----------
+        held : callable
+            Whether a note is this window's own to write now, as that of a run which goes on in it.
+
+        Returns
+        -------
+        bool
+            Whether anything is different.
+        """
+        known = {note.key: note for note in self.notes}
+        stamps = {path.stem: stamp for path in self.runs.glob("*.json") if (stamp := _stamp(path)) is not None}
+        changed = False
+        for key, stamp in stamps.items():
+            note = known.get(key)
+            if stamp == self._stamps.get(key) or (note is not None and held(note)):
+                continue
             with contextlib.suppress(OSError, ValueError, TypeError):
-                found[path.stem] = _mended(_read(path))
-        known = {note.path for note in found.values()}
+                read = _read(self.runs / f"{key}.json")
+                if note is None:
+                    self.notes.append(read)
+                else:
+                    vars(note).update(vars(read))
+                changed = True
+        for key in set(self._stamps) - set(stamps):
+            if (note := known.get(key)) is not None and not held(note):
+                self.notes.remove(note)
+                changed = True
+        self._stamps = stamps
+        for note in self.notes:
+            if note.live and not held(note) and not _mend(note).live:
+                changed = True
+        changed = self._take_in() or changed
+        if changed:
+            self.notes.sort(key=lambda note: note.created, reverse=True)
+        return changed
+
+    def _take_in(self) -> bool:
+        """Note the folders that have no note, as one that was copied here."""
+        known = {note.path for note in self.notes}
+        before = len(self.notes)
         for folder in sorted(self.runs.glob("*/run.toml")):
-            if folder.parent not in known:
+            if folder.parent not in known and not folder.parent.name.startswith("."):
                 with contextlib.suppress(QuintetError):
-                    note = self._described(folder.parent, folder.parent.name)
-                    found[note.key] = note
-        self.notes = sorted(found.values(), key=lambda note: note.created, reverse=True)
+                    self.notes.append(self._described(folder.parent, folder.parent.name))
+        gone = [note for note in self.notes if note.key not in self._stamps and not note.path.is_dir()]
+        for note in gone:
+            self.notes.remove(note)
+        return len(self.notes) != before or bool(gone)
 
     def __iter__(self) -> Iterator[RunNote]:
         return iter(self.notes)
@@ -162,7 +208,10 @@ class Library:
     def save(self, note: RunNote) -> None:
         """Write a note."""
         self.runs.mkdir(parents=True, exist_ok=True)
-        write_whole(self.runs / f"{note.key}.json", json.dumps(asdict(note), indent=1).encode())
+        path = self.runs / f"{note.key}.json"
+        write_whole(path, json.dumps(asdict(note), indent=1).encode())
+        if (stamp := _stamp(path)) is not None:
+            self._stamps[note.key] = stamp
 
     def delete(self, note: RunNote) -> None:
         """Forget a run, and delete its folder if it is one of ours.
@@ -175,7 +224,9 @@ class Library:
         if note.path.parent == self.runs and note.path.is_dir():
             shutil.rmtree(note.path)
         (self.runs / f"{note.key}.json").unlink(missing_ok=True)
-        self.notes.remove(note)
+        self._stamps.pop(note.key, None)
+        if note in self.notes:  # another window may have been quicker
+            self.notes.remove(note)
 
     def owns(self, note: RunNote) -> bool:
         """Whether deleting it deletes its folder."""
@@ -209,7 +260,15 @@ class Library:
         with contextlib.suppress(OSError, ValueError), opened.events_path.open("rb") as stream:
             if isinstance(first := from_json(stream.readline()), Started):
                 note.problem = first.description
-        return _mended(note)
+        return _mend(note)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """What tells that a file has been written again; None if it is gone."""
+    with contextlib.suppress(OSError):
+        about = path.stat()
+        return about.st_mtime_ns, about.st_ino
+    return None
 
 
 def _read(path: Path) -> RunNote:
@@ -220,9 +279,22 @@ def _read(path: Path) -> RunNote:
     return RunNote(**{name: value for name, value in content.items() if name in known})
 
 
-def _mended(note: RunNote) -> RunNote:
+def _goes_on_elsewhere(note: RunNote) -> bool:
+    """Whether the process of the window that a run goes on in is still there."""
+    if os.name != "posix" or note.window in (0, os.getpid()):
+        return False
+    try:
+        os.kill(note.window, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _mend(note: RunNote) -> RunNote:
     """What was running when the app ended has ended by now; its folder says how."""
-    if not note.live:
+    if not note.live or _goes_on_elsewhere(note):
         return note
     with contextlib.suppress(QuintetError):
         result = RunFolder.open(note.folder).result()
@@ -254,16 +326,3 @@ def last_line(path: Path, most: int = 1 << 20) -> bytes:
         lines = stream.read().split(b"\n")
         return lines[-2] if len(lines) > 1 else b""
     return b""
-
-
-def write_zip(folder: Path, target: Path) -> None:
-    """Pack a run folder, under its own name; the archive appears whole or not at all."""
-    temporary = target.with_name(f".{target.name}.part")
-    try:
-        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-            for path in sorted(folder.rglob("*")):
-                if path.is_file():
-                    archive.write(path, Path(folder.name) / path.relative_to(folder))
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)

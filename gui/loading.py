@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel
 from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, Signal
@@ -15,10 +15,10 @@ from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, Signal
 from engine.config import Resolved, Settings, resolve, solver_options
 from engine.demo import samples
 from engine.errors import InputError, QuintetError, RunFolderError
-from engine.folder import RunFolder
+from engine.folder import RunFolder, read_problem
 from engine.problem import Problem
 from engine.results import Result
-from engine.solvers import Solver, discover, recognize, solver_for
+from engine.solvers import Solver, discover, solver_for
 
 __all__ = ["Instance", "Job", "Kept", "Sample", "find_samples", "open_run", "read_instance", "read_kept"]
 
@@ -42,7 +42,7 @@ class Instance:
 
 
 def read_instance(path: Path) -> Instance:
-    """Read an instance file, or a TOML file that names one.
+    """Read an instance file, a TOML file that names one, or a run folder, which keeps its problem.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def read_instance(path: Path) -> Instance:
         if asked.problem is None:
             raise InputError(f'{path} names no problem; give it a line problem = "FILE"')
         source = asked.problem
-    problem = recognize(source).read(source)
+    problem = read_problem(source)
     solver = solver_for(problem)
     base = solver_options(solver, plain, {})
     options: dict[str, Any] = {}
@@ -170,6 +170,7 @@ class _Teller(QObject):
     def __init__(self, done: Callable[[Any], object], failed: Callable[[Exception], object]) -> None:
         super().__init__()
         self._heirs: tuple[Callable[[Any], object], Callable[[Exception], object]] | None = (done, failed)
+        self.has_told = False
         self.told.connect(self._receive, Qt.ConnectionType.QueuedConnection)
 
     def forget(self) -> None:
@@ -178,6 +179,7 @@ class _Teller(QObject):
 
     def _receive(self, value: Any, well: bool) -> None:
         heirs, self._heirs = self._heirs, None
+        self.has_told = True
         if heirs is not None:
             heirs[0 if well else 1](value)
 
@@ -185,8 +187,10 @@ class _Teller(QObject):
 class Job(QRunnable):
     """A function on a thread of the pool; its result or its error come back on the thread that made the job.
 
-    Keep the job until it has told; what it tells after :meth:`forget` is dropped.
+    What it tells after :meth:`forget` is dropped. A job lasts until it is done, whoever gives it up: the pool calls it.
     """
+
+    _under_way: ClassVar[set[Job]] = set()
 
     def __init__(
         self,
@@ -198,9 +202,13 @@ class Job(QRunnable):
         self.setAutoDelete(False)
         self._work: Callable[[], Any] | None = work
         self._teller = _Teller(done, failed)
+        self._over = False
 
     def start(self) -> Job:
         """Put it to the pool."""
+        # Those that are done go here, on the thread of their tellers, and not where they have run.
+        Job._under_way.difference_update([job for job in Job._under_way if job._over and job._teller.has_told])
+        Job._under_way.add(self)
         QThreadPool.globalInstance().start(self)
         return self
 
@@ -224,3 +232,4 @@ class Job(QRunnable):
     def _tell(self, value: object, well: bool) -> None:
         with contextlib.suppress(RuntimeError):  # the app may have ended meanwhile
             self._teller.told.emit(value, well)
+        self._over = True

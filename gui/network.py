@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, QPointF, QRectF, QRunnable, QThreadPool, Signal
+from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter
 
 from gui.charts import draw_text
 from gui.legend import small_font
+from gui.loading import Job
 from gui.pictures import Picture, draw_arrow
 from gui.tables import Table
 from gui.theme import Theme, pen_of
@@ -83,28 +83,6 @@ def _spread(places: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
     return places / max(1.0, float(np.abs(places).max()))
 
 
-class _Laid(QObject):
-    done = Signal(object, object)
-
-
-class _Layout(QRunnable):
-    """Places nodes on a thread of its own, so that the window does not wait."""
-
-    def __init__(self, n: int, edges: Ints, done: Callable[[Any, Any], None]) -> None:
-        super().__init__()
-        self._n, self._edges = n, edges
-        self.signals = _Laid()
-        self.signals.done.connect(done)
-
-    def run(self) -> None:
-        """Lay out and tell."""
-        places = network_places(self._n, self._edges)
-        try:
-            self.signals.done.emit(self._edges, places)
-        except RuntimeError:  # the window is gone
-            return
-
-
 class NetworkView(Picture):
     """A directed graph with numbered nodes; those of little weight are pale."""
 
@@ -116,6 +94,7 @@ class NetworkView(Picture):
         self._nodes = 0
         self._wanted: tuple[int, Ints] | None = None
         self._laying = False
+        self._job: Job | None = None
         self._places = np.zeros((0, 2))
         self._weights: NDArray[np.float64] | None = None
         super().__init__(title, unit, theme=theme, key=key)
@@ -146,19 +125,28 @@ class NetworkView(Picture):
             (n, edges), self._wanted = self._wanted, None
             if edges is not self._laid_edges:
                 self._laying = True
-                QThreadPool.globalInstance().start(_Layout(n, edges, self._laid))
+                self._job = Job(
+                    lambda: network_places(n, edges), lambda places: self._laid(edges, places), self._not_laid
+                ).start()
         if len(self._places):
             low, high = self._places.min(axis=0) - 0.6, self._places.max(axis=0) + 0.6
             self.item.set_bounds(QRectF(low[0], low[1], *(high - low)))
             self.plot.setRange(xRange=(low[0], high[0]), yRange=(low[1], high[1]), padding=0)
 
+    def _not_laid(self, error: Exception) -> None:
+        self._laying = False
+        if not self.let_go:
+            self.hint(f"The network cannot be laid out: {error}")
+
     def _laid(self, edges: Ints, places: NDArray[np.float64]) -> None:
         self._laying = False
+        if self.let_go:
+            return
         self._laid_edges, self._places = edges, places
         self.hint("")
         self.dirty = True
         if not self.fine:
-            self.refresh()
+            self.soon()
 
     def _paint_content(self, painter: QPainter) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -37,15 +37,12 @@ def schedule(times: NDArray[Any], order: NDArray[Any]) -> tuple[Ints, Ints]:
         In the order of the schedule: column k is job ``order[k]``.
     """
     sorted_times = np.asarray(times, np.int64)[:, np.asarray(order, np.int64)]
-    begin = np.zeros_like(sorted_times)
     end = np.zeros_like(sorted_times)
-    for k in range(sorted_times.shape[1]):
-        ready = 0
-        for machine in range(sorted_times.shape[0]):
-            free = int(end[machine, k - 1]) if k else 0
-            begin[machine, k] = max(ready, free)
-            ready = end[machine, k] = begin[machine, k] + sorted_times[machine, k]
-    return begin, end
+    ready = np.zeros(sorted_times.shape[1], np.int64)
+    for machine, work in enumerate(sorted_times):
+        done = np.cumsum(work)  # a job ends when some job before it was ready, and all since then are done
+        ready = end[machine] = np.maximum.accumulate(ready - (done - work)) + done
+    return end - sorted_times, end
 
 
 def _hues(count: int, dark: bool) -> list[QColor]:
@@ -88,7 +85,7 @@ class Gantt(Picture):
         self._begin = self._end = np.zeros((0, 0), np.int64)
         self._order = np.zeros(0, np.int64)
         super().__init__(title, "machines over time", theme=theme, key="schedule")
-        self.hint("The schedule of the best order of jobs is shown when the run ends.")
+        self.hint("The schedule of the best order of jobs is shown once there is one.")
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
         """Machines at the left, time below."""
@@ -229,9 +226,10 @@ class Tour(Picture):
     def __init__(self, title: str = "Tour", *, theme: Theme) -> None:
         self._places = np.zeros((0, 2))
         self._costs = np.zeros((0, 0), np.int64)
+        self._given: NDArray[Any] | None = None
         self._order: list[int] = []
         super().__init__(title, "distances are like the costs", theme=theme, key="tour")
-        self.hint("The best tour is shown when the run ends.")
+        self.hint("The best tour is shown once there is one.")
 
     def furnish(self) -> None:
         """Without axes."""
@@ -240,8 +238,9 @@ class Tour(Picture):
 
     def show_tour(self, costs: NDArray[Any], order: NDArray[Any]) -> None:
         """Show the tour of an order of cities."""
-        self._costs = np.asarray(costs)
-        self._places = places_from_costs(self._costs)
+        if costs is not self._given:  # the places stay as tours get better
+            self._given, self._costs = costs, np.asarray(costs)
+            self._places = places_from_costs(self._costs)
         self._order = [int(city) for city in order]
         self.hint("")
         self.dirty = True

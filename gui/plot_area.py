@@ -40,19 +40,20 @@ class LettingGo:
 
     def closeEvent(self, event: Any) -> None:
         """A window of its own is closed."""
-        self._let_go()
+        self.let_plots_go()
         super().closeEvent(event)  # type: ignore[misc]
 
     def deleteLater(self) -> None:
         """It is given up."""
-        self._let_go()
+        self.let_plots_go()
         super().deleteLater()  # type: ignore[misc]
 
     def __del__(self) -> None:
         """Whoever has forgotten it has not closed it either."""
         release_forgotten(self)  # type: ignore[arg-type]
 
-    def _let_go(self) -> None:
+    def let_plots_go(self) -> None:
+        """Take the plots apart; nothing in it is drawn any more."""
         for widget in (self, *self.findChildren(QWidget)):  # type: ignore[attr-defined]
             if isinstance(widget, LettingGo):
                 widget.let_go = True

@@ -4,12 +4,12 @@ command line and Python that do the same."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QBrush, QColor, QFontDatabase, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -20,24 +20,18 @@ from PySide6.QtWidgets import (
     QSplitter,
     QTabBar,
     QToolButton,
-    QTreeWidget,
-    QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
 from engine.config import Settings
 from gui.form import Form
+from gui.gallery import Gallery, elided
 from gui.icons import set_icon
-from gui.loading import Instance, Sample
+from gui.loading import Instance
 from gui.runner import solve_words
-from gui.theme import Theme
 
 __all__ = ["ProblemPane", "command_line", "python_snippet"]
-
-_PATH = Qt.ItemDataRole.UserRole
-_MOST_RECENT = 12
-_FEW = 8
 
 
 def command_line(path: Path, settings: dict[str, Any], options: dict[str, Any]) -> str:
@@ -49,10 +43,11 @@ def python_snippet(instance: Instance, settings: dict[str, Any], options: dict[s
     """What does the same in Python."""
     arguments = "".join(f",\n    {name}={value!r}" for name, value in (*settings.items(), *options.items()))
     call = f"engine.solve(problem{arguments},\n)" if arguments else "engine.solve(problem)"
-    return (
-        f"import engine\n\nproblem = engine.{type(instance.problem).__name__}.read({str(instance.source)!r})\n"
-        f"result = {call}\nprint(result.status, result.objective)\n"
-    )
+    source = repr(str(instance.source))
+    read = f"engine.{type(instance.problem).__name__}.read({source})"
+    if instance.source.is_dir():
+        read = f"engine.folder.RunFolder.open({source}).problem()"
+    return f"import engine\n\nproblem = {read}\nresult = {call}\nprint(result.status, result.objective)\n"
 
 
 class ProblemPane(QWidget):
@@ -75,9 +70,9 @@ class ProblemPane(QWidget):
         self.form: Form | None = None
         self.run_form: Form | None = None
         self._toolbar_settings = toolbar_settings
-        self._recent: list[str] = []
-        self._muted = QBrush()
-        self.gallery = self._make_gallery()
+        self.gallery = Gallery()
+        self.gallery.wanted.connect(self.wanted)
+        self.gallery.replay_wanted.connect(self.replay_wanted)
         self.split = QSplitter(Qt.Orientation.Vertical)
         self.split.setChildrenCollapsible(False)
         self.split.addWidget(self._make_top())
@@ -93,26 +88,6 @@ class ProblemPane(QWidget):
         self.show_nothing()
 
     # --- making -------------------------------------------------------------------------------------------------
-
-    def _make_gallery(self) -> QTreeWidget:
-        tree = QTreeWidget()
-        tree.setHeaderHidden(True)
-        tree.setAccessibleName("Samples and recent problems")
-        tree.setIndentation(14)
-        tree.setRootIsDecorated(True)
-        tree.setUniformRowHeights(True)
-        tree.setTextElideMode(Qt.TextElideMode.ElideRight)
-        tree.setColumnCount(2)
-        tree.setAllColumnsShowFocus(True)
-        tree.setExpandsOnDoubleClick(False)
-        tree.header().setStretchLastSection(True)
-        tree.header().resizeSection(0, 150)
-        tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        tree.itemClicked.connect(lambda item, _column: self._on_item(item))
-        for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            enter = QShortcut(QKeySequence(key), tree, context=Qt.ShortcutContext.WidgetShortcut)
-            enter.activated.connect(lambda: self._on_item(item) if (item := tree.currentItem()) else None)
-        return tree
 
     def _make_top(self) -> QWidget:
         top = QWidget()
@@ -223,83 +198,6 @@ class ProblemPane(QWidget):
         self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.text.toPlainText()))
         return bottom
 
-    # --- the gallery --------------------------------------------------------------------------------------------
-
-    def show_samples(self, found: Sequence[Sample]) -> None:
-        """Fill the gallery with the bundled instances."""
-        groups: dict[str, QTreeWidgetItem] = {}
-        for sample in found:
-            if sample.group not in groups:
-                groups[sample.group] = self._group(sample.group)
-            self._leaf(groups[sample.group], sample.title, sample.path, sample.description, sample.recorded)
-        for group in groups.values():
-            group.setText(0, f"{group.text(0)} ({group.childCount()})")
-            group.setExpanded(len(found) <= _FEW)
-
-    def show_recent(self, paths: Sequence[str]) -> None:
-        """Fill the group of recent files; it stands first."""
-        self._recent = list(paths)[:_MOST_RECENT]
-        group = self._find_group("Recent")
-        if group is None:
-            if not self._recent:
-                return
-            group = self._group("Recent", first=True)
-        group.takeChildren()
-        for path in self._recent:
-            self._leaf(group, Path(path).name, Path(path), _elided(Path(path).parent), False)
-        group.setHidden(not self._recent)
-
-    def add_recent(self, path: Path) -> None:
-        """Put a file first among the recent ones."""
-        text = str(path.resolve())
-        self.show_recent([text, *(other for other in self._recent if other != text)])
-
-    @property
-    def recent(self) -> list[str]:
-        """The recent files, newest first."""
-        return list(self._recent)
-
-    def _group(self, title: str, first: bool = False) -> QTreeWidgetItem:
-        group = QTreeWidgetItem([title])
-        group.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
-        if first:
-            self.gallery.insertTopLevelItem(0, group)
-        else:
-            self.gallery.addTopLevelItem(group)
-        group.setFirstColumnSpanned(True)
-        font = group.font(0)
-        font.setBold(True)
-        group.setFont(0, font)
-        group.setExpanded(True)
-        return group
-
-    def _find_group(self, title: str) -> QTreeWidgetItem | None:
-        groups = (self.gallery.topLevelItem(row) for row in range(self.gallery.topLevelItemCount()))
-        return next((group for group in groups if group is not None and group.text(0) == title), None)
-
-    def _leaf(self, group: QTreeWidgetItem, title: str, path: Path, tip: str, recorded: bool) -> None:
-        leaf = QTreeWidgetItem(group, [title, _brief(tip, title)])
-        leaf.setForeground(1, self._muted)
-        leaf.setData(0, _PATH, (str(path), recorded))
-        leaf.setToolTip(0, tip)
-        leaf.setData(0, Qt.ItemDataRole.AccessibleDescriptionRole, tip)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Colours of the gallery."""
-        self._muted = QBrush(QColor(theme.muted))
-        for row in range(self.gallery.topLevelItemCount()):
-            group = self.gallery.topLevelItem(row)
-            for place in range(group.childCount() if group is not None else 0):
-                group.child(place).setForeground(1, self._muted)
-
-    def _on_item(self, item: QTreeWidgetItem) -> None:
-        data = item.data(0, _PATH)
-        if data is None:
-            item.setExpanded(not item.isExpanded())
-            return
-        path, recorded = Path(data[0]), data[1]
-        (self.replay_wanted if recorded else self.wanted).emit(path)
-
     # --- the problem --------------------------------------------------------------------------------------------
 
     def show_nothing(self) -> None:
@@ -338,7 +236,7 @@ class ProblemPane(QWidget):
         if instance is not None:
             self.title.setText(instance.problem.name)
             self.about.setText(instance.problem.describe())
-            self.where.setText(_elided(instance.source))
+            self.where.setText(elided(instance.source))
             self.where.setToolTip(str(instance.source))
             self.form = Form(type(instance.base), instance.base)
             self.run_form = Form(Settings, instance.base_settings, ["seed", "checkpoint_interval"])
@@ -422,14 +320,3 @@ def _heading(text: str) -> QLabel:
     label.setObjectName("heading")
     label.setWordWrap(True)
     return label
-
-
-def _brief(description: str, title: str) -> str:
-    """A description without what the title has said."""
-    after = description.partition(f"{title}: ")[2]
-    return after or description
-
-
-def _elided(path: Path) -> str:
-    text = str(path).replace(str(Path.home()), "~", 1)
-    return text if len(text) <= 46 else f"…{text[-45:]}"

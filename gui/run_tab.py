@@ -7,12 +7,7 @@ import time
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
-    QComboBox,
-    QFrame,
-    QHBoxLayout,
     QLabel,
-    QSlider,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -20,7 +15,6 @@ from PySide6.QtWidgets import (
 from engine.events import Event, Failed, Notice
 from engine.problem import Problem
 from engine.solvers import MetricSpec, discover
-from gui.icons import set_icon
 from gui.library import RunNote
 from gui.loading import Job, Kept, open_run, read_kept
 from gui.panels import Panel, RunInfo, panel_for
@@ -28,114 +22,15 @@ from gui.player import Player
 from gui.plot_area import LettingGo
 from gui.runner import Child
 from gui.summary import Summary, seconds_text
+from gui.tab_bars import SPEEDS, Banner, ReplayBar
 from gui.theme import Theme
 
-__all__ = ["Banner", "ReplayBar", "RunTab"]
+__all__ = ["RunTab"]
 
 _FEED_SECONDS = 0.02
 _MOST_EVENTS = 20_000
 _LEAST_EVENTS = 200
 _DRAW_SECONDS = 0.25
-SPEEDS: tuple[tuple[str, float], ...] = (
-    ("¼ ×", 0.25),
-    ("½ ×", 0.5),
-    ("1 ×", 1.0),
-    ("2 ×", 2.0),
-    ("5 ×", 5.0),
-    ("20 ×", 20.0),
-    ("100 ×", 100.0),
-    ("at once", math.inf),
-)
-
-
-class Banner(QFrame):
-    """A message across the top of a tab, with a button to put it away."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("banner")
-        self.text = QLabel()
-        self.text.setWordWrap(True)
-        self.text.setTextFormat(Qt.TextFormat.PlainText)
-        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.text.setAccessibleName("Message")
-        self.button = QToolButton()
-        set_icon(self.button, "close")
-        self.button.setAutoRaise(True)
-        self.button.setAccessibleName("Dismiss the message")
-        self.button.clicked.connect(self.hide)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(10, 5, 5, 5)
-        layout.addWidget(self.text, 1)
-        layout.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
-        self.hide()
-
-    def say(self, message: str, level: str = "error") -> None:
-        """Show a message; ``level`` is info, warning or error."""
-        self.setProperty("level", level)
-        self.style().unpolish(self)
-        self.style().polish(self)
-        self.text.setText(message)
-        self.show()
-
-
-class ReplayBar(QFrame):
-    """Play, position and speed of a replay."""
-
-    def __init__(self, player: Player, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("header")
-        self.player = player
-        self.play = QToolButton()
-        self.play.setAutoRaise(True)
-        self.play.clicked.connect(self.toggle)
-        self.slider = QSlider(Qt.Orientation.Horizontal)
-        self.slider.setRange(0, 1000)
-        self.slider.setPageStep(50)
-        self.slider.setAccessibleName("Position in the recorded run")
-        self.slider.actionTriggered.connect(lambda _action: self._seek(self.slider.sliderPosition()))
-        self.slider.sliderReleased.connect(lambda: self._seek(self.slider.sliderPosition()))
-        self.clock = QLabel()
-        self.clock.setObjectName("muted")
-        self.speed = QComboBox()
-        self.speed.setAccessibleName("Speed of the replay")
-        for text, value in SPEEDS:
-            self.speed.addItem(text, value)
-        self.speed.setCurrentIndex(next((i for i, (_, v) in enumerate(SPEEDS) if v == player.speed), 2))
-        self.speed.currentIndexChanged.connect(lambda _index: player.set_speed(self.speed.currentData()))
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(8, 4, 8, 4)
-        layout.addWidget(self.play)
-        layout.addWidget(self.slider, 1)
-        layout.addWidget(self.clock)
-        layout.addWidget(self.speed)
-        self._state = ""
-        self.follow()
-
-    def toggle(self) -> None:
-        """Hold on, or go on; from the beginning, if it is over."""
-        if self.player.over or self.player.paused:
-            self.player.resume()
-        else:
-            self.player.pause()
-        self.follow()
-
-    def _seek(self, place: int) -> None:
-        if not self.slider.isSliderDown():
-            self.player.seek(place / 1000 * self.player.duration)
-
-    def follow(self) -> None:
-        """Show where the replay is."""
-        state = "replay" if self.player.over else "run" if self.player.paused else "pause"
-        if state != self._state:
-            self._state = state
-            words = {"replay": "Play from the beginning", "run": "Go on", "pause": "Pause the replay"}[state]
-            set_icon(self.play, state)
-            self.play.setToolTip(words)
-            self.play.setAccessibleName(words)
-        if not self.slider.isSliderDown() and self.player.duration > 0:
-            self.slider.setValue(round(1000 * min(1.0, self.player.position / self.player.duration)))
-        self.clock.setText(f"{seconds_text(self.player.position)} of {seconds_text(self.player.duration)}")
 
 
 class RunTab(LettingGo, QWidget):
@@ -217,6 +112,7 @@ class RunTab(LettingGo, QWidget):
         self.player.rewound.connect(self._on_rewind)
         self.player.ended.connect(self._on_player_end)
         self.bar = ReplayBar(self.player)
+        self.bar.toggled.connect(self.moved)
         self._layout.addWidget(self.bar)
         self._tell()
 
@@ -360,7 +256,9 @@ class RunTab(LettingGo, QWidget):
         self._finish()
 
     def _on_player_end(self) -> None:
-        if self.summary.live:
+        if self.summary.live and self.note.live and self.child is None:
+            self.banner.say("This run goes on in another window. This is what it had told when it was opened.", "info")
+        elif self.summary.live:
             self.summary.end(self.note.state if not self.note.live else "killed", self.note.message)
             if self.panel is not None:
                 self.panel.state(self.summary.state)
@@ -417,6 +315,11 @@ class RunTab(LettingGo, QWidget):
         return (self.live and self.summary.state in ("running", "paused")) or (self.bar is not None)
 
     @property
+    def over(self) -> bool:
+        """Whether it is a replay that has come to its end."""
+        return not self.live and self.bar is not None and self.player is not None and self.player.over
+
+    @property
     def paused(self) -> bool:
         """Whether it is held."""
         if self.live:
@@ -429,6 +332,7 @@ class RunTab(LettingGo, QWidget):
             (self.child.resume if self.paused else self.child.pause)()
         elif self.bar is not None:
             self.bar.toggle()
+            return
         self.moved.emit()
 
     def stop(self) -> None:

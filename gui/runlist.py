@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import (
@@ -189,6 +190,7 @@ class RunList(QWidget):
         super().__init__(parent)
         self.setObjectName("dock")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._telling = True
         self._model = _Model(library)
         self._shown = _Filter()
         self._shown.setSourceModel(self._model)
@@ -221,7 +223,7 @@ class RunList(QWidget):
         self.filter.textChanged.connect(self._shown.choose)
         self.view.doubleClicked.connect(lambda _index: self.opened.emit())
         self.view.activated_by_key.connect(self.opened)
-        self.view.selectionModel().selectionChanged.connect(lambda *_: self.chosen.emit())
+        self.view.selectionModel().selectionChanged.connect(lambda *_: self._tell())
         self.view.customContextMenuRequested.connect(lambda at: self.menu.emit(self.view.viewport().mapToGlobal(at)))
         self._show_emptiness()
 
@@ -245,12 +247,23 @@ class RunList(QWidget):
         if note in self._model.library.notes:
             self._model.touch(note)
 
-    def renew(self) -> None:
-        """Show the library anew; what was selected stays so."""
-        kept = [note.key for note in self.selected()]
+    def renew(self, chosen: Sequence[RunNote] | None = None) -> None:
+        """Show the library anew; what was selected stays so, and what is seen stays where it is.
+
+        ``chosen`` is what was selected before the library changed, where it has changed already.
+        """
+        kept = [note.key for note in (self.selected() if chosen is None else chosen)]
+        seen = self.view.verticalScrollBar().value()
+        self._telling = False
         self._model.renew()
         self.select(*(note for note in self._model.library.notes if note.key in kept))
+        self._telling = True
+        self.view.verticalScrollBar().setValue(seen)
         self._show_emptiness()
+
+    def _tell(self) -> None:
+        if self._telling:
+            self.chosen.emit()
 
     def count(self) -> int:
         """How many runs are shown."""

@@ -19,7 +19,7 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signa
 import engine
 from engine.events import Event, Failed, Finished, from_json
 
-__all__ = ["Child", "child_environment", "program", "resume_words", "solve_words"]
+__all__ = ["Child", "child_environment", "generate_words", "program", "resume_words", "solve_words"]
 
 _READ = 1 << 20
 _ENDINGS = {"ask": "asked to stop", "terminate": "told to terminate", "kill": "killed"}
@@ -32,8 +32,17 @@ def program() -> list[str]:
 
 def solve_words(path: str | Path, settings: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
     """The words after ``quintet`` that solve a file with these settings and options; None is written ``none``."""
-    words = ["solve", str(path)]
-    for name, value in (*settings.items(), *options.items()):
+    return ["solve", str(path), *_option_words({**settings, **options})]
+
+
+def generate_words(kind: str, options: Mapping[str, Any], path: str | Path) -> list[str]:
+    """The words after ``quintet`` that make an instance."""
+    return ["generate", kind, *_option_words(options), "--output", str(path)]
+
+
+def _option_words(options: Mapping[str, Any]) -> list[str]:
+    words: list[str] = []
+    for name, value in options.items():
         option = "--" + name.replace("_", "-")
         if isinstance(value, bool):
             words.append(option if value else f"--no-{option[2:]}")

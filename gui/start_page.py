@@ -95,7 +95,12 @@ class StartPage(QScrollArea):
         self._grid.setSpacing(10)
         for column in range(_COLUMNS):
             self._grid.setColumnStretch(column, 1)
-        names = (("start", "runs"), ("find_command", "finds any command"), ("shortcuts", "shows all keys"))
+        names = (
+            ("start", "runs"),
+            ("new_instance", "makes a random problem"),
+            ("find_command", "finds any command"),
+            ("shortcuts", "shows all keys"),
+        )
         keys = [
             (actions[name].shortcut().toString(QKeySequence.SequenceFormat.NativeText), what) for name, what in names
         ]
@@ -108,11 +113,11 @@ class StartPage(QScrollArea):
         column_layout.setContentsMargins(28, 30, 28, 24)
         column_layout.setSpacing(6)
         column_layout.addLayout(row)
-        column_layout.addWidget(small)
-        column_layout.addSpacing(12)
-        column_layout.addLayout(self._grid)
-        column_layout.addSpacing(12)
         column_layout.addWidget(hint)
+        column_layout.addSpacing(10)
+        column_layout.addWidget(small)
+        column_layout.addSpacing(4)
+        column_layout.addLayout(self._grid)
         column_layout.addStretch(1)
         outside = QWidget()
         outside.setObjectName("page")

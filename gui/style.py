@@ -25,6 +25,7 @@ def style_sheet(theme: Theme) -> str:
     hover = theme.mixed(theme.accent, 0.12)
     pressed = theme.mixed(theme.accent, 0.24)
     arrow = (Path(__file__).parent / "images" / f"arrow-{theme.name}.svg").as_posix()
+    arrow_up = (Path(__file__).parent / "images" / f"arrow-up-{theme.name}.svg").as_posix()
     return f"""
 QMainWindow, QDialog {{ background: {theme.window}; }}
 QMainWindow::separator {{ background: {theme.window}; width: 5px; height: 5px; }}
@@ -79,6 +80,10 @@ QLineEdit:disabled, QComboBox:disabled, QAbstractSpinBox:disabled {{
   color: {theme.muted}; background: {theme.window}; }}
 QComboBox::drop-down {{ border: none; width: 20px; }}
 QComboBox::down-arrow {{ image: url("{arrow}"); width: 12px; height: 12px; }}
+QSpinBox::up-button, QSpinBox::down-button {{ border: none; background: transparent; width: 18px; }}
+QSpinBox::up-button:hover, QSpinBox::down-button:hover {{ background: {hover}; }}
+QSpinBox::up-arrow {{ image: url("{arrow_up}"); width: 10px; height: 10px; }}
+QSpinBox::down-arrow {{ image: url("{arrow}"); width: 10px; height: 10px; }}
 QComboBox QAbstractItemView {{ background: {theme.base}; border: 1px solid {theme.border}; }}
 
 QAbstractItemView {{ background: {theme.base}; border: none; outline: none; }}

@@ -11,10 +11,12 @@ from PySide6.QtGui import QAction, QDoubleValidator
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
+    QHBoxLayout,
     QLabel,
     QLineEdit,
     QMenu,
     QSizePolicy,
+    QSpinBox,
     QToolBar,
     QToolButton,
     QWidget,
@@ -27,6 +29,7 @@ from gui.runner import child_environment, program
 
 __all__ = ["DeviceProbe", "ToolBar"]
 
+_MOST_TIMES = 8  # that a pool holds one device
 _BACKENDS = (("auto", "Auto"), ("cuda", "CUDA"), ("opencl", "OpenCL"))
 
 
@@ -86,7 +89,7 @@ class ToolBar(QToolBar):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.setAccessibleName(actions[name].text().replace("&", ""))
             if name == "pause":  # its text changes, and its neighbours should not move
-                button.setMinimumWidth(button.fontMetrics().horizontalAdvance("Resume") + 52)
+                button.setMinimumWidth(button.fontMetrics().horizontalAdvance("Play again") + 52)
             if name == "start":
                 button.setObjectName("run")
         set_icon(actions["start"], "run")
@@ -189,18 +192,11 @@ class ToolBar(QToolBar):
         """The menu: a box to tick for each device of the backend."""
         self.menu.clear()
         self.boxes: dict[str, QCheckBox] = {}
+        self.counts: dict[str, QSpinBox] = {}
         language = self.backend.currentData()
         for device in self._known:
             if language in ("auto", device["language"]):
-                box = QCheckBox(f"{device['id']}   {device['name']}")
-                box.setStyleSheet("padding: 5px 14px;")
-                box.setToolTip(f"{device['platform']} {device['driver']}")
-                box.setChecked(device["id"] in self._wanted)
-                box.toggled.connect(lambda on, name=device["id"]: self._tick(name, on))
-                action = QWidgetAction(self.menu)
-                action.setDefaultWidget(box)
-                self.menu.addAction(action)
-                self.boxes[device["id"]] = box
+                self.menu.addAction(self._device_row(device))
         if not self.boxes:
             self.menu.addAction("No device found" if self._known or missing else "Looking for devices…").setEnabled(
                 False
@@ -209,15 +205,43 @@ class ToolBar(QToolBar):
             self.menu.addAction(reason if len(reason) < 90 else reason[:89] + "…").setEnabled(False)
         self._show_chosen()
 
-    def _tick(self, name: str, on: bool) -> None:
-        self._wanted = [other for other in self._wanted if other != name] + ([name] if on else [])
+    def _device_row(self, device: Mapping[str, Any]) -> QWidgetAction:
+        """A box to tick, and how often the pool shall hold the device: twice is two contexts, two threads."""
+        name = device["id"]
+        box = QCheckBox(f"{name}   {device['name']}")
+        box.setToolTip(f"{device['platform']} {device['driver']}")
+        box.setChecked(name in self._wanted)
+        count = QSpinBox()
+        count.setRange(1, _MOST_TIMES)
+        count.setPrefix("× ")
+        count.setValue(max(1, self._wanted.count(name)))
+        count.setEnabled(box.isChecked())
+        count.setToolTip("How often the pool holds this device, each with a thread and a context of its own")
+        count.setAccessibleName(f"How often the pool holds {name}")
+        box.toggled.connect(count.setEnabled)
+        box.toggled.connect(lambda on: self._tick(name, count.value() if on else 0))
+        count.valueChanged.connect(lambda times: self._tick(name, times))
+        row = QWidget()
+        layout = QHBoxLayout(row)
+        layout.setContentsMargins(14, 3, 10, 3)
+        layout.addWidget(box, 1)
+        layout.addWidget(count)
+        row.setFocusProxy(box)
+        self.boxes[name], self.counts[name] = box, count
+        action = QWidgetAction(self.menu)
+        action.setDefaultWidget(row)
+        return action
+
+    def _tick(self, name: str, times: int) -> None:
+        self._wanted = [other for other in self._wanted if other != name] + times * [name]
         order = [device["id"] for device in self._known]
         self._wanted.sort(key=lambda other: order.index(other) if other in order else len(order))
         self._show_chosen()
         self.changed.emit()
 
     def _show_chosen(self) -> None:
-        text = "by default" if not self._wanted else ", ".join(self._wanted)
+        times = {name: self._wanted.count(name) for name in self._wanted}
+        text = ", ".join(name if count == 1 else f"{name} ×{count}" for name, count in times.items()) or "by default"
         self.devices.setText(text if len(text) <= 24 else f"{len(self._wanted)} devices")
         names = {device["id"]: device["name"] for device in self._known}
         chosen = [f"{name} ({names[name]})" if name in names else name for name in self._wanted]

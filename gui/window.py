@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from engine.config import resolve
 from engine.errors import QuintetError
-from gui.actions import ACTIONS, build_actions, fill_menus
+from gui.actions import ACTIONS, build_actions, fill_menus, plain
 from gui.compare import CompareTab
 from gui.icons import application_icon, set_icon
 from gui.library import Library
@@ -218,8 +218,9 @@ class MainWindow(Problems, Runs, Exports, Looks, Session, QMainWindow):
         self._work(find_samples, self._on_samples)
         self._work(panel_classes, lambda _found: None)  # imported now, and not when the first run is opened
         recent = self.settings.value("recent", [])
-        self.pane.show_recent([recent] if isinstance(recent, str) else list(recent or []))
+        self.pane.gallery.show_recent([recent] if isinstance(recent, str) else list(recent or []))
         self._restore_session()
+        self._watch_runs()
         self._enable()
         self._on_tab()
         self.pane.gallery.setFocus()
@@ -252,7 +253,7 @@ class MainWindow(Problems, Runs, Exports, Looks, Session, QMainWindow):
             self.progress.setValue(round(1000 * fraction))
         self._label(self.phase, summary.phase if summary.live else "")
         self._label(self.rate, rate_text(summary.rate) if summary.live and summary.rate else "")
-        self._label(self.elapsed, seconds_text(summary.seconds))
+        self._label(self.elapsed, seconds_text(summary.seconds if tab.player is None else tab.player.position))
 
     @staticmethod
     def _label(label: QLabel, text: str, colour: str = "") -> None:
@@ -296,7 +297,7 @@ class MainWindow(Problems, Runs, Exports, Looks, Session, QMainWindow):
 
     def _on_samples(self, found: list[Sample]) -> None:
         self._samples = found
-        self.pane.show_samples(found)
+        self.pane.gallery.show_samples(found)
         self.start_page.show_samples(found)
         groups: dict[str, QMenu] = {}
         for sample in found:
@@ -315,10 +316,10 @@ class MainWindow(Problems, Runs, Exports, Looks, Session, QMainWindow):
 
     def _fill_recent(self) -> None:
         self.recent_menu.clear()
-        for path in self.pane.recent:
+        for path in self.pane.gallery.recent:
             action = self.recent_menu.addAction(path)
             action.triggered.connect(lambda _checked=False, path=path: self.load(Path(path)))
-        if not self.pane.recent:
+        if not self.pane.gallery.recent:
             self.recent_menu.addAction("None yet").setEnabled(False)
 
     def present(self) -> set[str]:
@@ -350,10 +351,19 @@ class MainWindow(Problems, Runs, Exports, Looks, Session, QMainWindow):
             if made is not None and action.needs:
                 made.setEnabled(set(action.needs) <= there)
         tab = self._run_tab()
-        held = tab is not None and tab.paused
-        pause = self.actions_by_name["pause"]
-        if held != (pause.text() == "&Resume"):
-            pause.setText("&Resume" if held else "&Pause")
-            set_icon(pause, "continue" if held else "pause")
+        self._name_pause(tab)
         start = self.actions_by_name["start"]
         set_icon(start, "run", self.theme.accent_text if start.isEnabled() else None)
+
+    def _name_pause(self, tab: RunTab | None) -> None:
+        """Pause, go on, or play a replay again: one action, called what it does now."""
+        text, name = "&Pause", "pause"
+        if tab is not None and tab.over:
+            text, name = "&Play again", "replay"
+        elif tab is not None and tab.paused:
+            text, name = "&Resume", "continue"
+        pause = self.actions_by_name["pause"]
+        if pause.text() != text:
+            pause.setText(text)
+            set_icon(pause, name)
+            self.tool_bar.widgetForAction(pause).setAccessibleName(plain(text))

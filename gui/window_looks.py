@@ -44,7 +44,7 @@ class Looks:
         refresh_icons(self)
         self.run_list.set_theme(self.theme)
         self.log.set_theme(self.theme)
-        self.pane.set_theme(self.theme)
+        self.pane.gallery.set_theme(self.theme)
         for tab in (*self._tabs.values(), *self._compared):
             tab.set_theme(self.theme)
         self.actions_by_name[f"theme_{self._theme_choice}"].setChecked(True)
@@ -101,11 +101,16 @@ class Looks:
 
     def find_command(self) -> None:
         """Find a command by typing."""
-        entries: list[tuple[str, str, Callable[[], object]]] = []
+        entries: list[tuple[str, str, Callable[[], object] | None]] = []
+        later: list[tuple[str, str, Callable[[], object] | None]] = []
         for action in ACTIONS:
             made = self.actions_by_name.get(action.name)
-            if made is not None and made.isEnabled() and action.name != "find_command":
+            if made is None or action.name == "find_command":
+                continue
+            if made.isEnabled():
                 entries.append((plain(made.text()), made.shortcut().toString(), made.trigger))
+            else:
+                later.append((plain(made.text()), "not now", None))
         for dock in self.docks.values():
             entries.append((f"Show or hide {dock.windowTitle().lower()}", "", dock.toggleViewAction().trigger))
         for sample in self._samples:
@@ -113,7 +118,7 @@ class Looks:
             entries.append((f"Sample: {sample.title}", sample.group, lambda act=act, path=sample.path: act(path)))
         for note in self.library:
             entries.append((f"Run: {note.title}", state_text(note.state), lambda note=note: self._show_run(note)))
-        self.command_palette = Palette(entries, self)
+        self.command_palette = Palette(entries + later, self)
         self.command_palette.show()
         self.command_palette.line.setFocus()
 

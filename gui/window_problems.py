@@ -13,7 +13,9 @@ from PySide6.QtWidgets import (
 
 import engine
 from engine.errors import QuintetError
+from gui.archives import unpack_run
 from gui.loading import Instance, read_instance
+from gui.new_instance import NewInstance, Order, make_instance
 
 __all__ = ["Problems"]
 
@@ -31,8 +33,8 @@ class Problems:
             self._loading = None
             self.pane.show_instance(instance)
             self.tool_bar.set_values({k: v for k, v in instance.settings.items() if k in self.tool_bar.values()})
-            if not str(path).startswith(str(Path(engine.__file__).resolve().parent)):
-                self.pane.add_recent(path)
+            if path.is_file() and not str(path).startswith(str(Path(engine.__file__).resolve().parent)):
+                self.pane.gallery.add_recent(path)
             self.say(f"read {path}: {instance.problem.describe()}")
             if then is not None:
                 then()
@@ -48,11 +50,53 @@ class Problems:
         self._loading = self._work(lambda: read_instance(path), done, failed)
         self._enable()
 
+    def open_path(self, path: Path) -> None:
+        """Show a run folder, take in a run that was exported as a zip, read anything else as a problem."""
+        if path.is_dir():
+            self.show_folder(path)
+        elif path.suffix.lower() == ".zip":
+            self.import_zip(path)
+        else:
+            self.load(path)
+
+    def import_zip(self, path: Path) -> None:
+        """Unpack an exported run among the runs, off this thread, and show it."""
+
+        def done(folder: Path) -> None:
+            self.say(f"unpacked {path} to {folder}")
+            self.show_folder(folder)
+
+        def failed(error: Exception) -> None:
+            self.say(str(error), "error")
+            self.pane.show_error(path, str(error))
+            self.docks["problem"].show()
+
+        self.statusBar().showMessage(f"Unpacking {path.name}…", 3000)
+        self._work(lambda: unpack_run(path, self.library.runs), done, failed)
+
+    def new_instance(self) -> None:
+        """Make a random instance, and open it."""
+        folder = Path(str(self.settings.value("folder", str(Path.cwd()))))
+        self.maker = NewInstance(folder if folder.is_dir() else Path.home(), self)
+        self.maker.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.maker.ordered.connect(self._make_instance)
+        self.maker.open()
+
+    def _make_instance(self, order: Order) -> None:
+        self._remember_folder(str(order.path))
+        self.statusBar().showMessage(f"Making {order.path.name}…", 3000)
+
+        def done(path: Path) -> None:
+            self.say(f"made {path}")
+            self.load(path)
+
+        self._work(lambda: make_instance(order), done)
+
     def open_problem(self) -> None:
         """Choose a file."""
         dialog = QFileDialog(self, "Open a problem", str(self.settings.value("folder", str(Path.cwd()))))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.fileSelected.connect(lambda name: (self._remember_folder(name), self.load(Path(name))))
+        dialog.fileSelected.connect(lambda name: (self._remember_folder(name), self.open_path(Path(name))))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
@@ -85,14 +129,10 @@ class Problems:
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """A run folder is shown, any other file is read as a problem."""
+        """See :meth:`open_path`."""
         for url in event.mimeData().urls():
             if url.isLocalFile():
-                path = Path(url.toLocalFile())
-                if path.is_dir():
-                    self.show_folder(path)
-                else:
-                    self.load(path)
+                self.open_path(Path(url.toLocalFile()))
         event.acceptProposedAction()
 
     def reset_options(self) -> None:

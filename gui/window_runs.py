@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QSize, Qt, QTimer, QUrl
+from PySide6.QtCore import QFileSystemWatcher, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QIcon
 from PySide6.QtWidgets import (
     QInputDialog,
@@ -24,6 +25,8 @@ from gui.run_tab import RunTab
 from gui.runner import Child, resume_words, solve_words
 
 __all__ = ["Runs"]
+
+_SETTLING = 400  # milliseconds
 
 
 class Runs:
@@ -67,7 +70,7 @@ class Runs:
                 return
 
     def _start_child(self, note: RunNote, words: list[str], problem: Any, recorded: bool = False) -> None:
-        note.state, note.message = "starting", ""
+        note.state, note.message, note.window = "starting", "", os.getpid()
         child = Child(words, command=self._command, patience=self.patience)
         tab = self._add_tab(note)
         self.run_list.renew()
@@ -120,11 +123,16 @@ class Runs:
         if not notes:
             return
         note = notes[0]
-        if not note.source or not Path(note.source).is_file():
+        source = Path(note.source) if note.source else None
+        if source is None or not source.is_file():
             what = f"the file {note.source} is gone" if note.source else "nothing says which file it came from"
-            self.say(f"cannot load the problem of {note.title}: {what}; open the file by hand", "error", note.title)
-            self._banner(note, f"The problem of this run cannot be loaded: {what}. Open the file by hand.")
-            return
+            if not (note.path / "problem.npz").is_file():
+                why = f"{what}, and the run keeps no copy"
+                self.say(f"cannot load the problem of {note.title}: {why}", "error", note.title)
+                self._banner(note, f"The problem of this run cannot be loaded: {why}. Open the file by hand.")
+                return
+            self.say(f"{what}; the problem is the copy that the run keeps", run=note.title)
+            source = note.path
 
         def fill() -> None:
             assert self.pane.form is not None
@@ -135,7 +143,7 @@ class Runs:
             self.tool_bar.set_values({"backend": note.settings.get("backend", self.tool_bar.base.backend)})
             self.focus_problem()
 
-        self.load(Path(note.source), fill)
+        self.load(source, fill)
 
     def rename(self) -> None:
         """Give a run another title."""
@@ -209,6 +217,35 @@ class Runs:
     def _banner(self, note: RunNote, message: str) -> None:
         if note.key in self._tabs:
             self._tabs[note.key].banner.say(message)
+
+    # --- other windows ------------------------------------------------------------------------------------------
+
+    def _watch_runs(self) -> None:
+        """Have an eye on the folder of runs: another window, or a person, may change it."""
+        self.library.runs.mkdir(parents=True, exist_ok=True)
+        self._watcher = QFileSystemWatcher([str(self.library.runs)], self)
+        self._settling = QTimer(self)  # a run that starts writes several times
+        self._settling.setSingleShot(True)
+        self._settling.setInterval(_SETTLING)
+        self._settling.timeout.connect(self.look_again)
+        self._watcher.directoryChanged.connect(lambda _path: self._settling.start())
+
+    def look_again(self) -> None:
+        """Follow what has changed in the folder of runs."""
+        chosen = self.run_list.selected()
+        if not self.library.look_again(self._is_ours):
+            return
+        self.run_list.renew(chosen)
+        for index in range(self.tabs.count()):
+            tab = self.tabs.widget(index)
+            if isinstance(tab, RunTab):
+                self.tabs.setTabText(index, tab.note.title)
+        self._enable()
+
+    def _is_ours(self, note: RunNote) -> bool:
+        """Whether a run goes on in this window."""
+        tab = self._tabs.get(note.key)
+        return tab is not None and tab.live
 
     # --- tabs ---------------------------------------------------------------------------------------------------
 
@@ -297,6 +334,7 @@ class Runs:
     def _on_tab(self) -> None:
         if not self.tabs.count():
             self.middle.setCurrentIndex(0)
+        if self._run_tab() is None:
             for label in (self.state, self.phase, self.rate, self.elapsed):
                 self._label(label, "")
             self.progress.hide()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, Qt
+from PySide6.QtCore import QByteArray, QEvent, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QMessageBox,
 )
 
-from gui.plot_area import release_plots
 from gui.run_tab import RunTab
 
 __all__ = ["Session"]
@@ -47,7 +46,7 @@ class Session:
         if self.tabs.count():
             self.middle.setCurrentWidget(self.tabs)
             self._on_tab()
-        if session.get("problem") and Path(session["problem"]).is_file():
+        if session.get("problem") and Path(session["problem"]).exists():
 
             def fill() -> None:
                 if self.pane.form is not None and self.pane.run_form is not None:
@@ -72,12 +71,18 @@ class Session:
         self.settings.setValue("state", self.saveState(_LAYOUT))
         self.settings.setValue("session", json.dumps(session))
         self.settings.setValue("tool_bar", json.dumps(self.tool_bar.given()))
-        self.settings.setValue("recent", pane.recent)
+        self.settings.setValue("recent", pane.gallery.recent)
         self.settings.sync()
 
     def quit(self) -> None:
         """Close the window."""
         self.close()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Whoever comes back to the window sees what others have done meanwhile."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self._timer.isActive():
+            self._settling.start()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask about runs that go on; stop them, then close."""
@@ -103,13 +108,15 @@ class Session:
     def _let_go(self) -> None:
         """Nothing reaches the window any more."""
         self._timer.stop()
+        self._settling.stop()
+        self._watcher.blockSignals(True)
         if self._probe is not None:
             self._probe.close()
         for job in self._jobs:
             job.forget()
         for tab in (*self._tabs.values(), *self._compared):
             tab.close_sources()
-            release_plots(tab)
+            tab.let_plots_go()
 
     def _ask_to_quit(self, count: int) -> None:
         what = "A run is still going." if count == 1 else f"{count} runs are still going."

@@ -390,6 +390,14 @@ class Device(ABC):
     def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:
         """Start ``grid`` work-groups of ``block`` work-items; returns at once, in order with the other work."""
 
+    def shared(self, buffer: Buffer) -> NDArray[Any] | None:
+        """The buffer's memory as an array that lasts as long as the buffer, where host and device see the same bytes.
+
+        None where they do not, or only through a mapping (:meth:`host_views`). The host looks and writes there when
+        :meth:`sync` has returned and nothing was given to the device since.
+        """
+        return None
+
     def host_views(self, *buffers: Buffer | None) -> contextlib.AbstractContextManager[list[NDArray[Any] | None]]:
         """Arrays on the memory of these buffers themselves, where it is the host's (``unified_host_memory``).
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
+from engine.formats.lp_fault import faulty_line
 
 __all__ = ["ParsedProgram", "read", "recognize", "write"]
 
@@ -74,10 +75,12 @@ def read(path: str | Path) -> ParsedProgram:
     Raises
     ------
     ProblemError
-        If the file cannot be read, or breaks its format; MPS files with the line.
+        If the file cannot be read, or breaks its format; with the line.
     """
     path = Path(path)
     text = _text(path)
+    if not text.strip():
+        raise ProblemError("the linear program is an empty file", path)
     stem = path.name.lower().removesuffix(".gz")
     kind = "lp" if stem.endswith(".lp") else "mps"
     if kind == "mps":
@@ -122,7 +125,11 @@ def _through_highs(file: Path, path: Path) -> ParsedProgram:
     if status == highspy.HighsStatus.kError:
         errors = [line.partition("ERROR:")[2].strip() for line in said.splitlines() if line.startswith("ERROR")]
         about = "; ".join(error for error in errors if not error.startswith("Parser error"))
-        raise ProblemError(f"the linear program breaks its format{': ' + about if about else ''}", path)
+        line = None
+        if file.suffix == ".lp":
+            line = faulty_line(file.read_text(encoding="utf-8"), _reads_lp)
+            about = about or ("it cannot be read from here on" if line else "it ends without 'end'")
+        raise ProblemError(f"the linear program breaks its format{': ' + about if about else ''}", path, line)
     if model.getModel().hessian_.dim_:
         raise ProblemError("the file has a quadratic objective; only linear programs are solved", path)
     lp = model.getLp()
@@ -154,6 +161,17 @@ def _through_highs(file: Path, path: Path) -> ParsedProgram:
         row_names=list(lp.row_names_) or [f"r{i}" for i in range(rows)],
         integers=sum(kind != highspy.HighsVarType.kContinuous for kind in kinds),
     )
+
+
+def _reads_lp(text: str) -> bool:
+    """Whether HiGHS takes this for an LP file."""
+    highspy: Any = importlib.import_module("highspy")
+    model = highspy.Highs()
+    model.setOptionValue("output_flag", False)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "part.lp"
+        path.write_text(text, encoding="utf-8")
+        return bool(model.readModel(str(path)) != highspy.HighsStatus.kError)
 
 
 @dataclass

@@ -63,11 +63,15 @@ class MetricSpec:
 
 @dataclass(frozen=True)
 class Generator:
-    """A family of random instances: ``quintet generate KIND`` fills ``options`` and writes what ``make`` returns."""
+    """A family of random instances: ``quintet generate KIND`` fills ``options`` and writes what ``make`` returns.
+
+    ``suffix`` is what the names of its files end with.
+    """
 
     options: type[BaseModel]
     make: Callable[[Any], Problem]
     write: Callable[[Any, Path], None]
+    suffix: str = ".txt"
 
 
 @dataclass(frozen=True)

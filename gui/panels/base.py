@@ -210,6 +210,14 @@ class Panel(LettingGo, QWidget):
             self._flow.addWidget(self._tiles[name])
         return self._tiles[name]
 
+    def drop_tile(self, name: str) -> None:
+        """Take a key number away that means nothing any more."""
+        if name in self._tiles:
+            tile = self._tiles.pop(name)
+            self._flow.removeWidget(tile)
+            tile.hide()
+            tile.deleteLater()
+
     # --- events -------------------------------------------------------------------------------------------------
 
     def feed(self, events: Sequence[Event], draw: bool = True) -> None:

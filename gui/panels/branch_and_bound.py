@@ -63,6 +63,7 @@ class BranchAndBoundPanel(Panel):
         self.follow(self.share, "explored_here", scale=100.0)
         self.solution_page = self.page("Solution", columns=1)
         self.solution: Figure | None = None
+        self._of_solution = ""
         self._rates: dict[str, float] = {}
         self.device_page = DevicesPage(self)
         self._prepare_solution()
@@ -85,8 +86,9 @@ class BranchAndBoundPanel(Panel):
                 self.solution.show_queens(columns, "one of those that are counted")
         else:
             self.solution = Listing(
-                "Solution", theme=theme, key="solution", empty="The best solution is shown when the run ends."
+                "Solution", theme=theme, key="solution", empty="The best solution is shown once there is one."
             )
+        self._of_solution = self.solution.unit
         self.add(self.solution, self.solution_page)
 
     def on_started(self, event: Started) -> None:
@@ -121,6 +123,10 @@ class BranchAndBoundPanel(Panel):
             self.best.series("bound", step=True).append(event.time, event.bound)
         if event.gap is not None:
             self.best.set_unit(f"gap {100 * event.gap:.3g} %")
+        if event.solution is not None and event.objective is not None:
+            self._show_solution(event.solution)
+            if self.solution is not None:
+                self.solution.set_unit(f"{self._of_solution}; {number_text(event.objective)} so far")
 
     def on_finished(self, event: Finished) -> None:
         """The end: last values and the solution."""
@@ -131,7 +137,8 @@ class BranchAndBoundPanel(Panel):
         if nodes := event.counters.get("nodes"):
             self.tile("Nodes").show_value(number_text(nodes))
             self.tile("Nodes/s").show_value(short(nodes / max(event.seconds, 1e-9)))
-        self._counters = event.counters
+        if self.solution is not None and event.solution is not None:
+            self.solution.set_unit(self._of_solution)
         self._show_solution(event.solution)
 
     def on_result(self, result: Result, digest: Any) -> None:

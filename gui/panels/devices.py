@@ -30,7 +30,7 @@ class DevicesPage:
         untold = "these devices do not tell it;\nNVIDIA's do, where nvidia-ml-py is installed"
         self.memory = plot("Memory in use", "bytes", "device memory", soon)
         self.utilisation = plot("Utilisation", "%", "utilisation", soon, 100.0)
-        self.busy = plot("Kernel time", "%, waiting included", "busy", soon, 100.0)
+        self.busy = plot("Kernel time", "%, with waiting", "busy", soon, 100.0)
         self.power = plot("Power", "W", "power", untold)
         self.temperature = plot("Temperature", "°C", "temperature", untold)
         self.listing = panel.add(Listing("Devices", theme=theme, key="devices"), page)
@@ -44,7 +44,7 @@ class DevicesPage:
 
     def _list(self) -> None:
         rows = [(label, name, _gigabytes(self._totals.get(label))) for label, name in self._names]
-        self.listing.put(["device", "name", "memory (GB)"], rows)
+        self.listing.put(["device", "name", "GB"], rows)
 
     def status(self, event: DeviceStatus) -> None:
         """A sample of one device."""

@@ -178,7 +178,7 @@ class GibbsPanel(Panel):
     def on_finished(self, event: Finished) -> None:
         """The numbers of the whole run."""
         self.tile("Phase").show_value("done")
-        self.tile("Left").show_value("–")
+        self.drop_tile("Left")
         if (worst := event.counters.get("worst_r_hat")) is not None:
             self._tell_r_hat(float(worst))
         if (least := event.counters.get("least_ess")) is not None:

@@ -102,7 +102,7 @@ class KnapsackPanel(Panel):
             if 0 < event.done < event.total and event.time > 1:
                 self.tile("Left").show_value(f"≈ {duration(event.time * (event.total - event.done) / event.done, 1.0)}")
             else:
-                self.tile("Left").show_value("–")
+                self.drop_tile("Left")
 
     def on_incumbent(self, event: Incumbent) -> None:
         """A step in the curves of value and bound."""

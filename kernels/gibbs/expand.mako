@@ -4,20 +4,6 @@
 // Launch: any number of groups of ${block}, each a row at a time. weight may be any buffer if not weighted.
 ${storage_.declarations(storage)}
 
-
-// out[first + i] = design[i][column]
-KERNEL LAUNCH_BOUNDS(${block}, 1) take_column(const GLOBAL ${"f32" if storage == "f32" else "u16"}* RESTRICT design, GLOBAL f32* RESTRICT out,
-    i64 first, i64 rows, i32 stride, i32 column)
-{
-    for (i64 i = GLOBAL_ID; i < rows; i += GLOBAL_SIZE) {
-% if storage == "f32":
-        out[first + i] = design[i * stride + column];
-% else:
-        out[first + i] = VALUE_OF_BITS((u32)design[i * stride + column]);
-% endif
-    }
-}
-
 KERNEL LAUNCH_BOUNDS(${block}, 1) expand_rows(const GLOBAL ${"f32" if storage == "f32" else "u16"}* RESTRICT design, const GLOBAL f32* RESTRICT weight,
     GLOBAL f64* RESTRICT wide, i64 row, i64 weight_row, i32 rows, i32 stride, i32 q, i32 weighted)
 {
@@ -30,6 +16,24 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) expand_rows(const GLOBAL ${"f32" if storage ==
             const f32 value = VALUE_OF_BITS((u32)design[(row + i) * stride + j]);
 % endif
             wide[(i64)i * q + j] = factor * (f64)value;
+        }
+    }
+}
+
+// out[line][first + i] = design[i][columns[line]] for the first `count` of ${columns} columns; a line has `line_rows` values
+//
+// Launch: any number of groups of ${block}, a work-item a row at a time.
+KERNEL LAUNCH_BOUNDS(${block}, 1) take_columns(const GLOBAL ${"f32" if storage == "f32" else "u16"}* RESTRICT design, GLOBAL f32* RESTRICT out,
+    i64 first, i64 line_rows, i64 rows, i32 stride, i32 count, ${", ".join(f"i32 column{k}" for k in range(columns))})
+{
+    const i32 columns[] = {${", ".join(f"column{k}" for k in range(columns))}};
+    for (i64 i = GLOBAL_ID; i < rows; i += GLOBAL_SIZE) {
+        for (i32 k = 0; k < count; ++k) {
+% if storage == "f32":
+            out[k * line_rows + first + i] = design[i * stride + columns[k]];
+% else:
+            out[k * line_rows + first + i] = VALUE_OF_BITS((u32)design[i * stride + columns[k]]);
+% endif
         }
     }
 }

@@ -96,7 +96,6 @@ FUNCTION void begin_slice(GLOBAL f64* s, i32 move, f64 width, u64 seed, u32 stre
     s[6] = 0.0;
     s[7] = 0.0;
     s[8] = 1.0;
-    s[9] = 0.0;
 }
 
 // Take a try if it is on the slice, else leave the bracket for the next; likelihood is f's sum over rows
@@ -120,11 +119,12 @@ FUNCTION void judge_try(GLOBAL f64* s, i32 move, i32 i, f64 point, f64 likelihoo
         s[4] = 2.0;
 }
 
-// Level and log-likelihood of the present point
+// Level at the present point. Before a stretch its log-likelihood is known: that where the slice before has ended.
 FUNCTION void set_level(GLOBAL f64* s, i32 move, f64 likelihood, move_t m, f64 first_prior)
 {
-    s[0] += likelihood + weight_of(move, 0.0, m, first_prior);
-    s[9] = likelihood;
+    if (move != 2)
+        s[9] = likelihood;
+    s[0] += s[9] + weight_of(move, 0.0, m, first_prior);
 }
 
 // beta, and what moves with it, of one chain. whole[3] = log-likelihood (over its stand-in for "ellipse"), whole[4 or 5] = tries.
@@ -173,66 +173,67 @@ FUNCTION void move_coefficients_of(i32 chain, GLOBAL f64* beta, const GLOBAL f64
 }
 </%def>
 <%def name="strip_functions()">
-typedef float8 rows8_t __attribute__((aligned(4)));
-// log Phi as in variates.mako, of eight at a time, with a logarithm and an exponential that are inlined: polynomials on
+typedef float16 rows16_t __attribute__((aligned(4)));
+// log Phi as in variates.mako, of sixteen at a time, with a logarithm and an exponential that are inlined: polynomials on
 // [sqrt(1/2), sqrt(2)] and on half a power of two about 1, in Cody and Waite's two-part reduction. Good to 2 units in the last place.
 // 12582912 = 1.5 2^23: a float that is added to it is rounded to an integer, in its low bits.
-FUNCTION float8 log_of_eight(float8 x)
+FUNCTION float16 log_of_sixteen(float16 x)
 {
-    const int8 bits = as_int8(x);
-    const int8 exponent = (bits - 0x3f3504f3) >> 23;
-    const float8 f = as_float8(bits - (exponent << 23)) - 1.0f;
-    const float8 e = as_float8(exponent + 0x4b400000) - 12582912.0f;
-    const float8 z = f * f;
-    const float8 y = f * z * (3.3333331174e-1f + f * (-2.4999993993e-1f + f * (2.0000714765e-1f + f * (-1.6668057665e-1f
+    const int16 bits = as_int16(x);
+    const int16 exponent = (bits - 0x3f3504f3) >> 23;
+    const float16 f = as_float16(bits - (exponent << 23)) - 1.0f;
+    const float16 e = as_float16(exponent + 0x4b400000) - 12582912.0f;
+    const float16 z = f * f;
+    const float16 y = f * z * (3.3333331174e-1f + f * (-2.4999993993e-1f + f * (2.0000714765e-1f + f * (-1.6668057665e-1f
         + f * (1.4249322787e-1f + f * (-1.2420140846e-1f + f * (1.1676998740e-1f + f * (-1.1514610310e-1f + f * 7.0376836292e-2f))))))));
     return 0.693359375f * e + (f + (y - 0.5f * z - 2.12194440e-4f * e));
 }
 
 // exp(x) for x <= 0, 1e-38 below -87
-FUNCTION float8 exp_of_eight(float8 x)
+FUNCTION float16 exp_of_sixteen(float16 x)
 {
-    const float8 bounded = x < -87.0f ? (float8)(-87.0f) : x;
-    const float8 rounded = bounded * 1.44269504f + 12582912.0f;
-    const float8 n = rounded - 12582912.0f;
-    const float8 r = bounded - 0.693359375f * n + 2.12194440e-4f * n;
-    const float8 y = 1.0f + (r + r * r * (5.0000001201e-1f + r * (1.6666665459e-1f + r * (4.1665795894e-2f + r * (8.3334519073e-3f
+    const float16 bounded = x < -87.0f ? (float16)(-87.0f) : x;
+    const float16 rounded = bounded * 1.44269504f + 12582912.0f;
+    const float16 n = rounded - 12582912.0f;
+    const float16 r = bounded - 0.693359375f * n + 2.12194440e-4f * n;
+    const float16 y = 1.0f + (r + r * r * (5.0000001201e-1f + r * (1.6666665459e-1f + r * (4.1665795894e-2f + r * (8.3334519073e-3f
         + r * (1.3981999507e-3f + r * 1.9875691500e-4f))))));
-    return as_float8(as_int8(y) + (as_int8(rounded) << 23));
+    return as_float16(as_int16(y) + (as_int16(rounded) << 23));
 }
 
-FUNCTION float8 log_normal_cdf_of_eight(float8 x)
+FUNCTION float16 log_normal_cdf_of_sixteen(float16 x)
 {
-    const int8 negative = x < 0.0f;
-    const float8 z = 0.70710678f * (negative ? -x : x);
-    const float8 t = 1.0f / (1.0f + 0.5f * z);
-    const float8 exponent = -z * z - 1.26551223f + t * (1.00002368f + t * (0.37409196f + t * (0.09678418f + t * (-0.18628806f
+    const int16 negative = x < 0.0f;
+    const float16 z = 0.70710678f * (negative ? -x : x);
+    const float16 t = 1.0f / (1.0f + 0.5f * z);
+    const float16 exponent = -z * z - 1.26551223f + t * (1.00002368f + t * (0.37409196f + t * (0.09678418f + t * (-0.18628806f
         + t * (0.27886807f + t * (-1.13520398f + t * (1.48851587f + t * (-0.82215223f + t * 0.17087277f))))))));
-    const float8 tail = 0.5f * t * exp_of_eight(exponent);
-    const float8 inside = 1.0f - tail;   // its rounding is put back: log1p
-    return log_of_eight(negative ? 0.5f * t : inside) + (negative ? exponent : (1.0f - inside) - tail);
+    const float16 tail = 0.5f * t * exp_of_sixteen(exponent);
+    const float16 inside = 1.0f - tail;   // its rounding is put back: log1p
+    return log_of_sixteen(negative ? 0.5f * t : inside) + (negative ? exponent : (1.0f - inside) - tail);
 }
 
-// The part of f of rows [begin, end) of a strip at a point of a curve: eight rows at a time, f64 sums of up to 64. A strip
-// has a multiple of eight rows, of which those from `end` on do not count.
+// The part of f of rows [begin, end) of a strip at a point of a curve: sixteen rows at a time, f64 sums of up to 128. A strip
+// has a multiple of sixteen rows, of which those from `end` on do not count.
 FUNCTION f64 weigh_strip(const GLOBAL f32* eta, const GLOBAL f32* u, const GLOBAL f32* v, const GLOBAL f32* slope, const GLOBAL f32* weight,
     f32 a, f32 b, f32 c, i64 begin, i64 end, i32 move)
 {
     f64 total = 0.0;
-    for (i64 first = begin; first < end; first += 64) {
-        const i64 last = MIN(first + 64, end);
-        float8 sums = (float8)(0.0f);
-        for (i64 i = first; i < last; i += 8) {
-            const float8 at = a * *(const GLOBAL rows8_t*)(eta + i) + b * *(const GLOBAL rows8_t*)(u + i) + c * *(const GLOBAL rows8_t*)(v + i);
-            float8 f = log_normal_cdf_of_eight(at);
+    for (i64 first = begin; first < end; first += 128) {
+        const i64 last = MIN(first + 128, end);
+        float16 sums = (float16)(0.0f);
+        for (i64 i = first; i < last; i += 16) {
+            const float16 at = a * *(const GLOBAL rows16_t*)(eta + i) + b * *(const GLOBAL rows16_t*)(u + i) + c * *(const GLOBAL rows16_t*)(v + i);
+            float16 f = log_normal_cdf_of_sixteen(at);
             if (move == 0)
-                f -= (*(const GLOBAL rows8_t*)(slope + i) - 0.5f * *(const GLOBAL rows8_t*)(weight + i) * at) * at;
-            if (last - i < 8)
-                f = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)(last - i)) ? f : (float8)(0.0f);
+                f -= (*(const GLOBAL rows16_t*)(slope + i) - 0.5f * *(const GLOBAL rows16_t*)(weight + i) * at) * at;
+            if (last - i < 16)
+                f = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) < (int16)((i32)(last - i)) ? f : (float16)(0.0f);
             sums += f;
         }
-        const float4 half_sum = sums.lo + sums.hi;
-        total += ((f64)half_sum.x + (f64)half_sum.z) + ((f64)half_sum.y + (f64)half_sum.w);
+        const float8 eight = sums.lo + sums.hi;
+        const float4 four = eight.lo + eight.hi;
+        total += ((f64)four.x + (f64)four.z) + ((f64)four.y + (f64)four.w);
     }
     return total;
 }

@@ -35,7 +35,9 @@ KERNEL LAUNCH_BOUNDS(1, 1) slice_chains(GLOBAL f64* RESTRICT slice, GLOBAL f64* 
         const GLOBAL f32* v = lines + (move == 0 ? chains + chain : 2 * chains + 1 + MAX(turn - 2, 0)) * rows;
         const move_t m = move_of(move, beta, lam, whole[${WHOLE} * chain], row, first_column, column, shift[column], inverse_width);
         begin_slice(s, move, move == 1 ? rescale_width : stretch_width, seed, stream, step);
-        for (i32 i = 0; i <= MOST_TRIES && s[4] == 0.0; ++i) {
+        if (move == 2)
+            set_level(s, move, 0.0, m, first_prior);
+        for (i32 i = move == 2 ? 1 : 0; i <= MOST_TRIES && s[4] == 0.0; ++i) {
             const f64 point = i > 0 ? point_of(s[1], s[2], seed, stream, step, i) : 0.0;
             const place_t place = place_of(move, point, m);
             f64 likelihood = 0.0;

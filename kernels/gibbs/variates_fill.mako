@@ -7,7 +7,7 @@ ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
 ${variates.scale_functions()}
-% if kind == "log_normal_cdf_of_eight":
+% if kind == "log_normal_cdf_of_sixteen":
 ${moves.strip_functions()}
 % endif
 
@@ -22,8 +22,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 co
         out[i] = draw_gamma(parameter, seed, stream, step, i);
 % elif kind == "log_normal_cdf":
         out[i] = (f64)log_normal_cdf((f32)(parameter * (f64)i));
-% elif kind == "log_normal_cdf_of_eight":
-        out[i] = (f64)log_normal_cdf_of_eight((float8)((f32)(parameter * (f64)i))).s5;
+% elif kind == "log_normal_cdf_of_sixteen":
+        out[i] = (f64)log_normal_cdf_of_sixteen((float16)((f32)(parameter * (f64)i))).s5;
 % elif kind == "normal_hazard":
         out[i] = (f64)normal_hazard((f32)(parameter * (f64)i));
 % else:

@@ -2,7 +2,7 @@
 //
 // Slack j of row slack_row[j] has the coefficient slack_sign[j]; those of row i are slack_start[i] .. slack_start[i + 1] - 1,
 // the same for all programs of a batch. Vectors are as in point.mako. A sparse A (one program) is in compressed rows and in
-// compressed columns.
+// compressed columns, its slacks among them.
 
 // out[p][i] += what the slacks add to A v. Launch: a work-item for each row of each program.
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_slacks(i64 batch, i64 m, i64 n, i64 slacks, const GLOBAL i32* slack_start,

@@ -45,33 +45,53 @@ ${reduce.block_max("part", "f64", block)}
 #define POINT const GLOBAL f64* x, const GLOBAL f64* s, const GLOBAL f64* w, const GLOBAL f64* z, const GLOBAL u8* kind
 #define STEP const GLOBAL f64* dx, const GLOBAL f64* ds, const GLOBAL f64* dw, const GLOBAL f64* dz
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) residuals(${arguments()}, POINT, const GLOBAL f64* c, const GLOBAL f64* u,
-    const GLOBAL f64* aty, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* results)
+// Where a point stands, and what the method needs next: residuals, theta, and the target of zero products (`target`, mode 0).
+KERNEL LAUNCH_BOUNDS(${block}, 1) assess(${arguments()}, POINT, const GLOBAL f64* c, const GLOBAL f64* u, const GLOBAL f64* aty,
+    const GLOBAL f64* rho, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g,
+    GLOBAL f64* weighed, GLOBAL f64* results)
 {
     f64 products = 0.0;
     f64 cost = 0.0;
     f64 above = 0.0;
     f64 worst_d = 0.0;
     f64 worst_u = 0.0;
+    f64 least = 1.0e300;
+    f64 most = 0.0;
 ${each_variable()}
         f64 d = c[i] - aty[i];
+        f64 more = 0.0;
+        f64 inverse = kind[i] == 2 ? rho[2 * p + 1] : rho[2 * p] + s[i] / x[i];
         cost += c[i] * x[i];
         if (kind[i] != 2) {
+            const f64 product = x[i] * s[i];
             d -= s[i];
-            products += x[i] * s[i];
+            products += product;
+            rxs[i] = -product;
+            more = -product / x[i];
         }
         if (kind[i] == 1) {
             const f64 r = u[i] - x[i] - w[i];
+            const f64 product = w[i] * z[i];
             d += z[i];
-            products += w[i] * z[i];
+            products += product;
             above += u[i] * z[i];
             ru[i] = r;
             worst_u = r > worst_u ? r : -r > worst_u ? -r : worst_u;
+            rwz[i] = -product;
+            more -= (-product - z[i] * r) / w[i];
+            inverse += z[i] / w[i];
         }
         rd[i] = d;
         worst_d = !(d <= worst_d) ? d : !(-d <= worst_d) ? -d : worst_d;
+        const f64 t = 1.0 / inverse;
+        theta[i] = t;
+        least = t < least ? t : least;
+        most = t > most ? t : most;
+        g[i] = more - d;
+        weighed[i] = t * (more - d);
     }
-${write([("products", "sum"), ("cost", "sum"), ("above", "sum"), ("worst_d", "max"), ("worst_u", "max")])}
+${write([("products", "sum"), ("cost", "sum"), ("above", "sum"), ("worst_d", "max"), ("worst_u", "max"), ("least", "min"),
+         ("most", "max")])}
 }
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) scale(${arguments()}, POINT, const GLOBAL f64* rho, GLOBAL f64* theta, GLOBAL f64* results)
@@ -126,55 +146,54 @@ ${each_variable()}
     }
 }
 
-// out = theta (aty + g), or theta aty with no g
-KERNEL LAUNCH_BOUNDS(${block}, 1) direction(${arguments()}, const GLOBAL f64* theta, const GLOBAL f64* aty, i32 with_g,
-    const GLOBAL f64* g, GLOBAL f64* out)
+// out = theta aty
+KERNEL LAUNCH_BOUNDS(${block}, 1) weigh(${arguments()}, const GLOBAL f64* theta, const GLOBAL f64* aty, GLOBAL f64* out)
 {
 ${each_variable()}
-        out[i] = theta[i] * (with_g ? aty[i] + g[i] : aty[i]);
+        out[i] = theta[i] * aty[i];
     }
 }
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) complete(${arguments()}, POINT, const GLOBAL f64* rxs, const GLOBAL f64* rwz,
-    const GLOBAL f64* ru, const GLOBAL f64* dx, GLOBAL f64* ds, GLOBAL f64* dw, GLOBAL f64* dz, GLOBAL f64* results)
+// A whole direction from A^T dy; the greatest -dx / x and -ds / s, with w and z, and the sums s dx, x ds and dx ds, with them,
+// which tell what the products add up to after any step.
+KERNEL LAUNCH_BOUNDS(${block}, 1) direct(${arguments()}, POINT, const GLOBAL f64* aty, const GLOBAL f64* theta,
+    const GLOBAL f64* g, const GLOBAL f64* rxs, const GLOBAL f64* rwz, const GLOBAL f64* ru, GLOBAL f64* dx, GLOBAL f64* ds,
+    GLOBAL f64* dw, GLOBAL f64* dz, GLOBAL f64* results)
 {
     f64 primal = 0.0;
     f64 dual = 0.0;
+    f64 by_primal = 0.0;
+    f64 by_dual = 0.0;
+    f64 by_both = 0.0;
 ${each_variable()}
+        const f64 move = theta[i] * (aty[i] + g[i]);
         f64 a = 0.0;
         f64 b = 0.0;
+        dx[i] = move;
         if (kind[i] != 2) {
-            const f64 d = (rxs[i] - s[i] * dx[i]) / x[i];
+            const f64 d = (rxs[i] - s[i] * move) / x[i];
             ds[i] = d;
-            a = -dx[i] / x[i];
+            a = -move / x[i];
             b = -d / s[i];
+            by_primal += s[i] * move;
+            by_dual += x[i] * d;
+            by_both += move * d;
         }
         if (kind[i] == 1) {
-            const f64 up = ru[i] - dx[i];
+            const f64 up = ru[i] - move;
             const f64 d = (rwz[i] - z[i] * up) / w[i];
             dw[i] = up;
             dz[i] = d;
             a = !(-up / w[i] <= a) ? -up / w[i] : a;
             b = !(-d / z[i] <= b) ? -d / z[i] : b;
+            by_primal += z[i] * up;
+            by_dual += w[i] * d;
+            by_both += up * d;
         }
         primal = !(a <= primal) ? a : primal;
         dual = !(b <= dual) ? b : dual;
     }
-${write([("primal", "max"), ("dual", "max")])}
-}
-
-KERNEL LAUNCH_BOUNDS(${block}, 1) trial(${arguments()}, POINT, STEP, const GLOBAL f64* steps, GLOBAL f64* results)
-{
-    f64 products = 0.0;
-${each_variable()}
-        const f64 a = steps[2 * p];
-        const f64 b = steps[2 * p + 1];
-        if (kind[i] != 2)
-            products += (x[i] + a * dx[i]) * (s[i] + b * ds[i]);
-        if (kind[i] == 1)
-            products += (w[i] + a * dw[i]) * (z[i] + b * dz[i]);
-    }
-${write([("products", "sum")])}
+${write([("primal", "max"), ("dual", "max"), ("by_primal", "sum"), ("by_dual", "sum"), ("by_both", "sum")])}
 }
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) advance(${arguments()}, GLOBAL f64* x, GLOBAL f64* s, GLOBAL f64* w, GLOBAL f64* z,

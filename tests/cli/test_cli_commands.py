@@ -43,6 +43,14 @@ def test_solve_prints_a_plain_result_where_there_is_no_terminal(quintet: Any) ->
     assert RunFolder.open("r").result() is not None
 
 
+def test_the_problem_of_a_run_folder_is_solved_anew_without_its_file(quintet: Any) -> None:
+    assert quintet("solve", "small.txt", "--run-folder", "r")[0] == 0
+    Path("small.txt").unlink()
+    code, output, _ = quintet("solve", "r", "--run-folder", "again")
+    assert (code, value(output, "objective")) == (0, str(counting.expected(100)))
+    assert RunFolder.open("again").description["problem"]["name"] == RunFolder.open("r").description["problem"]["name"]
+
+
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
@@ -146,7 +154,7 @@ def test_trouble_has_its_exit_code_and_one_line(trouble: str, code: int, quintet
 MISTAKES = [
     (["solve"], 'no problem: name a FILE, or a configuration with a line problem = "FILE"'),
     (["solve", "nowhere.txt"], "cannot read nowhere.txt: No such file or directory"),
-    (["solve", "nobody"], "cannot read nobody: Is a directory"),
+    (["solve", "nobody"], "nobody is not a run folder: it has no run.toml"),
     (["solve", "bad.txt"], "a count must be a whole number (bad.txt, line 1)"),
     (["solve", "unknown.bin"], "cannot tell what kind of problem unknown.bin holds"),
     (["solve", "small.txt", "--stile", "x"], "unknown option '--stile'; did you mean '--style'?"),

@@ -75,8 +75,37 @@ def test_lp_files_are_read(tmp_path: Path) -> None:
     assert parsed.row_lower.tolist() == [1.0, -np.inf]
     assert parsed.row_upper.tolist() == [np.inf, 5.0]
     assert parsed.lower.tolist() == [-np.inf, 0.0]
-    with pytest.raises(ProblemError, match="breaks its format"):
-        formats.read(write(tmp_path, "minimize\n obj: x +\nsubject to\n c1 x > $\n", "bad.lp"))
+
+
+SOUND_LP = """minimize
+ obj: x - 2 y
+subject to
+ c1: x + y
+   + 3 z
+   >= 1
+ c2: x - y <= 5
+bounds
+ y <= 8
+ x free
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (" c2: x - y <= 5", " c2: x^2 + y <= 5", "cannot be read from here on .*, line 7"),
+        (" c2: x - y <= 5", " c2: x + y => ", "cannot be read from here on .*, line 7"),
+        (" y <= 8", " y <= x", "cannot be read from here on .*, line 9"),
+        ("end\n", "", "it ends without 'end'"),
+        (SOUND_LP, "minimize\n obj: x +\nsubject to\n c1 x > $\n", "line 4"),
+        (SOUND_LP, " \n", "is an empty file"),
+    ],
+)
+def test_a_faulty_lp_file_is_told_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert formats.read(write(tmp_path, SOUND_LP, "small.lp")).c.tolist() == [1.0, -2.0, 0.0]
+    with pytest.raises(ProblemError, match=message):
+        formats.read(write(tmp_path, SOUND_LP.replace(old, new), "bad.lp"))
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import random_array
 
-import engine
-
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+import engine  # noqa: E402 - the one beside this file
+
 FOLDER = Path("samples") / "recorded"
 DEVICES = ["opencl:0", "opencl:1"]
 

@@ -14,7 +14,7 @@ import pytest
 from driving import CONTROL, SHIFT, answer, begin, drop, ended, load, solved
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
-from PySide6.QtWidgets import QAbstractScrollArea, QInputDialog, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QFileDialog, QInputDialog, QLineEdit, QWidget
 from surroundings import COUNTING, SAMPLES
 
 import engine
@@ -272,6 +272,55 @@ def test_the_keyboard_alone_loads_runs_and_finds_everything(qtbot: Any, open_win
     assert (keys["F5"], keys["Ctrl+K"]) == ("Run", "Command palette")
     assert len(keys) == len(window.sheet.rows)
     window.sheet.close()
+
+
+def test_a_whole_session_goes_by_keys(
+    qtbot: Any, notes: list[Any], window: Any, counting_files: Path, tmp_path: Path
+) -> None:
+    def press(key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        window.activateWindow()
+        qtbot.waitUntil(window.isActiveWindow, timeout=30_000)
+        qtbot.keyClick(window.focusWidget() or window, key, modifier)
+
+    load(qtbot, window, counting_files / "endless.txt")
+    press(Qt.Key.Key_F5)
+    tab = window.tabs.currentWidget()
+    qtbot.waitUntil(lambda: tab.summary.state == "running", timeout=30_000)
+    press(Qt.Key.Key_F6)
+    qtbot.waitUntil(lambda: tab.paused, timeout=30_000)
+    press(Qt.Key.Key_F6)
+    qtbot.waitUntil(lambda: tab.summary.state == "running", timeout=30_000)
+    press(Qt.Key.Key_F5, SHIFT)
+    ended(qtbot, tab)
+    assert tab.note.state == "interrupted"
+    press(Qt.Key.Key_F7)
+    qtbot.waitUntil(lambda: tab.player is not None, timeout=30_000)
+    press(Qt.Key.Key_F6)
+    assert tab.player.paused
+    press(Qt.Key.Key_3, CONTROL)
+    list_of_runs = window.run_list.view
+    assert window.focusWidget() is list_of_runs
+    press(Qt.Key.Key_Down)
+    press(Qt.Key.Key_Down, SHIFT)
+    assert {note.key for note in window.run_list.selected()} == {note.key for note in notes}
+    press(Qt.Key.Key_D, CONTROL)
+    compared = window.tabs.currentWidget()
+    qtbot.waitUntil(lambda: compared.complete, timeout=30_000)
+    press(Qt.Key.Key_E, CONTROL)
+    dialog = window.findChild(QFileDialog)
+    dialog.activateWindow()
+    qtbot.waitUntil(dialog.isActiveWindow, timeout=30_000)
+    line = dialog.findChild(QLineEdit, "fileNameEdit")
+    line.selectAll()
+    (tmp_path / "tables").mkdir()
+    qtbot.keyClicks(line, str(tmp_path / "tables"))
+    qtbot.keyClick(line, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: len(list((tmp_path / "tables").glob("*.csv"))) == len(compared.plots()), timeout=30_000)
+    press(Qt.Key.Key_W, CONTROL)
+    press(Qt.Key.Key_W, CONTROL)
+    assert window.tabs.count() == 0
+    press(Qt.Key.Key_Q, CONTROL)
+    assert not window.isVisible()
 
 
 def test_light_and_dark_reach_every_part_and_the_system_is_followed(qtbot: Any, tabs: list[Any], window: Any) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 import shiboken6
-from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtCore import QCoreApplication, QEvent, QThreadPool
 
 from engine.events import Metric
 from engine.solvers import MetricSpec
 from gui.garbage import Collector
+from gui.loading import Job
 from gui.panels import Panel, RunInfo, panel_for
 from gui.plots import LivePlot
 from gui.theme import LIGHT
@@ -109,3 +110,27 @@ def test_garbage_is_collected_on_the_thread_of_the_windows_alone(qtbot: Any) -> 
         collector.close()
     assert gc.isenabled()
     assert gc.get_freeze_count() == 0
+
+
+def test_a_job_that_nobody_keeps_is_done_and_tells_on_the_thread_it_was_made_on(qtbot: Any) -> None:
+    done: list[tuple[int, int]] = []
+    ran: list[int] = []
+
+    def start(number: int) -> None:
+        def work() -> int:
+            ran.append(threading.get_ident())
+            return number
+
+        job = Job(work, lambda value: done.append((value, threading.get_ident())), pytest.fail).start()
+        if number % 2:
+            job.forget()
+
+    for number in range(200):
+        start(number)
+    qtbot.waitUntil(lambda: len(done) == 100 and len(ran) == 200, timeout=30_000)
+    assert sorted(done) == [(number, threading.get_ident()) for number in range(0, 200, 2)]
+    assert threading.get_ident() not in ran
+    QThreadPool.globalInstance().waitForDone()
+    QCoreApplication.processEvents()
+    Job(int, lambda _value: None, pytest.fail).start()
+    assert len(Job._under_way) <= 1

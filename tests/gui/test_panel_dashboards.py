@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import engine
 from engine.events import DeviceStatus, Event, Failed, Incumbent, Metric, Started, StateChanged, Trace
 from engine.folder import RunFolder
 from engine.solvers import MetricSpec, discover
+from gui.axes import number_text
 from gui.listing import Listing
 from gui.panels import GenericPanel, Panel, RunInfo, panel_classes, panel_for
 from gui.plots import LivePlot
@@ -217,6 +219,27 @@ def test_branch_and_bound_shows_who_works_what_is_explored_and_the_schedule(qtbo
     assert max(row[3] for row in figure(panel, "schedule").table()[1]) == panel.result.objective
     shares = [value for _, value in told(events, "explored_share", None)]
     assert shares == sorted(shares)
+
+
+def test_the_best_solution_so_far_is_drawn_while_the_search_goes_on(qtbot: Any) -> None:
+    folder = RECORDED / "branch_and_bound"
+    events = events_of(folder)
+    panel = panel_for(info(folder), LIGHT)
+    qtbot.addWidget(panel)
+    told = [event for event in events if isinstance(event, Incumbent) and event.solution]
+    assert len(told) >= 2
+    for event in told:
+        panel.feed(events[: events.index(event) + 1])
+        schedule = figure(panel, "schedule")
+        assert max(row[3] for row in schedule.table()[1]) == event.objective
+        assert schedule.unit == f"machines over time; {number_text(event.objective)} so far"
+    costs = np.random.default_rng(3).integers(1, 99, (7, 7))
+    for problem, key, rows in ((engine.ATSP(costs), "tour", 7), (None, "", 0)):
+        panel = panel_for(RunInfo("branch_and_bound", problem=problem), LIGHT)
+        qtbot.addWidget(panel)
+        panel.feed([Incumbent(time=1.0, objective=9, bound=3, solution=[0, 3, 1, 2, 6, 5, 4])])
+        if key:
+            assert len(figure(panel, key).table()[1]) == rows
 
 
 def test_knapsack_shows_the_moving_range_and_the_chosen_items(qtbot: Any) -> None:

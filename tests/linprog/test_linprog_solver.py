@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from engine.devices import Member
 from engine.errors import OptionError, ProblemError
 from engine.events import Metric
 from engine.run import Run
-from engine.solvers.linprog import SOLVER
-from engine.solvers.linprog.audit import proves_infeasible, proves_unbounded
+from engine.solvers.linprog import SOLVER, session
+from engine.solvers.linprog.audit import audit, proves_infeasible, proves_unbounded
 from engine.solvers.linprog.generators import GeneratorOptions, generate
 
 SAMPLE = Path(__file__).resolve().parents[2] / "samples" / "linprog" / "blend.mps"
@@ -116,7 +115,18 @@ def test_certificates_are_with_the_result(owner: engine.Engine) -> None:
         ({"c": [1.0], "A_ub": [[1.0]], "b_ub": [1.0, 2.0]}, "b_ub must have one entry for each of the 1 rows"),
         ({"c": [1.0], "A_eq": [[1.0]]}, "A_eq is given without b_eq"),
         ({"c": [1.0], "b_eq": [1.0]}, "b_eq is given without A_eq"),
-        ({"c": [1.0], "A_eq": [[np.nan]], "b_eq": [1.0]}, "constraint matrices must be finite"),
+        (
+            {"c": [1.0], "A_eq": [[1.0], [np.nan]], "b_eq": [1.0, 2.0]},
+            "A_eq .*; got nan in row 1, column 0",
+        ),
+        ({"c": [1.0, 1.0], "A_ub": sp.csr_array([[0, np.inf]]), "b_ub": [1.0]}, "A_ub .* got inf in row 0, column 1"),
+        ({"c": [1.0, 1.0], "A_ub": sp.csr_array([[1j, 0]]), "b_ub": [1.0]}, "real numbers; got one of complex128"),
+        ({"c": [1.0, 1.0], "A_ub": sp.eye_array(3), "b_ub": np.ones(3)}, r"must have 2 columns.*got shape \(3, 3\)"),
+        ({"c": [1.0, 1.0], "A_ub": [[1.0, 2.0], [1.0]], "b_ub": [1.0, 2.0]}, "row 1 has 1 entries, row 0 has 2"),
+        ({"c": [1.0], "A_ub": [[1.0]], "b_ub": sp.csr_array([[1.0]])}, "b_ub must be a dense array"),
+        ({"c": None}, "c must be a dense array of numbers; got None"),
+        ({"c": [1.0], "bounds": "abc"}, "got the text 'abc'"),
+        ({"c": [1.0], "options": "maxiter"}, "options must be a dictionary; got str"),
         ({"c": [1.0], "A_eq": [[1.0]], "b_eq": [np.inf]}, "entry 0 of b_eq must be finite"),
         ({"c": [1.0, 1.0], "bounds": [(0, 1), (2, 1)]}, "lower bound of variable 1 must be at most its upper bound"),
         ({"c": [1.0, 1.0, 1.0], "bounds": [(0, 1), (0, 1)]}, "bounds must be a pair"),
@@ -175,20 +185,64 @@ def test_several_devices_share_the_columns(device: Member) -> None:
             assert result.objective == pytest.approx(objective, rel=1e-7)
 
 
-def test_a_batch_is_solved_like_one_by_one(device: Member) -> None:
-    problems = [
-        generate(GeneratorOptions(type="inequalities" if seed % 3 else "dense", m=12, n=23, seed=seed))
-        for seed in range(9)
+def mixed_programs() -> list[engine.LinearProgram]:
+    """Alike ones, sparse, settled by preparation, infeasible, unbounded, of one shape and of others."""
+    random = np.random.default_rng(2)
+    alike = [generate(GeneratorOptions(type="dense", m=12, n=23, seed=seed)) for seed in range(6)]
+    alike += [generate(GeneratorOptions(type="inequalities", m=12, n=23, seed=seed)) for seed in range(3)]
+    a = random.random((12, 23))
+    return [
+        *alike,
+        engine.LinearProgram([1.0], bounds=(2, 3)),
+        engine.LinearProgram([1.0, 1.0], A_eq=np.zeros((1, 2)), b_eq=[1.0]),
+        engine.LinearProgram(random.random(23), A_ub=np.vstack([a[:6], -a[:6]]), b_ub=np.repeat([1.0, -2.0], 6)),
+        engine.LinearProgram(-random.random(23), A_eq=a - a.mean(axis=1, keepdims=True), b_eq=np.zeros(12)),
+        generate(GeneratorOptions(type="transport", m=4, n=5, seed=1)),
     ]
-    problems.append(engine.LinearProgram([1.0], bounds=(2, 3)))
-    problems.append(engine.LinearProgram([1.0, 1.0], A_eq=np.zeros((1, 2)), b_eq=[1.0]))
+
+
+def test_a_batch_is_solved_like_one_by_one(device: Member) -> None:
+    problems = mixed_programs()
+    singles = [engine.solve(problem, devices=[device.info.id]) for problem in problems]
+    assert {str(single.status) for single in singles} == {"optimal", "infeasible", "unbounded"}
     for names in ([device.info.id], [device.info.id] * 2):
         results = engine.solve_many(problems, devices=names)
-        for problem, result in zip(problems[:-1], results[:-1], strict=True):
-            reference = scipy.optimize.linprog(**arguments(problem))
-            assert result.status == "optimal"
-            assert result.objective == pytest.approx(reference.fun, rel=1e-6)
-        assert results[-1].status == "infeasible"
+        for problem, single, result in zip(problems, singles, results, strict=True):
+            assert result.status == single.status
+            assert set(result.arrays) | {"history"} == set(single.arrays) | {"history"}
+            assert len(result.devices) == len(names)
+            if result.status == "optimal":
+                reference = scipy.optimize.linprog(**arguments(problem))
+                assert result.objective == pytest.approx(reference.fun, rel=1e-6)
+                assert result.bound == pytest.approx(reference.fun, rel=1e-6)
+                found = audit(problem, result.solution, result.arrays["row_duals"])
+                assert found.error <= 1e-6
+                assert result.counters["primal_infeasibility"] == found.primal_infeasibility
+                told = engine.scipy_result(problem, result)
+                assert told.status == 0
+                assert np.allclose(told.x, reference.x, atol=1e-4)
+            elif result.status == "infeasible":
+                assert proves_infeasible(problem, result.arrays["farkas"]) > 1e6
+            else:
+                assert proves_unbounded(problem, result.arrays["ray"])
+
+
+def test_a_batch_takes_every_option_and_tells_how_far_it_is(device: Member) -> None:
+    problems = mixed_programs()[:3] + mixed_programs()[-1:]
+    events: list[Any] = []
+    results = engine.solve_many(problems, devices=[device.info.id], on_event=events.append, method="pdas")
+    assert [result.status for result in results] == ["optimal"] * 4
+    assert {(event.phase, event.total) for event in events} == {("programs", 4)}
+    done = [event.done for event in events]
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0, 4)
+    assert engine.solve_many([], devices=[device.info.id]) == []
+    limited = engine.solve_many(problems[:1], devices=[device.info.id], max_iterations=2)
+    assert limited[0].status == "iteration_limit"
+    with pytest.raises(OptionError, match="colour"):
+        engine.solve_many(problems, colour=3)
+    with pytest.raises(ProblemError, match="entry 1 of problems must be a LinearProgram; got list"):
+        engine.solve_many([problems[0], [1.0]], devices=[device.info.id])
 
 
 @pytest.mark.parametrize("provider", ["lapack", "kernels"])
@@ -217,21 +271,26 @@ def test_limits_end_with_the_best_point(owner: engine.Engine) -> None:
     assert result.status == "time_limit"
 
 
-def test_a_stopped_run_goes_on_from_its_iterate(device: Member, tmp_path: Path) -> None:
-    problem = generate(GeneratorOptions(type="inequalities", m=150, n=300, seed=1))
+def test_a_stopped_run_goes_on_from_its_iterate(
+    device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = generate(GeneratorOptions(type="inequalities", m=30, n=60, seed=1))
     whole = engine.solve(problem, devices=[device.info.id])
-    started: Future[Run] = Future()
+    tell = Run.metric
 
-    def stop(event: Any) -> None:
-        if isinstance(event, Metric) and event.name == "mu":
-            started.result().stop()
+    def stop(self: Run, name: str, value: float, device: str | None = None) -> None:
+        tell(self, name, value, device)
+        self.stop()  # on the run's own thread, so it is seen at the next poll
 
-    with engine.Engine(devices=[device.info.id]) as owner:
-        run = owner.start(problem, on_event=stop, run_folder=tmp_path / "run", tolerance=1e-12)
-        started.set_result(run)
-        assert run.wait().status.stopped
+    with monkeypatch.context() as patched:
+        patched.setattr(session, "SLICE_SECONDS", 0.0)
+        patched.setattr(Run, "metric", stop)
+        stopped = engine.solve(problem, devices=[device.info.id], run_folder=tmp_path / "run")
+    assert stopped.status == "interrupted"
+    assert stopped.counters["iterations"] < whole.counters["iterations"]
     result = engine.resume(tmp_path / "run")
     assert result.status == "optimal"
+    assert result.counters["iterations"] == whole.counters["iterations"]
     assert result.objective == pytest.approx(whole.objective, rel=1e-7)
 
 

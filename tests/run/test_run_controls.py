@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import counting
+import numpy as np
 import pytest
 from counting import Counting
 from patience import PATIENCE, wait_for_silence, wait_until
@@ -124,6 +125,27 @@ def test_an_incumbent_is_told_when_it_changes() -> None:
     run_of(solve, observers=[watch])
     told = [(event.objective, event.bound, event.gap) for event in watch.of(events.Incumbent)]
     assert told == [(None, 9, None), (5, 9, 0.8), (5, 8, 0.6), (8, 8, 0.0)]
+
+
+def test_a_solution_is_told_with_its_objective_now_and_then_and_the_newest_in_the_end() -> None:
+    watch = Watch()
+
+    def solve(run: Run) -> None:
+        for value in range(50, 0, -1):
+            run.incumbent(value, 0, np.array([value, 7]))
+        run.incumbent(1, 1, np.array([1, 7]))  # a better bound alone
+        wait_until(lambda: (run.poll(), any(e.objective == 1 and e.solution for e in watch.of(events.Incumbent)))[1])
+        run.incumbent(0, 0, np.zeros(10_001))
+
+    run_of(solve, observers=[watch])
+    told = watch.of(events.Incumbent)
+    values = [value for value, _ in itertools.groupby((event.objective, event.bound) for event in told)]
+    assert values == [*((value, 0) for value in range(50, 0, -1)), (1, 1), (0, 0)]
+    shown = [event for event in told if event.solution]
+    assert [event.solution for event in shown] == [[event.objective, 7] for event in shown]
+    assert (shown[0].objective, shown[-1].objective) == (50, 1)
+    assert all(later.time - former.time >= 0.1 for former, later in itertools.pairwise(shown))
+    assert told[-1].objective == 0
 
 
 def test_the_time_limit_ends_a_run_with_the_slice_it_falls_in() -> None:

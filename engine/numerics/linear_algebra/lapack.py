@@ -6,6 +6,7 @@ A row-major matrix is the transpose of a column-major one, so the lower triangle
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -36,7 +37,7 @@ class Lapack(LinearAlgebra):
         self._blas: Any = blas
         self._lapack: Any = lapack
         self._kernels = Kernels(device)
-        self._threads = ThreadpoolController().select(user_api="blas")
+        self._one_thread = _OneThread()
 
     def close(self) -> None:
         """Give the scratch memory back."""
@@ -48,7 +49,7 @@ class Lapack(LinearAlgebra):
             self._kernels._gram(matrix, scale, out, batch, m, n)
             return
         strip = max(1, min(n, _STRIP_BYTES // (8 * max(1, m))))
-        with self._views(m * m * n, matrix, out, scale) as (a, c, s):
+        with self._arrays(m * m * n, matrix, out, scale) as (a, c, s):
             for a_k, c_k, s_k in _each(a, c, s, 2):
                 if n == 0:
                     c_k[:] = 0.0
@@ -62,7 +63,7 @@ class Lapack(LinearAlgebra):
             self._kernels._gram_columns(matrix, scale, out, batch, rows, p)
             return
         strip = max(1, min(rows, _STRIP_BYTES // (8 * max(1, p))))
-        with self._views(p * p * rows, matrix, out, scale) as (x, c, s):
+        with self._arrays(p * p * rows, matrix, out, scale) as (x, c, s):
             for x_k, c_k, s_k in _each(x, c, s, 2):
                 if rows == 0:
                     c_k[:] = 0.0
@@ -84,7 +85,7 @@ class Lapack(LinearAlgebra):
         if batch > 1 and n <= _SMALL:
             self._kernels._cholesky(matrix, status, batch, n)
             return
-        with self._views(n**3 / 3, matrix, status) as (a, info):
+        with self._arrays(n**3 / 3, matrix, status) as (a, info):
             for k, a_k in enumerate(a.reshape(batch, n, n)):
                 found = self._lapack.dpotrf(a_k.T, lower=0, clean=0, overwrite_a=1)[1]
                 info[k] = found if found else _first_nan(a_k)
@@ -101,7 +102,7 @@ class Lapack(LinearAlgebra):
         if rows > 1 and per_factor == 1 and n <= _SMALL:
             self._kernels._solve(factor, rhs, rows, per_factor, n, which)
             return
-        with self._views(rows * n * n if per_factor > 1 else 0, factor, rhs) as (f, r):
+        with self._arrays(rows * n * n if per_factor > 1 else 0, factor, rhs) as (f, r):
             factors = f.reshape(-1, n, n)
             sides = r.reshape(rows, n)
             for k in range(0, rows, per_factor):
@@ -125,7 +126,7 @@ class Lapack(LinearAlgebra):
         alpha: float,
         beta: float,
     ) -> None:
-        with self._views(batch * m * n, matrix, vector, out) as (a, x, y):
+        with self._arrays(batch * m * n, matrix, vector, out) as (a, x, y):
             if batch == 1:
                 one, values = a.reshape(m, n), x.reshape(-1)
                 product = (values @ one if transposed else one @ values).reshape(y.shape)
@@ -147,7 +148,7 @@ class Lapack(LinearAlgebra):
         alpha: float,
         beta: float,
     ) -> None:
-        with self._views(2 * m * n * k, a, b, out) as (left, right, c):
+        with self._arrays(2 * m * n * k, a, b, out) as (left, right, c):
             left = left.swapaxes(-1, -2) if transpose_a else left
             right = right.swapaxes(-1, -2) if transpose_b else right
             if k and len(out.shape) == 2:
@@ -161,11 +162,66 @@ class Lapack(LinearAlgebra):
                 _store(left @ right, c, alpha, beta)
 
     @contextlib.contextmanager
-    def _views(self, operations: float, *buffers: Buffer | None) -> Iterator[Any]:
-        """The buffers as arrays, and for so few operations one thread only."""
-        few = self._threads.limit(limits=1) if operations < _ONE_THREAD else contextlib.nullcontext()
-        with self.device.host_views(*buffers) as views, few:
+    def _arrays(self, operations: float, *buffers: Buffer | None) -> Iterator[Any]:
+        """The buffers as arrays, and as many threads as so many floating-point operations are worth."""
+        with self.device.host_views(*buffers) as views, self.threads(operations):
             yield views
+
+    def threads(self, operations: float) -> contextlib.AbstractContextManager[None]:
+        """BLAS with one thread for few operations, with all it has for many."""
+        return self._one_thread if operations < _ONE_THREAD else self._one_thread.suspended()
+
+    def calm(self) -> contextlib.AbstractContextManager[None]:
+        """One thread for all the small calls within the context, so that each need not ask for it."""
+        return self._one_thread
+
+
+@functools.cache
+def _libraries() -> list[Any]:
+    """The BLAS libraries of the process; to be asked for once SciPy's is loaded."""
+    found: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return found
+
+
+class _OneThread(contextlib.AbstractContextManager[None]):
+    """Lets the BLAS libraries of the process use one thread; threadpoolctl's own context takes ten times as long.
+
+    It may be entered again inside, which does nothing.
+    """
+
+    def __init__(self) -> None:
+        self._libraries = _libraries()
+        self._before: list[int] = []
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._before = [library.get_num_threads() for library in self._libraries]
+            self._set([1] * len(self._before))
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._set(self._before)
+
+    @contextlib.contextmanager
+    def suspended(self) -> Iterator[None]:
+        """All threads again for a while, if they were taken."""
+        inside, self._depth = self._depth, 0
+        if inside:
+            self._set(self._before)
+        try:
+            yield
+        finally:
+            self._depth = inside
+            if inside:
+                self._set([1] * len(self._before))
+
+    def _set(self, counts: list[int]) -> None:
+        for library, count, before in zip(self._libraries, counts, self._before, strict=True):
+            if before > 1:
+                library.set_num_threads(count)
 
 
 def _store(product: NDArray[Any], out: NDArray[Any], alpha: float, beta: float) -> None:

@@ -41,7 +41,7 @@ SOLVER = Solver(
     ),
     generators={
         "flowshop": Generator(generators.FlowshopOptions, generators.generate_flowshop, generators.write_flowshop),
-        "atsp": Generator(generators.ATSPOptions, generators.generate_atsp, generators.write_atsp),
+        "atsp": Generator(generators.ATSPOptions, generators.generate_atsp, generators.write_atsp, ".atsp"),
     },
     bench=bench,
 )

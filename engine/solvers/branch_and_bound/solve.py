@@ -96,7 +96,8 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
 
     def tell() -> None:
         if not tree.counts:
-            run.incumbent(incumbent.value if incumbent.solution is not None else None, search.bound)
+            known = incumbent.solution is not None
+            run.incumbent(incumbent.value if known else None, search.bound, incumbent.solution)
 
     def improved(found: Found) -> int:
         if incumbent.accept(found):

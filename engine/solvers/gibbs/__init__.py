@@ -37,7 +37,7 @@ SOLVER = Solver(
     solve=solve,
     report=report,
     bench=_bench,
-    generators={"probit": Generator(ProbitOptions, generate, write)},
+    generators={"probit": Generator(ProbitOptions, generate, write, ".csv")},
     metrics=(
         MetricSpec("iterations_per_second", "Iterations of every chain", "1/s"),
         MetricSpec("ess", "Effective draws of the slowest traced quantity", "draws"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from engine.solvers.gibbs.layout import SHARDS, Layout
 
 __all__ = ["STRETCHES", "Launcher", "Mode", "SweepShape", "kernel_variants", "sweep_shape"]
 
-STRETCHES = 4
+STRETCHES = 8
 """Columns stretched in an iteration of the kernel ellipse."""
 
 Mode = Literal["draw", "score", "combine", "project"]
@@ -189,6 +189,10 @@ def _constants(entry: str, blocks: _Blocks) -> tuple[int, dict[str, Any]]:
     return 1 if entry in _SINGLE else blocks.vector, {"block": blocks.vector}
 
 
+def _expansion(block: int, storage: str) -> dict[str, Any]:
+    return {"block": block, "storage": _STORAGE[storage], "columns": STRETCHES}
+
+
 class Launcher:
     """Compiles and launches the kernels on one device; made and used on its thread."""
 
@@ -243,18 +247,22 @@ class Launcher:
         """Rows of the design as f64."""
         block = self._blocks.rows
         types = ("buffer", "buffer", "buffer", "int64", "int64", *("int32",) * 4)
-        constants: dict[str, Any] = {"block": block, "storage": _STORAGE[self.storage]}
+        constants = _expansion(block, self.storage)
         kernel = self.device.kernel("gibbs/expand", "expand_rows", types, **constants)
         self.device.launch(kernel, min(groups, self._most_groups), block, *arguments)
 
-    def column(self, design: Buffer, out: Buffer, first: int, rows: int, column: int) -> None:
-        """One column of the design as f32."""
+    def columns(
+        self, design: Buffer, out: Buffer, first: int, line_rows: int, rows: int, columns: Sequence[int]
+    ) -> None:
+        """Up to :data:`STRETCHES` columns of the design as f32, each a line of ``line_rows`` from ``first`` on."""
         block = self._blocks.rows
-        types = ("buffer", "buffer", "int64", "int64", "int32", "int32")
-        constants: dict[str, Any] = {"block": block, "storage": _STORAGE[self.storage]}
-        kernel = self.device.kernel("gibbs/expand", "take_column", types, **constants)
+        types = ("buffer", "buffer", "int64", "int64", "int64", "int32", "int32", *("int32",) * STRETCHES)
+        constants = _expansion(block, self.storage)
+        kernel = self.device.kernel("gibbs/expand", "take_columns", types, **constants)
         groups = min(-(-rows // block), self._most_groups)
-        self.device.launch(kernel, groups, block, design, out, first, rows, self.layout.stride, column)
+        padded = [*columns, *[0] * (STRETCHES - len(columns))]
+        numbers = (first, line_rows, rows, self.layout.stride, len(columns), *padded)
+        self.device.launch(kernel, groups, block, design, out, *numbers)
 
     def sweep(
         self,
@@ -324,7 +332,7 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
             block = 64 if blocks.columns == 1 else 1
             yield from add("gibbs/gather", {"block": block, "columns": blocks.columns, "value": value})
         for storage in _STORAGE:
-            yield from add("gibbs/expand", {"block": blocks.rows, "storage": _STORAGE[storage]})
+            yield from add("gibbs/expand", _expansion(blocks.rows, storage))
         wanted: list[tuple[int, int, int, str, Mode]] = [
             (1008, 1024, 4, "float32", "draw"),
             (144, 2048, 4, "float32", "draw"),
@@ -347,8 +355,8 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
         "exponential",
         "normal",
         "log_normal_cdf",
-        "log_normal_cdf_of_eight",
+        "log_normal_cdf_of_sixteen",
         "normal_hazard",
     ):
-        for block in (1,) if kind == "log_normal_cdf_of_eight" else (1, 64):
+        for block in (1,) if kind == "log_normal_cdf_of_sixteen" else (1, 64):
             yield from add("gibbs/variates_fill", {"block": block, "kind": kind})

@@ -186,12 +186,11 @@ class Rows:
             )
 
     def take_columns(self, columns: Sequence[int], lines: Buffer, line: int) -> None:
-        """Columns of the design as consecutive lines of shape (lines, rows), in one pass."""
+        """Up to :data:`STRETCHES` columns of the design as consecutive lines of shape (lines, rows), in one pass."""
         strip_rows = self.layout.strip_rows
         for block, buffer in self._each_block():
-            for place, column in enumerate(columns, start=line):
-                first = place * self.count + block.first_strip * strip_rows
-                self.launcher.column(buffer, lines, first, block.strips * strip_rows, column)
+            first = line * self.count + block.first_strip * strip_rows
+            self.launcher.columns(buffer, lines, first, self.count, block.strips * strip_rows, columns)
 
     def gather(self, value: str, partial: Buffer, count: int, shards: Buffer) -> None:
         """Sums over all rows, of all devices, as SHARDS rows of ``count``."""

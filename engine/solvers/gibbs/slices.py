@@ -59,7 +59,6 @@ class Slices:
         self.reference = memory.empty((SHARDS, self._layout.width))
         self._averages = memory.empty(3 * least, np.float32)
         self.averaging, self.averaged = False, 0
-        self.slow: list[int] = []
         self.rescale_width = 3.0
         cpu = self._device.capabilities.kind == "cpu"
         self._host_driven = cpu or rows.exchange is not None
@@ -123,18 +122,14 @@ class Slices:
         if self._rows.design.first:
             self._rows.take_columns([0], self.lines, 2 * self._settings.chains)
 
-    def columns_of(self, step: int) -> list[int]:
-        """Columns that are stretched in an iteration: in turn, and every other time one of the slow ones."""
-        first, turn = self._rows.design.first, step // 2
-        columns = [first + (turn * STRETCHES + i) % (self._layout.columns - first) for i in range(STRETCHES)]
-        if self.slow:
-            half = STRETCHES // 2
-            columns[1::2] = [self.slow[(turn * half + i) % len(self.slow)] for i in range(half)]
-        return columns
+    def _columns_of(self, step: int) -> list[int]:
+        """Columns that are stretched in an iteration: all in turn."""
+        first, begin = self._rows.design.first, step // 2 * STRETCHES
+        return [first + (begin + i) % (self._layout.columns - first) for i in range(STRETCHES)]
 
     def move(self, step: int) -> None:
         """An ellipse through M and N, a rescaling, and the stretches, of every chain."""
-        chains, columns = self._settings.chains, self.columns_of(step)
+        chains, columns = self._settings.chains, self._columns_of(step)
         self._rows.sweep("project", self.lines_narrow, self.lines, 2 * chains)
         self._rows.sweep("project", self._chains.narrow, self.eta, chains)
         self._rows.take_columns(columns, self.lines, 2 * chains + 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,15 @@ from engine.devices.base import bytes_text
 from engine.errors import AuditError, OptionError
 from engine.results import Status
 from engine.run import SLICE_SECONDS, Run, StopRequested
+from engine.solvers.gibbs.answer import posterior_of
 from engine.solvers.gibbs.chains import REPORT, STATE, Settings
 from engine.solvers.gibbs.design import Design
 from engine.solvers.gibbs.diagnostics import diagnose
 from engine.solvers.gibbs.draws import Draws
 from engine.solvers.gibbs.options import REFRESH, Options
-from engine.solvers.gibbs.posterior import Posterior, verdict
+from engine.solvers.gibbs.posterior import Posterior
 from engine.solvers.gibbs.problem import HorseshoeProbit
+from engine.solvers.gibbs.run_state import RunState, checkpoint_of, restore_draws, snapshot_of
 from engine.solvers.gibbs.sampler import Sampler
 from engine.solvers.gibbs.start import find_mode, set_reference, start_state
 from engine.solvers.gibbs.worker import Worker
@@ -30,32 +31,10 @@ __all__ = ["settings_for", "solve"]
 Floats = NDArray[np.float64]
 
 _TRACED = 6
-_SLOW = 8  # columns whose chains are furthest apart in the warm-up
 _TELL_EVERY = 0.1
 _DIAGNOSE_EVERY = 2.0
 _DIAGNOSED = 2000
 _REFERENCE_WARMUP = 4 * REFRESH
-
-
-@dataclass
-class _State:
-    """What is known so far."""
-
-    design: Design
-    draws: Draws
-    statistics: Draws
-    scales: Draws | None
-    traced: NDArray[np.int64]
-    iteration: int = 0
-    mode: Floats = field(default_factory=lambda: np.zeros(0))
-    reference: Floats = field(default_factory=lambda: np.zeros(0))
-    warming: list[Floats] = field(default_factory=list)
-    slow: list[int] = field(default_factory=list)
-    failed: int = 0
-    began: float = field(default_factory=time.monotonic)
-    began_at: int = 0
-    told: float = 0.0
-    diagnosed: float = field(default_factory=time.monotonic)
 
 
 def settings_for(design: Design, options: Options, seed: int) -> Settings:
@@ -120,10 +99,10 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
         rows = sampler.collect()
         _take(options, run, state, *rows)
         streamed = bool(sampler.streamed)
-    return _posterior(problem, options, run, state, status, streamed)
+    return posterior_of(problem, options, run, state, status, streamed)
 
 
-def _new_state(design: Design, options: Options) -> _State:
+def _new_state(design: Design, options: Options) -> RunState:
     quantities = design.problem.X.shape[1] + 1
     names = ["intercept", *design.problem.names]
     chosen = None
@@ -139,7 +118,7 @@ def _new_state(design: Design, options: Options) -> _State:
     if options.keep_scales:
         scales = Draws(options.chains, len(design.active), options.draws, None, bytes_of_draws)
     traced = np.arange(min(_TRACED, quantities)) if chosen is None else chosen[:_TRACED]
-    return _State(design, draws, statistics, scales, traced)
+    return RunState(design, draws, statistics, scales, traced)
 
 
 def _tell_design(run: Run, design: Design) -> None:
@@ -157,7 +136,7 @@ def _tell_design(run: Run, design: Design) -> None:
 
 
 def _begin(
-    problem: HorseshoeProbit, options: Options, run: Run, sampler: Sampler, state: _State
+    problem: HorseshoeProbit, options: Options, run: Run, sampler: Sampler, state: RunState
 ) -> dict[str, Any] | None:
     """Bring the devices to the first iteration, or to where a checkpoint was."""
     run.progress("map", 0, 1, "steps")
@@ -171,30 +150,18 @@ def _begin(
             arrays["mode"],
             arrays["reference"],
         )
-        state.draws.restore(_part(arrays, "draws"))
-        state.statistics.restore(_part(arrays, "statistics"))
-        if state.scales is not None:
-            state.scales.restore(_part(arrays, "scales"))
-        if "warming" in arrays:
-            state.warming = [arrays["warming"]]
-        state.traced = arrays["traced"]
+        restore_draws(state, arrays)
         if ellipse:
             sampler.make_gram(weighted=False)
             averaged, averaging = int(restored.state["averaged"]), bool(restored.state["averaging"])
-            state.slow = list(restored.state["slow"])
-
-            def restore(worker: Worker) -> None:
-                worker.slices.set_reference_rows(arrays, averaged, averaging)
-                worker.slices.slow = state.slow
-
-            sampler.each(restore)
+            sampler.each(lambda worker: worker.slices.set_reference_rows(arrays, averaged, averaging))
             set_reference(sampler, state.reference)
         else:
             sampler.make_gram(weighted=False)
         chains = {name: arrays[name] for name in STATE}
         sampler.each(lambda worker: worker.chains.set_state(chains))
         state.began_at = state.iteration
-        return _snapshot(sampler, state)
+        return snapshot_of(sampler, state)
 
     def between(step: int) -> None:
         run.progress("map", step, max(20, step + 1), "steps")
@@ -217,7 +184,7 @@ def _begin(
     return None
 
 
-def _most_telling(state: _State) -> NDArray[np.int64]:
+def _most_telling(state: RunState) -> NDArray[np.int64]:
     """The coefficients of largest size at the mode, in the numbering of the result."""
     design = state.design
     size = np.abs(state.mode[design.first :])
@@ -229,7 +196,7 @@ def _most_telling(state: _State) -> NDArray[np.int64]:
 # --- the iterations ---------------------------------------------------------------------------------------------
 
 
-def _sample(options: Options, run: Run, sampler: Sampler, state: _State, snapshot: dict[str, Any] | None) -> None:
+def _sample(options: Options, run: Run, sampler: Sampler, state: RunState, snapshot: dict[str, Any] | None) -> None:
     """Batch after batch, each about a slice long, that never pass over a point where a run can be cut."""
     total = options.warmup + options.draws * options.thin
     seconds_each = 0.0
@@ -242,15 +209,15 @@ def _sample(options: Options, run: Run, sampler: Sampler, state: _State, snapsho
             if step in refer_at and state.warming:
                 _refer_anew(sampler, state, last=step == refer_at[-1])
             if run.folder is not None:
-                snapshot = _snapshot(sampler, state)
+                snapshot = snapshot_of(sampler, state)
         try:
             run.poll()
         except StopRequested:
             if snapshot is not None:
-                run.save_checkpoint(*_checkpoint(state, snapshot))
+                run.save_checkpoint(*checkpoint_of(state, snapshot))
             raise
         if snapshot is not None and step % REFRESH == 0 and run.checkpoint_due():
-            run.save_checkpoint(*_checkpoint(state, snapshot))
+            run.save_checkpoint(*checkpoint_of(state, snapshot))
         count = 1 if seconds_each == 0 else max(1, int(SLICE_SECONDS / seconds_each))
         count = min(count, REFRESH - step % REFRESH, total - step)
         if step < options.warmup:
@@ -271,18 +238,11 @@ def _reference_points(options: Options) -> list[int]:
     return sorted(points - {0})
 
 
-def _refer_anew(sampler: Sampler, state: _State, last: bool) -> None:
+def _refer_anew(sampler: Sampler, state: RunState, last: bool) -> None:
     """Let the stand-in for the likelihood have its mean slope and curvature where the chains have been since."""
     rows = np.concatenate(state.warming)
     state.reference, state.warming = rows.mean(axis=(0, 1)), []
-    first, apart = state.design.first, rows.mean(axis=0).var(axis=0) / np.maximum(rows.var(axis=0).mean(axis=0), 1e-300)
-    state.slow = (first + np.argsort(-apart[first:], kind="stable")[:_SLOW]).tolist()
-
-    def refer(worker: Worker) -> None:
-        worker.slices.slow = state.slow
-        worker.slices.refer_to_averages()
-
-    sampler.each(refer)
+    sampler.each(lambda worker: worker.slices.refer_to_averages())
     set_reference(sampler, state.reference)
     sampler.each(_average, not last)
 
@@ -292,7 +252,7 @@ def _average(worker: Worker, on: bool) -> None:
     worker.slices.averaging = on
 
 
-def _take(options: Options, run: Run, state: _State, iterations: list[int], rows: Floats, failed: int) -> None:
+def _take(options: Options, run: Run, state: RunState, iterations: list[int], rows: Floats, failed: int) -> None:
     """Take over draws that have come from the devices."""
     if not iterations:
         return
@@ -326,7 +286,7 @@ def _take(options: Options, run: Run, state: _State, iterations: list[int], rows
         _trace(run, state, iterations[-1], rows[-1])
 
 
-def _trace(run: Run, state: _State, iteration: int, row: Floats) -> None:
+def _trace(run: Run, state: RunState, iteration: int, row: Floats) -> None:
     """The latest values of the traced coefficients and of log tau, chain by chain."""
     q = state.design.layout.columns
     names = ["intercept", *state.design.problem.names]
@@ -337,7 +297,7 @@ def _trace(run: Run, state: _State, iteration: int, row: Floats) -> None:
             run.trace(names[number], iteration, [float(values[chain, place])], chain)
 
 
-def _tell(options: Options, run: Run, state: _State, total: int) -> None:
+def _tell(options: Options, run: Run, state: RunState, total: int) -> None:
     """Progress, speed, and now and then how well the chains mix."""
     now = time.monotonic()
     step = state.iteration
@@ -363,112 +323,3 @@ def _tell(options: Options, run: Run, state: _State, total: int) -> None:
             run.metric("ess", ess)
             run.metric("ess_per_second", ess / max(1e-9, run.elapsed))
     state.diagnosed = time.monotonic()
-
-
-# --- checkpoints ------------------------------------------------------------------------------------------------
-
-
-def _part(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    start = prefix + "."
-    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
-
-
-def _snapshot(sampler: Sampler, state: _State) -> dict[str, Any]:
-    """Where the run can be taken up again."""
-    return {
-        "chains": sampler.state(),
-        "iteration": state.iteration,
-        "draws": state.draws.mark(),
-        "statistics": state.statistics.mark(),
-        "scales": None if state.scales is None else state.scales.mark(),
-        "warming": len(state.warming),
-        "reference": state.reference,
-        "slow": state.slow,
-        "rows": sampler.reference_rows() if sampler.settings.kernel == "ellipse" else {},
-    }
-
-
-def _checkpoint(state: _State, snapshot: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A snapshot as a run folder keeps it."""
-    rows = dict(snapshot["rows"])
-    scalars = {"iteration": snapshot["iteration"], "slow": snapshot["slow"], "averaged": rows.pop("averaged", 0)}
-    scalars["averaging"] = rows.pop("averaging", False)
-    arrays: dict[str, Any] = {**snapshot["chains"], **rows, "mode": state.mode, "reference": snapshot["reference"]}
-    for name, draws in (("draws", state.draws), ("statistics", state.statistics), ("scales", state.scales)):
-        if draws is not None:
-            arrays.update({f"{name}.{key}": array for key, array in draws.arrays_at(snapshot[name]).items()})
-    if snapshot["warming"]:
-        arrays["warming"] = np.concatenate(state.warming[: snapshot["warming"]])
-    arrays["traced"] = state.traced
-    return arrays, scalars
-
-
-# --- the answer -------------------------------------------------------------------------------------------------
-
-
-def _posterior(
-    problem: HorseshoeProbit, options: Options, run: Run, state: _State, status: Status, streamed: bool
-) -> Posterior:
-    draws, statistics = state.draws, state.statistics
-    counters: dict[str, int | float] = {
-        "iterations": state.iteration,
-        "draws": draws.count,
-        "chains": options.chains,
-        "kernel_is_ellipse": int(options.kernel == "ellipse"),
-        "streamed": int(streamed),
-        "failed_factorisations": state.failed,
-    }
-    if not draws.count:
-        return Posterior(status=status, objective=None, bound=None, solution=None, counters=counters)
-    kept = draws.all()
-    log_tau = -0.5 * np.log(statistics.all()[:, :, 0])
-    mean, sd = draws.overall()
-    outside = 0.5 * (1 - options.interval)
-    levels = (outside, 0.5, 1 - outside)
-    quantiles = np.quantile(kept, levels, axis=(0, 1)).T
-    found = diagnose(kept)
-    of_tau = diagnose(log_tau[:, :, None])
-    names = np.array(["intercept", *problem.names, "log_tau"])
-    arrays: dict[str, NDArray[Any]] = {
-        "names": names,
-        "feature_names": np.array([problem.names[column] for column in state.design.active]),
-        "mean": np.append(mean, log_tau.mean()),
-        "sd": np.append(sd, log_tau.std(ddof=1) if log_tau.size > 1 else np.nan),
-        "quantiles": np.vstack([quantiles, np.quantile(log_tau, levels)]),
-        **{
-            name: np.append(getattr(found, name), getattr(of_tau, name))
-            for name in ("r_hat", "ess_bulk", "ess_tail", "mcse_mean")
-        },
-        "kept": np.arange(problem.X.shape[1] + 1) if draws.chosen is None else draws.chosen,
-        "beta": draws.some(),
-        "log_tau": log_tau,
-        "interval": np.array(options.interval),
-        "y": problem.y,
-    }
-    if not state.design.intercept:  # a column of zeros says nothing
-        for name in ("names", "mean", "sd", "quantiles", "r_hat", "ess_bulk", "ess_tail", "mcse_mean"):
-            arrays[name] = arrays[name][1:]
-        if draws.chosen is None:
-            arrays["kept"], arrays["beta"] = arrays["kept"][1:] - 1, arrays["beta"][:, :, 1:]
-        else:
-            arrays["kept"] = arrays["kept"] - 1
-    names_of_statistics = {"ellipse": (3, 4, 5), "px": (2,), "gibbs": ()}[options.kernel]
-    for number in names_of_statistics:
-        name = "lp" if REPORT[number] == "log_likelihood" else REPORT[number]
-        arrays[name] = statistics.all()[:, :, number]
-    if state.scales is not None:
-        arrays["log_lambda"] = state.scales.all()
-    rows = len(arrays["names"]) - 1
-    survivors = (arrays["quantiles"][:rows, 0] > 0) | (arrays["quantiles"][:rows, 2] < 0)
-    counters["survivors"] = int(survivors[int(state.design.intercept) :].sum())
-    finite = arrays["r_hat"][np.isfinite(arrays["r_hat"])]
-    if finite.size:
-        counters["worst_r_hat"] = float(finite.max())
-    ess = np.fmin(arrays["ess_bulk"], arrays["ess_tail"])
-    if not np.isnan(ess).all():
-        counters["least_ess"] = float(np.nanmin(ess))
-    solution = mean if state.design.intercept else mean[1:]
-    result = Posterior(status=status, objective=None, bound=None, solution=solution, counters=counters, arrays=arrays)
-    if (warning := verdict(result)) is not None:
-        run.notice(warning, level="warning")
-    return result

@@ -29,6 +29,7 @@ STREAM_SCALES, STREAM_NOISE = 1, 4
 _JITTER = 1e-12
 _ALONE_FROM = 200  # columns from which a chain's factorisation is worth a lane of its own
 _MOST_LANES = 4
+_MAPPED_FROM = 257  # columns from which LAPACK is faster than the kernels, for which nothing is mapped nor waited for
 
 
 @dataclass
@@ -97,7 +98,9 @@ class Worker:
         if settings.kernel == "ellipse":
             self._slices = Slices(memory, self.rows, self.chains, settings)
             self.latent_gram, self.latent_diagonal = memory.empty((q, q)), memory.empty(q)
-        self._groups = self._grouped()
+        own = settings.provider is None and device.capabilities.kind == "cpu" and q < _MAPPED_FROM
+        self._groups = self._grouped("kernels" if own else settings.provider)
+        self._gram_algebra = self._algebra(None) if own else self._groups[0].algebra
         self.rows.load()
         if self._slices is not None:
             self._slices.take_intercept()
@@ -115,11 +118,11 @@ class Worker:
             algebra.close()
         self._memory.release()
 
-    def _algebra(self) -> LinearAlgebra:
-        self._algebras.append(linear_algebra(self.device, self.settings.provider))  # type: ignore[arg-type]
+    def _algebra(self, provider: str | None) -> LinearAlgebra:
+        self._algebras.append(linear_algebra(self.device, provider))  # type: ignore[arg-type]
         return self._algebras[-1]
 
-    def _grouped(self) -> list[_Group]:
+    def _grouped(self, provider: str | None) -> list[_Group]:
         """Large matrices in lanes of their own where lanes overlap; small ones together."""
         q, chains = self.layout.columns, self.settings.chains
         alone = self.device.capabilities.kind != "cpu" and q >= _ALONE_FROM and chains > 1
@@ -134,7 +137,7 @@ class Worker:
                     lane if self._beside else 0,
                     first,
                     many,
-                    self._algebra(),
+                    self._algebra(provider),
                     self._memory.empty((many, q, q)),
                     self._memory.empty((many, q)),
                     self._memory.empty((many, q)) if ellipse else None,
@@ -148,7 +151,7 @@ class Worker:
     def make_gram(self, weighted: bool) -> NDArray[np.float64]:
         """See :meth:`Rows.make_gram`; the weights are the stand-in's. On a single device the matrix is taken over."""
         weight = self.slices.weight if weighted else None
-        parts = self.rows.make_gram(self._groups[0].algebra, self.gram, weight)
+        parts = self.rows.make_gram(self._gram_algebra, self.gram, weight)
         if self.rows.exchange is None:
             self._take_gram(weighted)
         return parts

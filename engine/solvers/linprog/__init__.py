@@ -7,16 +7,17 @@ approach to the solution of linear systems*, J. Comput. Appl. Math. 189 (2006); 
 from __future__ import annotations
 
 from engine.solvers import Generator, MetricSpec, Solver
+from engine.solvers.linprog.device_shard import kernel_variants
 from engine.solvers.linprog.generators import GeneratorOptions, generate, write
+from engine.solvers.linprog.many import solve_many
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.scipy_face import linprog, solve_many
-from engine.solvers.linprog.shard import kernel_variants
+from engine.solvers.linprog.scipy_face import linprog, scipy_result
 from engine.solvers.linprog.solve import solve
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
-PUBLIC = {"linprog": linprog, "solve_many": solve_many}
+PUBLIC = {"linprog": linprog, "scipy_result": scipy_result, "solve_many": solve_many}
 
 
 def _bench(arguments: list[str]) -> int:
@@ -46,6 +47,6 @@ SOLVER = Solver(
         MetricSpec("seconds_factor", "Factorising", "s"),
         MetricSpec("seconds_solve", "Solving with the factor", "s"),
     ),
-    generators={"linprog": Generator(GeneratorOptions, generate, write)},
+    generators={"linprog": Generator(GeneratorOptions, generate, write, ".mps")},
     bench=_bench,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -19,19 +19,15 @@ from engine.devices import Device, DeviceInfo, DevicePool, select
 from engine.numerics.linear_algebra import linear_algebra
 from engine.results import Result
 from engine.solvers.linprog.generators import GeneratorOptions, generate
-from engine.solvers.linprog.interior import InteriorPoint, Settings
-from engine.solvers.linprog.prepare import Prepared, prepare
+from engine.solvers.linprog.many import solve_many
+from engine.solvers.linprog.peers import HighsRun, highs, highs_apart, numpy_seconds
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.scipy_face import solve_many
-from engine.solvers.linprog.solve import shard_data
-from engine.solvers.linprog.sparse import sp
-from engine.solvers.linprog.system import System
-from engine.solvers.linprog.twin import HostShard
 from engine.solvers.linprog.updates import Updates
 
 __all__ = ["bench"]
 
 _CPU_SIZES = ((200, 400), (500, 1000))
+_WHOLE_SIZES = ((5000, 10_000),)
 _GPU_SIZES = ((500, 1000), (2000, 4000), (4000, 8000), (5000, 10_000))
 
 
@@ -41,7 +37,10 @@ _GPU_SIZES = ((500, 1000), (2000, 4000), (4000, 8000), (5000, 10_000))
 @click.option("--size", "sizes", multiple=True, help="Dense sizes, as 500x1000.")
 @click.option("--repeat", type=click.IntRange(1), default=3, help="Runs of each; the median is told.")
 @click.option("--highs-limit", type=float, default=60.0, help="Seconds for each run of HiGHS; 0 leaves it out.")
-@click.option("--threads", type=int, default=1, help="Threads of HiGHS.")
+@click.option("--threads", type=click.IntRange(1), help="Threads of HiGHS; 1, or all cores up to 16 with --whole.")
+@click.option(
+    "--whole", is_flag=True, help="Only the large dense comparison, 5000x10000 unless sizes are given, with HiGHS."
+)
 @click.option("--netlib", type=click.Path(path_type=Path, exists=True), help="A folder of MPS files to solve, too.")
 @click.option("--rows", type=int, default=500, help="Most rows of a file in that folder.")
 @click.option("--updates/--no-updates", default=True, help="Also time the Sherman-Morrison updates.")
@@ -52,7 +51,8 @@ def _command(
     sizes: Sequence[str],
     repeat: int,
     highs_limit: float,
-    threads: int,
+    threads: int | None,
+    whole: bool,
     netlib: Path | None,
     rows: int,
     updates: bool,
@@ -61,14 +61,18 @@ def _command(
     console = Console(width=150)
     chosen = select(backend, names or None)
     gpu = any(info.capabilities.kind == "gpu" for info in chosen)
-    shapes = [(int(m), int(n)) for m, n in (size.split("x") for size in sizes)] or (_GPU_SIZES if gpu else _CPU_SIZES)
+    usual = _WHOLE_SIZES if whole else _GPU_SIZES if gpu else _CPU_SIZES
+    shapes = [_shape(size) for size in sizes] or list(usual)
+    used = threads or (min(16, os.cpu_count() or 1) if whole else 1)
     good = True
     for info in chosen:
         console.print(f"{info.id}: {info.name}, {info.driver}")
         with Engine(devices=[info.id]) as engine:
             good &= _check(engine, console)
-            good &= _dense(engine, info, shapes, repeat, highs_limit, threads, console)
-            good &= _sparse(engine, netlib, rows, highs_limit, threads, console)
+            good &= _dense(engine, info, shapes, repeat, highs_limit, used, whole, console)
+            if whole:
+                continue
+            good &= _sparse(engine, netlib, rows, highs_limit, used, console)
         if updates:
             _updates(info, shapes[0] if not gpu else (2000, 4000), console)
         if batch:
@@ -76,31 +80,19 @@ def _command(
     return 0 if good else 1
 
 
+def _shape(text: str) -> tuple[int, int]:
+    try:
+        m, n = (int(part) for part in text.lower().split("x"))
+    except ValueError:
+        raise click.BadParameter(f"a size is written as 500x1000; got '{text}'") from None
+    if not 1 <= m <= n:
+        raise click.BadParameter(f"a size needs at least one row and no fewer columns than rows; got '{text}'")
+    return m, n
+
+
 def bench(arguments: list[str]) -> int:
     """Run the benchmark with command-line arguments; 0 if every check held."""
     return int(_command.main(arguments, prog_name="quintet bench linprog", standalone_mode=False) or 0)
-
-
-def _highs(problem: LinearProgram, solver: str, limit: float, threads: int) -> tuple[float, float | None]:
-    """Seconds and optimum (None beyond the limit) of HiGHS's ``"simplex"`` or ``"ipm"``, the model handed over."""
-    highspy: Any = importlib.import_module("highspy")
-    columns = sp.csc_array(problem.A)
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = problem.n, problem.m
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = problem.c, problem.lower, problem.upper
-    lp.row_lower_, lp.row_upper_, lp.offset_ = problem.row_lower, problem.row_upper, problem.offset
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = columns.indptr, columns.indices, columns.data
-    model = highspy.Highs()
-    for name, value in (("output_flag", False), ("solver", solver), ("time_limit", limit), ("threads", threads)):
-        model.setOptionValue(name, value)
-    model.passModel(lp)
-    highspy.Highs.resetGlobalScheduler(True)  # it keeps its first number of threads otherwise
-    began = time.perf_counter()
-    model.run()
-    seconds = time.perf_counter() - began
-    solved = model.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    return seconds, float(model.getInfo().objective_function_value) if solved else None
 
 
 def _check(engine: Engine, console: Console) -> bool:
@@ -108,7 +100,7 @@ def _check(engine: Engine, console: Console) -> bool:
     for seed in range(10):
         for kind in ("dense", "inequalities", "transport"):
             problem = generate(GeneratorOptions(type=kind, m=5 + seed, n=12 + 2 * seed, seed=seed))
-            reference = _highs(problem, "simplex", 60.0, 1)[1]
+            reference = highs(problem, "simplex", 60.0, 1).optimum
             result = engine.solve(problem)
             wrong += not _agree(result, reference)
     console.print(f"checked 30 random programs against HiGHS: {30 - wrong} right, {wrong} wrong")
@@ -122,29 +114,19 @@ def _agree(result: Result, optimum: float | None) -> bool:
     return abs(result.objective - optimum) <= 1e-6 * (1 + abs(optimum))
 
 
-def _numpy(problem: LinearProgram) -> float:
-    """Seconds of the same algorithm in NumPy and SciPy, preparation included."""
-    began = time.perf_counter()
-    prepared = prepare(problem)
-    assert isinstance(prepared, Prepared)
-    data = shard_data([prepared.standard])
-    method = InteriorPoint(System(data, [HostShard(data)]), prepared.standard.b[None], Settings())
-    method.start()
-    while True:
-        method.measure()
-        if (method.done | method.stuck).all():
-            return time.perf_counter() - began
-        method.iterate()
-
-
-def _timed(call: Callable[[], Any], repeat: int) -> tuple[float, Any]:
-    call()  # the first compiles
-    times = []
-    for _ in range(repeat):
-        began = time.perf_counter()
-        result = call()
-        times.append(time.perf_counter() - began)
-    return statistics.median(times), result
+def _interleaved(calls: Sequence[Callable[[], Any]], repeat: int) -> tuple[list[float], Any]:
+    """Median seconds of each call, run in turn so that all meet the same machine; what the first one returned."""
+    times: list[list[float]] = [[] for _ in calls]
+    first: Any = None
+    for turn in range(repeat + 1):
+        for place, call in enumerate(calls):
+            began = time.perf_counter()
+            found = call()
+            if turn:  # the first one compiles
+                times[place].append(time.perf_counter() - began)
+            if place == 0:
+                first = found
+    return [statistics.median(values) for values in times], first
 
 
 def _dense(
@@ -154,45 +136,46 @@ def _dense(
     repeat: int,
     limit: float,
     threads: int,
+    apart: bool,
     console: Console,
 ) -> bool:
-    table = Table(title=f"dense random programs on {info.id}, seconds: medians of {repeat}")
-    for heading in (
-        "rows x columns",
-        "quintet",
-        "iterations",
-        "ms an iteration",
-        "NumPy",
-        "HiGHS simplex",
-        "HiGHS IPM",
-    ):
+    table = Table(title=f"dense random programs on {info.id}, seconds: medians of {repeat}; HiGHS: {threads} threads")
+    headings = ("rows x columns", "quintet", "iterations", "ms an iteration", "NumPy", "quintet / NumPy")
+    for heading in (*headings, "HiGHS simplex", "HiGHS IPM", "best HiGHS / quintet"):
         table.add_column(heading, justify="right")
     table.add_column("right")
     good = True
     for m, n in shapes:
-        problem = generate(GeneratorOptions(m=m, n=n, seed=1))
-        seconds, result = _timed(lambda p=problem: engine.solve(p), repeat)  # type: ignore[misc]
+        options = GeneratorOptions(m=m, n=n, seed=1)
+        problem = generate(options)
+        calls: list[Callable[[], Any]] = [lambda p=problem: engine.solve(p)]  # type: ignore[misc]
+        if m <= 1000:
+            calls.append(lambda p=problem: numpy_seconds(p))  # type: ignore[misc]
+        (seconds, *peer), result = _interleaved(calls, repeat)
         counters = result.counters
         work = sum(counters[f"seconds_{phase}"] for phase in ("products", "form", "factor", "solve"))
-        peer = f"{_numpy(problem):.3f}" if m <= 1000 else ""
-        others, optimum = [], None
-        for solver in ("simplex", "ipm"):
-            if not limit:
-                others.append("")
-                continue
-            taken, value = _highs(problem, solver, limit, threads)
-            others.append(f"{taken:.2f}" if value is not None else f"> {taken:.0f}")
-            optimum = value if value is not None else optimum
+        others: list[HighsRun] = []
+        for solver in ("simplex", "ipm") if limit else ():
+            run = highs_apart(options, solver, limit, threads) if apart else highs(problem, solver, limit, threads)
+            others.append(run)
+            console.print(f"  {m} x {n}: HiGHS {solver}, {threads} threads: {run} s")
         right = result.status == "optimal"
-        right &= optimum is None or abs(result.objective - optimum) <= 1e-6 * (1 + abs(optimum))
+        for run in others:
+            right &= run.optimum is None or _agree(result, run.optimum)
         good &= right
+        best = min((run.seconds for run in others if run.optimum is not None), default=None)
+        least = f"{best / seconds:.1f}" if best is not None else ""
+        if others and best is None:
+            least = f"> {min(run.seconds for run in others) / seconds:.0f}"
         table.add_row(
             f"{m} x {n}",
             f"{seconds:.3f}",
             str(counters["iterations"]),
             f"{1e3 * work / max(1, counters['factorizations']):.2f}",
-            peer,
-            *others,
+            f"{peer[0]:.3f}" if peer else "",
+            f"{seconds / peer[0]:.2f}" if peer else "",
+            *([str(run) for run in others] or ["", ""]),
+            least,
             "yes" if right else "NO",
         )
         console.print(
@@ -220,7 +203,8 @@ def _sparse(engine: Engine, folder: Path | None, rows: int, limit: float, thread
         began = time.perf_counter()
         result = engine.solve(problem)
         seconds = time.perf_counter() - began
-        taken, value = _highs(problem, "choose", limit or 60.0, threads)
+        other = highs(problem, "choose", limit or 60.0, threads)
+        taken, value = other.seconds, other.optimum
         ends = result.status in ("infeasible", "unbounded")
         right = ends if value is None else _agree(result, value)
         total, highs_total, faster = total + seconds, highs_total + taken, faster + (taken < seconds)
@@ -300,10 +284,10 @@ def _batches(info: DeviceInfo, count: int, console: Console) -> None:
     seconds = time.perf_counter() - began
     began = time.perf_counter()
     for problem in problems:
-        _highs(problem, "simplex", 60.0, 1)
-    highs = time.perf_counter() - began
+        highs(problem, "simplex", 60.0, 1)
+    others = time.perf_counter() - began
     solved = sum(result.status == "optimal" for result in results)
     console.print(
         f"{count} programs of 20 x 40 in one go: {seconds:.2f} s ({solved} optimal); "
-        f"HiGHS one after another {highs:.2f} s"
+        f"HiGHS one after another {others:.2f} s"
     )

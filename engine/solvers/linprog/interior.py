@@ -113,6 +113,9 @@ class InteriorPoint:
         self._best_point: tuple[Vector, ...] | None = None
         self.rp = b.copy()
         self._mu = np.ones(k)
+        self._products = np.ones(k)
+        self._spread = np.ones((k, 2))
+        self._relaxed = True
         self.refinements = 0
 
     # --- the start ----------------------------------------------------------------------------------------------
@@ -175,8 +178,9 @@ class InteriorPoint:
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # a point may run away; then it is stuck
     def measure(self) -> Measures:
         """Residuals of the present point; updates ``done`` and ``stuck``, and keeps a lone program's best point."""
-        ax, sums = self.system.residuals(self.state.y)
+        ax, sums = self.system.assess(self.state.y, self._rho, self._rho_free)
         self.rp = self.b - ax
+        self._products, self._spread = sums[:, 0], sums[:, 5:]
         mu = self._mu = sums[:, 0] / self.pairs
         primal, dual = sums[:, 1], (self.b * self.state.y).sum(axis=1) - sums[:, 2]
         rows = np.abs(self.rp).max(axis=1, initial=0.0) / self._b_size
@@ -205,8 +209,10 @@ class InteriorPoint:
 
     def _relax(self, error: Vector) -> None:
         """Hold variables less where that keeps the dual residual up: a full step leaves ``rho dx`` of it."""
+        self._relaxed = False
         if self.state.iteration and self.state.dual_step.size:
             held = (self.state.dual_step > 0.9) & (error > self.goal) & (error > 0.5 * self._dual_error)
+            self._relaxed = bool(held.any())
             self._rho = np.where(held, np.maximum(0.1 * self._rho, 1e-16), self._rho)
             self._rho_free = np.where(held, np.maximum(0.1 * self._rho_free, 1e-14), self._rho_free)
         self._dual_error = error
@@ -234,8 +240,9 @@ class InteriorPoint:
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # a point may run away; then it is stuck
     def iterate(self) -> None:
         """One step of every program that is not done; :meth:`measure` comes before."""
-        spread = self.system.scale(self._rho, self._rho_free)
-        self.state.spread = spread[:, 1] / spread[:, 0]
+        if self._relaxed:
+            self._spread = self.system.scale(self._rho, self._rho_free)
+        self.state.spread = self._spread[:, 1] / self._spread[:, 0]
         self.system.form()
         self._factor(self._relative, self._absolute)
         if np.any(self._failed_factor):
@@ -255,8 +262,9 @@ class InteriorPoint:
         nothing = np.zeros(self.k)
         mu = np.maximum(self._mu, 1e-300)
         self._solve_direction("affine", nothing, nothing, nothing)
-        primal, dual = _within(self.system.complete())
-        after = self.system.trial(primal, dual) / self.pairs
+        found = self.system.complete()
+        primal, dual = _within(found)
+        after = (self._products + primal * found[:, 2] + dual * found[:, 3] + primal * dual * found[:, 4]) / self.pairs
         sigma = np.clip((after / mu) ** 3, 1e-8, 1.0)
         wanted = np.where(np.isfinite(sigma), sigma, 1.0) * mu
         dy = self._solve_direction("second_order", wanted, nothing, nothing)
@@ -282,7 +290,7 @@ class InteriorPoint:
         dy = self._solve_direction("affine", nothing, nothing, nothing)
         ratios = self.system.complete()
         if not self.settings.separate_steps:
-            ratios = np.repeat(ratios.max(axis=1, keepdims=True), 2, axis=1)
+            ratios = np.repeat(ratios[:, :2].max(axis=1, keepdims=True), 2, axis=1)
         steps = np.minimum(1.0, self.settings.step / np.maximum(ratios, 1e-300))
         return dy, steps[:, 0], steps[:, 1]
 
@@ -348,7 +356,7 @@ class InteriorPoint:
 
 def _within(ratios: Vector, part: Vector | float = 1.0) -> tuple[Vector, Vector]:
     """Steps, at most 1, ``part`` of the way to the boundary; ratios are the greatest ``-dx / x`` and ``-ds / s``."""
-    ratios = np.where(np.isnan(ratios), np.inf, ratios)
+    ratios = np.where(np.isnan(ratios[:, :2]), np.inf, ratios[:, :2])
     part = np.broadcast_to(part, ratios.shape[:1])[:, None]
     steps = np.where(ratios < part, 1.0, part / np.maximum(ratios, 1e-300))
     return steps[:, 0], steps[:, 1]

@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from engine.errors import ProblemError
 from engine.formats import linear_program as formats
 from engine.problem import Problem, frozen
+from engine.solvers.linprog.arguments import Matrix, bounds_of, require_finite, side, stacked, vector
 from engine.solvers.linprog.sparse import sp
 
 __all__ = ["LinearProgram", "Matrix"]
 
-Matrix = Any
-"""A dense float64 array, or a ``scipy.sparse.csr_array``."""
 Vector = NDArray[np.float64]
 
 
@@ -94,22 +93,22 @@ class LinearProgram(Problem):
         names: Sequence[str] | None = None,
         name: str | None = None,
     ) -> None:
-        costs = _vector(c, "c")
+        costs = vector(c, "c")
         n = costs.size
         if n == 0:
             raise ProblemError("c must have at least one cost; got none")
-        upper_matrix, upper_side = _side(A_ub, b_ub, n, "ub")
-        equal_matrix, equal_side = _side(A_eq, b_eq, n, "eq")
+        upper_matrix, upper_side = side(A_ub, b_ub, n, "ub")
+        equal_matrix, equal_side = side(A_eq, b_eq, n, "eq")
         if np.isneginf(upper_side).any():
             row = int(np.argmax(np.isneginf(upper_side)))
             raise ProblemError(f"entry {row} of b_ub must not be minus infinity")
         if not np.isfinite(equal_side).all():
             row = int(np.argmin(np.isfinite(equal_side)))
             raise ProblemError(f"entry {row} of b_eq must be finite; got {equal_side[row]}")
-        lower, upper = _bounds(bounds, n)
+        lower, upper = bounds_of(bounds, n)
         self._fill(
             costs,
-            _stacked(upper_matrix, equal_matrix),
+            stacked(upper_matrix, equal_matrix),
             np.concatenate([np.full(upper_side.size, -np.inf), equal_side]),
             np.concatenate([upper_side, equal_side]),
             lower,
@@ -123,21 +122,28 @@ class LinearProgram(Problem):
         self.name = name if name is not None else f"linear program of {self.m} rows and {n} variables"
 
     def _fill(
-        self, c: Vector, matrix: Matrix, row_lower: Vector, row_upper: Vector, lower: Vector, upper: Vector
+        self,
+        c: Vector,
+        matrix: Matrix,
+        row_lower: Vector,
+        row_upper: Vector,
+        lower: Vector,
+        upper: Vector,
+        names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
     ) -> None:
         """Check what is common to all ways of making one, then keep it."""
         if not np.isfinite(c).all():
             j = int(np.argmin(np.isfinite(c)))
             raise ProblemError(f"entry {j} of c must be finite; got {c[j]}")
-        values = matrix.data if sp.issparse(matrix) else matrix
-        if not np.isfinite(values).all():
-            raise ProblemError("the constraint matrices must be finite; got NaN or infinity")
-        for low, high, noun in ((lower, upper, "variable"), (row_lower, row_upper, "row")):
+        require_finite(matrix, "the matrix")
+        for low, high, noun, called in ((lower, upper, "variable", names), (row_lower, row_upper, "row", row_names)):
             crossed = ~(low <= high) | np.isposinf(low) | np.isneginf(high)
             if crossed.any():
                 at = int(np.argmax(crossed))
+                which = f"{at} ('{called[at]}')" if called is not None else str(at)
                 raise ProblemError(
-                    f"the lower bound of {noun} {at} must be at most its upper bound; got {low[at]} and {high[at]}"
+                    f"the lower bound of {noun} {which} must be at most its upper bound; got {low[at]} and {high[at]}"
                 )
         self.c, self.lower, self.upper = frozen(c), frozen(lower), frozen(upper)
         self.row_lower, self.row_upper = frozen(row_lower), frozen(row_upper)
@@ -190,7 +196,13 @@ class LinearProgram(Problem):
         columns = sp.csc_array((parsed.values, parsed.rows, parsed.starts), shape=shape)
         problem = cls.__new__(cls)
         try:
-            problem._fill(parsed.c, columns.tocsr(), parsed.row_lower, parsed.row_upper, parsed.lower, parsed.upper)
+            problem._fill(
+                parsed.c,
+                columns.tocsr(),
+                *(parsed.row_lower, parsed.row_upper, parsed.lower, parsed.upper),
+                parsed.column_names,
+                parsed.row_names,
+            )
         except ProblemError as error:
             raise ProblemError(str(error), path) from error
         problem.offset, problem.integers = parsed.offset, parsed.integers
@@ -296,8 +308,10 @@ class LinearProgram(Problem):
         if matrix.shape != shape:
             raise ProblemError(f"the matrix must have shape {shape}; got {matrix.shape}")
         problem = cls.__new__(cls)
-        sides = (np.asarray(arrays[key], np.float64) for key in ("row_lower", "row_upper", "lower", "upper"))
-        problem._fill(np.asarray(arrays["c"], np.float64), matrix, *sides)
+        low, high, lower, upper = (
+            np.asarray(arrays[key], np.float64) for key in ("row_lower", "row_upper", "lower", "upper")
+        )
+        problem._fill(np.asarray(arrays["c"], np.float64), matrix, low, high, lower, upper)
         problem.offset = float(arrays.get("offset", np.array(0.0)))
         problem._set_sense(bool(arrays.get("maximize", np.array(False))))
         problem.integers = int(arrays.get("integers", np.array(0)))
@@ -306,93 +320,3 @@ class LinearProgram(Problem):
         problem.row_names = tuple(arrays["row_names"].tolist()) if "row_names" in arrays else None
         problem.name = name
         return problem
-
-
-def _vector(values: ArrayLike, noun: str) -> Vector:
-    try:
-        array = np.array(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise ProblemError(f"{noun} must be an array of numbers: {error}") from error
-    if array.ndim == 2 and 1 in array.shape:  # SciPy takes these too
-        array = array.reshape(-1)
-    if array.ndim > 1:
-        raise ProblemError(f"{noun} must be one-dimensional; got an array of shape {array.shape}")
-    array = np.atleast_1d(array)
-    if np.isnan(array).any():
-        raise ProblemError(f"entry {int(np.argmax(np.isnan(array)))} of {noun} is NaN")
-    return array
-
-
-def _side(matrix: Any, side: ArrayLike | None, n: int, suffix: str) -> tuple[Matrix, Vector]:
-    """A matrix and its right-hand sides, checked; none of them is no rows."""
-    if matrix is None and side is None:
-        return np.zeros((0, n)), np.zeros(0)
-    if matrix is None or side is None:
-        given, absent = (f"b_{suffix}", f"A_{suffix}") if matrix is None else (f"A_{suffix}", f"b_{suffix}")
-        other = np.size(side) if matrix is None else int(np.prod(np.shape(matrix)))  # type: ignore[arg-type]
-        if other == 0:
-            return np.zeros((0, n)), np.zeros(0)
-        raise ProblemError(f"{given} is given without {absent}")
-    kept: Matrix
-    if sp.issparse(matrix):
-        kept = sp.csr_array(matrix, dtype=np.float64)
-    else:
-        try:
-            kept = np.array(matrix, np.float64)
-        except (TypeError, ValueError) as error:
-            raise ProblemError(f"A_{suffix} must be a matrix of numbers: {error}") from error
-        if kept.size == 0 and kept.ndim < 2:
-            kept = kept.reshape(0, n)
-        elif kept.ndim == 1:
-            kept = kept.reshape(1, -1)
-    if kept.ndim != 2 or kept.shape[1] != n:
-        raise ProblemError(f"A_{suffix} must have {n} columns, as many as c has costs; got shape {kept.shape}")
-    values = _vector(side, f"b_{suffix}")
-    if values.size != kept.shape[0]:
-        raise ProblemError(
-            f"b_{suffix} must have one entry for each of the {kept.shape[0]} rows of A_{suffix}; got {values.size}"
-        )
-    return kept, values
-
-
-def _stacked(upper: Matrix, equal: Matrix) -> Matrix:
-    if sp.issparse(upper) or sp.issparse(equal):
-        return sp.csr_array(sp.vstack([sp.csr_array(upper), sp.csr_array(equal)], format="csr"))
-    return np.concatenate([np.asarray(upper), np.asarray(equal)])
-
-
-def _bounds(bounds: Any, n: int) -> tuple[Vector, Vector]:
-    """Lower and upper bounds from one pair or one a variable; None is no bound."""
-    if bounds is None or (isinstance(bounds, (list, tuple)) and len(bounds) == 0):
-        bounds = (0, None)
-    try:
-        array = np.array(
-            [[np.nan if entry is None else entry for entry in np.ravel(np.array(pair, object))] for pair in bounds]
-            if np.ndim(np.array(bounds, object)) == 2
-            else [[np.nan if entry is None else entry for entry in bounds]],
-            np.float64,
-        )
-    except (TypeError, ValueError) as error:
-        raise ProblemError(f"bounds must be pairs of numbers or None: {error}") from error
-    if array.ndim == 2 and array.shape == (n, 2) and not (n == 1 and array.size != 2):
-        pass
-    elif array.shape == (1, 2):
-        array = np.repeat(array, n, axis=0)
-    elif array.shape == (2, n) and n != 2:
-        raise ProblemError(f"bounds must be a pair, or {n} pairs (shape ({n}, 2)); got shape {array.shape}")
-    else:
-        raise ProblemError(f"bounds must be a pair (low, high), or one for each of {n} variables; got {array.shape}")
-    given = np.array(
-        [
-            entry is not None
-            for pair in (bounds if np.ndim(np.array(bounds, object)) == 2 else [bounds])
-            for entry in pair
-        ]
-    ).reshape(-1, 2)
-    given = np.repeat(given, n, axis=0) if given.shape[0] == 1 else given
-    wrong = given & np.isnan(array)
-    if wrong.any():
-        raise ProblemError(f"a bound of variable {int(np.argmax(wrong.any(axis=1)))} is NaN")
-    lower = np.where(np.isnan(array[:, 0]), -np.inf, array[:, 0])
-    upper = np.where(np.isnan(array[:, 1]), np.inf, array[:, 1])
-    return lower, upper

@@ -10,39 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Device, Member, gather
-from engine.solvers.linprog.shard import DeviceShard, Target
-from engine.solvers.linprog.twin import HostShard, ShardData
+from engine.solvers.linprog.device_shard import DeviceShard
+from engine.solvers.linprog.shard import ShardData, Target, cut
+from engine.solvers.linprog.twin import HostShard
 
-__all__ = ["PoolSystem", "System", "cut"]
+__all__ = ["PoolSystem", "System"]
 
 _UPDATES_RESIDUAL = 1e-6  # beyond it a direction is no longer worth following
 
 Vector = NDArray[np.float64]
 T = TypeVar("T")
-
-
-def cut(data: ShardData, ends: list[int]) -> list[ShardData]:
-    """The columns of A cut at ``ends``; the slacks stay with the first part."""
-    parts = []
-    begin = 0
-    for rank, end in enumerate(ends):
-        columns = np.arange(begin, end)
-        if rank == 0:
-            columns = np.concatenate([columns, np.arange(data.n, data.N)])
-        keep = slice(None) if rank == 0 else slice(0, 0)
-        parts.append(
-            ShardData(
-                data.A[..., begin:end],
-                data.c[:, columns],
-                data.upper[:, columns],
-                data.free[:, columns],
-                data.slack_rows[keep],
-                data.slack_signs[keep],
-                data.m,
-            )
-        )
-        begin = end
-    return parts
 
 
 class System:
@@ -123,17 +100,15 @@ class System:
 
     # --- see Shard ----------------------------------------------------------------------------------------------
 
-    def residuals(self, y: Vector) -> tuple[Vector, Vector]:
+    def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
         """See :class:`Shard`."""
         began = time.perf_counter()
-        found = self.each("residuals", y)
-        sums = np.concatenate(
-            [
-                _sum([part[1][:, :3] for part in found]),
-                np.max([part[1][:, 3:] for part in found], axis=0),
-            ],
-            axis=1,
-        )
+        found = self.each("assess", y, rho, rho_free)
+        sums = found[0][1]
+        if len(found) > 1:
+            each = np.stack([part[1] for part in found])
+            ends = each[:, :, 3:5].max(axis=0), each[:, :, 5:6].min(axis=0), each[:, :, 6:].max(axis=0)
+            sums = np.concatenate([each[:, :, :3].sum(axis=0), *ends], axis=1)
         self._timed("products", began)
         return _sum([part[0] for part in found]), sums
 
@@ -239,11 +214,11 @@ class System:
 
     def complete(self) -> Vector:
         """See :class:`Shard`."""
-        return np.asarray(np.max(self.each("complete"), axis=0))
-
-    def trial(self, primal: Vector, dual: Vector) -> Vector:
-        """See :class:`Shard`."""
-        return _sum(self.each("trial", primal, dual))
+        found = self.each("complete")
+        if len(found) == 1:
+            return np.asarray(found[0])
+        each = np.stack(found)
+        return np.concatenate([each[:, :, :2].max(axis=0), each[:, :, 2:].sum(axis=0)], axis=1)
 
     def advance(self, primal: Vector, dual: Vector) -> None:
         """See :class:`Shard`."""
@@ -302,8 +277,12 @@ class PoolSystem(System):
     def run(self, function: Callable[[], T]) -> T:
         """Call a function on the only device's thread, or here if there are several."""
         if len(self.shards) == 1:
-            return self.members[0].submit(lambda _: function()).result()
+            return self.members[0].submit(lambda _: self._together(function)).result()
         return function()
+
+    def _together(self, function: Callable[[], T]) -> T:
+        with self.shards[0].together():
+            return function()
 
     def close(self) -> None:
         """Give the shards back, each on its device's thread."""

@@ -8,50 +8,18 @@ and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from engine.solvers.linprog.shard import ShardData
 from engine.solvers.linprog.sparse import sp
 
-__all__ = ["HostShard", "ShardData"]
+__all__ = ["HostShard"]
 
 Vector = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class ShardData:
-    """Columns of a batch of k programs in standard form, all of m rows.
-
-    ``A`` is (k, m, n), or a sparse (m, n) matrix for k = 1; ``c`` and ``upper`` are (k, N), ``free`` likewise; slack
-    i is in row ``slack_rows[i]`` with coefficient ``slack_signs[i]``.
-    """
-
-    A: Any
-    c: Vector
-    upper: Vector
-    free: NDArray[np.bool_]
-    slack_rows: NDArray[np.int64]
-    slack_signs: Vector
-    m: int
-
-    @property
-    def batch(self) -> int:
-        """Programs."""
-        return int(self.c.shape[0])
-
-    @property
-    def n(self) -> int:
-        """Columns of A."""
-        return int(self.A.shape[-1])
-
-    @property
-    def N(self) -> int:
-        """Columns and slacks."""
-        return int(self.c.shape[1])
 
 
 class HostShard:
@@ -101,8 +69,8 @@ class HostShard:
         """See :class:`Shard`."""
         return self._transposed(y)
 
-    def residuals(self, y: Vector) -> tuple[Vector, Vector]:
-        """A x, and per program: x s + w z, c x, u z, largest |rd|, largest |ru|, pairs."""
+    def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
+        """See :class:`Shard`."""
         self.rd = (
             self.data.c - self._transposed(y) - np.where(self.lower, self.s, 0) + np.where(self.bounded, self.z, 0)
         )
@@ -111,9 +79,9 @@ class HostShard:
         wz = np.where(self.bounded, self.w * self.z, 0.0).sum(axis=1)
         cx = (self.data.c * self.x).sum(axis=1)
         uz = np.where(self.bounded, self.u * self.z, 0.0).sum(axis=1)
-        pairs = self.lower.sum(axis=1) + self.bounded.sum(axis=1)
         largest = np.abs(self.rd).max(axis=1, initial=0.0), np.abs(self.ru).max(axis=1, initial=0.0)
-        return self._times(self.x), np.stack([xs + wz, cx, uz, *largest, pairs], axis=1)
+        spread = self.scale(rho, rho_free)
+        return self._times(self.x), np.concatenate([np.stack([xs + wz, cx, uz, *largest], axis=1), spread], axis=1)
 
     def scale(self, rho: Vector, rho_free: Vector) -> Vector:
         """See :class:`Shard`."""
@@ -189,13 +157,13 @@ class HostShard:
         self.slot = 1 - self.slot
 
     def direction(self, dy: Vector) -> Vector:
-        """dx from dy; returns A dx."""
+        """See :class:`Shard`."""
         d = self.steps[self.slot]
         d["dx"] = self.theta * (self._transposed(dy) + self.g)
         return self._times(d["dx"])
 
     def complete(self) -> Vector:
-        """The rest of the direction; per program the largest -dx/x, -dw/w and -ds/s, -dz/z (primal, dual)."""
+        """See :class:`Shard`."""
         d = self.steps[self.slot]
         dx = d["dx"]
         d["ds"] = np.where(self.lower, (self.rxs - self.s * dx) / self.x, 0.0)
@@ -209,15 +177,13 @@ class HostShard:
             np.where(self.lower, -d["ds"] / self.s, 0.0).max(axis=1, initial=0.0),
             np.where(self.bounded, -d["dz"] / self.z, 0.0).max(axis=1, initial=0.0),
         )
-        return np.stack([primal, dual], axis=1)
-
-    def trial(self, primal: Vector, dual: Vector) -> Vector:
-        """Sum of complementarity products after a step."""
-        d = self.steps[self.slot]
-        ap, ad = primal[:, None], dual[:, None]
-        low = np.where(self.lower, (self.x + ap * d["dx"]) * (self.s + ad * d["ds"]), 0.0)
-        high = np.where(self.bounded, (self.w + ap * d["dw"]) * (self.z + ad * d["dz"]), 0.0)
-        return np.asarray((low + high).sum(axis=1))
+        dx = np.where(self.lower, dx, 0.0)  # dw and dz are zero where there is no bound
+        sums = (
+            (self.s * dx).sum(axis=1) + (self.z * d["dw"]).sum(axis=1),
+            (self.x * d["ds"]).sum(axis=1) + (self.w * d["dz"]).sum(axis=1),
+            (dx * d["ds"]).sum(axis=1) + (d["dw"] * d["dz"]).sum(axis=1),
+        )
+        return np.stack([primal, dual, *sums], axis=1)
 
     def advance(self, primal: Vector, dual: Vector) -> None:
         """See :class:`Shard`."""

@@ -1,0 +1,88 @@
+"""The answer of a run: the posterior from the draws that were kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.results import Status
+from engine.run import Run
+from engine.solvers.gibbs.chains import REPORT
+from engine.solvers.gibbs.diagnostics import diagnose
+from engine.solvers.gibbs.options import Options
+from engine.solvers.gibbs.posterior import Posterior, verdict
+from engine.solvers.gibbs.problem import HorseshoeProbit
+from engine.solvers.gibbs.run_state import RunState
+
+__all__ = ["posterior_of"]
+
+
+def posterior_of(
+    problem: HorseshoeProbit, options: Options, run: Run, state: RunState, status: Status, streamed: bool
+) -> Posterior:
+    """Moments, quantiles, diagnostics, kept draws; a notice if the chains have not mixed."""
+    draws, statistics = state.draws, state.statistics
+    counters: dict[str, int | float] = {
+        "iterations": state.iteration,
+        "draws": draws.count,
+        "chains": options.chains,
+        "kernel_is_ellipse": int(options.kernel == "ellipse"),
+        "streamed": int(streamed),
+        "failed_factorisations": state.failed,
+    }
+    if not draws.count:
+        return Posterior(status=status, objective=None, bound=None, solution=None, counters=counters)
+    kept = draws.all()
+    log_tau = -0.5 * np.log(statistics.all()[:, :, 0])
+    mean, sd = draws.overall()
+    outside = 0.5 * (1 - options.interval)
+    levels = (outside, 0.5, 1 - outside)
+    quantiles = np.quantile(kept, levels, axis=(0, 1)).T
+    found = diagnose(kept)
+    of_tau = diagnose(log_tau[:, :, None])
+    names = np.array(["intercept", *problem.names, "log_tau"])
+    arrays: dict[str, NDArray[Any]] = {
+        "names": names,
+        "feature_names": np.array([problem.names[column] for column in state.design.active]),
+        "mean": np.append(mean, log_tau.mean()),
+        "sd": np.append(sd, log_tau.std(ddof=1) if log_tau.size > 1 else np.nan),
+        "quantiles": np.vstack([quantiles, np.quantile(log_tau, levels)]),
+        **{
+            name: np.append(getattr(found, name), getattr(of_tau, name))
+            for name in ("r_hat", "ess_bulk", "ess_tail", "mcse_mean")
+        },
+        "kept": np.arange(problem.X.shape[1] + 1) if draws.chosen is None else draws.chosen,
+        "beta": draws.some(),
+        "log_tau": log_tau,
+        "interval": np.array(options.interval),
+        "y": problem.y,
+    }
+    if not state.design.intercept:  # a column of zeros says nothing
+        for name in ("names", "mean", "sd", "quantiles", "r_hat", "ess_bulk", "ess_tail", "mcse_mean"):
+            arrays[name] = arrays[name][1:]
+        if draws.chosen is None:
+            arrays["kept"], arrays["beta"] = arrays["kept"][1:] - 1, arrays["beta"][:, :, 1:]
+        else:
+            arrays["kept"] = arrays["kept"] - 1
+    names_of_statistics = {"ellipse": (3, 4, 5), "px": (2,), "gibbs": ()}[options.kernel]
+    for number in names_of_statistics:
+        name = "lp" if REPORT[number] == "log_likelihood" else REPORT[number]
+        arrays[name] = statistics.all()[:, :, number]
+    if state.scales is not None:
+        arrays["log_lambda"] = state.scales.all()
+    rows = len(arrays["names"]) - 1
+    survivors = (arrays["quantiles"][:rows, 0] > 0) | (arrays["quantiles"][:rows, 2] < 0)
+    counters["survivors"] = int(survivors[int(state.design.intercept) :].sum())
+    finite = arrays["r_hat"][np.isfinite(arrays["r_hat"])]
+    if finite.size:
+        counters["worst_r_hat"] = float(finite.max())
+    ess = np.fmin(arrays["ess_bulk"], arrays["ess_tail"])
+    if not np.isnan(ess).all():
+        counters["least_ess"] = float(np.nanmin(ess))
+    solution = mean if state.design.intercept else mean[1:]
+    result = Posterior(status=status, objective=None, bound=None, solution=solution, counters=counters, arrays=arrays)
+    if (warning := verdict(result)) is not None:
+        run.notice(warning, level="warning")
+    return result

@@ -1,0 +1,148 @@
+"""The arguments of a linear program: made arrays of, checked, and what is wrong with them said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import ProblemError
+from engine.solvers.linprog.sparse import sp
+
+__all__ = ["Matrix", "bounds_of", "require_finite", "side", "stacked", "vector"]
+
+Matrix = Any
+"""A dense float64 array, or a ``scipy.sparse.csr_array``."""
+Vector = NDArray[np.float64]
+
+
+def vector(values: ArrayLike, noun: str) -> Vector:
+    """A one-dimensional array of numbers, none of them NaN."""
+    if values is None or sp.issparse(values):
+        raise ProblemError(f"{noun} must be a dense array of numbers; got {_kind(values)}")
+    try:
+        array = np.array(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ProblemError(f"{noun} must be an array of numbers: {error}") from error
+    if array.ndim == 2 and 1 in array.shape:  # SciPy takes these too
+        array = array.reshape(-1)
+    if array.ndim > 1:
+        raise ProblemError(f"{noun} must be one-dimensional; got an array of shape {array.shape}")
+    array = np.atleast_1d(array)
+    if np.isnan(array).any():
+        raise ProblemError(f"entry {int(np.argmax(np.isnan(array)))} of {noun} is NaN")
+    return array
+
+
+def side(matrix: Any, sides: ArrayLike | None, n: int, suffix: str) -> tuple[Matrix, Vector]:
+    """A matrix and its right-hand sides, checked; none of them is no rows."""
+    if matrix is None and sides is None:
+        return np.zeros((0, n)), np.zeros(0)
+    if matrix is None or sides is None:
+        given, absent = (f"b_{suffix}", f"A_{suffix}") if matrix is None else (f"A_{suffix}", f"b_{suffix}")
+        other = np.size(sides) if matrix is None else int(np.prod(np.shape(matrix)))  # type: ignore[arg-type]
+        if other == 0:
+            return np.zeros((0, n)), np.zeros(0)
+        raise ProblemError(f"{given} is given without {absent}")
+    kept: Matrix
+    if sp.issparse(matrix):
+        if not (np.issubdtype(matrix.dtype, np.number) or matrix.dtype == bool) or matrix.dtype.kind == "c":
+            raise ProblemError(f"A_{suffix} must be a matrix of real numbers; got one of {matrix.dtype}")
+        kept = sp.csr_array(matrix, dtype=np.float64)
+    else:
+        try:
+            kept = np.array(matrix, np.float64)
+        except (TypeError, ValueError) as error:
+            why = _ragged(matrix) or str(error)
+            raise ProblemError(f"A_{suffix} must be a matrix of numbers: {why}") from error
+        if kept.size == 0 and kept.ndim < 2:
+            kept = kept.reshape(0, n)
+        elif kept.ndim == 1:
+            kept = kept.reshape(1, -1)
+    if kept.ndim != 2 or kept.shape[1] != n:
+        raise ProblemError(f"A_{suffix} must have {n} columns, as many as c has costs; got shape {kept.shape}")
+    require_finite(kept, f"A_{suffix}")
+    values = vector(sides, f"b_{suffix}")
+    if values.size != kept.shape[0]:
+        raise ProblemError(
+            f"b_{suffix} must have one entry for each of the {kept.shape[0]} rows of A_{suffix}; got {values.size}"
+        )
+    return kept, values
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"a sparse array of shape {value.shape}"
+
+
+def _ragged(matrix: Any) -> str | None:
+    """What is wrong with rows of different lengths."""
+    if not isinstance(matrix, (list, tuple)) or not all(isinstance(row, (list, tuple, np.ndarray)) for row in matrix):
+        return None
+    odd = next((i for i, row in enumerate(matrix) if len(row) != len(matrix[0])), None)
+    if odd is None:
+        return None
+    return f"row {odd} has {len(matrix[odd])} entries, row 0 has {len(matrix[0])}"
+
+
+def require_finite(matrix: Matrix, noun: str) -> None:
+    """Refuse the first entry, by rows, that is NaN or infinite."""
+    values = matrix.data if sp.issparse(matrix) else matrix
+    if np.isfinite(values).all():
+        return
+    if sp.issparse(matrix):
+        place = int(np.argmin(np.isfinite(values)))
+        row, column = int(np.searchsorted(matrix.indptr, place, side="right")) - 1, int(matrix.indices[place])
+        value = values[place]
+    else:
+        row, column = (int(index) for index in np.argwhere(~np.isfinite(values))[0])
+        value = values[row, column]
+    raise ProblemError(f"{noun} must be finite; got {value} in row {row}, column {column}")
+
+
+def stacked(upper: Matrix, equal: Matrix) -> Matrix:
+    """Two matrices, one above the other: sparse if one is."""
+    if sp.issparse(upper) or sp.issparse(equal):
+        return sp.csr_array(sp.vstack([sp.csr_array(upper), sp.csr_array(equal)], format="csr"))
+    return np.concatenate([np.asarray(upper), np.asarray(equal)])
+
+
+def bounds_of(bounds: Any, n: int) -> tuple[Vector, Vector]:
+    """Lower and upper bounds from one pair or one a variable; None is no bound."""
+    if bounds is None or (isinstance(bounds, (list, tuple)) and len(bounds) == 0):
+        bounds = (0, None)
+    if isinstance(bounds, str):
+        raise ProblemError(f"bounds must be pairs of numbers or None; got the text '{bounds}'")
+    try:
+        array = np.array(
+            [[np.nan if entry is None else entry for entry in np.ravel(np.array(pair, object))] for pair in bounds]
+            if np.ndim(np.array(bounds, object)) == 2
+            else [[np.nan if entry is None else entry for entry in bounds]],
+            np.float64,
+        )
+    except (TypeError, ValueError) as error:
+        raise ProblemError(f"bounds must be pairs of numbers or None: {error}") from error
+    if array.ndim == 2 and array.shape == (n, 2) and not (n == 1 and array.size != 2):
+        pass
+    elif array.shape == (1, 2):
+        array = np.repeat(array, n, axis=0)
+    elif array.shape == (2, n) and n != 2:
+        raise ProblemError(f"bounds must be a pair, or {n} pairs (shape ({n}, 2)); got shape {array.shape}")
+    else:
+        raise ProblemError(
+            f"bounds must be a pair (low, high), or one for each of {n} variables; got an array of shape {array.shape}"
+        )
+    given = np.array(
+        [
+            entry is not None
+            for pair in (bounds if np.ndim(np.array(bounds, object)) == 2 else [bounds])
+            for entry in pair
+        ]
+    ).reshape(-1, 2)
+    given = np.repeat(given, n, axis=0) if given.shape[0] == 1 else given
+    wrong = given & np.isnan(array)
+    if wrong.any():
+        raise ProblemError(f"a bound of variable {int(np.argmax(wrong.any(axis=1)))} is NaN")
+    lower = np.where(np.isnan(array[:, 0]), -np.inf, array[:, 0])
+    upper = np.where(np.isnan(array[:, 1]), np.inf, array[:, 1])
+    return lower, upper

@@ -1,0 +1,121 @@
+"""Who linear programming is measured against: HiGHS, and the same algorithm in NumPy and SciPy."""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+import time
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any, Literal
+
+from engine.solvers.linprog.forms import shard_data
+from engine.solvers.linprog.generators import GeneratorOptions, generate
+from engine.solvers.linprog.interior import InteriorPoint, Settings
+from engine.solvers.linprog.prepare import Prepared, prepare
+from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.sparse import sp
+from engine.solvers.linprog.system import System
+from engine.solvers.linprog.twin import HostShard
+
+__all__ = ["HighsRun", "highs", "highs_apart", "numpy_seconds"]
+
+HighsSolver = Literal["choose", "simplex", "ipm"]
+_GRACE_SECONDS = 10.0  # HiGHS looks at its clock now and then
+
+
+@dataclass(frozen=True)
+class HighsRun:
+    """What a run of HiGHS took, in seconds, and the optimum it found; None if it found none within its limit."""
+
+    seconds: float
+    optimum: float | None
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.2f}" if self.optimum is not None else f"> {self.seconds:.0f}"
+
+
+def highs(problem: LinearProgram, solver: HighsSolver, limit: float, threads: int) -> HighsRun:
+    """Solve with HiGHS here; the model is handed over before the clock starts.
+
+    Raises
+    ------
+    RuntimeError
+        If HiGHS refuses an option: it would go on with what it has otherwise, and something else would be measured.
+    """
+    highspy: Any = importlib.import_module("highspy")
+    columns = sp.csc_array(problem.A)
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = problem.n, problem.m
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = problem.c, problem.lower, problem.upper
+    lp.row_lower_, lp.row_upper_, lp.offset_ = problem.row_lower, problem.row_upper, problem.offset
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = columns.indptr, columns.indices, columns.data
+    if problem.maximize:
+        lp.sense_ = highspy.ObjSense.kMaximize
+    highspy.Highs.resetGlobalScheduler(True)  # it keeps its first number of threads otherwise, and refuses another
+    model = highspy.Highs()
+    chosen: dict[str, Any] = {"output_flag": False, "solver": solver, "time_limit": limit, "threads": threads}
+    chosen["parallel"] = "on" if threads > 1 else "off"
+    for name, value in chosen.items():
+        if model.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+            raise RuntimeError(f"HiGHS refuses {name} = {value}")
+    model.passModel(lp)
+    began = time.perf_counter()
+    status = model.run()
+    seconds = time.perf_counter() - began
+    if status == highspy.HighsStatus.kError:
+        raise RuntimeError(f"HiGHS could not run with {threads} threads")
+    solved = model.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    return HighsRun(seconds, float(model.getInfo().objective_function_value) if solved else None)
+
+
+def highs_apart(options: GeneratorOptions, solver: HighsSolver, limit: float, threads: int) -> HighsRun:
+    """Solve a generated program with HiGHS in a process of its own, which is ended if HiGHS overruns its limit.
+
+    Raises
+    ------
+    RuntimeError
+        If that process ends without an answer.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    child = context.Process(target=_highs_child, args=(theirs, options, solver, limit, threads), daemon=True)
+    child.start()
+    theirs.close()
+    try:
+        if ours.recv() != "begun":
+            raise EOFError
+        if ours.poll(limit + _GRACE_SECONDS):
+            found: HighsRun = ours.recv()
+            return found
+        return HighsRun(limit + _GRACE_SECONDS, None)
+    except EOFError:
+        raise RuntimeError(f"HiGHS ({solver}, {threads} threads) ended without an answer") from None
+    finally:
+        ours.close()
+        child.kill()
+        child.join()
+
+
+def _highs_child(
+    connection: Connection, options: GeneratorOptions, solver: HighsSolver, limit: float, threads: int
+) -> None:
+    problem = generate(options)
+    connection.send("begun")
+    connection.send(highs(problem, solver, limit, threads))
+
+
+def numpy_seconds(problem: LinearProgram) -> float:
+    """Seconds of the same algorithm in NumPy and SciPy, preparation included."""
+    began = time.perf_counter()
+    prepared = prepare(problem)
+    assert isinstance(prepared, Prepared)
+    data = shard_data([prepared.standard])
+    method = InteriorPoint(System(data, [HostShard(data)]), prepared.standard.b[None], Settings())
+    method.start()
+    while True:
+        method.measure()
+        if (method.done | method.stuck).all():
+            return time.perf_counter() - began
+        method.iterate()

@@ -1,0 +1,151 @@
+"""A single program on a CPU device whose memory the host shares: products and factors where they take least time."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+import scipy.linalg.blas
+import scipy.linalg.lapack
+from numpy.typing import NDArray
+
+from engine.devices import Device
+from engine.numerics.linear_algebra import Provider, linear_algebra
+from engine.numerics.linear_algebra.lapack import Lapack
+from engine.solvers.linprog.device_shard import DeviceShard
+from engine.solvers.linprog.shard import ShardData
+
+__all__ = ["UnifiedShard", "device_shard"]
+
+Vector = NDArray[np.float64]
+_BLAS: Any = scipy.linalg.blas
+_LAPACK: Any = scipy.linalg.lapack
+
+
+def device_shard(device: Device, data: ShardData, provider: Provider | None, notice: Any = None) -> DeviceShard:
+    """The shard that suits the device; made and used on its thread."""
+    algebra = linear_algebra(device, provider, notice)
+    if data.batch == 1 and isinstance(algebra, Lapack):
+        probe = device.empty(1, np.float64)
+        shared = device.shared(probe) is not None
+        device.release(probe)
+        if shared:
+            return UnifiedShard(device, data, algebra)
+    return DeviceShard(device, data, algebra)
+
+
+class UnifiedShard(DeviceShard):
+    """A :class:`DeviceShard` whose dense products, diagonals and factors are BLAS's and LAPACK's, called directly.
+
+    What goes over all variables, and products with a sparse A, stays with the kernels. The arrays here are the buffers'
+    own memory, looked at when the device has nothing left to do: a kernel for a small matrix, a copy or a mapping would
+    take longer to start than the work itself.
+    """
+
+    algebra: Lapack
+
+    def __init__(self, device: Device, data: ShardData, algebra: Lapack) -> None:
+        super().__init__(device, data, algebra)
+        self._arrays: dict[str, NDArray[Any]] = {}
+        self._distinct = np.unique(data.slack_rows).size == data.slack_rows.size
+
+    def close(self) -> None:
+        """Give everything back."""
+        self._arrays.clear()
+        super().close()
+
+    def together(self) -> contextlib.AbstractContextManager[None]:
+        """See :class:`DeviceShard`."""
+        return self.algebra.calm()
+
+    def _array(self, name: str) -> NDArray[Any]:
+        """A buffer's memory, its batch of one left out."""
+        found = self._arrays.get(name)
+        if found is None:
+            buffer = self._matrix(name) if name in ("M", "L") else self._buffers[name]
+            seen = self.device.shared(buffer)
+            assert seen is not None
+            found = self._arrays[name] = seen.reshape(buffer.shape[1:]) if len(buffer.shape) == 3 else seen
+        return found
+
+    def _scalars(self, *values: Vector) -> Any:
+        self.device.sync()
+        array = self._array("scalars")
+        for place, value in enumerate(values):
+            array[place] = value[0]
+        return self._buffers["scalars"]
+
+    def _results(self, width: int) -> Vector:
+        self.device.sync()
+        return self._array("results")[: self._parts * width].reshape(1, self._parts, width).copy()
+
+    def _times(self, name: str) -> Vector:
+        if self._sparse:
+            return super()._times(name)
+        self.device.sync()
+        v = self._array(name)
+        with self.algebra.threads(2.0 * self._m * self._n):
+            out = self._array("A") @ v[: self._n]
+        if self._slacks:
+            more = self.data.slack_signs * v[self._n :]
+            if self._distinct:
+                out[self.data.slack_rows] += more
+            else:
+                np.add.at(out, self.data.slack_rows, more)
+        return np.asarray(out)[None]
+
+    def _transposed(self, y: Vector) -> None:
+        if self._sparse:
+            super()._transposed(y)
+            return
+        self.device.sync()
+        out = self._array("aty")
+        with self.algebra.threads(2.0 * self._m * self._n):
+            np.matmul(y[0], self._array("A"), out=out[: self._n])
+        if self._slacks:
+            np.multiply(self.data.slack_signs, y[0, self.data.slack_rows], out=out[self._n :])
+
+    def normal(self, p: Vector) -> Vector:
+        """See :class:`Shard`."""
+        if self._sparse:
+            return super().normal(p)
+        self._aimed = False
+        self._transposed(p)
+        np.multiply(self._array("theta"), self._array("aty"), out=self._array("work"))
+        return self._times("work")
+
+    def form(self) -> None:
+        """See :class:`Shard`."""
+        if self._sparse:
+            super().form()
+            return
+        self.algebra.gram(self._buffers["A"], self._heads["theta"], self._matrix("M"))
+        if self._slacks:
+            weights = np.bincount(self.data.slack_rows, self._array("theta")[self._n :], self._m)  # signs are 1 or -1
+            self._diagonal("M")[:] += weights
+
+    def _diagonal(self, name: str) -> Vector:
+        return self._array(name).reshape(-1)[:: self._m + 1]
+
+    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
+        """See :class:`Shard`."""
+        self.device.sync()
+        factor = self._array("L")
+        np.copyto(factor, self._array("M"))
+        diagonal = self._diagonal("L")
+        diagonal *= 1.0 + relative[0]
+        diagonal += absolute[0]
+        with self.algebra.threads(self._m**3 / 3):
+            status = _LAPACK.dpotrf(factor.T, lower=0, clean=0, overwrite_a=1)[1]
+        if not status and np.isnan(diagonal).any():  # which LAPACK may not tell
+            status = int(np.argmax(np.isnan(diagonal))) + 1
+        return np.array([status], np.int32)
+
+    def solve(self, rhs: Vector) -> Vector:
+        """See :class:`Shard`."""
+        self.device.sync()
+        upper, out = self._array("L").T, rhs[0].copy()
+        for trans in (1, 0):
+            _BLAS.dtrsv(upper, out, lower=0, trans=trans, overwrite_x=1)
+        return np.asarray(out[None])

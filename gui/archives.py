@@ -1,0 +1,92 @@
+"""Runs as zip files: packed to be handed on, and unpacked as a run of one's own."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import stat
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath
+
+from engine.errors import RunFolderError
+from engine.folder import RunFolder
+
+__all__ = ["unpack_run", "write_zip"]
+
+_MOST_FILES = 10_000
+
+
+def write_zip(folder: Path, target: Path) -> None:
+    """Pack a run folder, under its own name; the archive appears whole or not at all."""
+    temporary = target.with_name(f".{target.name}.part")
+    try:
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+            for path in sorted(folder.rglob("*")):
+                if path.is_file():
+                    archive.write(path, Path(folder.name) / path.relative_to(folder))
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def unpack_run(archive: Path, runs: Path) -> Path:
+    """Unpack a run that :func:`write_zip` has packed into a folder of ``runs`` that was not there before.
+
+    Nothing is written outside that folder, and nothing that is there is changed; it appears whole or not at all.
+
+    Raises
+    ------
+    engine.errors.RunFolderError
+        If the file is no zip archive, or what it holds is no run, or reaches outside its folder, or has no room.
+    """
+    runs.mkdir(parents=True, exist_ok=True)
+    temporary = runs.parent / f".unpacking-{secrets.token_hex(4)}"
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            top, members = _checked(archive, packed, shutil.disk_usage(runs).free)
+            temporary.mkdir()
+            for member, parts in members:
+                target = temporary.joinpath(*parts)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with packed.open(member) as source, target.open("xb") as stream:
+                    shutil.copyfileobj(source, stream, 1 << 20)
+        RunFolder.open(temporary).problem()
+        folder, count = runs / top, 1
+        while folder.exists() or (runs / f"{folder.name}.json").exists():
+            count += 1
+            folder = runs / f"{top}-{count}"
+        os.rename(temporary, folder)
+        return folder
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise RunFolderError(f"{archive} is no zip archive that can be read: {error}") from error
+    except RunFolderError as error:
+        raise RunFolderError(str(error).replace(str(temporary), str(archive))) from error
+    except OSError as error:
+        raise RunFolderError(f"{archive} cannot be unpacked: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _checked(
+    archive: Path, packed: zipfile.ZipFile, room: int
+) -> tuple[str, list[tuple[zipfile.ZipInfo, tuple[str, ...]]]]:
+    """The name of the run folder, and each file with the parts of its path in it."""
+    files = [member for member in packed.infolist() if not member.is_dir()]
+    if len(files) > _MOST_FILES or sum(member.file_size for member in files) > room:
+        raise RunFolderError(f"{archive} holds more than there is room for")
+    found: list[tuple[zipfile.ZipInfo, tuple[str, ...]]] = []
+    tops: set[str] = set()
+    for member in files:
+        path = PurePosixPath(member.filename)
+        outside = path.is_absolute() or any(
+            part in ("", ".", "..") or "\\" in part or ":" in part for part in path.parts
+        )
+        if outside or stat.S_ISLNK(member.external_attr >> 16):
+            raise RunFolderError(f"{archive} is not unpacked: its entry {member.filename!r} leads outside its folder")
+        tops.add(path.parts[0])
+        found.append((member, path.parts[1:]))
+    if len(tops) != 1 or ("run.toml",) not in [parts for _, parts in found]:
+        raise RunFolderError(f"{archive} holds no run: a run is one folder with a run.toml in it")
+    return tops.pop(), found
