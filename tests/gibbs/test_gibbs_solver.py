@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.special import log_ndtr
 
 import engine
 from engine.devices import DevicePool, Member, available
@@ -101,6 +102,17 @@ def draws_of(device: Member, problem: Any, devices: int = 1, **options: Any) -> 
     chosen: dict[str, Any] = {"draws": 40, "warmup": 10, "chains": 3, "seed": 9, **options}
     result = solve_on(device, problem, devices, **chosen)
     return np.concatenate([result.arrays["beta"], result.arrays["log_tau"][:, :, None]], axis=2)
+
+
+@pytest.mark.parametrize("rows", [701, 20_011, 140_003])  # strips of 16, 32 and 128 rows, the last not full
+def test_slices_know_the_log_likelihood(device: Member, rows: int) -> None:
+    random = np.random.default_rng(1)
+    X = random.standard_normal((rows, 5))
+    y = X[:, 0] - 0.5 + random.standard_normal(rows) > 0
+    result = solve_on(device, engine.HorseshoeProbit(X, y), draws=4, warmup=0, chains=2, kernel="ellipse")
+    beta = result.arrays["beta"][:, 0]
+    eta = (beta[:, :1] + beta[:, 1:] @ X.T) * np.where(y, 1, -1)
+    assert result.arrays["lp"][:, 0] == pytest.approx(log_ndtr(eta).sum(axis=1), rel=1e-6)
 
 
 @pytest.mark.parametrize("kernel", ["gibbs", "ellipse"])
