@@ -41,9 +41,9 @@ class Posterior(Result):
     ``solution`` is the posterior mean of the intercept and the coefficients. ``arrays`` has for each of these ``mean``,
     ``sd``, ``quantiles`` (q, 3), ``r_hat``, ``ess_bulk``, ``ess_tail``, ``mcse_mean`` and their ``names``; the kept
     draws ``beta`` (chains, draws, kept) of the coefficients numbered ``kept``, ``log_tau`` (chains, draws) and the
-    statistics of the sampler; all in the units of the user's columns. ``lp`` is the log-likelihood after the latest slice:
-    of every other draw of the kernel ``ellipse``, and of the one before for the rest. Quantiles are of the draws that
-    were kept, evenly thinned where all do not fit ``max_kept``.
+    statistics of the sampler; all in the units of the user's columns. ``lp`` is the log-likelihood after the latest
+    slice: of every other draw of the kernel ``ellipse``, and of the one before for the rest. Quantiles are of the draws
+    that were kept, evenly thinned where all do not fit ``max_kept``.
     """
 
     @property
