@@ -14,7 +14,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -393,7 +393,7 @@ class Run:
             devices=list(self.devices),
             device_names=[member.info.name for member in self.pool.members],
             seed=self.seed,
-            metrics=[asdict(spec) for spec in self.solver.metrics],
+            metrics=[dict(vars(spec)) for spec in self.solver.metrics],
             resumed=self.restored is not None,
         )
 

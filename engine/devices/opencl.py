@@ -88,6 +88,7 @@ def _describe(index: int, device: cl.Device) -> DeviceInfo:
         max_block=max_block,
         vector_width=int(device.native_vector_width_int) if kind == "cpu" else 1,
         compute_capability=_nvidia_compute_capability(device) if nvidia else None,
+        constant_memory=int(device.max_constant_buffer_size),
     )
     return DeviceInfo(
         language="opencl",

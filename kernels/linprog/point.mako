@@ -1,4 +1,3 @@
-<%namespace name="reduce" file="/common/reduce.mako"/>
 // One pass over the variables of a batch of programs: residuals, scaling, right-hand sides, directions, steps.
 //
 // A variable x >= 0 has a dual s; a bounded one (kind 1) has room w = u - x above it with a dual z; a free one (kind 2) has
@@ -26,20 +25,28 @@
     results[GROUP_ID * ${len(names)} + ${place}] = ${name};
 % endfor
 % else:
-    LOCAL_ARRAY(f64, part, ${block});
+<% count = len(names) %>
+    LOCAL_ARRAY(f64, part, ${count * block});
 % for place, (name, operation) in enumerate(names):
-    part[LOCAL_ID] = ${name};
-% if operation == "sum":
-${reduce.block_sum("part", "f64", block)}
-% elif operation == "min":
-${reduce.block_min("part", "f64", block)}
-% else:
-${reduce.block_max("part", "f64", block)}
-% endif
-    if (LOCAL_ID == 0)
-        results[GROUP_ID * ${len(names)} + ${place}] = part[0];
-    BARRIER();
+    part[${place * block} + LOCAL_ID] = ${name};
 % endfor
+    for (i32 width = ${block // 2}; width > 0; width /= 2) {  // all of them level by level; a NaN wins
+        BARRIER();
+        if (LOCAL_ID < width) {
+% for place, (name, operation) in enumerate(names):
+            const f64 ${name}_other = part[${place * block} + LOCAL_ID + width];
+% if operation == "sum":
+            part[${place * block} + LOCAL_ID] += ${name}_other;
+% else:
+            if (${name}_other ${"<" if operation == "min" else ">"} part[${place * block} + LOCAL_ID] || ${name}_other != ${name}_other)
+                part[${place * block} + LOCAL_ID] = ${name}_other;
+% endif
+% endfor
+        }
+    }
+    BARRIER();
+    if (LOCAL_ID < ${count})
+        results[(i64)GROUP_ID * ${count} + LOCAL_ID] = part[LOCAL_ID * ${block}];
 % endif
 </%def>
 #define POINT const GLOBAL f64* x, const GLOBAL f64* s, const GLOBAL f64* w, const GLOBAL f64* z, const GLOBAL u8* kind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from searching import load_assignment
 import engine
 from engine.devices import Member
 from engine.errors import AuditError, OptionError, RunFolderError
-from engine.events import Event, Incumbent, Metric
+from engine.events import Event, Incumbent, Metric, Notice
 from engine.solvers.branch_and_bound.explorer import Explorer
 from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.sharing import Sharing
@@ -27,6 +28,21 @@ OPTIMA = [1278, 1359, 1081, 1293, 1235, 1195, 1234, 1206, 1230, 1108]
 
 def solve(device: Member, problem: Any, times: int = 1, **options: Any) -> engine.Result:
     return engine.solve(problem, devices=[device.info.id] * times, **options)
+
+
+def stopped_at_work(device: Member, problem: Any, times: int, **options: Any) -> engine.Result:
+    """Solve on a device listed some times, and stop when one of them has reported."""
+    at_work = threading.Event()
+
+    def note(event: Event) -> None:
+        if isinstance(event, Metric):
+            at_work.set()
+
+    with engine.Engine(devices=[device.info.id] * times) as running:
+        run = running.start(problem, on_event=note, **options)
+        assert at_work.wait(30)
+        run.stop()
+        return run.wait(30)
 
 
 def few_ivms(device: Member) -> dict[str, int]:
@@ -62,7 +78,11 @@ def test_with_one_more_than_the_optimum_it_is_found(device: Member) -> None:
 
 
 def test_a_bound_below_what_is_possible_is_answered_at_once(device: Member) -> None:
-    result = solve(device, engine.Flowshop.taillard(1), upper_bound=10)
+    told: list[Event] = []
+    result = solve(device, engine.Flowshop.taillard(1), upper_bound=10, on_event=told.append)
+    assert [event.message for event in told if isinstance(event, Notice)] == [
+        "there is no solution below the given bound of 10"
+    ]
     assert (result.status, result.bound, result.counters["nodes"]) == ("infeasible", 10, 0)
 
 
@@ -116,8 +136,8 @@ def test_the_generated_tsp_sample_is_solved_alike_by_both_bounds(device: Member)
 @pytest.mark.parametrize("again", [1, 2])
 def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device: Member, again: int, tmp_path: Path) -> None:
     problem = engine.Flowshop.taillard(28)
-    first = solve(device, problem, 2, upper_bound=2200, time_limit=0.2, run_folder=tmp_path / "run", **few_ivms(device))
-    assert first.status == "time_limit"
+    first = stopped_at_work(device, problem, 2, upper_bound=2200, run_folder=tmp_path / "run", **few_ivms(device))
+    assert first.status == "interrupted"
     assert 0 < first.counters["nodes"] < 12_869_872
     assert first.arrays["begin"].shape == first.arrays["end"].shape
     resumed = engine.resume(tmp_path / "run", devices=[device.info.id] * again)

@@ -316,6 +316,30 @@ def test_staging_memory_copies_like_any_other(device: Member) -> None:
     assert device.submit(work).result() == list(range(5))
 
 
+def test_shared_memory_is_seen_by_host_and_device_alike(device: Member) -> None:
+    def run(running: Device) -> bool:
+        buffer = running.put(np.arange(6.0).reshape(2, 3))
+        copied = running.empty(6, np.float64)
+        seen = running.shared(buffer)
+        if seen is None:
+            return False
+        assert running.capabilities.unified_host_memory
+        assert seen.shape == (2, 3)
+        assert np.array_equal(seen, np.arange(6.0).reshape(2, 3))
+        seen[1, 2] = 9.0
+        running.copy(copied, buffer)
+        assert running.get(copied).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 9.0]
+        running.zero(buffer)
+        running.sync()
+        assert not seen.any()
+        for own in (buffer, copied):
+            running.release(own)
+        return True
+
+    if not device.submit(run).result():
+        pytest.skip(f"{device.info.id} shares no memory with the host without mapping it")
+
+
 def test_a_device_can_be_closed_twice(device: Member) -> None:
     with DevicePool([device.info]) as pool:
         member = pool.members[0]

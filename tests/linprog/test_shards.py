@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +15,7 @@ import engine
 from engine.devices import Device, Member
 from engine.numerics.linear_algebra import linear_algebra
 from engine.solvers.linprog.audit import _product, audit
+from engine.solvers.linprog.device_shard import DeviceShard
 from engine.solvers.linprog.prepare import Prepared, prepare
 from engine.solvers.linprog.shard import ShardData
 from engine.solvers.linprog.twin import HostShard
@@ -43,7 +45,10 @@ def shard_data(batch: int, m: int, n: int, sparse: bool) -> ShardData:
 
 @pytest.mark.parametrize(("batch", "sparse"), [(1, False), (1, True), (3, False)])
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (7, 30), (40, 33), (90, 700)])
-def test_a_device_takes_the_same_steps_as_numpy(device: Member, batch: int, sparse: bool, m: int, n: int) -> None:
+@pytest.mark.parametrize("kind", ["own", "gpu"])
+def test_a_device_takes_the_same_steps_as_numpy(
+    device: Member, kind: str, batch: int, sparse: bool, m: int, n: int
+) -> None:
     data = shard_data(batch, m, n, sparse)
     random = np.random.default_rng(1)
     point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
@@ -74,11 +79,19 @@ def test_a_device_takes_the_same_steps_as_numpy(device: Member, batch: int, spar
         return [*out, *kept]
 
     def on_device(running: Device) -> list[NDArray[Any]]:
-        shard = device_shard(running, data, None)
+        kept, algebra = running.capabilities, linear_algebra(running)
         try:
-            return walk(shard)
-        finally:
+            if kind == "own":
+                shard = device_shard(running, data, None)
+            else:  # groups of many work-items
+                running.capabilities = replace(kept, kind="gpu", compute_units=2)
+                shard = DeviceShard(running, data, algebra)
+            found = walk(shard)
             shard.close()
+            return found
+        finally:
+            algebra.close()
+            running.capabilities = kept
 
     ours, theirs = device.submit(on_device).result(), walk(HostShard(data))
     for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
@@ -108,6 +121,59 @@ def test_updates_solve_with_any_diagonal(device: Member, block: int, m: int, n: 
         return out
 
     assert max(device.submit(run).result()) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "kind"), [(1, 1, "own"), (7, 9, "own"), (70, 200, "own"), (600, 20, "own"), (600, 20, "gpu")]
+)
+def test_constant_memory_changes_nothing(device: Member, m: int, n: int, kind: str) -> None:
+    random = np.random.default_rng([m, n])
+    columns = random.standard_normal((n, m))
+    columns[: min(m, n)] += 3.0 * np.eye(n, m)[: min(m, n)]
+    d = 10.0 ** random.uniform(-1.0, 1.0, n)
+    rhs = random.standard_normal(m)
+
+    def run(running: Device) -> list[NDArray[Any]]:
+        out, kept = [], running.capabilities
+        with linear_algebra(running) as algebra:
+            try:
+                if kind == "gpu":
+                    running.capabilities = replace(kept, kind="gpu")
+                for constant in (True, False):
+                    updates = Updates(running, algebra, columns, 1, constant)
+                    assert updates.constant == constant
+                    updates.update(d)
+                    out.append(updates.solve(rhs))
+                    updates.close()
+            finally:
+                running.capabilities = kept
+        return out
+
+    by_constant, plainly = device.submit(run).result()
+    assert np.array_equal(by_constant, plainly, equal_nan=True)
+
+
+def test_a_column_too_long_for_constant_memory_takes_the_plain_way(device: Member) -> None:
+    too_long = device.info.capabilities.constant_memory // 8 + 1
+    assert too_long > 1000
+
+    def run(running: Device) -> list[bool]:
+        narrow = replace(running.capabilities, constant_memory=8 * 20)
+        running.capabilities, kept = narrow, running.capabilities
+        try:
+            found = []
+            for m in (20, 21):
+                with linear_algebra(running) as algebra:
+                    updates = Updates(running, algebra, np.eye(m), 1)
+                    updates.update(np.arange(1.0, m + 1.0))
+                    assert np.allclose(updates.solve(np.ones(m)), 1.0 / np.arange(1.0, m + 1.0))
+                    found.append(updates.constant)
+                    updates.close()
+            return found
+        finally:
+            running.capabilities = kept
+
+    assert device.submit(run).result() == [True, False]
 
 
 def test_preparation_removes_what_needs_no_solving_and_gives_it_back() -> None:

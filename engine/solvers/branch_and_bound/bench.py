@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.results import Result
 from engine.solvers.branch_and_bound.atsp import ATSP
@@ -13,6 +13,10 @@ from engine.solvers.branch_and_bound.flowshop import Flowshop
 from engine.solvers.branch_and_bound.generators import ATSPOptions, generate_atsp
 from engine.solvers.branch_and_bound.queens import Queens
 from engine.solvers.branch_and_bound.tree import PermutationProblem
+
+if TYPE_CHECKING:
+    from engine.api import Engine
+    from engine.devices import Backend
 
 __all__ = ["bench"]
 
@@ -42,6 +46,8 @@ _QUEENS = (
     (20, 39029188884, None),
     (21, 314666222712, None),
 )
+_PAPERS = {"bound": "two_machine", "branching": "max_sum"}
+_LONG = (24, 2223)  # number and optimum; branched forward about 64 thousand million nodes, by a sample of its subtrees
 _NEAR = 3  # the two programs behind the counts differ by as much: one leaves its first dive out
 
 
@@ -70,16 +76,28 @@ def _cases(size: str) -> Iterator[_Case]:
             yield _Case(f"ta{number:03d} one_machine", Flowshop.taillard(number), options, None, count + 1, _NEAR)
     yield _Case("ta030 from scratch", Flowshop.taillard(30), {"upper_bound": 2179}, 2178)
     if size != "quick":
-        options = {"upper_bound": 2178, "bound": "two_machine", "branching": "max_sum"}
+        options = {**_PAPERS, "upper_bound": 2178}
         yield _Case("ta030 two_machine", Flowshop.taillard(30), options, None, 1_645_928)
     if size == "whole":
-        options = {"upper_bound": 2326, "bound": "two_machine", "branching": "max_sum"}
+        options = {**_PAPERS, "upper_bound": 2326}
         yield _Case("ta023 two_machine", Flowshop.taillard(23), options)
     yield _Case("ta030 mixed", Flowshop.taillard(30), {"upper_bound": 2178, "bound": "mixed"})
     for kind, n in (("crane", 12), ("tsmat", 12)) if size == "quick" else (("crane", 19), ("tsmat", 18)):
         problem: ATSP = generate_atsp(ATSPOptions.model_validate({"type": kind, "n": n, "seed": 1}))
         yield _Case(f"{problem.name} cheapest_arcs", problem, {"bound": "cheapest_arcs"})
         yield _Case(f"{problem.name} partial", problem, {"bound": "partial"})
+
+
+def _long_cases(size: str) -> Iterator[_Case]:
+    """What shows how several devices share work: seconds on a GPU, with a node count that nothing changes."""
+    if size == "quick":
+        yield _Case("queens 15", Queens(15), {}, *_QUEENS[2][1:])
+        yield _Case("ta029 one_machine", Flowshop.taillard(29), {"upper_bound": 2237}, None, 12_233_363, _NEAR)
+        return
+    forward = {"upper_bound": _LONG[1], "branching": "forward"}
+    yield _Case(f"ta{_LONG[0]:03d} forward", Flowshop.taillard(_LONG[0]), forward)
+    yield _Case("ta023 two_machine", Flowshop.taillard(23), {**_PAPERS, "upper_bound": 2326})
+    yield _Case("queens 21", Queens(21), {}, *_QUEENS[8][1:])
 
 
 def bench(arguments: list[str]) -> int:
@@ -102,7 +120,12 @@ def bench(arguments: list[str]) -> int:
     parser.add_argument("--ivms", type=int)
     parser.add_argument("--steal-trigger", type=float, default=0.2)
     parser.add_argument("--sharing", default="symmetric")
+    parser.add_argument(
+        "--scaling", action="store_true", help="long cases on 1, 2, 4, ... and all of --devices, with the speedup"
+    )
     given = parser.parse_args(arguments)
+    if given.scaling and len(given.devices or ()) < 2:
+        parser.error("--scaling compares devices: name at least two with --devices")
     from engine.api import Engine
 
     common = {
@@ -112,24 +135,62 @@ def bench(arguments: list[str]) -> int:
         "steal_trigger": given.steal_trigger,
         "sharing": given.sharing,
     }
-    right = True
     size = "quick" if given.quick else "whole" if given.whole else "usual"
+    if given.scaling:
+        return _scaling(given.backend, given.devices or [], size, given.only, common)
+    right = True
     print(f"{'case':28} {'nodes':>16} {'seconds':>9} {'Mnodes/s':>10} {'steals':>9}  verdict", flush=True)
     with Engine(given.backend, given.devices) as engine:
         optima: dict[str, int | float | None] = {}
         for case in _cases(size):
             if given.only not in case.name:
                 continue
-            options = {**common, **case.options}
-            engine.solve(case.problem, time_limit=0.3, **options)
-            result = engine.solve(case.problem, **options)
-            wrong = _wrong(case, result)
+            result, wrong = _measured(engine, case, common)
             if isinstance(case.problem, ATSP):
                 agreed = optima.setdefault(case.problem.name, result.objective)
                 if agreed != result.objective:
                     wrong = f"objective {result.objective}, but {agreed} with the other bound"
             right = right and not wrong
             print(_line(case, result, wrong), flush=True)
+    return 0 if right else 1
+
+
+def _measured(engine: Engine, case: _Case, common: dict[str, Any]) -> tuple[Result, str]:
+    """A result after a short run that compiles, and what is wrong with it."""
+    options = {**common, **case.options}
+    engine.solve(case.problem, time_limit=0.3, **options)
+    result = engine.solve(case.problem, **options)
+    return result, _wrong(case, result)
+
+
+def _scaling(backend: Backend | None, devices: list[str], size: str, only: str, common: dict[str, Any]) -> int:
+    """The long cases on 1, 2, 4, ... and all of the devices; every number of them must visit the same nodes."""
+    from engine.api import Engine
+
+    counts = sorted({1 << power for power in range(len(devices).bit_length()) if 1 << power < len(devices)})
+    right = True
+    print(
+        f"{'case':28} {'devices':>7} {'nodes':>18} {'seconds':>9} {'speedup':>8} {'exchanged':>9}  verdict", flush=True
+    )
+    alone: dict[str, Result] = {}
+    for count in [*counts, len(devices)]:
+        with Engine(backend, devices[:count]) as engine:
+            for case in _long_cases(size):
+                if only not in case.name:
+                    continue
+                result, wrong = _measured(engine, case, common)
+                first = alone.setdefault(case.name, result)
+                nodes = result.counters["nodes"]
+                if nodes != first.counters["nodes"]:
+                    wrong = wrong or f"{first.counters['nodes']} nodes on one device"
+                right = right and not wrong
+                speedup = first.seconds / max(result.seconds, 1e-9)
+                exchanged = int(result.counters["exchanged"])
+                print(
+                    f"{case.name:28} {count:7} {nodes:18,} {result.seconds:9.3f} {speedup:7.2f}x {exchanged:9,}  "
+                    f"{wrong or ('right' if case.nodes is not None else 'ended')}",
+                    flush=True,
+                )
     return 0 if right else 1
 
 

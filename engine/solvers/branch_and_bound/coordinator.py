@@ -294,8 +294,9 @@ class Coordinator:
         units, parcels = worker.begin(look, now)
         # A CPU beside GPUs must not keep them waiting at the end.
         seconds = _SLOW_SLICE if self._sharing.mixed and worker.on_host else SLICE_SECONDS
-        wanted, peers = self._sharing.wanted(worker), self._sharing.peers(worker)
-        return Task(self._upper, units, parcels, wanted, peers, seconds, look)
+        sharing = self._sharing
+        wanted, peers, prompt = sharing.wanted(worker), sharing.peers(worker), sharing.is_prompt(worker)
+        return Task(self._upper, units, parcels, wanted, peers, prompt, seconds, look)
 
     def _settle(self, worker: Worker, report: Report) -> None:
         """Take over what a turn brought."""

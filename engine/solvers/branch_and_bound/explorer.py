@@ -6,18 +6,19 @@ Everything here runs on the device's own thread.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from engine.devices import Capabilities, Device
 from engine.errors import OptionError
 from engine.solvers.branch_and_bound.exchange import Exchange
+from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.ivms import Ivms
 from engine.solvers.branch_and_bound.kernels import Kernels, Shapes, as_parallel, shapes_for
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.parallel import BoundInParallel
 from engine.solvers.branch_and_bound.proof import View
 from engine.solvers.branch_and_bound.tree import Tree
-from engine.solvers.branch_and_bound.turns import Found, Report, State, Task
+from engine.solvers.branch_and_bound.turns import Found, Parcel, Report, State, Task
 
 __all__ = ["Explorer"]
 
@@ -25,6 +26,7 @@ _STOLEN = 4
 _MOST_STEPS = 1 << 18
 _MOST_ROUNDS = 64
 _FEWEST_STEPS = 16
+_FIRST_STEPS = 64
 _LAUNCHES = 4
 _BEFORE_COMPARING = 0.5
 _PARALLEL_STEPS = 16
@@ -67,7 +69,7 @@ class Explorer:
         self._ivms = Ivms(device, tree, half, kernels, self.shapes, initial, options.strategy, trigger)
         self._exchange = Exchange(self._ivms)
         if used_as.kind == "cpu":  # where a costly bound would make a long first slice
-            self._ivms.steps = _FEWEST_STEPS
+            self._ivms.steps = _FIRST_STEPS
 
     def release(self) -> None:
         """Give the memory back."""
@@ -113,11 +115,15 @@ class Explorer:
         ivms.tell_upper(task.upper)
         returned = self._exchange.take(task.units, task.parcels)
         stealing = 0.0
-        if ivms.active():
-            self._compare()
-            stealing = self._explore(task.seconds, interrupted)
         active = ivms.active()
-        exported = self._exchange.give(task.wanted, task.peers) if task.wanted and active > 1 else ()
+        exported = self._give(task, active) if task.prompt else ()
+        if exported:
+            stealing = time.perf_counter() - began
+        elif active:
+            self._compare()
+            stealing = self._explore(task.seconds, (lambda: True) if task.prompt else interrupted)
+            active = ivms.active()
+            exported = self._give(task, active)
         remaining = ivms.measure()
         control = self.device.get(ivms.control, 0, 8)
         counters = self.device.get(ivms.counters)
@@ -137,6 +143,10 @@ class Explorer:
             exported=exported,
             view=ivms.view() if task.look else None,
         )
+
+    def _give(self, task: Task, active: int) -> Sequence[Units | Parcel]:
+        """Give intervals to those that asked, if there are any to spare."""
+        return self._exchange.give(task.wanted, task.peers) if task.wanted and active > 1 else ()
 
     def _improvement(self) -> Found | None:
         return self._ivms.improvement()

@@ -105,6 +105,16 @@ class Sharing:
             wanted += min(share, ivms)
         return max(1, round(wanted)) if donor.served else 0
 
+    def is_prompt(self, donor: Worker) -> bool:
+        """Whether a device gives before it searches: a CPU to GPUs, and any that has plenty.
+
+        With little, it rather searches for a slice, after which more of its IVMs are at work.
+        """
+        if donor.explorer is None or not donor.served:
+            return False
+        to_faster = donor.on_host and not all(asking.on_host for asking in donor.served)
+        return to_faster or 2 * donor.active >= donor.explorer.shapes.ivms
+
     def peers(self, donor: Worker) -> list[bool]:
         """Which of those that asked a device fetch their intervals from its memory."""
         return [self._options.sharing == "symmetric" and asking.reads(donor) for asking in donor.served]

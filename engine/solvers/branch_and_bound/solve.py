@@ -132,6 +132,8 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
             len(pool),
             stopped=status is not None,
         )
+    if status is None and incumbent.solution is None and not tree.counts:
+        run.notice(f"there is no solution below the given bound of {incumbent.initial}")
     return _result(tree, incumbent, search.bound, status, open_units, counters)
 
 

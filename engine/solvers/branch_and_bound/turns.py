@@ -58,6 +58,8 @@ class Task:
         How many intervals to give away.
     peers : sequence of bool
         One entry a receiver of these: whether it can read this device's memory.
+    prompt : bool
+        Whether to give them away at once, or after a single round of searching if there is nothing to give yet.
     seconds : float
         About how long to search.
     look : bool
@@ -69,6 +71,7 @@ class Task:
     parcels: Sequence[Parcel] = ()
     wanted: int = 0
     peers: Sequence[bool] = ()
+    prompt: bool = False
     seconds: float = 0.05
     look: bool = False
 
@@ -80,7 +83,8 @@ class Report:
     Attributes
     ----------
     seconds, stealing : float
-        Time of the slice, and the part of it spent between launches of ``explore``, estimated from one round.
+        Time of the turn, and the part of it spent between launches of ``explore``, estimated from one round, or all
+        of it where the turn only gave work away.
     active : int
         IVMs that still have work.
     nodes, leaves, pushed, solutions, stolen : int

@@ -136,8 +136,9 @@ class Worker:
 
     def end(self, report: Report) -> None:
         """Take over what a turn brought."""
-        rate = (report.nodes - self.nodes) / max(report.seconds, 1e-9)
-        self.rate = rate if self.rate == 0 else 0.7 * self.rate + 0.3 * rate
+        if report.nodes > self.nodes or not report.exported:  # not where the turn only gave work away
+            rate = (report.nodes - self.nodes) / max(report.seconds, 1e-9)
+            self.rate = rate if self.rate == 0 else 0.7 * self.rate + 0.3 * rate
         given = sum(part.share if isinstance(part, Parcel) else share_of(part) for part in report.exported)
         done = self.open + self.taken_up - report.open - given - share_of(report.returned)
         self.explored += max(0.0, done)

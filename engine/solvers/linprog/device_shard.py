@@ -306,13 +306,13 @@ class DeviceShard:
         self.algebra.solve(self._buffers["L"], buffer)
         return self.device.get(buffer)
 
-    def begin_updates(self, block: int) -> bool:
+    def begin_updates(self, block: int, constant_memory: bool) -> bool:
         """Make ready for :meth:`update` (one program, all its columns here); False if A A^T cannot be factorised."""
         dense = self.data.A.toarray() if self._sparse else np.asarray(self.data.A)[0]
         slacks = np.zeros((self._slacks, self._m))
         slacks[np.arange(self._slacks), self.data.slack_rows] = self.data.slack_signs
         columns = np.concatenate([dense.T, slacks])
-        self._updates = Updates(self.device, self.algebra, columns, block)
+        self._updates = Updates(self.device, self.algebra, columns, block, constant_memory)
         return self._updates.sound
 
     def update(self) -> None:

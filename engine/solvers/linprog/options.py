@@ -57,6 +57,11 @@ class Options(SolverOptions):
     block: int = Field(
         64, ge=1, le=256, description="sherman_morrison: columns that one update takes in; 1 is the paper's own"
     )
+    constant_memory: bool = Field(
+        True,
+        description="sherman_morrison with block = 1: the column that an update takes in is read from constant memory "
+        "(CUDA: through the read-only cache) if it fits there",
+    )
     refinements: int = Field(
         2, ge=0, le=10, description="sherman_morrison: refinement steps before the residual is judged"
     )

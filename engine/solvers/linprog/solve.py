@@ -147,7 +147,7 @@ class _Solving:
         with Systems(data, self.options, self.pool, self.run, self.counters) as system:
             method = method_of(system, standard.b[None], self.options)
             if self.options.linear_solver == "sherman_morrison":
-                system.use_updates(self.options.block, self.options.refinements)
+                system.use_updates(self.options.block, self.options.refinements, self.options.constant_memory)
             restored = self.run.restored
             if restored is not None:
                 system.run(lambda: method.restore(restored.arrays, restored.state))

@@ -36,15 +36,16 @@ class System:
         self.factorizations = 0
         self.updating = False
         self._refinements = 0
-        self._block = 1
+        self._how = 1, True
         self._began_updates = False
         self.worst_residual = 0.0
         self.update_solves = 0
         self.said: list[str] = []
 
-    def use_updates(self, block: int, refinements: int) -> None:
+    def use_updates(self, block: int, refinements: int, constant_memory: bool = True) -> None:
         """Solve by Sherman-Morrison updates from now on, while they are accurate."""
-        self.updating, self._block, self._refinements = True, block, refinements
+        self.updating, self._refinements = True, refinements
+        self._how = block, constant_memory
 
     def hand_over(self, why: str) -> None:
         """Solve by Cholesky factors from now on, and say so."""
@@ -149,7 +150,7 @@ class System:
         began = time.perf_counter()
         if not self._began_updates:
             self._began_updates = True
-            if not self.root("begin_updates", self._block):
+            if not self.root("begin_updates", *self._how):
                 self.hand_over("A A^T is not definite")
                 self.form()
                 return self.factor(relative, absolute)

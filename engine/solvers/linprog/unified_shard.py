@@ -19,6 +19,7 @@ from engine.solvers.linprog.shard import ShardData
 __all__ = ["UnifiedShard", "device_shard"]
 
 Vector = NDArray[np.float64]
+_SCALED_BYTES = 16 << 20  # a scaled copy of A up to here is kept, for larger ones the provider goes in strips
 _BLAS: Any = scipy.linalg.blas
 _LAPACK: Any = scipy.linalg.lapack
 
@@ -48,6 +49,7 @@ class UnifiedShard(DeviceShard):
     def __init__(self, device: Device, data: ShardData, algebra: Lapack) -> None:
         super().__init__(device, data, algebra)
         self._arrays: dict[str, NDArray[Any]] = {}
+        self._scaled: Vector | None = None
         self._distinct = np.unique(data.slack_rows).size == data.slack_rows.size
 
     def close(self) -> None:
@@ -79,6 +81,12 @@ class UnifiedShard(DeviceShard):
     def _results(self, width: int) -> Vector:
         self.device.sync()
         return self._array("results")[: self._parts * width].reshape(1, self._parts, width).copy()
+
+    def get_point(self) -> tuple[Vector, Vector, Vector, Vector]:
+        """See :class:`Shard`."""
+        self.device.sync()
+        x, s, w, z = (self._array(name)[None].copy() for name in ("x", "s", "w", "z"))
+        return x, s, w, z
 
     def _times(self, name: str) -> Vector:
         if self._sparse:
@@ -120,7 +128,17 @@ class UnifiedShard(DeviceShard):
         if self._sparse:
             super().form()
             return
-        self.algebra.gram(self._buffers["A"], self._heads["theta"], self._matrix("M"))
+        if 8 * self._m * self._n > _SCALED_BYTES:
+            self.algebra.gram(self._buffers["A"], self._heads["theta"], self._matrix("M"))
+        else:
+            self.device.sync()
+            normal = self._array("M")
+            if self._scaled is None:
+                self._scaled = np.empty((self._m, self._n))
+                normal[:] = 0.0  # beta = 0 would keep NaN in some libraries
+            np.multiply(self._array("A"), np.sqrt(self._array("theta")[: self._n]), out=self._scaled)
+            with self.algebra.threads(float(self._m) ** 2 * self._n):
+                _BLAS.dsyrk(1.0, self._scaled.T, c=normal.T, trans=1, lower=0, overwrite_c=1)
         if self._slacks:
             weights = np.bincount(self.data.slack_rows, self._array("theta")[self._n :], self._m)  # signs are 1 or -1
             self._diagonal("M")[:] += weights

@@ -48,9 +48,13 @@ class Updates:
         The columns of A, slacks and all, as rows.
     block : int
         Columns that one update takes in, at most 256.
+    constant_memory : bool
+        With blocks of one, let v be in constant memory, as in the paper, if it fits there.
     """
 
-    def __init__(self, device: Device, algebra: LinearAlgebra, columns: Vector, block: int) -> None:
+    def __init__(
+        self, device: Device, algebra: LinearAlgebra, columns: Vector, block: int, constant_memory: bool = True
+    ) -> None:
         self.device = device
         self.algebra = algebra
         self._count, self._m = columns.shape
@@ -58,6 +62,7 @@ class Updates:
         self._groups = group_size(device.capabilities)
         fits = [items for items in _ITEMS if self._m <= items * self._groups]
         self._items = fits[0] if fits else _ITEMS[-1]
+        self.constant = constant_memory and self._k == 1 and 8 * self._m <= device.capabilities.constant_memory
         n, m, k = self._count, self._m, self._k
         self._owned: list[Buffer] = []
         self._columns = self._keep(device.put(np.ascontiguousarray(columns)))
@@ -71,6 +76,7 @@ class Updates:
         self._u = self._take((n, k))
         self._order, self._scale = self._keep(device.empty(n, np.int32)), self._take((n,))
         self._small, self._x = self._take((k,)), self._take((m,))
+        self._now, self._next = self._take((m,)), self._take((m,))  # v in constant memory, in turns
         self._factor = self._take((m, m))
         status = self._keep(device.empty(1, np.int32))
         algebra.gram_columns(self._columns, None, self._factor)
@@ -95,7 +101,8 @@ class Updates:
         self._owned.clear()
 
     def _kernel(self, entry: str, types: tuple[str, ...]) -> Any:
-        return self.device.kernel("linprog/updates", entry, types, block=self._groups, items=self._items, rows=_ROWS)
+        constants = {"block": self._groups, "items": self._items, "rows": _ROWS, "constant": self.constant}
+        return self.device.kernel("linprog/updates", entry, types, **constants)
 
     def _regularise(self, amount: float) -> None:
         kernel = self.device.kernel(
@@ -116,6 +123,9 @@ class Updates:
         gather = self._kernel("gather_rows", ("int64", "buffer", "buffer", "buffer", "int32", "buffer"))
         self.device.launch(gather, n, self._groups, m, self._first, self._order, self._scale, 0, self._w)
         self.device.launch(gather, n, self._groups, m, self._columns, self._order, self._scale, 1, self._v)
+        if self.constant:
+            self._update_by_constant()
+            return
         if k == 1:
             rank_one = self._kernel("update_rows", ("int64", "int64", "buffer", "buffer", "buffer"))
             for row in range(n - 1, -1, -1):
@@ -124,6 +134,18 @@ class Updates:
             return
         for first, count in self._blocks():
             self._block(first, count)
+
+    def _update_by_constant(self) -> None:
+        """Row after row; while one launch reads its v, it fetches that of the next."""
+        n, m = self._count, self._m
+        types = ("int64", "int64", *("buffer",) * 5)
+        rank_one = self._kernel("update_rows", types)
+        self.device.copy(self._now, self._v, 0, (n - 1) * m, m)
+        for row in range(n - 1, -1, -1):
+            groups = max(1, -(-row // _ROWS))
+            given = (self._now, self._v, self._w, self._inverses, self._next)
+            self.device.launch(rank_one, groups, self._groups, m, row, *given)
+            self._now, self._next = self._next, self._now
 
     def _blocks(self) -> Iterator[tuple[int, int]]:
         """(first row, rows) of each block, from the last stored on."""
@@ -173,4 +195,5 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template and set of constants used here."""
     for block in (1, 256):
         for items in _ITEMS if block > 1 else _ITEMS[-1:]:
-            yield "linprog/updates", {"block": block, "items": items, "rows": _ROWS}
+            for constant in (False, True):
+                yield "linprog/updates", {"block": block, "items": items, "rows": _ROWS, "constant": constant}
