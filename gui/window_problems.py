@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
 )
 
-import engine
 from engine.errors import QuintetError
 from gui.archives import unpack_run
 from gui.loading import Instance, read_instance
@@ -33,7 +32,8 @@ class Problems:
             self._loading = None
             self.pane.show_instance(instance)
             self.tool_bar.set_values({k: v for k, v in instance.settings.items() if k in self.tool_bar.values()})
-            if path.is_file() and not str(path).startswith(str(Path(engine.__file__).resolve().parent)):
+            bundled = {sample.path.resolve().parent for sample in self._samples if sample.first}
+            if path.is_file() and not any(path.resolve().is_relative_to(folder) for folder in bundled):
                 self.pane.gallery.add_recent(path)
             self.say(f"read {path}: {instance.problem.describe()}")
             if then is not None:

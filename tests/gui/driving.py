@@ -23,7 +23,7 @@ def drop(window: Any, path: Path) -> None:
 def load(qtbot: Any, window: Any, path: Path) -> None:
     """Drop a problem and wait for its form."""
     drop(window, path)
-    qtbot.waitUntil(lambda: window.pane.instance is not None and window._loading is None, timeout=10_000)
+    qtbot.waitUntil(lambda: window.pane.instance is not None and window._loading is None, timeout=30_000)
 
 
 def begin(qtbot: Any, window: Any) -> Any:
@@ -49,7 +49,7 @@ def solved(qtbot: Any, window: Any, path: Path) -> Any:
 
 def answer(qtbot: Any, window: Any, text: str) -> None:
     """Press the button of that name in the box that is open."""
-    qtbot.waitUntil(lambda: bool(window.findChildren(QMessageBox)), timeout=3000)
+    qtbot.waitUntil(lambda: bool(window.findChildren(QMessageBox)), timeout=30_000)
     box = window.findChildren(QMessageBox)[-1]
     button = next(button for button in box.buttons() if button.text().replace("&", "") == text)
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)

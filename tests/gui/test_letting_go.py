@@ -37,7 +37,7 @@ def test_a_panel_that_goes_leaves_nothing_in_its_scenes(qtbot: Any, how: str) ->
     panel = watched()
     plots = [plot for plot in lines(panel) if plot.isVisible()]
     assert plots
-    qtbot.waitUntil(lambda: all(plot.furnished for plot in plots))
+    qtbot.waitUntil(lambda: all(plot.furnished for plot in plots), timeout=30_000)
     assert all(plot._line.scene() is plot.view.scene() for plot in plots)
     getattr(panel, how)()
     for plot in plots:
@@ -92,7 +92,7 @@ def test_garbage_is_collected_on_the_thread_of_the_windows_alone(qtbot: Any) -> 
         worker.join()
         assert not threads
         assert found() is not None
-        qtbot.waitUntil(lambda: found() is None, timeout=3000)
+        qtbot.waitUntil(lambda: found() is None, timeout=30_000)
         assert threads == {threading.get_ident()}
         generations = []
         for _ in range(30):

@@ -107,9 +107,9 @@ def test_a_dashboard_can_be_looked_at_at_any_moment(qtbot: Any, folder: Path, pa
     panel = played(qtbot, folder, part=part)
     for page in range(panel.pages.count()):
         panel.pages.setCurrentIndex(page)
-        qtbot.waitUntil(lambda: not any(one.dirty for one in panel.plots() if one.isVisible()))
+        qtbot.waitUntil(lambda: not any(one.dirty for one in panel.plots() if one.isVisible()), timeout=30_000)
     panel.set_theme(DARK)
-    qtbot.waitUntil(lambda: not any(one.dirty for one in panel.plots() if one.isVisible()))
+    qtbot.waitUntil(lambda: not any(one.dirty for one in panel.plots() if one.isVisible()), timeout=30_000)
     state = dict(panel.summary())["State"]
     assert (state == "waiting") == (part == 0.0)
     if 0 < part < 1:
@@ -334,7 +334,7 @@ def test_a_hidden_page_is_not_drawn_until_it_is_seen(qtbot: Any, monkeypatch: py
     assert not set(hidden) & set(drawn)
     assert not any(one.furnished for one in panel.plots() if one.title in hidden)
     panel.pages.setCurrentIndex(1)
-    qtbot.waitUntil(lambda: "Exchanged between devices" in drawn)
+    qtbot.waitUntil(lambda: "Exchanged between devices" in drawn, timeout=30_000)
 
 
 def test_metrics_that_are_not_declared_are_shown_too(qtbot: Any) -> None:
@@ -364,7 +364,7 @@ def test_a_narrow_page_has_fewer_columns_and_never_scrolls_sideways(qtbot: Any) 
             assert max(places) == columns - 1
             assert page.widget().width() <= page.viewport().width()
 
-        qtbot.waitUntil(fits)
+        qtbot.waitUntil(fits, timeout=30_000)
 
 
 def test_linear_programming_shows_every_iteration_and_the_solution_with_its_duals(qtbot: Any) -> None:

@@ -164,7 +164,7 @@ def recording(tmp_path: Path) -> Path:
 
 def taken(qtbot: Any, player: Player, most: int = 1000) -> list[Any]:
     events: list[Any] = []
-    qtbot.waitUntil(lambda: events.extend(player.take(most)) or player.over, timeout=5000)
+    qtbot.waitUntil(lambda: events.extend(player.take(most)) or player.over, timeout=30_000)
     return events
 
 
@@ -178,7 +178,7 @@ def test_a_replay_at_once_gives_every_event_in_batches(qtbot: Any, recording: Pa
 
 def test_a_replay_keeps_its_pace_pauses_and_seeks(qtbot: Any, recording: Path) -> None:
     player = Player(recording, 100.0)
-    qtbot.waitUntil(lambda: bool(player.take()), timeout=2000)
+    qtbot.waitUntil(lambda: bool(player.take()), timeout=30_000)
     at = player.position
     qtbot.wait(300)
     events = player.take()
@@ -189,13 +189,13 @@ def test_a_replay_keeps_its_pace_pauses_and_seeks(qtbot: Any, recording: Path) -
     assert player.take() == []
     player.seek(400.0)
     events = []
-    qtbot.waitUntil(lambda: events.extend(player.take()) or not player.seeking, timeout=5000)
+    qtbot.waitUntil(lambda: events.extend(player.take()) or not player.seeking, timeout=30_000)
     assert events[-1].time == 400.0
     assert player.position == 400.0
     with qtbot.waitSignal(player.rewound):
         player.seek(100.0)
     events = []
-    qtbot.waitUntil(lambda: events.extend(player.take()) or not player.seeking, timeout=5000)
+    qtbot.waitUntil(lambda: events.extend(player.take()) or not player.seeking, timeout=30_000)
     assert isinstance(events[0], Started)
     assert events[-1].time == 100.0
     player.close()
