@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import os
 import secrets
 import shutil
@@ -39,7 +40,8 @@ def unpack_run(archive: Path, runs: Path) -> Path:
     Raises
     ------
     engine.errors.RunFolderError
-        If the file is no zip archive, or what it holds is no run, or reaches outside its folder, or has no room.
+        If the file is no zip archive, or what it holds is no run, or reaches outside its folder, or has no room; or if
+        it brings Python code, which the run could name as that of its problem.
     """
     runs.mkdir(parents=True, exist_ok=True)
     temporary = runs.parent / f".unpacking-{secrets.token_hex(4)}"
@@ -85,6 +87,8 @@ def _checked(
         )
         if outside or stat.S_ISLNK(member.external_attr >> 16):
             raise RunFolderError(f"{archive} is not unpacked: its entry {member.filename!r} leads outside its folder")
+        if path.name.endswith(tuple(importlib.machinery.all_suffixes())):
+            raise RunFolderError(f"{archive} is not unpacked: {member.filename!r} in it is code, which no run needs")
         tops.add(path.parts[0])
         found.append((member, path.parts[1:]))
     if len(tops) != 1 or ("run.toml",) not in [parts for _, parts in found]:

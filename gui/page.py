@@ -35,6 +35,11 @@ class Tile(QWidget):
             self.updateGeometry()
         self.update()
 
+    def settle(self) -> None:
+        """Be as wide as the present value: nothing changes any more that would make the others jump."""
+        self._widest = self._value_width()
+        self.updateGeometry()
+
     def _fonts(self) -> tuple[Any, Any]:
         large, small = self.font(), self.font()
         large.setPointSizeF(large.pointSizeF() * 1.25)

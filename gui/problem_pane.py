@@ -33,6 +33,8 @@ from gui.runner import solve_words
 
 __all__ = ["ProblemPane", "command_line", "python_snippet"]
 
+_HELP = "What an option does is said here when you come to its field."
+
 
 def command_line(path: Path, settings: dict[str, Any], options: dict[str, Any]) -> str:
     """What does the same in a terminal."""
@@ -230,7 +232,7 @@ class ProblemPane(QWidget):
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
         self.form = self.run_form = None
-        self.help.clear()
+        self.help.setText(_HELP)
         self.where.clear()
         self.error.hide()
         if instance is not None:

@@ -259,6 +259,8 @@ class Panel(LettingGo, QWidget):
                 figure.complete()
         if kept is not None and kept.result is not None:
             self.on_result(kept.result, kept.digest)
+        for tile in self._tiles.values():
+            tile.settle()
         for figure in self._figures:
             figure.soon()
 

@@ -89,6 +89,7 @@ def packed(path: Path, *names: str, link: str = "") -> Path:
         (("/run/run.toml",), "", "leads outside its folder"),
         (("run/run.toml", "run/..\\evil"), "", "leads outside its folder"),
         (("run/run.toml",), "run/problem.npz", "leads outside its folder"),
+        (("run/run.toml", "run/problem.py"), "", "is code, which no run needs"),
         (("a/run.toml", "b/run.toml"), "", "holds no run"),
         (("run/notes.txt",), "", "holds no run"),
         (("run/run.toml",), "", "problem.npz cannot be read"),
