@@ -311,7 +311,7 @@ def _posterior(
         [*headers, "R-hat", "ESS bulk", "ESS tail", "MCSE"],
         rows,
         intervals,
-        f"by size, {level:.0%} and 50 % intervals{more}",
+        f"by size, {level:.0%} and 50% intervals{more}",
     )
 
 
