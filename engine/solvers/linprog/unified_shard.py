@@ -23,7 +23,8 @@ __all__ = ["UnifiedShard", "device_shard"]
 
 Vector = NDArray[np.float64]
 _SCALED_BYTES = 16 << 20  # a scaled copy of A up to here is kept, for larger ones the provider goes in strips
-_SMALL = 1 << 15  # a matrix of up to so many elements is multiplied within the passes, and never kept sparse
+_SMALL = 1 << 17  # a dense matrix of up to so many elements is multiplied within the passes
+_KEPT_SPARSE = 1 << 16  # a sparse one of more elements than this, zeros counted, is not made dense
 _BLAS: Any = scipy.linalg.blas
 _LAPACK: Any = scipy.linalg.lapack
 
@@ -36,7 +37,7 @@ def device_shard(device: Device, data: ShardData, provider: Provider | None, not
         shared = device.shared(probe) is not None
         device.release(probe)
         if shared:
-            if sp.issparse(data.A) and data.m * data.N <= _SMALL:
+            if sp.issparse(data.A) and data.m * data.n <= _KEPT_SPARSE:
                 data = replace(data, A=data.A.toarray()[None])
             return UnifiedShard(device, data, algebra)
     return DeviceShard(device, data, algebra)
