@@ -142,7 +142,8 @@ class Run:
 
     def start(self) -> Run:
         """Begin; returns at once."""
-        self._teller.start()
+        if self._observers:  # else there is nobody to tell
+            self._teller.start()
         self._thread.start()
         return self
 
@@ -234,7 +235,8 @@ class Run:
 
     def emit(self, event: Event) -> None:
         """Hand an event to the observers; returns at once."""
-        self._queue.put(event)
+        if self._observers:
+            self._queue.put(event)
 
     def metric(self, name: str, value: float, device: str | None = None) -> None:
         """A point of a live series, at most ten a second each; the last one is always told before the run ends."""
@@ -380,8 +382,9 @@ class Run:
             self._sampler.close()
         self._tell_held()
         self.emit(last)
-        self._queue.put(None)
-        self._teller.join()
+        if self._teller.ident is not None:
+            self._queue.put(None)
+            self._teller.join()
         if self.on_end is not None:
             self.on_end(self)
 
