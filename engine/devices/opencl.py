@@ -170,6 +170,7 @@ class OpenCLDevice(Device):
         super().__init__(info)
         self._spare: dict[int, list[_Memory]] = {}
         self._spare_bytes = 0
+        self._given: dict[Kernel, tuple[Buffer | int | float, ...]] = {}  # the arguments a kernel has been given last
         self._cl = _pyopencl()
         try:
             native = _native_devices()[info.index]
@@ -203,6 +204,7 @@ class OpenCLDevice(Device):
                 memory.buffer.release()
         self._spare.clear()
         self._spare_bytes = 0
+        self._given.clear()
 
     def memory(self) -> MemoryInfo:
         """The device's total, and that less what this process has taken here (OpenCL tells no more)."""
@@ -267,6 +269,7 @@ class OpenCLDevice(Device):
             self._spare_bytes += size
             self._spare.setdefault(size, []).append(buffer.handle)
         else:
+            self._given.clear()  # which would keep the memory
             buffer.argument.release()
 
     @contextlib.contextmanager
@@ -323,11 +326,17 @@ class OpenCLDevice(Device):
         """See :meth:`Device.launch`."""
         if grid <= 0:
             return
+        if self._shares and self._given.get(kernel) == arguments:  # to set them takes about as long as to start
+            with self._reporting():
+                self._cl.enqueue_nd_range_kernel(self._queue, kernel.handle, (grid * block,), (block,))
+            return
         native = [value.argument if isinstance(value, Buffer) else value for value in arguments]
         try:
             kernel.handle(self._queue, (grid * block,), (block,), *native)
         except self._cl.Error as error:
             raise KernelError(kernel.source.template, "opencl", self.info.id, f"{kernel.entry}: {error}") from error
+        if self._shares:
+            self._given[kernel] = arguments
 
     def shared(self, buffer: Buffer) -> NDArray[Any] | None:
         """See :meth:`Device.shared`."""

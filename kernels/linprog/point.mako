@@ -326,18 +326,17 @@ ${write([("products", "sum"), ("cost", "sum"), ("above", "sum"), ("worst_d", "ma
 }
 
 // A whole direction: `target` (mode 3: it is there already), dy from L L^T dy = rp - A Theta g, A^T dy, `direct`, and A dx.
-// The target is made with the direction `old`, which may be where the new one goes.
-KERNEL LAUNCH_BOUNDS(1, 1) go(${arguments()}, POINT, const GLOBAL f64* old_dx, const GLOBAL f64* old_ds, const GLOBAL f64* old_dw,
-    const GLOBAL f64* old_dz, i32 mode, MATRIX, const GLOBAL f64* L, const GLOBAL f64* rp, const GLOBAL f64* wanted,
+// plan: the mode, the slot of the direction that the target is made with, and the slot where the new one goes.
+KERNEL LAUNCH_BOUNDS(1, 1) go(${arguments()}, POINT, const GLOBAL i32* plan, MATRIX, const GLOBAL f64* L, const GLOBAL f64* rp, const GLOBAL f64* wanted,
     const GLOBAL f64* rd, const GLOBAL f64* ru, const GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g,
-    GLOBAL f64* weighed, GLOBAL f64* dy, GLOBAL f64* aty, GLOBAL f64* dx, GLOBAL f64* ds, GLOBAL f64* dw, GLOBAL f64* dz,
-    GLOBAL f64* adx, GLOBAL f64* results)
+    GLOBAL f64* weighed, GLOBAL f64* dy, GLOBAL f64* aty, GLOBAL f64* dx0, GLOBAL f64* ds0, GLOBAL f64* dw0,
+    GLOBAL f64* dz0, GLOBAL f64* dx1, GLOBAL f64* ds1, GLOBAL f64* dw1, GLOBAL f64* dz1, GLOBAL f64* adx, GLOBAL f64* results)
 {
+    const i32 mode = plan[0];
     if (mode != 3) {
-        const GLOBAL f64* dx = old_dx;
-        const GLOBAL f64* ds = old_ds;
-        const GLOBAL f64* dw = old_dw;
-        const GLOBAL f64* dz = old_dz;
+% for name in ("dx", "ds", "dw", "dz"):
+        const GLOBAL f64* ${name} = plan[1] ? ${name}1 : ${name}0;
+% endfor
 ${each_variable()}
 ${target_variable()}\
     }
@@ -352,6 +351,9 @@ ${target_variable()}\
             dy[k] -= value * L[i * m + k];
     }
     multiply_transposed(n, slacks, m, A, slack_row, slack_sign, dy, aty);
+% for name in ("dx", "ds", "dw", "dz"):
+    GLOBAL f64* ${name} = plan[2] ? ${name}1 : ${name}0;
+% endfor
     f64 primal = 0.0;
     f64 dual = 0.0;
     f64 by_primal = 0.0;

@@ -63,6 +63,7 @@ class UnifiedShard(DeviceShard):
         self._busy = True  # whether the device may have work
         self._ahead: tuple[float, float] | None = None  # a step not yet taken
         self._buffers["steps"] = device.empty(2, np.float64)
+        self._buffers["plan"] = device.empty(3, np.int32)
 
     def close(self) -> None:
         """Give everything back."""
@@ -147,18 +148,20 @@ class UnifiedShard(DeviceShard):
         self._aimed = False
         self._scalars(sigma_mu, primal, dual)
         self._array("rhs")[:] = rp
-        old, slot = self._step(), self._slot
+        plan = self._array("plan")
+        plan[0], plan[1] = 3 if there else MODES[kind], self._slot
         if aside:
             self.other_slot()
-        mode = 3 if there else MODES[kind]
+        plan[2] = self._slot
         b = self._buffers
         before = ("rhs", "scalars", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "rows_in", "aty")
-        types = (*("buffer",) * 9, "int32", "int64", *("buffer",) * 21)
+        steps = [f"{name}{slot}" for slot in (0, 1) for name in ("dx", "ds", "dw", "dz")]
+        types = (*("buffer",) * 6, "int64", *("buffer",) * 25)
         self._again(
-            ("go", mode, slot, aside),
+            "go",
             lambda: self._pass(
-                *("go", types, *self._point(), *old, mode, *self._given_matrix(), self._matrix("L")),
-                *(*(b[name] for name in before), *self._step(), b["rows_out"], b["results"]),
+                *("go", types, *self._point(), b["plan"], *self._given_matrix(), self._matrix("L")),
+                *(*(b[name] for name in (*before, *steps)), b["rows_out"], b["results"]),
             ),
         )
         self._sync()
