@@ -27,7 +27,6 @@ __all__ = ["OpenCLDevice", "list_devices"]
 
 _BUILD_OPTIONS = ("-cl-std=CL1.2", "-w")
 _BUILDING = threading.Lock()  # warnings are filtered for the whole process
-_SPARE_BYTES = 4 << 20  # shared memory given back that a device keeps for the next who asks for as much
 _PREFERRED_BLOCK = {"gpu": 256, "cpu": 64, "other": 64}
 
 
@@ -168,9 +167,6 @@ class OpenCLDevice(Device):
 
     def __init__(self, info: DeviceInfo) -> None:
         super().__init__(info)
-        self._spare: dict[int, list[_Memory]] = {}
-        self._spare_bytes = 0
-        self._given: dict[Kernel, tuple[Buffer | int | float, ...]] = {}  # the arguments a kernel has been given last
         self._cl = _pyopencl()
         try:
             native = _native_devices()[info.index]
@@ -183,7 +179,6 @@ class OpenCLDevice(Device):
         self._programs: dict[str, cl.Program] = {}
         self._shares = self.capabilities.unified_host_memory and _has_fine_grained_memory(native)
         self.taken: int = 0
-        self._owned.stack.callback(self._drop_spare)
         self._owned.stack.callback(self._finish)
 
     @property
@@ -197,14 +192,6 @@ class OpenCLDevice(Device):
         for queue in self._queues:
             queue.finish()
         self._copies.clear()
-
-    def _drop_spare(self) -> None:
-        for kept in self._spare.values():
-            for memory in kept:
-                memory.buffer.release()
-        self._spare.clear()
-        self._spare_bytes = 0
-        self._given.clear()
 
     def memory(self) -> MemoryInfo:
         """The device's total, and that less what this process has taken here (OpenCL tells no more)."""
@@ -243,11 +230,6 @@ class OpenCLDevice(Device):
             most = self.info.max_allocation
             raise DeviceError(f"{self.info.id} refused {nbytes} bytes: one buffer holds at most {most}")
         cl = self._cl
-        if self._spare.get(nbytes):
-            memory = self._spare[nbytes].pop()
-            self._spare_bytes -= nbytes
-            self.taken += nbytes
-            return memory, memory.buffer
         try:
             if self._shares:
                 shared = cl.svm_mem_flags.READ_WRITE | cl.svm_mem_flags.SVM_FINE_GRAIN_BUFFER
@@ -263,14 +245,8 @@ class OpenCLDevice(Device):
 
     def _free(self, buffer: Buffer) -> None:
         self._finish()
-        size = buffer.argument.size
-        self.taken -= size
-        if self._shares and self._spare_bytes + size <= _SPARE_BYTES:  # it takes longer to get than most uses of it
-            self._spare_bytes += size
-            self._spare.setdefault(size, []).append(buffer.handle)
-        else:
-            self._given.clear()  # which would keep the memory
-            buffer.argument.release()
+        self.taken -= buffer.argument.size
+        buffer.argument.release()
 
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:
@@ -326,17 +302,11 @@ class OpenCLDevice(Device):
         """See :meth:`Device.launch`."""
         if grid <= 0:
             return
-        if self._shares and self._given.get(kernel) == arguments:  # to set them takes about as long as to start
-            with self._reporting():
-                self._cl.enqueue_nd_range_kernel(self._queue, kernel.handle, (grid * block,), (block,))
-            return
         native = [value.argument if isinstance(value, Buffer) else value for value in arguments]
         try:
             kernel.handle(self._queue, (grid * block,), (block,), *native)
         except self._cl.Error as error:
             raise KernelError(kernel.source.template, "opencl", self.info.id, f"{kernel.entry}: {error}") from error
-        if self._shares:
-            self._given[kernel] = arguments
 
     def shared(self, buffer: Buffer) -> NDArray[Any] | None:
         """See :meth:`Device.shared`."""
