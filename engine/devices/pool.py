@@ -119,7 +119,7 @@ class _PromptThreads(contextlib.AbstractContextManager[None]):
                 sys.setswitchinterval(self._before)
 
 
-PROMPT_THREADS = _PromptThreads()
+_PROMPT_THREADS = _PromptThreads()
 
 
 class DevicePool:
@@ -141,7 +141,7 @@ class DevicePool:
         self.members: list[Member] = []
         self._prompt = contextlib.ExitStack()
         if len(devices) > 1:
-            self._prompt.enter_context(PROMPT_THREADS)
+            self._prompt.enter_context(_PROMPT_THREADS)
         for info in devices:
             count = seen[info.id] = seen.get(info.id, 0) + 1
             self.members.append(Member(info, info.id if count == 1 else f"{info.id}#{count}"))

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Device, DevicePool, Member
-from engine.devices.pool import PROMPT_THREADS
 from engine.errors import DeviceError
 from engine.run import SLICE_SECONDS, Run
 from engine.solvers.branch_and_bound.explorer import Explorer
@@ -242,9 +241,8 @@ class Coordinator:
         began = time.perf_counter()
         with self._changed:
             units = self._store.look()
-        with PROMPT_THREADS:  # the devices' threads must not wait for this one
-            kept = self._unit_bounds.proven_bound(units, seconds)
-            bound = proven_bound(self._tree, view, seconds)
+        kept = self._unit_bounds.proven_bound(units, seconds)
+        bound = proven_bound(self._tree, view, seconds)
         if bound is None:
             return
         with self._changed:
