@@ -350,6 +350,8 @@ class Worker:
     def advance(self, first: int, count: int, kept_from: int) -> Recorded:
         """Begin ``count`` iterations from number ``first`` on, and return the draws of the batch before.
 
+        A batch is of at most ``settings.batch`` iterations.
+
         An iteration is recorded if it is a multiple of ``thin`` behind ``kept_from``, or before it.
 
         Returns
