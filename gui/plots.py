@@ -318,6 +318,8 @@ class LivePlot(Figure):
                 self._range = (self._range[0], 1.01 * self.top)
         if before != (self._end, self._range) or self.finished:
             self.plot.setRange(xRange=(begin, self._end), yRange=self._range, padding=0, disableAutoRange=True)
+            if isinstance(left := self.plot.getAxis("left"), NumberAxis):
+                left.make_room(*self._range, self.view.height())
 
     def fit(self, at_once: bool = True) -> None:
         """Show all again."""

@@ -26,6 +26,7 @@ class Problems:
         """Read a problem file, off this thread, and show it with its form."""
         if self._loading is not None:
             self._loading.forget()
+            self._jobs.remove(self._loading)
         self.pane.show_loading(path)
 
         def done(instance: Instance) -> None:
