@@ -26,7 +26,7 @@ from gui.ways_out import WaysOut
 
 __all__ = ["Figure"]
 
-_LEAST = QSize(250, 170)
+_LEAST = QSize(250, 168)
 
 
 class Figure(WaysOut, LettingGo, QFrame):

@@ -351,7 +351,11 @@ class Panel(LettingGo, QWidget):
         if bound is not None and self.sense != "count":
             self.tile("Bound").show_value(number_text(bound))
         if gap is not None and self.sense != "count":
-            self.tile("Gap").show_value(f"{100 * gap:.3g} %" if gap < 10 else "> 1000 %")
+            self.show_gap(gap)
+
+    def show_gap(self, gap: float) -> None:
+        """A relative gap in percent, the same while the run goes on as at its end."""
+        self.tile("Gap").show_value(f"{100 * gap:.3g} %" if gap < 10 else "> 1000 %")
 
     def summary(self) -> list[tuple[str, str]]:
         """Names and values of the key numbers."""

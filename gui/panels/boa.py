@@ -73,7 +73,7 @@ class BOAPanel(Panel):
         )
         if self._genes > PORTRAYED_GENES:
             for figure in (self.network, self.individuals, self.genes):
-                figure.hint(f"Told while the run goes on of up to {number_text(PORTRAYED_GENES)} genes.")
+                figure.hint(f"Shown while a run goes on for up to {number_text(PORTRAYED_GENES)} genes only.")
         else:
             self.individuals.hint("Some of the population are shown after the first generation.")
             self.genes.hint("Shown after the first generation.")
