@@ -64,10 +64,12 @@ class Problems:
         """Unpack an exported run among the runs, off this thread, and show it."""
 
         def done(folder: Path) -> None:
+            self.statusBar().clearMessage()
             self.say(f"unpacked {path} to {folder}")
             self.show_folder(folder)
 
         def failed(error: Exception) -> None:
+            self.statusBar().clearMessage()
             self.say(str(error), "error")
             self.pane.show_error(path, str(error))
             self.docks["problem"].show()

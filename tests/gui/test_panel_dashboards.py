@@ -265,6 +265,14 @@ def test_a_network_too_large_to_be_told_is_said_to_be(qtbot: Any) -> None:
         assert "1,000 genes" in figure(panel, key)._hint_text
 
 
+def test_a_description_that_is_cut_off_says_so_and_is_told_in_full(qtbot: Any) -> None:
+    panel = played(qtbot, RECORDED / "knapsack", part=0.2)
+    for width, cut in ((1600, False), (420, True)):
+        panel.resize(width, 720)
+        qtbot.waitUntil(lambda cut=cut: panel._about.shown_text().endswith("…") == cut, timeout=30_000)
+        assert panel._about.toolTip() == (panel._about.text() if cut else "")
+
+
 def test_a_page_is_scrolled_only_where_its_figures_cannot_be_lower(qtbot: Any) -> None:
     panel = played(qtbot, RECORDED / "knapsack")
     panel.resize(780, 540)
