@@ -109,6 +109,11 @@ def test_tabs_are_compared_curve_over_curve(qtbot: Any, tabs: list[Any], window:
     cells = [[tab.table.item(row, column).text() for column in range(3)] for row in range(tab.table.rowCount())]
     assert ["best", *(number_text(note.best) for note in tab.notes)] in cells
     assert ["step", *(str(RunFolder.open(n.folder).description["options"]["step"]) for n in tab.notes)] in cells
+    pictures = []
+    for theme in ("light", "dark"):
+        window.set_theme_choice(theme)
+        pictures.append(window.tabs.tabIcon(window.tabs.indexOf(tab)).pixmap(16, 16).toImage())
+    assert pictures[0] != pictures[1]
     window.close_tab()
     assert window.tabs.count() == 2
 
@@ -177,17 +182,16 @@ def test_a_run_with_events_that_cannot_be_shown_does_not_hold_up_others(
 
 def test_a_resumed_run_is_compared_without_cutting_the_other(qtbot: Any, tmp_path: Path) -> None:
     notes = []
-    for title in ("a", "a longer title"):
+    for title in ("a longer title", "a"):  # read in this order
         points = [Metric(time=t / 10, name="at", value=t) for t in range(1, 41)]
         started = counting.STARTED
-        resumed = [] if notes else [started.model_copy(update={"time": 1.0, "resumed": True})]
+        resumed = [] if not notes else [started.model_copy(update={"time": 1.0, "resumed": True})]
         (tmp_path / title).mkdir()
         events = (started, *points, *resumed)
         (tmp_path / title / "events.jsonl").write_text("".join(to_json(event) + "\n" for event in events))
         notes.append(RunNote(title, str(tmp_path / title), title))
     tab = CompareTab(notes, LIGHT)
     qtbot.addWidget(tab)
-    tab._take(1, Metric(time=4.0, name="at", value=40.0))  # whichever is read first
     qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=30_000)
     (at,) = (figure for figure in tab.plots() if figure.title == "At")
     assert [curve.data.last_time for curve in at.curves if curve.name == "a"] == [1.0]
