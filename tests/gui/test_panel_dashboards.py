@@ -275,11 +275,11 @@ def test_a_description_that_is_cut_off_says_so_and_is_told_in_full(qtbot: Any) -
 
 def test_a_page_is_scrolled_only_where_its_figures_cannot_be_lower(qtbot: Any) -> None:
     panel = played(qtbot, RECORDED / "knapsack")
-    panel.resize(780, 520)
-    bar = panel.pages.widget(0).verticalScrollBar()
-    qtbot.waitUntil(lambda: bar.maximum() == 0, timeout=30_000)
     panel.resize(780, 300)
+    bar = panel.pages.widget(0).verticalScrollBar()
     qtbot.waitUntil(lambda: bar.maximum() > 0, timeout=30_000)
+    panel.resize(780, 520)
+    qtbot.waitUntil(lambda: bar.maximum() == 0, timeout=30_000)
 
 
 def test_boa_shows_every_generation_the_network_and_the_population(qtbot: Any) -> None:
