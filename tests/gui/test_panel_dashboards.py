@@ -275,10 +275,12 @@ def test_a_description_that_is_cut_off_says_so_and_is_told_in_full(qtbot: Any) -
 
 def test_a_page_is_scrolled_only_where_its_figures_cannot_be_lower(qtbot: Any) -> None:
     panel = played(qtbot, RECORDED / "knapsack")
-    panel.resize(780, 300)
-    bar = panel.pages.widget(0).verticalScrollBar()
+    panel.resize(820, 300)
+    page = panel.pages.widget(0)
+    bar = page.verticalScrollBar()
     qtbot.waitUntil(lambda: bar.maximum() > 0, timeout=30_000)
-    panel.resize(780, 520)
+    around, two_rows = 300 - page.viewport().height(), 2 * panel.plots()[0].minimumHeight() + 18
+    panel.resize(820, around + two_rows + 2)
     qtbot.waitUntil(lambda: bar.maximum() == 0, timeout=30_000)
 
 
