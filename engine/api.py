@@ -64,6 +64,10 @@ class Engine:
     ) -> None:
         self.close(wait=kind is None or not issubclass(kind, KeyboardInterrupt))
 
+    def alike(self, other: Engine) -> bool:
+        """Whether both have the same devices and settings, from the same sources."""
+        return self._resolved == other._resolved
+
     @functools.cached_property
     def device_infos(self) -> list[DeviceInfo]:
         """The devices this engine uses, described."""

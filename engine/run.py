@@ -7,6 +7,7 @@ their own, so a slow observer never slows a device.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import queue
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices.health import Sampler
+from engine.devices.health import Health, Sampler
 from engine.errors import QuintetError
 from engine.events import (
     DeviceStatus,
@@ -130,7 +131,9 @@ class Run:
         self._solution_told_at = -math.inf
         self._queue: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._result: Result | None = None
-        self._health: Sampler | None = None
+        self._health: Health | None = None
+        self._sampler: Sampler | None = None
+        self._sample_at = math.inf
         self._ended = threading.Event()
         self._teller = threading.Thread(target=self._tell, name="quintet-events", daemon=True)
         self._thread = threading.Thread(target=self._main, name="quintet-run", daemon=True)
@@ -345,8 +348,8 @@ class Run:
             self.emit(DeviceStatus(time=self.elapsed, device=label, **values))
 
     def _work(self) -> Result:
+        self._health, self._sample_at = Health(self.pool), time.monotonic() + _HEALTH_INTERVAL
         self.emit(self._started())
-        self._health = Sampler(self.pool, self._tell_health, _HEALTH_INTERVAL)
         try:
             result = self.solver.solve(self.problem, self.options, self.pool, self)
         except StopRequested as request:  # before the solver had anything to show
@@ -371,8 +374,10 @@ class Run:
 
     def _end(self, last: Event) -> None:
         """Tell what is held back, then the last event, and wait until every observer has had it."""
-        if self._health is not None:
-            self._health.close()
+        with self._control:
+            self._sample_at = math.inf
+        if self._sampler is not None:
+            self._sampler.close()
         self._tell_held()
         self.emit(last)
         self._queue.put(None)
@@ -410,9 +415,21 @@ class Run:
             solution=result.solution.tolist() if small and result.solution is not None else None,
         )
 
+    def _next(self) -> Event | None:
+        """The next event; a run that lasts gets a thread that samples the devices, which a short one has no use for."""
+        while (left := self._sample_at - time.monotonic()) < math.inf:
+            if left > 0.0:
+                with contextlib.suppress(queue.Empty):
+                    return self._queue.get(timeout=left)
+            with self._control:
+                if self._health is not None and self._sample_at <= time.monotonic():
+                    self._sample_at = math.inf
+                    self._sampler = Sampler(self._health, self._tell_health, _HEALTH_INTERVAL, at_once=True)
+        return self._queue.get()
+
     def _tell(self) -> None:
         """Give each event to each observer; one that raises is reported to the others and asked no more."""
-        while (event := self._queue.get()) is not None:
+        while (event := self._next()) is not None:
             for observer in list(self._observers):
                 try:
                     observer(event)

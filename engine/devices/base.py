@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -206,6 +206,9 @@ class Device(ABC):
     """
 
     taken: int | None = None
+
+    memory_is_counted: ClassVar[bool] = False
+    """Whether :meth:`memory` may be called from any thread, for it asks no driver."""
 
     def __init__(self, info: DeviceInfo) -> None:
         self.info = info

@@ -60,27 +60,33 @@ class Health:
 
 
 class Sampler:
-    """A thread that samples the health of a pool until it is closed, and no more once that returns.
+    """A thread that takes samples until it is closed, and no more once that returns.
 
     Parameters
     ----------
-    pool : DevicePool
+    health : Health
     tell : callable
         Called with a label and the fields that are known.
     interval : float
         Seconds between two samples.
+    at_once : bool
+        Take the first one when the thread begins, not an interval later.
     """
 
-    def __init__(self, pool: DevicePool, tell: Callable[[str, dict[str, float]], None], interval: float) -> None:
-        self._health = Health(pool)
+    def __init__(
+        self, health: Health, tell: Callable[[str, dict[str, float]], None], interval: float, at_once: bool = False
+    ) -> None:
+        self._health = health
         self._tell = tell
         self._interval = interval
+        self._wait = 0.0 if at_once else interval
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._work, name="quintet-health", daemon=True)
         self._thread.start()
 
     def _work(self) -> None:
-        while not self._closed.wait(self._interval):
+        while not self._closed.wait(self._wait):
+            self._wait = self._interval
             try:
                 samples = self._health.sample()
             except Exception as error:  # whatever a driver's library does: the run does not depend on it

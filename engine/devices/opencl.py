@@ -27,6 +27,7 @@ __all__ = ["OpenCLDevice", "list_devices"]
 
 _BUILD_OPTIONS = ("-cl-std=CL1.2", "-w")
 _BUILDING = threading.Lock()  # warnings are filtered for the whole process
+_SPARE_BYTES = 4 << 20  # shared memory given back that a device keeps for the next who asks for as much
 _PREFERRED_BLOCK = {"gpu": 256, "cpu": 64, "other": 64}
 
 
@@ -163,8 +164,12 @@ class OpenCLDevice(Device):
     driver does.
     """
 
+    memory_is_counted = True
+
     def __init__(self, info: DeviceInfo) -> None:
         super().__init__(info)
+        self._spare: dict[int, list[_Memory]] = {}
+        self._spare_bytes = 0
         self._cl = _pyopencl()
         try:
             native = _native_devices()[info.index]
@@ -177,6 +182,7 @@ class OpenCLDevice(Device):
         self._programs: dict[str, cl.Program] = {}
         self._shares = self.capabilities.unified_host_memory and _has_fine_grained_memory(native)
         self.taken: int = 0
+        self._owned.stack.callback(self._drop_spare)
         self._owned.stack.callback(self._finish)
 
     @property
@@ -190,6 +196,13 @@ class OpenCLDevice(Device):
         for queue in self._queues:
             queue.finish()
         self._copies.clear()
+
+    def _drop_spare(self) -> None:
+        for kept in self._spare.values():
+            for memory in kept:
+                memory.buffer.release()
+        self._spare.clear()
+        self._spare_bytes = 0
 
     def memory(self) -> MemoryInfo:
         """The device's total, and that less what this process has taken here (OpenCL tells no more)."""
@@ -228,6 +241,11 @@ class OpenCLDevice(Device):
             most = self.info.max_allocation
             raise DeviceError(f"{self.info.id} refused {nbytes} bytes: one buffer holds at most {most}")
         cl = self._cl
+        if self._spare.get(nbytes):
+            memory = self._spare[nbytes].pop()
+            self._spare_bytes -= nbytes
+            self.taken += nbytes
+            return memory, memory.buffer
         try:
             if self._shares:
                 shared = cl.svm_mem_flags.READ_WRITE | cl.svm_mem_flags.SVM_FINE_GRAIN_BUFFER
@@ -243,8 +261,13 @@ class OpenCLDevice(Device):
 
     def _free(self, buffer: Buffer) -> None:
         self._finish()
-        self.taken -= buffer.argument.size
-        buffer.argument.release()
+        size = buffer.argument.size
+        self.taken -= size
+        if self._shares and self._spare_bytes + size <= _SPARE_BYTES:  # it takes longer to get than most uses of it
+            self._spare_bytes += size
+            self._spare.setdefault(size, []).append(buffer.handle)
+        else:
+            buffer.argument.release()
 
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:

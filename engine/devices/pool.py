@@ -76,6 +76,9 @@ class Member:
 
     def memory(self) -> MemoryInfo:
         """Total and free memory in bytes."""
+        self.opened.result()
+        if self._device is not None and getattr(self._device, "memory_is_counted", False):  # no need of its thread
+            return self._device.memory()
         return self.submit(lambda device: device.memory()).result()
 
     def close(self) -> None:

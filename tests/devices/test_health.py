@@ -62,7 +62,7 @@ def test_memory_in_use_follows_what_is_allocated(device: Member) -> None:
 
 def test_the_sampler_tells_every_member_and_stops_when_closed(device: Member) -> None:
     told: list[tuple[str, dict[str, float]]] = []
-    sampler = Sampler(pool_of(device), lambda label, values: told.append((label, values)), 0.02)
+    sampler = Sampler(Health(pool_of(device)), lambda label, values: told.append((label, values)), 0.02)
     wait_until(lambda: told)
     sampler.close()
     count = len(told)
@@ -95,7 +95,7 @@ def test_trouble_with_the_drivers_library_ends_the_telling_and_nothing_else(
         raise RuntimeError("the library has changed")
 
     monkeypatch.setattr(Health, "sample", broken)
-    sampler = Sampler(pool_of(device), lambda label, values: None, 0.01)
+    sampler = Sampler(Health(pool_of(device)), lambda label, values: None, 0.01)
     wait_until(lambda: "the library has changed" in caplog.text)
     time.sleep(0.1)
     sampler.close()

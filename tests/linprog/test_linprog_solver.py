@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +153,24 @@ def test_scipys_options_are_taken_and_unknown_ones_warned_of(device: Member) -> 
         engine.linprog(**given, x0=[1.0, 1.0])
     with pytest.raises(NotImplementedError):
         engine.linprog(**given, callback=print)
+
+
+def test_calls_with_the_same_settings_share_an_engine_on_cpus_and_may_overlap(device: Member) -> None:
+    given: dict[str, Any] = {"c": [1.0, 2.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
+    kept = importlib.import_module("engine.solvers.linprog.scipy_face")._KEPT
+    engine.linprog(**given)
+    first = kept._owner
+    assert (first is not None) == (device.info.capabilities.kind == "cpu")
+    with ThreadPoolExecutor(3) as callers:
+        found = list(callers.map(lambda _: engine.linprog(**given), range(6)))
+    assert [result.fun for result in found] == pytest.approx([1.0] * 6)
+    assert kept._owner is first
+    engine.linprog(**given | {"devices": [device.info.id, device.info.id]})
+    assert first is None or kept._owner is not first
+    assert first is None or first._pool is None  # closed
+    with pytest.raises(OptionError):
+        engine.linprog(**given, options={"max_iterations": -1})
+    assert engine.linprog(**given).status == 0
 
 
 def test_dense_and_sparse_agree(owner: engine.Engine) -> None:

@@ -18,6 +18,7 @@ from engine.solvers.linprog.audit import _product, audit
 from engine.solvers.linprog.device_shard import DeviceShard
 from engine.solvers.linprog.prepare import Prepared, prepare
 from engine.solvers.linprog.shard import ShardData
+from engine.solvers.linprog.system import System
 from engine.solvers.linprog.twin import HostShard
 from engine.solvers.linprog.unified_shard import device_shard
 from engine.solvers.linprog.updates import Updates
@@ -96,6 +97,46 @@ def test_a_device_takes_the_same_steps_as_numpy(
     ours, theirs = device.submit(on_device).result(), walk(HostShard(data))
     for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         assert np.allclose(one, other, rtol=1e-9, atol=1e-9), place
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (7, 30), (40, 33), (90, 700), (200, 700)])
+def test_directions_toward_targets_are_those_of_numpy(device: Member, sparse: bool, m: int, n: int) -> None:
+    data = shard_data(1, m, n, sparse)
+    random = np.random.default_rng(2)
+    point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
+    y, rp = random.standard_normal((2, 1, m))
+    rho, nothing = np.full(1, 1e-3), np.zeros(1)
+    steps = random.random((2, 1))
+
+    def walk(shard: Any) -> list[NDArray[Any]]:
+        system, out = System(data, [shard]), []
+        system.set_point(*point)
+        for share in (0.3, 0.2):
+            out += system.assess(y, rho, 2 * rho)  # the second time where a step has led to
+            system.form()
+            assert not system.factor(np.full(1, 1e-10), np.ones(1)).any()
+            out += [*system.go("affine", nothing, nothing, nothing, rp), system.complete()]
+            out += [*system.go("second_order", 0.3 + nothing, nothing, nothing, rp), system.complete()]
+            first = system.transposed(y)
+            out += [*system.go("centrality", 0.3 + nothing, *steps, rp, aside=True), system.complete()]
+            if share == 0.2:
+                system.other_slot()  # the one before is taken
+            furthest = np.maximum(np.maximum(out[-1], out[-4])[:, :2].max(axis=1), 1.0)
+            system.advance(share / furthest, 0.9 * share / furthest)
+            out.append(first)
+        out += [system.scale(rho, rho), system.get_point()[0], system.times(point[0])]
+        return out
+
+    def on_device(running: Device) -> list[NDArray[Any]]:
+        shard = device_shard(running, data, None)
+        found = walk(shard)
+        shard.close()
+        return found
+
+    ours, theirs = device.submit(on_device).result(), walk(HostShard(data))
+    for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        assert np.allclose(one, other, rtol=1e-7, atol=1e-8 * np.abs(other).max(initial=1.0)), place
 
 
 @pytest.mark.parametrize("block", [1, 7, 64])

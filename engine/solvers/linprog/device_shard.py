@@ -18,15 +18,15 @@ from engine.solvers.linprog.sparse import sp
 from engine.solvers.linprog.updates import Updates
 from engine.solvers.linprog.updates import kernel_variants as update_variants
 
-__all__ = ["DeviceShard", "kernel_variants"]
+__all__ = ["MEASURES", "MODES", "DeviceShard", "kernel_variants"]
 
 Vector = NDArray[np.float64]
 
-_MODES: dict[Target, int] = {"affine": 0, "second_order": 1, "centrality": 2}
+MODES: dict[Target, int] = {"affine": 0, "second_order": 1, "centrality": 2}
 _VECTORS = ("x", "s", "w", "z", "c", "u", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "aty")
 _STEPS = ("dx", "ds", "dw", "dz")
 _SIZES = ("int32", "int64", "int64", "int64", "int64")
-_MEASURES, _EXTENTS = 7, 5  # numbers that `assess` and `direct` tell
+MEASURES, _EXTENTS = 7, 5  # numbers that `assess` and `direct` tell
 
 
 class DeviceShard:
@@ -80,7 +80,7 @@ class DeviceShard:
         b["rows_in"] = device.empty((k, m), np.float64)
         b["rows_out"] = device.empty((k, m), np.float64)
         b["rhs"] = device.empty((k, m), np.float64)
-        b["results"] = device.empty(k * self._parts * _MEASURES, np.float64)
+        b["results"] = device.empty(k * self._parts * MEASURES, np.float64)
         b["scalars"] = device.empty(k * 3, np.float64)
         b["status"] = device.empty(k, np.int32)
         self._heads = {name: self._head(name) for name in self._buffers if name not in ("A", "kind")}
@@ -239,7 +239,7 @@ class DeviceShard:
             "assess", lambda: self._pass("assess", ("buffer",) * 17, *self._point(), *(b[name] for name in names))
         )
         ax = self._times("x")
-        parts = self._results(_MEASURES)
+        parts = self._results(MEASURES)
         self._aimed = True
         sums, greatest = parts[:, :, :3].sum(axis=1), parts[:, :, 3:5].max(axis=1)
         least, most = parts[:, :, 5:6].min(axis=1), parts[:, :, 6:].max(axis=1)
@@ -343,7 +343,7 @@ class DeviceShard:
             given = [b[name] for name in ("scalars", "rd", "ru", "theta", "rxs", "rwz", "g", "work")]
             self._again(
                 ("target", kind, self._slot),
-                lambda: self._pass("target", types, *self._point(), *self._step(), _MODES[kind], *given),
+                lambda: self._pass("target", types, *self._point(), *self._step(), MODES[kind], *given),
             )
         return self._times("work")
 

@@ -297,10 +297,8 @@ class InteriorPoint:
     def _solve_direction(self, kind: Any, wanted: Vector, primal: Vector, dual: Vector, aside: bool = False) -> Vector:
         """dy, with A dx = rp to what rounding allows; dx stays with the shards, in the other slot if ``aside``."""
         system = self.system
-        dy = system.solve(self.rp - system.target(kind, wanted, primal, dual))
-        if aside:
-            system.other_slot()
-        residual = self.rp - system.direction(dy)
+        dy, ax = system.go(kind, wanted, primal, dual, self.rp, aside)
+        residual = self.rp - ax
         size = np.abs(self.rp).max(axis=1, initial=0.0)
         enough = np.maximum(1e-3 * size, 1e-11 * self._b_size)
         for _ in range(3):

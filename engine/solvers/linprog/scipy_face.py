@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import threading
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +16,9 @@ from engine.errors import OptionError, ProblemError
 from engine.results import Result, Status
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
+
+if TYPE_CHECKING:
+    from engine.api import Engine
 
 __all__ = ["linprog", "scipy_result"]
 
@@ -62,7 +68,7 @@ def linprog(
     integrality : optional
         Must be all zero.
     backend, devices : optional
-        As for :func:`engine.solve`.
+        As for :func:`engine.solve`. CPU devices stay open for the next call, until the program ends.
 
     Returns
     -------
@@ -79,8 +85,6 @@ def linprog(
         unknown.
     """
     from scipy.optimize import OptimizeWarning
-
-    from engine.api import solve
 
     if method not in _METHODS:
         raise OptionError(f"unknown method '{method}' (known: {', '.join(_METHODS)})")
@@ -101,8 +105,49 @@ def linprog(
         elif name not in _IGNORED:
             warnings.warn(f"unrecognized option '{name}' is ignored", OptimizeWarning, stacklevel=2)
     problem = LinearProgram(c, A_ub, b_ub, A_eq, b_eq, bounds)
-    result = solve(problem, backend=backend, devices=devices, **chosen)
+    with _KEPT.lent(backend, devices) as owner:
+        result = owner.solve(problem, **chosen)
     return scipy_result(problem, result)
+
+
+class _Kept:
+    """An engine on CPUs, kept from one call to the next: to open one takes longer than to solve a small program."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner: Engine | None = None
+        self._process = os.getpid()
+
+    @contextlib.contextmanager
+    def lent(self, backend: Backend | None, devices: Sequence[str] | None) -> Iterator[Engine]:
+        """The one that is kept, if it is what is asked for and nobody has it; else another."""
+        from engine.api import Engine
+
+        asked = Engine(backend, devices)
+        if self._process != os.getpid():  # threads do not outlive a fork
+            self._lock, self._owner, self._process = threading.Lock(), None, os.getpid()
+        lock = self._lock
+        if not lock.acquire(blocking=False):
+            with asked:
+                yield asked
+            return
+        try:
+            before, self._owner = self._owner, None
+            if before is not None and before.alike(asked):
+                asked = before
+            elif before is not None:
+                before.close()
+            with contextlib.ExitStack() as closing:
+                closing.push(asked)
+                yield asked
+                if all(info.capabilities.kind == "cpu" for info in asked.device_infos):
+                    self._owner = asked
+                    closing.pop_all()
+        finally:
+            lock.release()
+
+
+_KEPT = _Kept()
 
 
 def scipy_result(problem: LinearProgram, result: Result) -> Any:

@@ -52,6 +52,7 @@ class Shard(Protocol):
 
     Vectors over rows have shape (k, m) and live on the host; those over variables, (k, N), stay where the shard is.
     With several shards the sum of what they return over rows, and of sums over variables, is that of the whole program.
+    A shard that is ``small`` also has ``go``: what :meth:`engine.solvers.linprog.system.System.go` does, at once.
     """
 
     def set_point(self, x: Vector, s: Vector, w: Vector, z: Vector) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import time
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +34,7 @@ HISTORY_COLUMNS = (
 """Columns of ``result.arrays["history"]``, a row an iteration of this sitting; objectives in the user's sense."""
 
 Vector = NDArray[np.float64]
+_Begin = Callable[[PoolSystem, InteriorPoint], None]
 
 
 def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) -> Result:
@@ -149,19 +152,21 @@ class _Solving:
             if self.options.linear_solver == "sherman_morrison":
                 system.use_updates(self.options.block, self.options.refinements, self.options.constant_memory)
             restored = self.run.restored
+            begin: _Begin | None = None
             if restored is not None:
                 system.run(lambda: method.restore(restored.arrays, restored.state))
             elif standard is not prepared.standard:
                 system.run(lambda: system.set_point(*first_point[:4]))
                 method.state.y = first_point[4]
             else:
-                self._start(system, method)
+                begin = self._start
             try:
                 while True:
                     self.run.poll()
-                    measures = system.run(lambda: iterate(method, self.options.max_iterations, note))
+                    measures, x = system.run(functools.partial(self._slice, system, method, note, begin))
+                    begin = None
                     self._tell(method, measures, constant)
-                    if method.done[0] and self._checked(prepared, method):
+                    if method.done[0] and self._checked(prepared, method, x):
                         return None
                     if method.stuck[0]:
                         system.run(method.go_back)
@@ -175,6 +180,8 @@ class _Solving:
                     if self.run.checkpoint_due():
                         self.run.save_checkpoint(*system.run(method.save))
             except StopRequested:
+                if begin is not None:
+                    system.run(functools.partial(begin, system, method))
                 if self.run.folder is not None:
                     self.run.save_checkpoint(*system.run(method.save))
                 self._point(prepared, method)
@@ -184,21 +191,31 @@ class _Solving:
 
     def _start(self, system: PoolSystem, method: InteriorPoint) -> None:
         updating, system.updating = system.updating, False  # the start needs A A^T alone
-        system.run(method.start)
+        method.start()
         system.updating = updating
 
-    def _checked(self, prepared: Prepared, method: InteriorPoint) -> bool:
+    def _slice(
+        self, system: PoolSystem, method: InteriorPoint, note: Callable[[Measures], None], begin: _Begin | None
+    ) -> tuple[Measures, Vector | None]:
+        """Iterations for a while, from the start if there is to be one; and x, if that is where they end."""
+        if begin is not None:
+            begin(system, method)
+        measures = iterate(method, self.options.max_iterations, note)
+        return measures, system.get_point()[0] if method.done[0] else None
+
+    def _checked(self, prepared: Prepared, method: InteriorPoint, x: Vector | None) -> bool:
         """Whether the point is good enough for the program as given; if not, a better one is asked for."""
-        found = self._point(prepared, method)
+        found = self._point(prepared, method, x)
         if found.error <= self.options.tolerance or method.goal[0] <= LEAST_GOAL:
             return True
         method.goal *= 0.1
         return False
 
-    def _point(self, prepared: Prepared, method: InteriorPoint) -> Audit:
-        """Audit the present point, and keep it if it is the best."""
-        x = method.system.run(method.system.get_point)[0][0, : prepared.standard.n]
-        return self._consider(prepared, x, method.state.y[0, : prepared.standard.m])
+    def _point(self, prepared: Prepared, method: InteriorPoint, x: Vector | None = None) -> Audit:
+        """Audit the present point, of which x may be known, and keep it if it is the best."""
+        if x is None:
+            x = method.system.run(method.system.get_point)[0]
+        return self._consider(prepared, x[0, : prepared.standard.n], method.state.y[0, : prepared.standard.m])
 
     def _consider(self, prepared: Prepared, x: Vector, y: Vector) -> Audit:
         answer = Answer.of(prepared, x, y)

@@ -213,6 +213,21 @@ class System:
         self._timed("products", began)
         return found
 
+    def go(
+        self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, aside: bool = False
+    ) -> tuple[Vector, Vector]:
+        """The direction toward a target, into the other slot if ``aside``: dy, and A dx (k, m), which is rp but for
+        rounding."""
+        if not self.updating and len(self.shards) == 1 and getattr(self.shards[0], "small", False):
+            began = time.perf_counter()
+            found: tuple[Vector, Vector] = self.root("go", kind, sigma_mu, primal, dual, rp, aside)
+            self._timed("solve", began)
+            return found
+        dy = self.solve(rp - self.target(kind, sigma_mu, primal, dual))
+        if aside:
+            self.other_slot()
+        return dy, self.direction(dy)
+
     def complete(self) -> Vector:
         """See :class:`Shard`."""
         found = self.each("complete")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,16 @@ from numpy.typing import NDArray
 from engine.devices import Device
 from engine.numerics.linear_algebra import Provider, linear_algebra
 from engine.numerics.linear_algebra.lapack import Lapack
-from engine.solvers.linprog.device_shard import DeviceShard
-from engine.solvers.linprog.shard import ShardData
+from engine.solvers.linprog.device_shard import MEASURES, MODES, DeviceShard
+from engine.solvers.linprog.shard import ShardData, Target
+from engine.solvers.linprog.sparse import sp
 
 __all__ = ["UnifiedShard", "device_shard"]
 
 Vector = NDArray[np.float64]
 _SCALED_BYTES = 16 << 20  # a scaled copy of A up to here is kept, for larger ones the provider goes in strips
+_SMALL = 1 << 17  # a dense matrix of up to so many elements is multiplied within the passes
+_KEPT_SPARSE = 1 << 16  # a sparse one of more elements than this, zeros counted, is not made dense
 _BLAS: Any = scipy.linalg.blas
 _LAPACK: Any = scipy.linalg.lapack
 
@@ -32,6 +37,8 @@ def device_shard(device: Device, data: ShardData, provider: Provider | None, not
         shared = device.shared(probe) is not None
         device.release(probe)
         if shared:
+            if sp.issparse(data.A) and data.m * data.n <= _KEPT_SPARSE:
+                data = replace(data, A=data.A.toarray()[None])
             return UnifiedShard(device, data, algebra)
     return DeviceShard(device, data, algebra)
 
@@ -41,7 +48,8 @@ class UnifiedShard(DeviceShard):
 
     What goes over all variables, and products with a sparse A, stays with the kernels. The arrays here are the buffers'
     own memory, looked at when the device has nothing left to do: a kernel for a small matrix, a copy or a mapping would
-    take longer to start than the work itself.
+    take longer to start than the work itself. Where the matrix is small, passes, products and solves are one launch as
+    far as they go without a decision here: :meth:`go` for a direction, and a step together with what follows it.
     """
 
     algebra: Lapack
@@ -51,6 +59,10 @@ class UnifiedShard(DeviceShard):
         self._arrays: dict[str, NDArray[Any]] = {}
         self._scaled: Vector | None = None
         self._distinct = np.unique(data.slack_rows).size == data.slack_rows.size
+        self.small = not self._sparse and data.m * data.N <= _SMALL
+        self._busy = True  # whether the device may have work
+        self._ahead: tuple[float, float] | None = None  # a step not yet taken
+        self._buffers["steps"] = device.empty(2, np.float64)
 
     def close(self) -> None:
         """Give everything back."""
@@ -60,6 +72,124 @@ class UnifiedShard(DeviceShard):
     def together(self) -> contextlib.AbstractContextManager[None]:
         """See :class:`DeviceShard`."""
         return self.algebra.calm()
+
+    # --- one launch instead of several --------------------------------------------------------------------------
+
+    def _again(self, key: Any, make: Callable[[], tuple[Any, ...]]) -> None:
+        self._busy = True
+        super()._again(key, make)
+
+    def _over(self, entry: str, types: tuple[str, ...], items: int, *arguments: Any) -> None:
+        self._busy = True
+        super()._over(entry, types, items, *arguments)
+
+    def _sync(self) -> None:
+        """Wait for the device, if it was given anything since the last time."""
+        if self._busy:
+            self.device.sync()
+            self._busy = False
+
+    def _given_matrix(self) -> tuple[Any, ...]:
+        return (self._m, *(self._buffers[name] for name in ("A", "slack_row", "slack_sign")))
+
+    def advance(self, primal: Vector, dual: Vector) -> None:
+        """See :class:`Shard`."""
+        if not self.small:
+            super().advance(primal, dual)
+            return
+        self._aimed = False
+        self._settle()
+        self._ahead = float(primal[0]), float(dual[0])
+
+    def _settle(self) -> None:
+        """Take the step that was put off."""
+        if self._ahead is not None:
+            primal, dual = self._ahead
+            self._ahead = None
+            super().advance(np.array([primal]), np.array([dual]))
+
+    def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
+        """See :class:`Shard`."""
+        if not self.small:
+            return super().assess(y, rho, rho_free)
+        self._sync()
+        self._array("steps")[:] = self._ahead or 0.0
+        self._ahead = None
+        self._array("rows_in")[:] = y
+        self._scalars(rho, rho_free)
+        b = self._buffers
+        names = ("rows_in", "c", "u", "aty", "scalars", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "rows_out")
+        types = (*("buffer",) * 10, "int64", *("buffer",) * 17)
+        self._again(
+            ("arrive", self._slot),
+            lambda: self._pass(
+                *("arrive", types, *self._point(), *self._step(), b["steps"], *self._given_matrix()),
+                *(b[name] for name in (*names, "results")),
+            ),
+        )
+        sums = self._results(MEASURES)[:, 0]
+        self._aimed = True
+        return self._array("rows_out").copy(), sums
+
+    def go(
+        self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, aside: bool
+    ) -> tuple[Vector, Vector]:
+        """:meth:`target`, the solution dy of ``A Theta A^T dy = rp - A Theta g``, and :meth:`direction`; for a
+        ``small`` program.
+
+        Returns
+        -------
+        ndarray, ndarray, shape (1, m)
+            dy, and A dx.
+        """
+        self._settle()
+        there = self._aimed and kind == "affine" and not sigma_mu.any()
+        self._aimed = False
+        self._scalars(sigma_mu, primal, dual)
+        self._array("rhs")[:] = rp
+        old, slot = self._step(), self._slot
+        if aside:
+            self.other_slot()
+        mode = 3 if there else MODES[kind]
+        b = self._buffers
+        before = ("rhs", "scalars", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "rows_in", "aty")
+        types = (*("buffer",) * 9, "int32", "int64", *("buffer",) * 21)
+        self._again(
+            ("go", mode, slot, aside),
+            lambda: self._pass(
+                *("go", types, *self._point(), *old, mode, *self._given_matrix(), self._matrix("L")),
+                *(*(b[name] for name in before), *self._step(), b["rows_out"], b["results"]),
+            ),
+        )
+        self._sync()
+        return self._array("rows_in").copy(), self._array("rows_out").copy()
+
+    def set_point(self, x: Vector, s: Vector, w: Vector, z: Vector) -> None:
+        """See :class:`Shard`."""
+        self._ahead = None
+        super().set_point(x, s, w, z)
+
+    def scale(self, rho: Vector, rho_free: Vector) -> Vector:
+        """See :class:`Shard`."""
+        self._settle()
+        return super().scale(rho, rho_free)
+
+    def target(self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector) -> Vector:
+        """See :class:`Shard`."""
+        self._settle()
+        return super().target(kind, sigma_mu, primal, dual)
+
+    def direction(self, dy: Vector) -> Vector:
+        """See :class:`Shard`."""
+        self._settle()
+        return super().direction(dy)
+
+    def update(self) -> None:
+        """See :class:`DeviceShard`."""
+        self._busy = True
+        super().update()
+
+    # --- the host's part ----------------------------------------------------------------------------------------
 
     def _array(self, name: str) -> NDArray[Any]:
         """A buffer's memory, its batch of one left out."""
@@ -72,26 +202,27 @@ class UnifiedShard(DeviceShard):
         return found
 
     def _scalars(self, *values: Vector) -> Any:
-        self.device.sync()
+        self._sync()
         array = self._array("scalars")
         for place, value in enumerate(values):
             array[place] = value[0]
         return self._buffers["scalars"]
 
     def _results(self, width: int) -> Vector:
-        self.device.sync()
+        self._sync()
         return self._array("results")[: self._parts * width].reshape(1, self._parts, width).copy()
 
     def get_point(self) -> tuple[Vector, Vector, Vector, Vector]:
         """See :class:`Shard`."""
-        self.device.sync()
+        self._settle()
+        self._sync()
         x, s, w, z = (self._array(name)[None].copy() for name in ("x", "s", "w", "z"))
         return x, s, w, z
 
     def _times(self, name: str) -> Vector:
         if self._sparse:
             return super()._times(name)
-        self.device.sync()
+        self._sync()
         v = self._array(name)
         with self.algebra.threads(2.0 * self._m * self._n):
             out = self._array("A") @ v[: self._n]
@@ -107,7 +238,7 @@ class UnifiedShard(DeviceShard):
         if self._sparse:
             super()._transposed(y)
             return
-        self.device.sync()
+        self._sync()
         out = self._array("aty")
         with self.algebra.threads(2.0 * self._m * self._n):
             np.matmul(y[0], self._array("A"), out=out[: self._n])
@@ -126,12 +257,13 @@ class UnifiedShard(DeviceShard):
     def form(self) -> None:
         """See :class:`Shard`."""
         if self._sparse:
+            self._busy = True
             super().form()
             return
         if 8 * self._m * self._n > _SCALED_BYTES:
             self.algebra.gram(self._buffers["A"], self._heads["theta"], self._matrix("M"))
         else:
-            self.device.sync()
+            self._sync()
             normal = self._array("M")
             if self._scaled is None:
                 self._scaled = np.empty((self._m, self._n))
@@ -148,7 +280,7 @@ class UnifiedShard(DeviceShard):
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
         """See :class:`Shard`."""
-        self.device.sync()
+        self._sync()
         factor = self._array("L")
         np.copyto(factor, self._array("M"))
         diagonal = self._diagonal("L")
@@ -162,7 +294,7 @@ class UnifiedShard(DeviceShard):
 
     def solve(self, rhs: Vector) -> Vector:
         """See :class:`Shard`."""
-        self.device.sync()
+        self._sync()
         upper, out = self._array("L").T, rhs[0].copy()
         for trans in (1, 0):
             _BLAS.dtrsv(upper, out, lower=0, trans=trans, overwrite_x=1)
