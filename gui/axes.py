@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyqtgraph as pg
+from PySide6.QtGui import QFontMetricsF, QGuiApplication
 
 __all__ = [
     "LogAxis",
@@ -21,18 +22,19 @@ __all__ = [
 ]
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_WIDTH = 50  # pixels of an axis at the left, unless its numbers are long
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def short(value: float, digits: int = 3) -> str:
-    """A number in little room: ``12.3M``, ``0.004``, ``1.2e-07``; whole numbers below 100 000 in full."""
+    """A number in little room: ``12.3M``, ``0.004``, ``1.2e-07``, ``3e+24``; whole ones below 100 000 in full."""
     if not math.isfinite(value):
         return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
     size = abs(value)
     if value == int(value) and size < 1e5:
         return f"{int(value)}"
-    if size < 1e3:
-        return f"{value:.{max(digits, 4)}g}" if size >= 1e-4 else f"{value:.{digits}g}"
+    if size < 1e3 or size >= 999.5e15:
+        return f"{value:.{max(digits, 4)}g}" if 1e-4 <= size < 1e3 else f"{value:.{digits}g}"
     for unit, prefix in _PREFIXES:
         if size >= 0.9995 * unit:
             return f"{value / unit:.{digits}g}{prefix}" if size < 999.5 * unit else f"{value / unit:.0f}{prefix}"
@@ -53,9 +55,9 @@ def duration(seconds: float, spacing: float = 0.0) -> str:
 
 
 def number_text(value: float | int) -> str:
-    """A value in full where it is whole, with thin spaces between thousands."""
+    """A value in full where it is whole, with commas between thousands as problems say theirs."""
     if isinstance(value, int) or (math.isfinite(value) and value == int(value) and abs(value) < 1e15):
-        return f"{int(value):,}".replace(",", "\u202f")
+        return f"{int(value):,}"
     return f"{value:.7g}" if math.isfinite(value) else short(value)
 
 
@@ -106,7 +108,7 @@ class _Axis(pg.AxisItem):
         self.setStyle(tickLength=-4, tickTextOffset=5, autoExpandTextSpace=False, hideOverlappingLabels=False)
         self.enableAutoSIPrefix(False)
         if orientation == "left":
-            self.setWidth(50)
+            self.setWidth(_WIDTH)
         else:
             self.setHeight(22)
 
@@ -128,6 +130,17 @@ class NumberAxis(_Axis):
             unit, prefix = 1.0, ""
         decimals = max(0, min(6, math.ceil(-math.log10(spacing / unit) - 1e-9)))
         return ["0" if value == 0 else f"{value / unit:.{decimals}f}{prefix}" for value in values]
+
+    def make_room(self, low: float, high: float, size: float) -> None:
+        """Be as wide as the numbers of a range need, on an axis at the left that is ``size`` pixels high."""
+        metrics = QFontMetricsF(self.style["tickFont"] or QGuiApplication.font())
+        texts = [
+            text
+            for spacing, values in self.tickValues(low, high, max(size, 60.0))[:2]
+            for text in self.tickStrings([float(value) for value in values], 1.0, spacing)
+        ]
+        widest = max((metrics.horizontalAdvance(text) for text in texts), default=0.0)
+        self.setWidth(max(_WIDTH, 6 * math.ceil((widest + 10) / 6)))
 
 
 class CountAxis(NumberAxis):

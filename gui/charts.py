@@ -262,7 +262,7 @@ class Pixels(Figure):
         self.image = pg.ImageItem(axisOrder="row-major")
         self.plot.addItem(self.image, ignoreBounds=True)
         self.plot.getViewBox().invertY(True)
-        self.plot.getAxis("bottom").setHeight(36)
+        self.plot.getAxis("bottom").setHeight(42)
         self.plot.getAxis("bottom").setStyle(tickLength=3)
         self._colour_image()
 
@@ -272,6 +272,7 @@ class Pixels(Figure):
             super().show()
             return
         self._matrix, self._rows, self._top = np.asarray(matrix, float), rows, top
+        self.hint("")
         self.dirty = True
 
     def redraw(self) -> None:
@@ -368,6 +369,8 @@ class IntervalPlot(Figure):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         theme = self.theme
         shown = self._intervals[: self.MOST]
+        if not shown:
+            return
         painter.setPen(pen_of(theme.muted, (3, 3), 1.0))
         painter.drawLine(QPointF(0, 0), QPointF(0, len(shown)))
         for place, row in enumerate(shown):

@@ -43,7 +43,8 @@ class CompareTab(LettingGo, QWidget):
         self._units: dict[str, tuple[str, str, bool]] = {}
         self._devices: list[list[str]] = [[] for _ in notes]
         self._started: list[Started | None] = [None for _ in notes]
-        self._steps: list[dict[str, Curve]] = [{} for _ in notes]
+        self._steps: list[dict[tuple[str, str], Curve]] = [{} for _ in notes]
+        self._curves: list[set[Curve]] = [set() for _ in notes]
         self._players = [Player(note.path / "events.jsonl", math.inf, self) for note in notes]
         self.table = _table(self.notes)
         self.page = Page(columns=2)
@@ -80,10 +81,8 @@ class CompareTab(LettingGo, QWidget):
                     title, unit = str(spec.get("title", spec["name"])), str(spec.get("unit", ""))
                     self._units.setdefault(str(spec["name"]), (title, unit, bool(spec.get("log"))))
                 if event.resumed:
-                    for figure in self._figures.values():
-                        for curve in figure.curves:
-                            if curve.name.startswith(self._name(place)):
-                                curve.data.cut(event.time)
+                    for curve in self._curves[place]:
+                        curve.data.cut(event.time)
             case Metric():
                 self._point(place, event.name, "", event.time, event.value, event.device)
             case Incumbent():
@@ -95,7 +94,7 @@ class CompareTab(LettingGo, QWidget):
                     self._point(place, "_gap", "", event.time, 100 * event.gap)
             case Finished() | Failed():
                 for curve in self._steps[place].values():
-                    self._hold(place, curve, event.time)
+                    self._hold(curve, event.time)
 
     def _name(self, place: int) -> str:
         """The run's title, with its place where both have the same."""
@@ -113,13 +112,15 @@ class CompareTab(LettingGo, QWidget):
                 self._devices[place].append(device)
             dash += 2 * self._devices[place].index(device)
         curve = figure.series(" ".join(parts), self.notes[place].colour, DASHES[dash % len(DASHES)])
+        self._curves[place].add(curve)
         if metric in ("_best", "_gap"):  # steps that end where their own run ends
-            self._hold(place, curve, time)
+            self._steps[place][metric, curve.name] = curve
+            self._hold(curve, time)
         curve.append(time, value)
 
-    def _hold(self, place: int, curve: Curve, time: float) -> None:
+    @staticmethod
+    def _hold(curve: Curve, time: float) -> None:
         """Let a step go on until now."""
-        self._steps[place][curve.name] = curve
         if not math.isnan(curve.data.last):
             curve.append(time, curve.data.last)
 

@@ -26,6 +26,8 @@ from gui.ways_out import WaysOut
 
 __all__ = ["Figure"]
 
+_LEAST = QSize(250, 168)
+
 
 class Figure(WaysOut, LettingGo, QFrame):
     """A titled plot or chart with its table.
@@ -55,7 +57,7 @@ class Figure(WaysOut, LettingGo, QFrame):
         self._hint_text = ""
         self.setObjectName("figure")
         self.setAccessibleName(title)
-        self.setMinimumSize(250, 170)
+        self.setMinimumSize(_LEAST)
         self._heading = Heading(title, theme)
         self.data_button = QToolButton(text="Data", checkable=True, autoRaise=True)
         self.data_button.setToolTip(f"The numbers behind “{title}”")
@@ -93,6 +95,15 @@ class Figure(WaysOut, LettingGo, QFrame):
     def sizeHint(self) -> QSize:
         """A size that leaves the page to share its room evenly."""
         return QSize(320, 210)
+
+    def hasHeightForWidth(self) -> bool:
+        """No: its legend's lines are taken from the picture, so that a page needs to be scrolled only where it must."""
+        return False
+
+    def _make_room_for_legend(self) -> None:
+        """However many lines the legend has, the picture keeps its least height."""
+        lines = self._flow.heightForWidth(max(self.width(), _LEAST.width()) - 12) if self.entries else 0
+        self.setMinimumHeight(max(_LEAST.height(), lines + 100))
 
     # --- what subclasses say ------------------------------------------------------------------------------------
 
@@ -215,6 +226,7 @@ class Figure(WaysOut, LettingGo, QFrame):
     def resizeEvent(self, event: Any) -> None:
         """Draw again for the new width."""
         super().resizeEvent(event)
+        self._make_room_for_legend()
         self.dirty = True
         if self._view is None:
             self.soon()
@@ -247,6 +259,7 @@ class Figure(WaysOut, LettingGo, QFrame):
         self.entries.append(entry)
         self._flow.addWidget(entry)
         self._legend.setVisible(not self.data_button.isChecked())
+        self._make_room_for_legend()
         return entry
 
     def clear_entries(self) -> None:

@@ -28,6 +28,7 @@ class Listing(Figure):
         self._table.setSortingEnabled(True)
         self._table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self._empty = QLabel(empty, self._table)
+        self._empty.setObjectName("hint")
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setWordWrap(True)
         self._empty.setVisible(bool(empty))

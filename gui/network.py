@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QPainter
 from gui.charts import draw_text
 from gui.legend import small_font
 from gui.loading import Job
-from gui.pictures import Picture, draw_arrow
+from gui.pictures import Picture, draw_arrow, spread_apart
 from gui.tables import Table
 from gui.theme import Theme, pen_of
 
@@ -66,21 +66,7 @@ def _component_places(nodes: Ints, edges: Ints) -> NDArray[np.float64]:
     start = networkx.circular_layout(graph)
     rounds = 50 if len(nodes) < 200 else 20
     found = networkx.spring_layout(graph, pos=start, iterations=rounds, seed=1)
-    return _spread(np.array([found[node] for node in nodes.tolist()]), 1.15 / math.sqrt(len(nodes)))
-
-
-def _spread(places: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
-    """Push apart what is closer than ``gap``, a little at a time, and fit all into -1 .. 1 again."""
-    for _ in range(60):
-        apart = places[:, None] - places[None]
-        distance = np.hypot(apart[..., 0], apart[..., 1])
-        np.fill_diagonal(distance, np.inf)
-        lacking = np.maximum(0.0, gap - distance) / np.maximum(distance, 1e-6)
-        if not lacking.any():
-            break
-        places = places + 0.4 * (apart * lacking[..., None]).sum(axis=1)
-    places = places - (places.max(axis=0) + places.min(axis=0)) / 2
-    return places / max(1.0, float(np.abs(places).max()))
+    return spread_apart(np.array([found[node] for node in nodes.tolist()]), 1.15 / math.sqrt(len(nodes)))
 
 
 class NetworkView(Picture):

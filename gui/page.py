@@ -6,11 +6,11 @@ from typing import Any
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QSizePolicy, QWidget
 
 from gui.theme import Theme
 
-__all__ = ["Page", "Tile"]
+__all__ = ["OneLine", "Page", "Tile"]
 
 
 class Tile(QWidget):
@@ -68,6 +68,36 @@ class Tile(QWidget):
         painter.setFont(small)
         painter.setPen(QColor(self.theme.muted))
         painter.drawText(2, height + painter.fontMetrics().ascent() + 1, self.name)
+        painter.end()
+
+
+class OneLine(QLabel):
+    """A text in one line that says where it is cut off; the whole is in its tool tip then."""
+
+    def setText(self, text: str) -> None:
+        """Say another text."""
+        super().setText(text)
+        self._explain()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """More or less of it can be seen."""
+        super().resizeEvent(event)
+        self._explain()
+
+    def _explain(self) -> None:
+        self.setToolTip(self.text() if self.shown_text() != self.text() else "")
+
+    def shown_text(self) -> str:
+        """What can be seen of it."""
+        return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """As much as there is room for."""
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(
+            self.rect(), int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), self.shown_text()
+        )
         painter.end()
 
 

@@ -18,9 +18,10 @@ from gui.legend import small_font
 from gui.tables import Table
 from gui.theme import Theme, pen_of
 
-__all__ = ["Board", "Gantt", "Picture", "Tour", "draw_arrow", "queens_placement", "schedule"]
+__all__ = ["Board", "Gantt", "Picture", "Tour", "draw_arrow", "queens_placement", "schedule", "spread_apart"]
 
 Ints = NDArray[np.int64]
+_SPREAD, _CITY_GAP = 150, 0.1  # no more cities than can be told apart, and how far apart in a picture of -1 .. 1
 
 
 def schedule(times: NDArray[Any], order: NDArray[Any]) -> tuple[Ints, Ints]:
@@ -220,6 +221,20 @@ def places_from_costs(costs: NDArray[Any]) -> NDArray[np.float64]:
     return vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-9))
 
 
+def spread_apart(places: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
+    """Push apart what is closer than ``gap``, a little at a time, and fit all into -1 .. 1 again."""
+    for _ in range(60):
+        apart = places[:, None] - places[None]
+        distance = np.hypot(apart[..., 0], apart[..., 1])
+        np.fill_diagonal(distance, np.inf)
+        lacking = np.maximum(0.0, gap - distance) / np.maximum(distance, 1e-6)
+        if not lacking.any():
+            break
+        places = places + 0.4 * (apart * lacking[..., None]).sum(axis=1)
+    places = places - (places.max(axis=0) + places.min(axis=0)) / 2
+    return places / max(1.0, float(np.abs(places).max()))
+
+
 class Tour(Picture):
     """A tour through cities; where only costs are known, places are chosen to be like them."""
 
@@ -240,7 +255,12 @@ class Tour(Picture):
         """Show the tour of an order of cities."""
         if costs is not self._given:  # the places stay as tours get better
             self._given, self._costs = costs, np.asarray(costs)
-            self._places = places_from_costs(self._costs)
+            places = places_from_costs(self._costs)
+            if len(places) <= _SPREAD:
+                angles = np.arange(len(places))  # those at one place leave it in different directions
+                apart = 1e-3 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+                places = spread_apart(places / max(1e-9, float(np.abs(places).max())) + apart, _CITY_GAP)
+            self._places = places
         self._order = [int(city) for city in order]
         self.hint("")
         self.dirty = True

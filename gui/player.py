@@ -164,7 +164,8 @@ class Player(QObject):
         return due
 
     def _tell_end(self) -> None:
-        self.ended.emit()
+        if self.over:  # and nobody has gone back meanwhile
+            self.ended.emit()
 
     def _fill(self) -> bool:
         """Whether there is an event to look at now."""

@@ -204,6 +204,9 @@ class LivePlot(Figure):
     fine_lines: bool | None = None
     """Whether lines are wide and smooth; None where nobody says so for all plots that are seen together."""
 
+    _needs = (math.nan, math.nan, 0)
+    """Range and height that the axis at the left has room for."""
+
     path_length = 0.0
     """Pixels of line when it was last drawn."""
 
@@ -213,6 +216,10 @@ class LivePlot(Figure):
         """Draw the curves at the resolution of the picture."""
         self._set_ranges()
         (begin, end), (low, high) = self.plot.getViewBox().viewRange()
+        left, needs = self.plot.getAxis("left"), (low, high, self.view.height())
+        if isinstance(left, NumberAxis) and needs != self._needs:
+            self._needs = needs
+            left.make_room(*needs)
         width, height = max(60, self.view.width() - 60), max(40, self.view.height() - 30)
         windows = [self._window(curve, begin, end, width) for curve in self.curves]
         drawn = [self._path(c, window, end - begin) for c, window in zip(self.curves, windows, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import traceback
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
@@ -53,7 +54,7 @@ class RunTab(LettingGo, QWidget):
         self.player: Player | None = None
         self.bar: ReplayBar | None = None
         self.complete = False
-        self._closed = False
+        self._closed = self._troubled = False
         self._most = _LEAST_EVENTS
         self._drawn = 0.0
         self._problem: Problem | None = None
@@ -97,6 +98,8 @@ class RunTab(LettingGo, QWidget):
     def show_recorded(self, speed: float = math.inf) -> None:
         """Show a run folder: at once, or as a replay; the folder is read off this thread."""
         folder = self.note.path
+        self.setProperty("asleep", False)
+        self._forget_job()
         self._job = Job(lambda: open_run(folder), lambda problem: self._play(problem, speed), self._on_trouble).start()
 
     def _play(self, problem: Problem, speed: float) -> None:
@@ -106,7 +109,7 @@ class RunTab(LettingGo, QWidget):
         QTimer.singleShot(0, self, lambda: self._begin_playing(speed))  # one after the other, or it would be felt
 
     def _begin_playing(self, speed: float) -> None:
-        if self._closed:
+        if self._closed or self.player is not None or self._job is not None:  # asked for once more meanwhile
             return
         self.player = Player(self.note.path / "events.jsonl", speed, self)
         self.player.rewound.connect(self._on_rewind)
@@ -125,6 +128,12 @@ class RunTab(LettingGo, QWidget):
         self.summary.state = self.note.state
         self.complete = True
         self.moved.emit()
+
+    def _forget_job(self) -> None:
+        """Whatever is being read is not waited for any more."""
+        if self._job is not None:
+            self._job.forget()
+            self._job = None
 
     def replay(self, speed: float) -> None:
         """Play the run from its beginning."""
@@ -171,9 +180,7 @@ class RunTab(LettingGo, QWidget):
 
     def _on_rewind(self) -> None:
         self.complete = False
-        if self._job is not None:
-            self._job.forget()
-            self._job = None
+        self._forget_job()
         self.summary.state = "running"
         self._make_panel()
         self._tell()
@@ -217,7 +224,14 @@ class RunTab(LettingGo, QWidget):
         began = time.perf_counter()
         before = self.summary.state
         self.summary.take(events)
-        self.panel.feed(events, draw)
+        try:
+            self.panel.feed(events, draw)
+        except Exception as error:  # as below; other tabs go on, and so does the run
+            if not self._troubled:
+                traceback.print_exc()
+                self.banner.say(f"Not all of this run can be shown: {error}", "warning")
+                self.said.emit("warning", f"some events could not be shown: {error}")
+            self._troubled = True
         seconds = time.perf_counter() - began
         if len(events) >= self._most or seconds > _FEED_SECONDS:
             wanted = len(events) * _FEED_SECONDS / max(seconds, 1e-4)
@@ -343,8 +357,7 @@ class RunTab(LettingGo, QWidget):
     def close_sources(self) -> None:
         """The tab goes: stop reading; a child that still runs is killed."""
         self._closed = True
-        if self._job is not None:
-            self._job.forget()
+        self._forget_job()
         if self.player is not None:
             self.player.close()
         if self.child is not None:

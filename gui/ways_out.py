@@ -69,6 +69,7 @@ class WaysOut:
         return bytes(data.data())
 
     _scale = 1.0
+    _tabled = False
     fine = False
     """Whether the next picture is for keeps: drawn as well as can be, whatever it costs."""
 
@@ -78,7 +79,8 @@ class WaysOut:
             self.resize(max(self.width(), 760), max(self.height(), 340))
         if wanted is not None:
             self.resize(wanted)
-        if self.data_button.isChecked():
+        self._tabled = self.data_button.isChecked()
+        if self._tabled:
             self.data_button.setChecked(False)
         self.view.setEnabled(True)  # which makes it
         self.grab()  # lays out what was never shown
@@ -104,6 +106,8 @@ class WaysOut:
         self.resize(before)
         self._keep_axes(axis_cache=True)
         self.fine = False
+        if self._tabled:
+            self.data_button.setChecked(True)
         self.dirty = True
         self.soon()
 

@@ -252,7 +252,7 @@ class MainWindow(Problems, Runs, Exports, Looks, Session, QMainWindow):
         if fraction is not None:
             self.progress.setValue(round(1000 * fraction))
         self._label(self.phase, summary.phase if summary.live else "")
-        self._label(self.rate, rate_text(summary.rate) if summary.live and summary.rate else "")
+        self._label(self.rate, rate_text(summary.rate) if summary.state == "running" and summary.rate else "")
         self._label(self.elapsed, seconds_text(summary.seconds if tab.player is None else tab.player.position))
 
     @staticmethod

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 
 import engine
 from gui.actions import ACTIONS, Palette, ShortcutSheet, plain
-from gui.icons import application_icon, refresh_icons, set_icon
+from gui.icons import application_icon, icon, refresh_icons, set_icon
 from gui.style import style_sheet
 from gui.summary import state_text
 from gui.theme import system_theme, theme_named
@@ -47,6 +47,8 @@ class Looks:
         self.pane.gallery.set_theme(self.theme)
         for tab in (*self._tabs.values(), *self._compared):
             tab.set_theme(self.theme)
+        for tab in self._compared:
+            self.tabs.setTabIcon(self.tabs.indexOf(tab), icon("compare"))
         self.actions_by_name[f"theme_{self._theme_choice}"].setChecked(True)
         self.state.setProperty("colour", None)
 

@@ -26,6 +26,7 @@ class Problems:
         """Read a problem file, off this thread, and show it with its form."""
         if self._loading is not None:
             self._loading.forget()
+            self._jobs.remove(self._loading)
         self.pane.show_loading(path)
 
         def done(instance: Instance) -> None:
@@ -63,10 +64,12 @@ class Problems:
         """Unpack an exported run among the runs, off this thread, and show it."""
 
         def done(folder: Path) -> None:
+            self.statusBar().clearMessage()
             self.say(f"unpacked {path} to {folder}")
             self.show_folder(folder)
 
         def failed(error: Exception) -> None:
+            self.statusBar().clearMessage()
             self.say(str(error), "error")
             self.pane.show_error(path, str(error))
             self.docks["problem"].show()

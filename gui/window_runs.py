@@ -37,7 +37,7 @@ class Runs:
     def start(self) -> None:
         """Solve the problem at the left with the options of its form."""
         instance = self.pane.instance
-        if instance is None or self._loading is not None:
+        if instance is None or self._loading is not None or self._quitting:
             return
         if errors := self.pane.errors():
             self.docks["problem"].show()
@@ -59,15 +59,19 @@ class Runs:
         """Go on with a run from its checkpoint."""
         for note in self._targets():
             if note.resumable:
-                if note.key in self._tabs:
-                    self._drop(self._tabs[note.key])
                 self._work(
                     lambda note=note: engine.folder.RunFolder.open(note.path).problem(),
-                    lambda problem, note=note: self._start_child(
-                        note, resume_words(note.folder), problem, recorded=True
-                    ),
+                    lambda problem, note=note: self._resume(note, problem),
                 )
                 return
+
+    def _resume(self, note: RunNote, problem: Any) -> None:
+        """Go on with a run whose problem has been read, unless something else has become of it meanwhile."""
+        if not note.resumable or self._quitting or self.library.find(note.key) is not note:
+            return
+        if note.key in self._tabs:
+            self._drop(self._tabs[note.key])
+        self._start_child(note, resume_words(note.folder), problem, recorded=True)
 
     def _start_child(self, note: RunNote, words: list[str], problem: Any, recorded: bool = False) -> None:
         note.state, note.message, note.window = "starting", "", os.getpid()
@@ -160,7 +164,7 @@ class Runs:
         dialog.open()
 
     def _rename(self, note: RunNote, text: str) -> None:
-        if text.strip():
+        if text.strip() and self.library.find(note.key) is note:  # another window may have deleted it
             note.title = text.strip()
             self.library.save(note)
             self.run_list.touch(note)
@@ -322,7 +326,7 @@ class Runs:
 
     def _on_moved(self, tab: RunTab) -> None:
         """A run has changed its state."""
-        if tab.child is not None:
+        if tab.child is not None and self.library.find(tab.note.key) is tab.note:
             self.library.save(tab.note)
             self.run_list.touch(tab.note)
             if not tab.live and self.tabs.indexOf(tab) < 0 and not self._quitting:
@@ -341,7 +345,6 @@ class Runs:
         tab = self._run_tab()
         if tab is not None:
             if tab.panel is None and tab.child is None and tab.property("asleep"):
-                tab.setProperty("asleep", False)
                 tab.show_recorded()
             if self.run_list.selected() != [tab.note] and not self.run_list.view.hasFocus():
                 self.run_list.select(tab.note)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QFrame,
-    QLabel,
     QSizePolicy,
     QTabWidget,
     QVBoxLayout,
@@ -37,7 +36,7 @@ from gui.axes import duration, number_text
 from gui.figure import Figure
 from gui.legend import FlowLayout
 from gui.loading import Kept, read_kept
-from gui.page import Page, Tile
+from gui.page import OneLine, Page, Tile
 from gui.panels.devices import DevicesPage
 from gui.plot_area import LettingGo
 from gui.plots import LivePlot
@@ -105,7 +104,7 @@ class Panel(LettingGo, QWidget):
         self._strip.setObjectName("strip")
         self._flow = FlowLayout(self._strip, gap=18)
         self._flow.setContentsMargins(0, 0, 0, 0)
-        self._about = QLabel()
+        self._about = OneLine()
         self._about.setObjectName("muted")
         self._about.setTextFormat(Qt.TextFormat.PlainText)
         self._about.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -351,7 +350,11 @@ class Panel(LettingGo, QWidget):
         if bound is not None and self.sense != "count":
             self.tile("Bound").show_value(number_text(bound))
         if gap is not None and self.sense != "count":
-            self.tile("Gap").show_value(f"{100 * gap:.3g} %" if gap < 10 else "> 1000 %")
+            self.show_gap(gap)
+
+    def show_gap(self, gap: float) -> None:
+        """A relative gap in percent, the same while the run goes on as at its end."""
+        self.tile("Gap").show_value(f"{100 * gap:.3g} %" if gap < 10 else "> 1000 %")
 
     def summary(self) -> list[tuple[str, str]]:
         """Names and values of the key numbers."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from engine.events import Finished, Metric, Trace
 from engine.problem import Problem
 from engine.results import Result
+from engine.solvers.boa.record import PORTRAYED_GENES
 from gui.axes import number_text, seconds_text
 from gui.charts import Pixels
 from gui.network import NetworkView
@@ -47,10 +48,8 @@ class BOAPanel(Panel):
         self.seconds.value_text = seconds_text  # the areas are shares, the legend says seconds
         for phase in _PHASES:
             self.follow(self.seconds, f"{phase}_seconds", names=[phase])
-        self.model = self.add(
-            LivePlot("Network", "edges, open genes", theme=theme, key="edges", across="generation"), page
-        )
-        self.size = self.add(LivePlot("Population and evaluations", log=True, theme=theme, key="population"), page)
+        self.model = self.add(LivePlot("Network", "edges, genes", theme=theme, key="edges", across="generation"), page)
+        self.size = self.add(LivePlot("Population", "and evaluations", log=True, theme=theme, key="population"), page)
         self.follow(self.size, "population", "evaluations")
         for name in ("best", "mean", "worst", "entropy", "edges", "open_genes"):
             self.route(name, self._of_generation)
@@ -72,6 +71,12 @@ class BOAPanel(Panel):
             Pixels("Entropy of every gene", "bits", theme=theme, key="gene entropy", across="gene", down="look"),
             people,
         )
+        if self._genes > PORTRAYED_GENES:
+            for figure in (self.network, self.individuals, self.genes):
+                figure.hint(f"Shown while a run goes on for up to {number_text(PORTRAYED_GENES)} genes only.")
+        else:
+            self.individuals.hint("Some of the population are shown after the first generation.")
+            self.genes.hint("Shown after the first generation.")
         self._entropies: list[list[float]] = []
         self._generations: list[float] = []
         self._every = 1

@@ -115,6 +115,8 @@ class KnapsackPanel(Panel):
 
     def on_finished(self, event: Finished) -> None:
         """The items, where they are few enough to be told."""
+        if event.status == "optimal" and event.objective is not None:  # of all items: later sweeps do not tell it
+            self.value.series("value").append(event.time, event.objective)
         if cells := event.counters.get("cells"):
             self.tile("Cells").show_value(short(float(cells)))
             self.tile("Cells/s").show_value(short(cells / max(event.seconds, 1e-9)))

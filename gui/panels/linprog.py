@@ -81,7 +81,7 @@ class LinearProgramPanel(Panel):
         """The iteration is told after its numbers."""
         self._latest[event.name] = event.value
         if event.name == "duality_gap":
-            self.tile("Gap").show_value(short(event.value))
+            self.show_gap(event.value)
 
     def on_metric(self, event: Metric) -> None:
         """Metrics without a plot: those that later versions add."""

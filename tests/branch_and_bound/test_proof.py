@@ -22,7 +22,7 @@ from engine.solvers.branch_and_bound.proof import LEVELS, UnitBounds, View, prov
 from engine.solvers.branch_and_bound.sharing import Sharing
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree, search
 from engine.solvers.branch_and_bound.turns import Report, Task
-from engine.solvers.branch_and_bound.workers import Store, Worker
+from engine.solvers.branch_and_bound.workers import Looks, Store, Worker
 
 
 def flowshop(seed: int, jobs: int = 9, machines: int = 5) -> engine.Flowshop:
@@ -156,6 +156,7 @@ def prompt_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every turn be short, and each be followed by a look."""
     monkeypatch.setattr(coordinator, "_BETWEEN_LOOKS", 0.0)
     monkeypatch.setattr(coordinator, "_LOOKING_SECONDS", 1.0)
+    monkeypatch.setattr(coordinator, "_LOOKING_SHARE", math.inf)
     monkeypatch.setattr(coordinator, "SLICE_SECONDS", 0.002)
 
 
@@ -279,3 +280,25 @@ def test_what_is_proved_of_intervals_goes_with_them(device: Member, sharing: str
     asking.begin(True, 1.0)
     asking.prove(90)
     assert asking.floor == 90
+
+
+def test_looks_go_round_the_devices_and_take_a_share_of_the_time(device: Member) -> None:
+    looks, workers = Looks(100.0, 1.0, 0.1), [Worker(device, 6) for _ in range(4)]
+    for worker in workers[:3]:
+        worker.active = 1  # the last has nothing
+    order = []
+    now = 100.0
+    for _ in range(4000):
+        now += 0.01
+        for number, worker in enumerate(workers[:3]):
+            if looks.is_due(worker, workers, now):
+                worker.begin(True, now)
+                assert not any(looks.is_due(other, workers, now) for other in workers)
+                looks.note(now, now + 0.2)  # a slow one
+                worker.prove(0)
+                order.append((number, now))
+    assert order[0][1] == pytest.approx(101.0, abs=0.02)
+    assert [number for number, _ in order[:9]] == [0, 1, 2] * 3
+    assert np.diff([at for _, at in order]) == pytest.approx(2.2, abs=0.02)
+    workers[1].looking = True  # what it has told is not read yet
+    assert not any(looks.is_due(worker, workers, now + 100.0) for worker in workers)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from samplers import sampling, state_of
 from scipy.special import log_ndtr
 
 import engine
@@ -144,6 +147,21 @@ def test_every_provider_of_linear_algebra_makes_the_same_chain(device: Member, k
     draws = [draws_of(device, problem_of(), kernel=kernel, provider=name) for name in found]
     for other in draws[1:]:
         assert np.allclose(other, draws[0], rtol=1e-4, atol=1e-5)
+
+
+def test_the_kernels_of_gpus_make_the_same_draws(device: Member) -> None:
+    own = device.info.capabilities
+    gpu = replace(own, kind="gpu", unified_host_memory=False, linear_algebra="kernels", max_block=256)
+    problem, draws = problem_of(300, 5), []
+    for capabilities in (own, gpu):
+        member: Any = SimpleNamespace(info=replace(device.info, capabilities=capabilities))
+        with sampling(member, problem.X, problem.y, kernel="ellipse", chains=2) as sampler:
+            sampler.each(lambda worker: worker.chains.set_state(state_of(np.zeros((2, 6)))))
+            sampler.advance(0, 12, 0)
+            iterations, rows, failed = sampler.collect()
+        assert (iterations, failed) == (list(range(12)), 0)
+        draws.append(rows)
+    assert np.allclose(*draws, rtol=1e-4, atol=1e-5)
 
 
 def test_backends_agree_over_the_first_iterations() -> None:

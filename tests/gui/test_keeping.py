@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import shutil
 import weakref
 import zipfile
 from pathlib import Path
@@ -18,10 +19,13 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFileDialog, QInputDialog, QL
 from surroundings import COUNTING, SAMPLES
 
 import engine
+from engine.events import Metric, to_json
 from engine.folder import RunFolder
 from gui.compare import CompareTab
-from gui.library import Library
+from gui.library import Library, RunNote
 from gui.summary import number_text
+from gui.tab_bars import ReplayBar
+from gui.theme import LIGHT
 
 
 @pytest.fixture
@@ -105,6 +109,11 @@ def test_tabs_are_compared_curve_over_curve(qtbot: Any, tabs: list[Any], window:
     cells = [[tab.table.item(row, column).text() for column in range(3)] for row in range(tab.table.rowCount())]
     assert ["best", *(number_text(note.best) for note in tab.notes)] in cells
     assert ["step", *(str(RunFolder.open(n.folder).description["options"]["step"]) for n in tab.notes)] in cells
+    pictures = []
+    for theme in ("light", "dark"):
+        window.set_theme_choice(theme)
+        pictures.append(window.tabs.tabIcon(window.tabs.indexOf(tab)).pixmap(16, 16).toImage())
+    assert pictures[0] != pictures[1]
     window.close_tab()
     assert window.tabs.count() == 2
 
@@ -132,6 +141,71 @@ def test_a_replay_shows_the_run_again_at_the_speed_that_is_chosen(qtbot: Any, ta
     assert [name for name, *_ in again] == [name for name, *_ in live]
     for (_, x, y), (_, u, v) in zip(live, again, strict=True):
         assert (x.tolist(), y.tolist()) == (u.tolist(), v.tolist())
+
+
+def test_a_sleeping_tab_is_replayed_once_at_its_speed(
+    qtbot: Any, open_window: Any, tabs: list[Any], window: Any
+) -> None:
+    window.close()
+    again = open_window(COUNTING)
+    note = again.library.find(tabs[0].note.key)
+    tab = again._tabs[note.key]
+    assert tab.panel is None
+    again.run_list.select(note)
+    again.replay()
+    again.replay()
+    qtbot.waitUntil(lambda: tab.bar is not None and tab._job is None, timeout=30_000)
+    qtbot.wait(100)
+    assert tab.findChildren(ReplayBar) == [tab.bar]
+    assert tab.player.speed == 1.0
+
+
+def test_a_run_with_events_that_cannot_be_shown_does_not_hold_up_others(
+    qtbot: Any, window: Any, tmp_path: Path
+) -> None:
+    odd = tmp_path / "odd"
+    shutil.copytree(SAMPLES / "recorded" / "boa", odd)
+    lines = (odd / "events.jsonl").read_text().splitlines()
+    place = next(place for place, line in enumerate(lines) if '"edges"' in line and '"trace"' in line)
+    trace = json.loads(lines[place])
+    trace["values"] = trace["values"][:1]
+    lines[place] = json.dumps(trace)
+    (odd / "events.jsonl").write_text("\n".join(lines) + "\n")
+    for folder in (odd, SAMPLES / "recorded" / "linprog"):
+        window.show_folder(folder)
+    tabs = list(window._tabs.values())
+    qtbot.waitUntil(lambda: all(tab.complete for tab in tabs), timeout=30_000)
+    assert [tab.summary.state for tab in tabs] == ["optimal", "optimal"]
+    assert "Not all of this run can be shown" in tabs[0].banner.text.text()
+    assert tabs[1].banner.isHidden()
+
+
+def test_a_resumed_run_is_compared_without_cutting_the_other(qtbot: Any, tmp_path: Path) -> None:
+    notes = []
+    for title in ("a longer title", "a"):  # read in this order
+        points = [Metric(time=t / 10, name="at", value=t) for t in range(1, 41)]
+        started = counting.STARTED
+        resumed = [] if not notes else [started.model_copy(update={"time": 1.0, "resumed": True})]
+        (tmp_path / title).mkdir()
+        events = (started, *points, *resumed)
+        (tmp_path / title / "events.jsonl").write_text("".join(to_json(event) + "\n" for event in events))
+        notes.append(RunNote(title, str(tmp_path / title), title))
+    tab = CompareTab(notes, LIGHT)
+    qtbot.addWidget(tab)
+    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=30_000)
+    (at,) = (figure for figure in tab.plots() if figure.title == "At")
+    assert [curve.data.last_time for curve in at.curves if curve.name == "a"] == [1.0]
+    assert [curve.data.last_time for curve in at.curves if curve.name == "a longer title"] == [4.0]
+
+
+def test_a_file_that_is_chosen_before_the_last_was_read_takes_its_place(
+    qtbot: Any, window: Any, counting_files: Path
+) -> None:
+    window.load(counting_files / "small.txt")
+    window.load(counting_files / "endless.txt")
+    qtbot.waitUntil(lambda: window._loading is None, timeout=30_000)
+    assert window.pane.instance.path.name == "endless.txt"
+    assert window._jobs == []
 
 
 def test_a_run_is_renamed_run_again_with_changes_and_deleted(
@@ -172,7 +246,9 @@ def test_a_stopped_run_continues_from_its_checkpoint(qtbot: Any, window: Any, co
     window.actions_by_name["stop"].trigger()
     ended(qtbot, tab)
     assert tab.note.state == "interrupted"
-    qtbot.keyClick(window, Qt.Key.Key_F5, CONTROL)
+    window.resume_run()
+    window.resume_run()  # pressed twice
+    qtbot.waitUntil(lambda: not window._jobs, timeout=30_000)
     qtbot.waitUntil(lambda: window.tabs.currentWidget() is not tab and window.tabs.count() == 1, timeout=30_000)
     again = window.tabs.currentWidget()
     ended(qtbot, again)

@@ -254,7 +254,34 @@ def test_knapsack_shows_the_moving_range_and_the_chosen_items(qtbot: Any) -> Non
     assert panel.result is not None
     assert sum(profit for _, profit, _, _ in items) == panel.result.objective
     assert sum(weight for _, _, weight, _ in items) <= problem.capacity
+    assert figure(panel, "best_value").curves[0].data.last == panel.result.objective
     assert sum(dict(figure(panel, "share").table()[1]).values()) == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_network_too_large_to_be_told_is_said_to_be(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("boa", (), engine.BOA("trap-5", 1500)), LIGHT)
+    qtbot.addWidget(panel)
+    for key in ("network", "individuals", "gene entropy"):
+        assert "1,000 genes" in figure(panel, key)._hint_text
+
+
+def test_a_description_that_is_cut_off_says_so_and_is_told_in_full(qtbot: Any) -> None:
+    panel = played(qtbot, RECORDED / "knapsack", part=0.2)
+    for width, cut in ((1600, False), (420, True)):
+        panel.resize(width, 720)
+        qtbot.waitUntil(lambda cut=cut: panel._about.shown_text().endswith("…") == cut, timeout=30_000)
+        assert panel._about.toolTip() == (panel._about.text() if cut else "")
+
+
+def test_a_page_is_scrolled_only_where_its_figures_cannot_be_lower(qtbot: Any) -> None:
+    panel = played(qtbot, RECORDED / "knapsack")
+    panel.resize(820, 300)
+    page = panel.pages.widget(0)
+    bar = page.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0, timeout=30_000)
+    around, two_rows = 300 - page.viewport().height(), 2 * panel.plots()[0].minimumHeight() + 18
+    panel.resize(820, around + two_rows + 2)
+    qtbot.waitUntil(lambda: bar.maximum() == 0, timeout=30_000)
 
 
 def test_boa_shows_every_generation_the_network_and_the_population(qtbot: Any) -> None:
@@ -365,6 +392,11 @@ def test_a_narrow_page_has_fewer_columns_and_never_scrolls_sideways(qtbot: Any) 
             assert page.widget().width() <= page.viewport().width()
 
         qtbot.waitUntil(fits, timeout=30_000)
+
+
+def test_the_gap_is_said_in_percent_from_the_beginning(qtbot: Any) -> None:
+    panel = played(qtbot, RECORDED / "linprog", part=0.5)
+    assert dict(panel.summary())["Gap"].endswith(" %")
 
 
 def test_linear_programming_shows_every_iteration_and_the_solution_with_its_duals(qtbot: Any) -> None:

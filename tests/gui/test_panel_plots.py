@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtGui import QColor, QImage
+from PySide6.QtGui import QColor, QFontMetricsF, QImage
 
 import engine
-from gui.charts import BandPlot, Bars, Pixels
+from gui.charts import BandPlot, Bars, IntervalPlot, Pixels
 from gui.figure import Figure
 from gui.listing import Listing
 from gui.network import NetworkView, network_places
@@ -111,6 +111,8 @@ def test_the_data_button_turns_to_the_table_and_back(qtbot: Any) -> None:
     plot.series("a").append(99.0, 1.0)  # type: ignore[attr-defined]
     plot.refresh()
     assert table.model().rowCount() == 201
+    plot.to_image()
+    assert table.isVisible()
     plot.data_button.click()
     assert plot.view.isVisible()
 
@@ -261,6 +263,40 @@ def test_places_have_the_distances_they_are_made_from() -> None:
     distances = np.linalg.norm(points[:, None] - points[None], axis=2)
     places = places_from_costs(distances)
     assert np.linalg.norm(places[:, None] - places[None], axis=2) == pytest.approx(distances, abs=1e-6)
+
+
+def test_no_city_of_a_tour_hides_another(qtbot: Any) -> None:
+    costs = np.random.default_rng(3).integers(1, 99, (40, 40))
+    costs[5], costs[:, 5] = costs[6], costs[:, 6]
+    tour = Tour(theme=LIGHT)
+    qtbot.addWidget(tour)
+    tour.show_tour(costs, np.arange(40))
+    apart = np.linalg.norm(tour._places[:, None] - tour._places[None], axis=2)
+    assert apart[~np.eye(40, dtype=bool)].min() > 0.05
+
+
+def test_a_matrix_and_intervals_that_are_not_there_yet_leave_no_mark(qtbot: Any) -> None:
+    forest, pixels = IntervalPlot("Forest", theme=LIGHT), Pixels("Pixels", theme=LIGHT, across="gene", down="row")
+    for empty in (forest, pixels):
+        empty.hint("Later.")
+        shown(qtbot, empty)
+        picture = empty.view.grab(empty.view.rect().adjusted(0, 0, 0, -empty.view.height() // 2 - 60)).toImage()
+        assert painted(picture) == 1
+    pixels.show(np.eye(4))
+    assert pixels._hint_text == ""
+
+
+def test_long_numbers_have_room_at_an_axis(qtbot: Any) -> None:
+    plot = LivePlot("Value", theme=LIGHT, from_zero=False)
+    usual = shown(qtbot, wave(LivePlot("Speed", theme=LIGHT)))
+    for time, value in ((0.0, 17_119_014.0), (1.0, 17_119_654.0)):
+        plot.series("value").append(time, value)
+    shown(qtbot, plot)
+    left = plot.plot.getAxis("left")
+    texts = left.tickStrings([17_119_200.0], 1.0, 200.0)
+    assert texts == ["17.1192M"]
+    assert left.maximumWidth() > QFontMetricsF(left.style["tickFont"]).horizontalAdvance(texts[0]) + 5
+    assert left.maximumWidth() > usual.plot.getAxis("left").maximumWidth()
 
 
 def test_parts_of_a_network_do_not_overlap() -> None:

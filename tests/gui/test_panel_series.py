@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gui.axes import duration, next_end, next_range, seconds_text, short
+from gui.axes import duration, next_end, next_range, number_text, seconds_text, short
 from gui.series import Series
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400)
@@ -127,6 +127,9 @@ def test_a_value_axis_holds_its_values_and_stays_while_they_fit(low: float, size
         (short(42), "42"),
         (short(0.00123), "0.00123"),
         (short(math.nan), "–"),
+        (short(3.4939e25), "3.49e+25"),
+        (short(2.5e17), "250P"),
+        (number_text(2_860_569), "2,860,569"),
         (seconds_text(0.00085), "850 µs"),
         (seconds_text(3.21), "3.21 s"),
         (duration(3729), "1:02:09"),

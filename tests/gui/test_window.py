@@ -46,8 +46,10 @@ def test_a_run_is_paused_resumed_and_stopped(qtbot: Any, open_window: Any, tmp_p
     load(qtbot, window, board)
     tab = begin(qtbot, window)
     assert window.actions_by_name["pause"].isEnabled()
+    qtbot.waitUntil(lambda: "nodes/s" in window.rate.text(), timeout=30_000)
     qtbot.keyClick(window, Qt.Key.Key_F6)
     qtbot.waitUntil(lambda: tab.paused, timeout=30_000)
+    qtbot.waitUntil(lambda: window.rate.text() == "", timeout=30_000)
     assert window.actions_by_name["pause"].text() == "&Resume"
     qtbot.wait(300)
     nodes = tab.panel.time

@@ -176,6 +176,19 @@ def test_a_replay_at_once_gives_every_event_in_batches(qtbot: Any, recording: Pa
     assert [event.value for event in events[1:]] == list(range(1, 5001))
 
 
+def test_a_replay_that_is_taken_back_at_its_very_end_has_not_ended(qtbot: Any, recording: Path) -> None:
+    player = Player(recording, math.inf)
+    ends = []
+    player.ended.connect(lambda: ends.append(player.over))
+    taken(qtbot, player)
+    player.seek(100.0)
+    qtbot.wait(20)
+    assert ends == []
+    with qtbot.waitSignal(player.ended):
+        taken(qtbot, player)
+    assert ends == [True]
+
+
 def test_a_replay_keeps_its_pace_pauses_and_seeks(qtbot: Any, recording: Path) -> None:
     player = Player(recording, 100.0)
     qtbot.waitUntil(lambda: bool(player.take()), timeout=30_000)

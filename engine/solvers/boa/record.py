@@ -21,7 +21,7 @@ from engine.solvers.boa.scores import ENTROPY_UNIT
 from engine.solvers.boa.search import Portrait
 from engine.solvers.boa.settings import Settings
 
-__all__ = ["HISTORY_COLUMNS", "Record", "gene_entropies"]
+__all__ = ["HISTORY_COLUMNS", "PORTRAYED_GENES", "Record", "gene_entropies"]
 
 HISTORY_COLUMNS = (
     *("population", "generation", "evaluations", "best", "mean", "worst", "edges", "open_genes", "entropy", "island"),
@@ -29,7 +29,7 @@ HISTORY_COLUMNS = (
 """Columns of ``result.arrays["history"]``; values in the user's unit, entropy the mean of a gene's, in bits."""
 
 _PORTRAIT_SECONDS, _PORTRAIT_SHARE = 0.2, 0.02  # of the run's time, so that long runs do not drown in portraits
-_PORTRAYED_GENES = 1000
+PORTRAYED_GENES = 1000
 _PORTRAYED_INDIVIDUALS = 64
 _COUNTS = ("best_key", "evaluations", "generations", "populations", "barren", "before", "population", "islands")
 
@@ -121,7 +121,7 @@ class Record:
             return
         self.portrait = portrait = islands.portrait()
         self._portrayed_at = run.elapsed
-        if islands.settings.n <= _PORTRAYED_GENES:
+        if islands.settings.n <= PORTRAYED_GENES:
             run.trace("gene_entropy", portrait.generation, gene_entropies(portrait).round(4).tolist())
             run.trace("edges", portrait.generation, self._edges().ravel().tolist())
             run.trace("population", portrait.generation, portrait.planes.ravel().tolist())

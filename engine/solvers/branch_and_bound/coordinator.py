@@ -31,7 +31,7 @@ from engine.solvers.branch_and_bound.proof import UnitBounds, View, proven_bound
 from engine.solvers.branch_and_bound.sharing import Sharing
 from engine.solvers.branch_and_bound.tree import Tree
 from engine.solvers.branch_and_bound.turns import Found, Parcel, Report, State, Task
-from engine.solvers.branch_and_bound.workers import Store, Worker, share_of
+from engine.solvers.branch_and_bound.workers import Looks, Store, Worker, share_of
 
 __all__ = ["Coordinator"]
 
@@ -40,6 +40,7 @@ _SLOW_SLICE = 0.01
 _BETWEEN_LOOKS = 1.0
 _LOOKING_SECONDS = 0.02
 _LAST_LOOKING_SECONDS = 0.1
+_LOOKING_SHARE = 0.1
 
 
 class Coordinator:
@@ -89,6 +90,7 @@ class Coordinator:
         self._closed = False
         self._reports: list[tuple[Worker, Report, float]] = []
         self._began = time.perf_counter()
+        self._looks = Looks(self._began, _BETWEEN_LOOKS, _LOOKING_SHARE)
         self.bound = bound
         self.explored = np.zeros(tree.items, np.int64)
 
@@ -236,6 +238,7 @@ class Coordinator:
 
     def _prove(self, worker: Worker, view: View, seconds: float, proved: Callable[[int], None]) -> None:
         """Raise the floor of a device by its open nodes, that of the store, and with these, perhaps, the bound."""
+        began = time.perf_counter()
         with self._changed:
             units = self._store.look()
         kept = self._unit_bounds.proven_bound(units, seconds)
@@ -243,6 +246,7 @@ class Coordinator:
         if bound is None:
             return
         with self._changed:
+            self._looks.note(began, time.perf_counter())
             worker.prove(bound)
             if kept is not None:
                 self._store.prove(kept)
@@ -289,8 +293,7 @@ class Coordinator:
         if not worker.waiting and self._sharing.is_low(worker):
             self._sharing.ask(worker)
         now = time.perf_counter()
-        due = now - max(worker.looked_at, self._began) >= _BETWEEN_LOOKS
-        look = due and not worker.looking and not self._tree.counts
+        look = not self._tree.counts and self._looks.is_due(worker, self._workers, now)
         units, parcels = worker.begin(look, now)
         # A CPU beside GPUs must not keep them waiting at the end.
         seconds = _SLOW_SLICE if self._sharing.mixed and worker.on_host else SLICE_SECONDS
@@ -318,7 +321,7 @@ class Coordinator:
             for worker in self._workers:
                 if worker.explorer is not None:
                     view = worker.member.submit(_view, worker.explorer).result()
-                    self._prove(worker, view, _LAST_LOOKING_SECONDS, proved)
+                    self._prove(worker, view, _LAST_LOOKING_SECONDS / len(self._workers), proved)
         return units
 
     def _at_rest(self, improved: Callable[[Found], int], proved: Callable[[int], None]) -> Units:

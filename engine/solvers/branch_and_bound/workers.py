@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -14,7 +16,7 @@ from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.tree import INFINITY
 from engine.solvers.branch_and_bound.turns import Parcel, Report
 
-__all__ = ["Store", "Worker", "share_of"]
+__all__ = ["Looks", "Store", "Worker", "share_of"]
 
 
 @dataclass(eq=False)
@@ -156,6 +158,38 @@ class Worker:
         """What was open here at the last look has no leaf below ``bound``."""
         self.floor = max(self.floor, min(bound, self.floor_of_arrivals))
         self.looking = False
+
+
+@dataclass
+class Looks:
+    """When the open nodes of which device are looked at: one after another, and for a small share of the time.
+
+    The host looks, and its Python keeps that of the devices' threads waiting.
+
+    Attributes
+    ----------
+    began : float
+        When the search did.
+    between : float
+        Least seconds between two looks at one device, and before the first.
+    share : float
+        Part of the time that looks may take.
+    """
+
+    began: float
+    between: float
+    share: float
+    _not_before: float = -math.inf
+
+    def is_due(self, worker: Worker, workers: Sequence[Worker], now: float) -> bool:
+        """Whether it is a device's turn: of those with work, none was looked at longer ago, and none is at present."""
+        if now < self._not_before or now - max(worker.looked_at, self.began) < self.between:
+            return False
+        return not any(one.looking or (one.has_work and one.looked_at < worker.looked_at) for one in workers)
+
+    def note(self, began: float, ended: float) -> None:
+        """A look has taken place."""
+        self._not_before = ended + (ended - began) / self.share
 
 
 def share_of(units: Units) -> float:

@@ -39,7 +39,7 @@ SOLVER = Solver(
     bench=_bench,
     generators={"probit": Generator(ProbitOptions, generate, write, ".csv")},
     metrics=(
-        MetricSpec("iterations_per_second", "Iterations of every chain", "1/s"),
+        MetricSpec("iterations_per_second", "Iterations of every chain", "iterations/s"),
         MetricSpec("ess", "Effective draws of the slowest traced quantity", "draws"),
         MetricSpec("ess_per_second", "Effective draws a second", "1/s"),
         MetricSpec("r_hat", "Largest R-hat of the traced quantities"),

@@ -18,6 +18,7 @@ Mode = Literal["draw", "score", "combine", "project"]
 
 _STORAGE = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 _MOST_REGISTERS = 96
+_MOST_LOCAL = 48 * 1024  # what a CUDA kernel may declare, whatever a group may have
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,21 @@ class SweepShape:
         """Work-items a group."""
         return self.lanes * self.row_lanes
 
+    def local_bytes(self, chains: int, storage: str, mode: Mode) -> int:
+        """Local memory that ``gibbs/sweep`` declares for so many vectors at a time."""
+        outputs, width = self.row_lanes * self.rows * chains, min(self.lanes, 32)
+        if self.reduction == "shuffle":
+            floats = outputs * (self.lanes // width)
+        elif outputs < self.size:
+            parts = self.size // outputs
+            floats = self.rows * chains * (self.size + parts) + outputs * parts
+        else:
+            floats = self.rows * chains * self.size
+        if mode != "project":
+            floats += max(outputs, self.size)
+            floats += self.size * _each(storage) if self.row_lanes > 1 else 0
+        return 4 * floats
+
     def constants(self, chains: int, storage: str, mode: Mode) -> tuple[str, dict[str, Any]]:
         """Template and constants for so many vectors at a time."""
         common = {"chains": chains, "storage": _STORAGE[storage], "mode": mode, "rows": self.rows}
@@ -66,13 +82,18 @@ class SweepShape:
         }
 
 
+def _each(storage: str) -> int:
+    """Values in 16 bytes."""
+    return 4 if storage == "float32" else 8
+
+
 def sweep_shape(
     capabilities: Capabilities, language: str, stride: int, strip_rows: int, chains: int, storage: str, mode: Mode
 ) -> SweepShape:
     """The shape that suits a device, for rows of ``stride`` values and so many vectors at a time."""
     if capabilities.kind == "cpu":
         return SweepShape(True, 1, 1, 1, min(8, strip_rows), "local")
-    each = 4 if storage == "float32" else 8
+    each = _each(storage)
     chunk_count = -(-stride // each)
     sums = 0 if mode == "project" else chains
 
@@ -97,8 +118,15 @@ def sweep_shape(
     shuffle = language == "cuda" and 4 <= lanes < 64 and size >= 32
     shape = SweepShape(False, lanes, size // lanes, chunks, rows, "shuffle" if shuffle else "local")
     if not shuffle:
-        while 4 * shape.rows * chains * (size + 32) + 8 * size * each > capabilities.local_memory - 1024:
+        room = capabilities.local_memory - 1024
+        while shape.rows > 1 and 4 * shape.rows * chains * (size + 32) + 8 * size * each > room:
             shape = replace(shape, rows=shape.rows // 2)
+    while shape.local_bytes(chains, storage, mode) > min(capabilities.local_memory, _MOST_LOCAL):
+        if shape.rows > 1:
+            shape = replace(shape, rows=shape.rows // 2)
+        else:
+            lanes = shape.lanes // 2
+            shape = replace(shape, lanes=lanes, row_lanes=1, chunks=-(-chunk_count // lanes))
     return shape
 
 

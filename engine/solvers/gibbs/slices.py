@@ -61,7 +61,6 @@ class Slices:
         self.averaging, self.averaged = False, 0
         self.rescale_width = 3.0
         cpu = self._device.capabilities.kind == "cpu"
-        self._host_driven = cpu or rows.exchange is not None
         enough = count >= self._device.capabilities.compute_units or count * rows.count <= _MOST_SERIAL
         self._serial = cpu and rows.exchange is None and enough
         self.restart_averages()
@@ -186,7 +185,7 @@ class Slices:
                 *(self._weighed_shards, SHARDS, chains, self._slice, *chain, first, move),
                 *(settings.prior_precision, inverse_width, *random),
             )
-            if self._host_driven and self._device.get(self._slice)[:, 4].all():
+            if self._device.get(self._slice)[:, 4].all():  # costs less than the launches of another pass
                 break
         arguments = (self.eta, self.lines, self._slice, rows.count, chains, move, turn)
         launcher.spread("move_rows", max(1, rows.count), *arguments)
