@@ -13,11 +13,14 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
+    QFrame,
     QGridLayout,
     QLabel,
     QLineEdit,
+    QScrollArea,
     QSizePolicy,
     QToolButton,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -25,7 +28,42 @@ from engine.errors import OptionError
 from engine.models import Given, alternatives, field_type, is_flag, validated, value_text
 from gui.icons import set_icon
 
-__all__ = ["Form"]
+__all__ = ["Form", "HelpLine", "form_area"]
+
+
+def form_area(*margins: int) -> tuple[QScrollArea, QVBoxLayout]:
+    """A place where forms scroll up and down, and its layout, which has these margins."""
+    inner = QWidget()
+    inner.setObjectName("scrolled")
+    forms = QVBoxLayout(inner)
+    forms.setContentsMargins(*margins)
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setWidget(inner)
+    return area, forms
+
+
+class HelpLine(QLabel):
+    """Where the help of a field stands, ``lines`` high; connect :attr:`Form.asked` to :meth:`show_help`."""
+
+    def __init__(self, lines: int) -> None:
+        super().__init__()
+        self.setObjectName("muted")
+        self.setWordWrap(True)
+        self.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.setMinimumHeight(lines * self.fontMetrics().height() + 8)
+        self.reset()
+
+    def reset(self) -> None:
+        """Say what will stand here."""
+        self.setText("What an option does is said here when you come to its field.")
+
+    def show_help(self, title: str, text: str) -> None:
+        """Show the help of a field."""
+        self.setText(f"<b>{title}</b><br>{text}")
 
 
 class Form(QWidget):

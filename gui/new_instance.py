@@ -15,12 +15,10 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFileDialog,
-    QFrame,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -28,7 +26,7 @@ from PySide6.QtWidgets import (
 from engine.errors import InputError
 from engine.models import Given, validated
 from engine.solvers import Generator, discover
-from gui.form import Form
+from gui.form import Form, HelpLine, form_area
 from gui.runner import generate_words
 
 __all__ = ["NewInstance", "Order", "make_instance"]
@@ -80,21 +78,8 @@ class NewInstance(QDialog):
         for solver in discover().values():
             for name, generator in solver.generators.items():
                 self.kind.addItem(f"{name}   ({solver.title.partition(' (')[0]})", (name, generator))
-        self._inner = QWidget()
-        self._inner.setObjectName("scrolled")
-        self._forms = QVBoxLayout(self._inner)
-        self._forms.setContentsMargins(10, 8, 10, 8)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(self._inner)
-        self.help = QLabel()
-        self.help.setObjectName("muted")
-        self.help.setWordWrap(True)
-        self.help.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.help.setMinimumHeight(3 * self.fontMetrics().height() + 6)
+        area, self._forms = form_area(10, 8, 10, 8)
+        self.help = HelpLine(3)
         self.path = QLineEdit()
         self.path.setAccessibleName("File to write")
         self.browse = QPushButton("Browse…")
@@ -141,10 +126,10 @@ class NewInstance(QDialog):
                 widget.deleteLater()
         self.form = Form(generator.options)
         self.form.changed.connect(self._check)
-        self.form.asked.connect(lambda title, text: self.help.setText(f"<b>{title}</b><br>{text}"))
+        self.form.asked.connect(self.help.show_help)
         self._forms.addWidget(self.form)
         self._forms.addStretch(1)
-        self.help.clear()
+        self.help.reset()
         if self.path.text() == self._suggested:
             count, path = 1, self._folder / f"{name}{generator.suffix}"
             while path.exists():

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPlainTextEdit,
-    QScrollArea,
     QSizePolicy,
     QSplitter,
     QTabBar,
@@ -25,15 +24,13 @@ from PySide6.QtWidgets import (
 )
 
 from engine.config import Settings
-from gui.form import Form
+from gui.form import Form, HelpLine, form_area
 from gui.gallery import Gallery, elided
 from gui.icons import set_icon
 from gui.loading import Instance
 from gui.runner import solve_words
 
 __all__ = ["ProblemPane", "command_line", "python_snippet"]
-
-_HELP = "What an option does is said here when you come to its field."
 
 
 def command_line(path: Path, settings: dict[str, Any], options: dict[str, Any]) -> str:
@@ -132,23 +129,10 @@ class ProblemPane(QWidget):
         self.error.setTextFormat(Qt.TextFormat.PlainText)
         self.error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.error.setAccessibleName("What is wrong with the problem or the options")
-        self._scrolled = QWidget()
-        self._scrolled.setObjectName("scrolled")
-        self._forms = QVBoxLayout(self._scrolled)
-        self._forms.setContentsMargins(9, 6, 9, 8)
+        area, self._forms = form_area(9, 6, 9, 8)
         self._forms.setSpacing(6)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setWidget(self._scrolled)
-        self.help = QLabel()
-        self.help.setObjectName("muted")
-        self.help.setWordWrap(True)
-        self.help.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.help = HelpLine(4)
         self.help.setContentsMargins(9, 4, 9, 4)
-        self.help.setMinimumHeight(4 * self.fontMetrics().height() + 8)
         card = QVBoxLayout()
         card.setContentsMargins(9, 6, 9, 0)
         card.setSpacing(2)
@@ -232,7 +216,7 @@ class ProblemPane(QWidget):
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
         self.form = self.run_form = None
-        self.help.setText(_HELP)
+        self.help.reset()
         self.where.clear()
         self.error.hide()
         if instance is not None:
@@ -248,7 +232,7 @@ class ProblemPane(QWidget):
             self._forms.addWidget(_heading("Every run"))
             self._forms.addWidget(self.run_form)
             for form in (self.form, self.run_form):
-                form.asked.connect(self._show_help)
+                form.asked.connect(self.help.show_help)
                 form.changed.connect(self._on_change)
             self.form.set_values(instance.options)
             self.run_form.set_values({name: value for name, value in instance.settings.items() if value is not None})
@@ -256,9 +240,6 @@ class ProblemPane(QWidget):
         for widget in (self.help, self._help_rule, self.split.widget(2)):
             widget.setVisible(instance is not None)
         self._on_change()
-
-    def _show_help(self, title: str, text: str) -> None:
-        self.help.setText(f"<b>{title}</b><br>{text}")
 
     def reset_options(self) -> None:
         """All options back to their defaults."""

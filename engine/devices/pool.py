@@ -77,8 +77,9 @@ class Member:
     def memory(self) -> MemoryInfo:
         """Total and free memory in bytes."""
         self.opened.result()
-        if self._device is not None and getattr(self._device, "memory_is_counted", False):  # no need of its thread
-            return self._device.memory()
+        device = self._device
+        if device is not None and device.memory_is_counted:  # no need of its thread
+            return device.memory()
         return self.submit(lambda device: device.memory()).result()
 
     def close(self) -> None:

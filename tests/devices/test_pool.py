@@ -32,6 +32,8 @@ INFO = DeviceInfo(
 class FakeDevice:
     """Writes down on which thread it is opened and closed; fails where it is told to."""
 
+    memory_is_counted = False
+
     def __init__(self, info: DeviceInfo, diary: list[tuple[str, str, str]], fails: set[str]) -> None:
         self.info = info
         self._diary = diary

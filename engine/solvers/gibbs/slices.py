@@ -157,10 +157,8 @@ class Slices:
 
     def _slice_rows(self, move: int, stream: int, step: int, column: int = 0, turn: int = 0) -> None:
         """One slice of every chain by passes over all rows, and the move to the point it chose."""
-        rows, layout, settings, launcher, state = (
-            *(self._rows, self._layout, self._settings, self._launcher),
-            self._chains,
-        )
+        rows, state, launcher = self._rows, self._chains, self._launcher
+        layout, settings = self._layout, self._settings
         q, chains, tries, inside = layout.columns, settings.chains, launcher.tries, rows.design.first
         width = _STRETCH_WIDTH if move == STRETCH else self.rescale_width
         inverse_width = settings.tau_scale**-2
