@@ -104,8 +104,10 @@ class StartPage(QScrollArea):
         keys = [
             (actions[name].shortcut().toString(QKeySequence.SequenceFormat.NativeText), what) for name, what in names
         ]
-        hint = QLabel("     ".join(f"{key}  {what}" for key, what in keys))
+        parts = (f"{key}  {what}".replace(" ", "\u00a0") for key, what in keys)
+        hint = QLabel("     ".join(parts))
         hint.setObjectName("muted")
+        hint.setWordWrap(True)  # between the parts
         inner = QWidget()
         inner.setObjectName("page")
         inner.setMaximumWidth(900)
