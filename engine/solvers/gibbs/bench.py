@@ -16,8 +16,7 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 from engine.api import Engine
-from engine.devices import DevicePool, select
-from engine.devices.base import DeviceInfo
+from engine.devices import DeviceInfo, DevicePool, select
 from engine.solvers.gibbs.design import Design, stored_values
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.problem import HorseshoeProbit

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from engine.api import Engine
 from engine.devices import DeviceInfo, available, select
-from engine.devices.base import bytes_text
+from engine.devices.info import bytes_text
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.problem import Knapsack
 
