@@ -156,7 +156,7 @@ _ENTRIES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "finish_coefficients": ("conditionals", (*("buffer",) * 6, "int32", "int32", "int32", "int32")),
-    "narrow_coefficients": ("conditionals", ("buffer", "buffer", "int32", "int32")),
+    "narrow_coefficients": ("conditionals", ("buffer", "buffer", "int32", "int32", "int32")),
     "record_draw": ("conditionals", (*("buffer",) * 4, "int32", "int32", "int32", "int32")),
     "build_precision": ("precision", ("buffer", "buffer", "buffer", "int32", "int32", "float64")),
     "add_matrix": ("precision", ("buffer", "buffer", "int64")),
