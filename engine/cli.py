@@ -31,7 +31,8 @@ from engine.demo import Outcome, load, samples
 from engine.devices import available, select
 from engine.errors import InputError, OptionError, QuintetError, RunFolderError, nearest
 from engine.events import Event, Failed
-from engine.folder import RunFolder, read_problem, write_whole
+from engine.files import write_whole
+from engine.folder import RunFolder, read_problem
 from engine.models import Given, validated
 from engine.observers import JsonLines, ProgressBar
 from engine.problem import Problem
