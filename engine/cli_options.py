@@ -1,10 +1,11 @@
-"""Options on the command line that no command lists: those of the solvers and generators, taken from their models."""
+"""Options of commands: those that several share, and those of solvers and generators, taken from their models."""
 
 from __future__ import annotations
 
+import functools
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import click
 from pydantic import BaseModel
@@ -12,7 +13,36 @@ from pydantic import BaseModel
 from engine.errors import OptionError, nearest
 from engine.models import is_flag
 
-__all__ = ["own_options", "split_options"]
+__all__ = [
+    "backend_option",
+    "config_option",
+    "debug_option",
+    "devices_option",
+    "options",
+    "own_options",
+    "split_options",
+    "time_limit_option",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    """Several decorators as one, the first on top."""
+    return lambda function: functools.reduce(lambda made, decorate: decorate(made), reversed(decorators), function)
+
+
+debug_option = click.option("--debug", is_flag=True, expose_value=False, help="Show where an error came from.")
+config_option = click.option("--config", "config_file", metavar="FILE", help="Read this TOML file, not quintet.toml.")
+backend_option = click.option("--backend", metavar="NAME", help="auto, cuda or opencl.")
+devices_option = click.option(
+    "--devices",
+    metavar="NAME",
+    multiple=True,
+    callback=lambda context, parameter, value: [name for part in value for name in part.split(",")] or None,
+    help="Devices by id, index, part of the name or UUID; may be repeated, and separated by commas.",
+)
+time_limit_option = click.option("--time-limit", metavar="SECONDS", help="End with the best so far after this time.")
 
 
 def own_options(command: click.Command) -> dict[str, bool]:
