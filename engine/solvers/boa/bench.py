@@ -95,11 +95,11 @@ def _check(device: Device, console: Console) -> bool:
             settings = settings_for(Options(population=population, max_parents=k), n, population, seed=n)
             worker = _worker(device, settings, counting)
             words = -(-settings.offspring // 32)
-            worker.learn(0, n)
+            worker.learner.learn(0, n)
             worker.sample(0, 0, words)
             worker.evaluate(0, words)
             worker.replace(0)
-            network, (_, keys) = worker.network(), worker.population()
+            network, (_, keys) = worker.learner.network(), worker.population()
             worker.release()
             twin = Twin(settings, trap(n, 5).keys)
             twin.step()
@@ -137,7 +137,7 @@ def _measure_counting(device: Device, quick: bool, console: Console) -> None:
             ways += [("popcount, tiles of 128", "popcount", replace(base, count_each=8))]
         for label, way, shapes in ways:
             worker = _worker(device, settings, way, shapes)
-            seconds = _median_seconds(device, worker.count_pairs)
+            seconds = _median_seconds(device, worker.learner.count_pairs)
             worker.release()
             rate = n * (n + 1) / 2 * selected / seconds
             table.add_row(f"{n}", f"{selected}", label, f"{1e3 * seconds:.3f}", f"{rate:.2e}")
@@ -153,7 +153,7 @@ def _measure_learning(device: Device, console: Console) -> None:
         settings = replace(settings_for(Options(max_parents=k), n, 2 * selected, 0), selected=selected)
         for way in _ways(device):
             worker = _worker(device, settings, way)
-            seconds = _median_seconds(device, lambda: worker.learn(0, n), 3 if way == "histogram" else 5)  # noqa: B023
+            seconds = _median_seconds(device, lambda: worker.learner.learn(0, n), 3 if way == "histogram" else 5)  # noqa: B023
             worker.release()
             table.add_row(f"{n}", f"{selected}", f"{k}", way, f"{1e3 * seconds:.2f}")
     console.print(table)
