@@ -20,6 +20,8 @@ __all__ = [
     "devices_option",
     "options",
     "own_options",
+    "pool_options",
+    "run_command",
     "split_options",
     "time_limit_option",
 ]
@@ -35,14 +37,42 @@ def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 debug_option = click.option("--debug", is_flag=True, expose_value=False, help="Show where an error came from.")
 config_option = click.option("--config", "config_file", metavar="FILE", help="Read this TOML file, not quintet.toml.")
 backend_option = click.option("--backend", metavar="NAME", help="auto, cuda or opencl.")
+
+
+def _names(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> list[str] | None:
+    return [name for part in value for name in part.split(",")] or None
+
+
 devices_option = click.option(
     "--devices",
     metavar="NAME",
     multiple=True,
-    callback=lambda context, parameter, value: [name for part in value for name in part.split(",")] or None,
+    callback=_names,
     help="Devices by id, index, part of the name or UUID; may be repeated, and separated by commas.",
 )
 time_limit_option = click.option("--time-limit", metavar="SECONDS", help="End with the best so far after this time.")
+
+
+def pool_options(devices: str, backend: str | None = None) -> Callable[[F], F]:
+    """``--backend`` and ``--devices`` of a solver's own command, given to it as ``backend`` and ``names``.
+
+    Parameters
+    ----------
+    devices : str
+        Help for ``--devices``: what is done with them, and which are taken by default.
+    backend : {"auto", "cuda", "opencl"}, optional
+        The default; None leaves it to the configuration.
+    """
+    choice = click.Choice(["auto", "cuda", "opencl"])
+    return options(
+        click.option("--backend", type=choice, default=backend, help="What the kernels run through."),
+        click.option("--devices", "names", metavar="NAME", multiple=True, callback=_names, help=devices),
+    )
+
+
+def run_command(command: click.Command, name: str, arguments: Sequence[str], given: Any = None) -> int:
+    """Run a solver's own command, called ``name`` in its help, and return its exit code; ``given`` is its ``obj``."""
+    return int(command.main(list(arguments), prog_name=name, standalone_mode=False, obj=given) or 0)
 
 
 def own_options(command: click.Command) -> dict[str, bool]:
