@@ -18,7 +18,7 @@ from engine.solvers.linprog.sparse import sp
 from engine.solvers.linprog.updates import Updates
 from engine.solvers.linprog.updates import kernel_variants as update_variants
 
-__all__ = ["MEASURES", "MODES", "DeviceShard", "kernel_variants"]
+__all__ = ["EXTENTS", "MEASURES", "MODES", "DeviceShard", "kernel_variants"]
 
 Vector = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ MODES: dict[Target, int] = {"affine": 0, "second_order": 1, "centrality": 2}
 _VECTORS = ("x", "s", "w", "z", "c", "u", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "aty")
 _STEPS = ("dx", "ds", "dw", "dz")
 _SIZES = ("int32", "int64", "int64", "int64", "int64")
-MEASURES, _EXTENTS = 7, 5  # numbers that `assess` and `direct` tell
+MEASURES, EXTENTS = 7, 5  # numbers that `assess` and `direct` tell
 
 
 class DeviceShard:
@@ -364,7 +364,7 @@ class DeviceShard:
 
     def complete(self) -> Vector:
         """See :class:`Shard`."""
-        parts = self._results(_EXTENTS)
+        parts = self._results(EXTENTS)
         return np.concatenate([parts[:, :, :2].max(axis=1), parts[:, :, 2:].sum(axis=1)], axis=1)
 
     def advance(self, primal: Vector, dual: Vector) -> None:

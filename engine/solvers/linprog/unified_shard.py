@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from engine.devices import Device
 from engine.numerics.linear_algebra import Provider, linear_algebra
 from engine.numerics.linear_algebra.lapack import Lapack
-from engine.solvers.linprog.device_shard import MEASURES, MODES, DeviceShard
+from engine.solvers.linprog.device_shard import EXTENTS, MEASURES, MODES, DeviceShard
 from engine.solvers.linprog.shard import ShardData, Target
 from engine.solvers.linprog.sparse import sp
 
@@ -60,6 +60,8 @@ class UnifiedShard(DeviceShard):
         self._scaled: Vector | None = None
         self._distinct = np.unique(data.slack_rows).size == data.slack_rows.size
         self.small = not self._sparse and data.m * data.N <= _SMALL
+        if self.small:
+            self._parts, self._span = 1, max(1, data.N)
         self._busy = True  # whether the device may have work
         self._ahead: tuple[float, float] | None = None  # a step not yet taken
         self._buffers["steps"] = device.empty(2, np.float64)
@@ -162,6 +164,10 @@ class UnifiedShard(DeviceShard):
         given = (*self._point(), b["plan"], *self._given_matrix(), self._matrix("L"), *(b[name] for name in before))
         types = (*("buffer",) * 6, "int64", *("buffer",) * 25)
         return self._pass("go", types, *given, *(b[name] for name in steps), b["rows_out"], b["results"])
+
+    def complete(self) -> Vector:
+        """See :class:`Shard`."""
+        return self._results(EXTENTS)[:, 0] if self.small else super().complete()
 
     def set_point(self, x: Vector, s: Vector, w: Vector, z: Vector) -> None:
         """See :class:`Shard`."""
