@@ -185,7 +185,7 @@ class InteriorPoint:
         mu = self._mu = sums[:, 0] / self.pairs
         primal, dual = sums[:, 1], (self.b * self.state.y).sum(axis=1) - sums[:, 2]
         lacking = _largest(self.rp)
-        self._enough = np.maximum(1e-3 * lacking, 1e-11 * self._b_size)
+        self._enough = np.maximum(1e-3 * lacking, np.maximum(0.01 * self.goal, 1e-11) * self._b_size)
         found = Measures(
             primal_objective=primal,
             dual_objective=dual,
@@ -284,7 +284,7 @@ class InteriorPoint:
                 break
             dy, ratios, primal, dual = other_dy, other, other_primal, other_dual
         part = np.clip(1.0 - 0.1 * np.minimum(1.0, mu), 0.9, 0.9999)
-        return dy, *_within(ratios, part)
+        return dy, *_within(ratios, part[:, None])
 
     def _affine(self) -> tuple[Vector, Vector, Vector]:
         """The paper's direction, to zero products, and its ratio test: a step of ``alpha / psi`` (at most 1)."""
@@ -353,8 +353,7 @@ class InteriorPoint:
 
 
 def _within(ratios: Vector, part: Vector | float = 1.0) -> tuple[Vector, Vector]:
-    """Steps, at most 1, ``part`` of the way to the boundary; ratios are the greatest ``-dx / x`` and ``-ds / s``."""
-    part = np.broadcast_to(part, ratios.shape[:1])[:, None]
+    """Steps, at most 1, ``part`` (or (k, 1)) of the way to the boundary; ratios: the greatest ``-dx / x``, ``-ds / s``."""
     steps = part / np.maximum(ratios[:, :2], part)
     steps[np.isnan(steps)] = 0.0
     return steps[:, 0], steps[:, 1]
