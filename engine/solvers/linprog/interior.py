@@ -353,7 +353,10 @@ class InteriorPoint:
 
 
 def _within(ratios: Vector, part: Vector | float = 1.0) -> tuple[Vector, Vector]:
-    """Steps, at most 1, ``part`` (or (k, 1)) of the way to the boundary; ratios: the greatest ``-dx / x``, ``-ds / s``."""
+    """Steps of at most 1, and at most ``part``, (k, 1) or one for all, of the way to the boundary.
+
+    The first two of ``ratios`` are the greatest ``-dx / x`` and ``-ds / s``.
+    """
     steps = part / np.maximum(ratios[:, :2], part)
     steps[np.isnan(steps)] = 0.0
     return steps[:, 0], steps[:, 1]
