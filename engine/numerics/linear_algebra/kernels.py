@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from engine.devices.base import Buffer, Device, Kernel
+from engine.devices import Buffer, Device, Kernel
 from engine.numerics.groups import group_size
 from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
 
