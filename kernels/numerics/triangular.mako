@@ -47,10 +47,11 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) ${entry}(const GLOBAL f64* L, GLOBAL f64* R, i
     GLOBAL f64* r = R + of * n;
     const i32 lane = LOCAL_ID % ${lanes};
     const i32 sub = LOCAL_ID / ${lanes};
+    const i32 last = count - 1;                            // what is read in place of what is beyond the matrix
     const i32 blocks = (count + ${size - 1}) / ${size};
     f64 pivot = 1.0;
 <%def name="fetch_pivot(b)">
-            pivot = own[MIN(${b} * ${size} + LOCAL_ID % ${size}, count - 1) * (n + 1)];
+            pivot = own[MIN(${b} * ${size} + LOCAL_ID % ${size}, last) * (n + 1)];
 </%def>
 % if transposed:
     f64 inverse[${each * size // subs}];
@@ -63,8 +64,8 @@ ${loops.unroll(language)}
 ${loops.unroll(language)}
                 for (i32 q = 0; q < ${each}; ++q) {
                     const i32 j = q * ${lanes} + lane;
-                    inverse[p * ${each} + q] = j > i && ${b} * ${size} + j < count
-                        ? own[((i64)${b} * ${size} + i) * n + ${b} * ${size} + j] : 0.0;
+                    const f64 v = own[MIN(${b} * ${size} + i, last) * n + MIN(${b} * ${size} + j, last)];
+                    inverse[p * ${each} + q] = j > i && ${b} * ${size} + j <= last ? v : 0.0;
                 }
             }
             ${fetch_pivot(b)}
@@ -74,7 +75,7 @@ ${loops.unroll(language)}
             if (LOCAL_ID < ${b} * ${size})
 ${loops.unroll(language)}
                 for (i32 k = 0; k < ${size}; ++k)
-                    aside[k] = ${b} * ${size} + k < count ? own[((i64)${b} * ${size} + k) * n + LOCAL_ID] : 0.0;
+                    aside[k] = own[MIN(${b} * ${size} + k, last) * n + LOCAL_ID];
 </%def>
 % else:
     f64 inverse[${quarter}];
@@ -85,8 +86,8 @@ ${loops.unroll(language)}
             for (i32 q = 0; q < ${quarter}; ++q) {
                 const i32 i = LOCAL_ID % ${size};
                 const i32 j = q * ${inner} + LOCAL_ID / ${size};
-                inverse[q] = j < i && ${b} * ${size} + i < count
-                    ? own[((i64)${b} * ${size} + j) * n + ${b} * ${size} + i] : 0.0;
+                const f64 v = own[MIN(${b} * ${size} + j, last) * n + MIN(${b} * ${size} + i, last)];
+                inverse[q] = j < i && ${b} * ${size} + i <= last ? v : 0.0;
             }
             ${fetch_pivot(b)}
 </%def>
@@ -94,10 +95,10 @@ ${loops.unroll(language)}
             // rows below the block, in its columns
 ${loops.unroll(language)}
             for (i32 p = 0; p < ${beside}; ++p) {
-                const i32 i = (${b} + 1) * ${size} + p * ${subs} + sub;
+                const i32 i = MIN((${b} + 1) * ${size} + p * ${subs} + sub, last);
 ${loops.unroll(language)}
                 for (i32 q = 0; q < ${each}; ++q)
-                    aside[p * ${each} + q] = i < count ? own[(i64)i * n + ${b} * ${size} + q * ${lanes} + lane] : 0.0;
+                    aside[p * ${each} + q] = own[i * n + ${b} * ${size} + q * ${lanes} + lane];
             }
 </%def>
 % endif
@@ -109,7 +110,7 @@ ${fetch_inverse_rows("(blocks - 1)") if transposed else fetch_inverse_columns("0
         y[LOCAL_ID] = LOCAL_ID < depth ? r[k0 + LOCAL_ID] : 0.0;
         BARRIER();
 % if transposed:
-        const GLOBAL f64* from = l + k0 * n + i0 + MIN(LOCAL_ID, count - 1);
+        const GLOBAL f64* from = l + k0 * n + i0 + MIN(LOCAL_ID, last);
         f64 s = 0.0;
         f64 t = 0.0;
         i32 k = 0;
@@ -134,8 +135,8 @@ ${loops.unroll(language)}
         for (i32 q = 0; q < ${deep}; ++q)
             x[q] = y[q * ${lanes} + lane];
         for (i32 p = 0; p < ${block // subs}; p += 2) {
-            const GLOBAL f64* from = l + (i0 + MIN(p * ${subs} + sub, count - 1)) * n + k0 + lane;
-            const GLOBAL f64* other = l + (i0 + MIN((p + 1) * ${subs} + sub, count - 1)) * n + k0 + lane;
+            const GLOBAL f64* from = l + (i0 + MIN(p * ${subs} + sub, last)) * n + k0 + lane;
+            const GLOBAL f64* other = l + (i0 + MIN((p + 1) * ${subs} + sub, last)) * n + k0 + lane;
             f64 v[${2 * deep}];
 ${loops.unroll(language)}
             for (i32 q = 0; q < ${deep}; ++q) {
