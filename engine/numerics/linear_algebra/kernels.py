@@ -16,6 +16,7 @@ from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
 __all__ = ["Kernels", "kernel_variants"]
 
 _SIZE = 64
+_ADDED = 80.0  # products that take the time of writing a partial sum and reading it again
 _OUTER = 128  # columns after which what is to the right of them is updated, by kernels of many work-items a group
 _ROWS = 16
 _PANEL = ("buffer", "int64", "int64", "int64", "int32", "buffer", "buffer")
@@ -150,8 +151,17 @@ class Kernels(LinearAlgebra):
 
     def _splits(self, tiles: int, k: int, elements: int, depth: int) -> tuple[int, int]:
         """How many parts the inner dimension is cut into, and its length in one."""
-        wanted = 2 * self._units // max(1, tiles)
-        splits = max(1, min(wanted, k // (8 * depth), 64, (1 << 27) // max(1, elements)))
+        most = max(1, min(k // (8 * depth), 64, (1 << 27) // max(1, elements)))
+        splits = min(most, max(1, 2 * self._units // max(1, tiles)))
+        if self._block > 1:
+
+            def cost(splits: int) -> float:
+                """Time over that of the products alone, with every unit at work: by turns begun, and by sums added."""
+                turns = -(-tiles * splits // self._units)
+                return turns * self._units / (tiles * splits) + (_ADDED * splits / k if splits > 1 else 0.0)
+
+            splits = min(range(1, most + 1), key=cost)
+            splits = splits if cost(splits) < 0.9 * cost(1) else 1
         part = -(-k // splits)
         part = max(depth, -(-part // depth) * depth)
         return max(1, -(-k // part)), part
