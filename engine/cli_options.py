@@ -1,10 +1,11 @@
-"""Options on the command line that no command lists: those of the solvers and generators, taken from their models."""
+"""Options of commands: those that several share, and those of solvers and generators, taken from their models."""
 
 from __future__ import annotations
 
+import functools
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import click
 from pydantic import BaseModel
@@ -12,7 +13,66 @@ from pydantic import BaseModel
 from engine.errors import OptionError, nearest
 from engine.models import is_flag
 
-__all__ = ["own_options", "split_options"]
+__all__ = [
+    "backend_option",
+    "config_option",
+    "debug_option",
+    "devices_option",
+    "options",
+    "own_options",
+    "pool_options",
+    "run_command",
+    "split_options",
+    "time_limit_option",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    """Several decorators as one, the first on top."""
+    return lambda function: functools.reduce(lambda made, decorate: decorate(made), reversed(decorators), function)
+
+
+debug_option = click.option("--debug", is_flag=True, expose_value=False, help="Show where an error came from.")
+config_option = click.option("--config", "config_file", metavar="FILE", help="Read this TOML file, not quintet.toml.")
+backend_option = click.option("--backend", metavar="NAME", help="auto, cuda or opencl.")
+
+
+def _names(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> list[str] | None:
+    return [name for part in value for name in part.split(",")] or None
+
+
+devices_option = click.option(
+    "--devices",
+    metavar="NAME",
+    multiple=True,
+    callback=_names,
+    help="Devices by id, index, part of the name or UUID; may be repeated, and separated by commas.",
+)
+time_limit_option = click.option("--time-limit", metavar="SECONDS", help="End with the best so far after this time.")
+
+
+def pool_options(devices: str, backend: str | None = None) -> Callable[[F], F]:
+    """``--backend`` and ``--devices`` of a solver's own command, given to it as ``backend`` and ``names``.
+
+    Parameters
+    ----------
+    devices : str
+        Help for ``--devices``: what is done with them, and which are taken by default.
+    backend : {"auto", "cuda", "opencl"}, optional
+        The default; None leaves it to the configuration.
+    """
+    choice = click.Choice(["auto", "cuda", "opencl"])
+    return options(
+        click.option("--backend", type=choice, default=backend, help="What the kernels run through."),
+        click.option("--devices", "names", metavar="NAME", multiple=True, callback=_names, help=devices),
+    )
+
+
+def run_command(command: click.Command, name: str, arguments: Sequence[str], given: Any = None) -> int:
+    """Run a solver's own command, called ``name`` in its help, and return its exit code; ``given`` is its ``obj``."""
+    return int(command.main(list(arguments), prog_name=name, standalone_mode=False, obj=given) or 0)
 
 
 def own_options(command: click.Command) -> dict[str, bool]:

@@ -131,8 +131,9 @@ class Resolved:
 
     def with_arguments(self, arguments: Mapping[str, Any]) -> Resolved:
         """The same with these settings on top; those that are None are left as they were."""
-        given = self.given | _arguments(arguments)
-        return replace(self, settings=_settings(given), given=given)
+        more = _arguments(arguments)
+        given = self.given | more
+        return replace(self, settings=_settings(given), given=given) if more else self
 
 
 def resolve(

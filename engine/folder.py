@@ -22,13 +22,12 @@ import importlib.util
 import json
 import os
 import platform
-import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import tomlkit
@@ -36,11 +35,12 @@ from numpy.typing import NDArray
 
 from engine.errors import RunFolderError
 from engine.events import Event, from_json
+from engine.files import beside, whole, write_whole
 from engine.problem import Problem
 from engine.results import Result
 from engine.solvers import discover, problem_classes, recognize
 
-__all__ = ["Checkpoint", "RunFolder", "read_problem", "version", "write_whole"]
+__all__ = ["Checkpoint", "RunFolder", "read_problem", "version"]
 
 
 @dataclass(frozen=True)
@@ -67,37 +67,10 @@ def read_problem(path: Path) -> Problem:
     return recognize(path).read(path)
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is never seen in part: to a temporary name in the same folder, then renamed."""
-    with _whole(path) as stream:
-        stream.write(content)
-
-
 def _write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write an ``.npz`` whole; arrays may be large, so they go straight to the temporary file."""
-    with _whole(path) as stream:
+    with whole(path) as stream:
         np.savez(stream, **arrays)  # type: ignore[arg-type]
-
-
-@contextlib.contextmanager
-def _whole(path: Path) -> Iterator[IO[bytes]]:
-    """A file that gets its name when all of it is on disk, or is gone."""
-    temporary = _beside(path)
-    try:
-        with temporary.open("xb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
-
-
-def _beside(path: Path) -> Path:
-    """A name of its own in the same folder."""
-    return path.with_name(f".{path.name}-{secrets.token_hex(4)}")
 
 
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -141,7 +114,7 @@ class RunFolder:
         }
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = _beside(path)
+            temporary = beside(path)
             temporary.mkdir()
             try:
                 _write_arrays(temporary / "problem.npz", problem.to_arrays())

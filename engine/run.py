@@ -240,6 +240,8 @@ class Run:
 
     def metric(self, name: str, value: float, device: str | None = None) -> None:
         """A point of a live series, at most ten a second each; the last one is always told before the run ends."""
+        if not self._observers:
+            return
         event = Metric(time=self.elapsed, name=name, value=value, device=device)
         self._tell_now_and_then(self._metrics.setdefault((name, device), _Throttle()), event)
 
@@ -351,7 +353,8 @@ class Run:
 
     def _work(self) -> Result:
         self._health, self._sample_at = Health(self.pool), time.monotonic() + _HEALTH_INTERVAL
-        self.emit(self._started())
+        if self._observers:
+            self.emit(self._started())
         try:
             result = self.solver.solve(self.problem, self.options, self.pool, self)
         except StopRequested as request:  # before the solver had anything to show

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from engine.config import Resolved, Settings
 from engine.devices import DeviceInfo
-from engine.devices.base import bytes_text
+from engine.devices.info import bytes_text
 from engine.models import field_type, value_text
 from engine.problem import Problem
 from engine.results import Result

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from engine.devices.base import Buffer, Capabilities, Device, DeviceInfo, Kernel, Mark, MemoryInfo
+from engine.devices.base import Device
+from engine.devices.handles import Buffer, Kernel, Mark
+from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.pool import DevicePool, Member, gather
 from engine.errors import BackendUnavailable, DeviceNotFound
 

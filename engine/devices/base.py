@@ -10,184 +10,18 @@ from __future__ import annotations
 import contextlib
 import math
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from engine.devices.handles import Buffer, Kernel, Mark
+from engine.devices.info import DeviceInfo, Language, MemoryInfo
 from engine.devices.templates import Source, render
 
-__all__ = ["Buffer", "Capabilities", "Device", "DeviceInfo", "Events", "Kernel", "Mark", "MemoryInfo", "bytes_text"]
-
-Language = Literal["cuda", "opencl"]
-
-
-@dataclass(frozen=True)
-class Capabilities:
-    """What a device can do, as data. A solver chooses a kernel variant by these and by nothing else.
-
-    Attributes
-    ----------
-    kind : {"cpu", "gpu", "other"}
-        What executes the kernels.
-    fp64, int64_atomics : bool
-        Whether doubles, and atomics on 64-bit integers, work.
-    unified_host_memory : bool
-        Whether device memory is the host's own.
-    linear_algebra : {"cusolver", "lapack", "kernels"}
-        Who factorises matrices for this device.
-    compute_units : int
-        Multiprocessors or cores.
-    local_memory : int
-        Bytes of local (shared) memory one work-group may use.
-    local_memory_per_unit : int
-        Bytes of local memory that all work-groups on one compute unit share.
-    constant_memory : int
-        Bytes that a buffer in constant memory may have.
-    preferred_block, max_block : int
-        A good default, and the largest, number of work-items a group.
-    vector_width : int
-        32-bit lanes that one work-item should handle by explicit vectors; 1 where work-items run in lanes themselves.
-    peer_access : bool
-        Whether buffers of another device of the same backend can be read directly.
-    compute_capability : (int, int) or None
-        NVIDIA's architecture number, where there is one.
-    """
-
-    kind: Literal["cpu", "gpu", "other"]
-    fp64: bool
-    int64_atomics: bool
-    unified_host_memory: bool
-    linear_algebra: Literal["cusolver", "lapack", "kernels"]
-    compute_units: int
-    local_memory: int
-    local_memory_per_unit: int
-    preferred_block: int
-    max_block: int
-    vector_width: int = 1
-    peer_access: bool = False
-    compute_capability: tuple[int, int] | None = None
-    constant_memory: int = 1 << 16
-
-
-@dataclass(frozen=True)
-class DeviceInfo:
-    """One device of this machine, described without opening it.
-
-    ``id`` (``"cuda:0"``) is what users write; ``uuid`` tells identical cards apart; ``memory`` is the total in bytes
-    and ``max_allocation`` the largest single buffer in bytes.
-    """
-
-    language: Language
-    index: int
-    name: str
-    platform: str
-    driver: str
-    uuid: str
-    memory: int
-    max_allocation: int
-    capabilities: Capabilities
-
-    @property
-    def id(self) -> str:
-        """The name users write: backend and index."""
-        return f"{self.language}:{self.index}"
-
-
-@dataclass(frozen=True)
-class MemoryInfo:
-    """Memory of a device in bytes: its ``total``, and what is ``free`` for this process now."""
-
-    total: int
-    free: int
-
-
-@dataclass(eq=False)
-class Buffer:
-    """An array that lives on a device.
-
-    ``handle`` is the backend's own object, ``argument`` what it passes to kernels; ``shape`` and ``dtype`` describe the
-    content. Offsets and counts in the device's copy methods are in elements of the flattened array.
-    """
-
-    handle: Any
-    argument: Any
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return math.prod(self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        """Size in bytes."""
-        return self.size * self.dtype.itemsize
-
-
-@dataclass(eq=False)
-class Kernel:
-    """A compiled kernel of one device, ready to launch.
-
-    ``argument_types`` has one entry an argument: ``"buffer"``, or a NumPy scalar type name such as ``"int32"``.
-    """
-
-    entry: str
-    argument_types: tuple[str, ...]
-    local_bytes: int
-    handle: Any
-    source: Source
-
-
-@dataclass(frozen=True, eq=False)
-class Mark:
-    """A point in the work of one lane of a device, from :meth:`Device.mark`.
-
-    ``handle`` is the backend's event, or its number among :class:`Events`; ``idle`` is then where the number goes when
-    nobody has the mark any more, whichever thread that is on.
-    """
-
-    handle: Any
-    idle: deque[int] | None = None
-
-    def __del__(self) -> None:
-        if self.idle is not None:
-            self.idle.append(self.handle)
-
-
-class Events:
-    """Events of a device, for backends whose events may be dropped on the device's thread alone.
-
-    Marks, which other threads and the garbage collector may be the last to have, know an event by its number; an event
-    whose mark is gone serves the next one. Only :meth:`clear` drops any.
-    """
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make = make
-        self._made: list[Any] = []
-        self._idle: deque[int] = deque()
-
-    def __len__(self) -> int:
-        return len(self._made)
-
-    def __getitem__(self, mark: Mark) -> Any:
-        return self._made[mark.handle]
-
-    def take(self) -> Mark:
-        """A mark with an event that no other mark has."""
-        if not self._idle:
-            self._made.append(self._make())
-            return Mark(len(self._made) - 1, self._idle)
-        return Mark(self._idle.popleft(), self._idle)
-
-    def clear(self) -> None:
-        """Drop every event; the marks that are left stand for nothing. To be called on the device's thread."""
-        self._made.clear()
-        self._idle = deque()
+__all__ = ["Device"]
 
 
 @dataclass(eq=False)
@@ -539,12 +373,3 @@ def _require_range(action: str, buffer: Buffer, start: int, count: int) -> None:
 def _require_type(action: str, buffer: Buffer, dtype: np.dtype[Any]) -> None:
     if dtype != buffer.dtype:
         raise TypeError(f"{action}: a buffer of {buffer.dtype} does not take {dtype}")
-
-
-def bytes_text(count: float) -> str:
-    """``5.1 GB``: a number of bytes for people, in powers of 1000."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if abs(count) < 1000:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices.base import Buffer, Capabilities, Device, DeviceInfo, Events, Kernel, Mark, MemoryInfo
+from engine.devices.base import Device
+from engine.devices.handles import Buffer, Events, Kernel, Mark
+from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.nvrtc import compile_cubin
 from engine.devices.templates import Source
 from engine.errors import BackendUnavailable, DeviceError, KernelError

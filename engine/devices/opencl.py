@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices.base import Buffer, Capabilities, Device, DeviceInfo, Kernel, Mark, MemoryInfo
+from engine.devices.base import Device
+from engine.devices.handles import Buffer, Kernel, Mark
+from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.templates import Source, compiler_location, dump
 from engine.errors import BackendUnavailable, DeviceError, KernelError
 
@@ -27,6 +30,7 @@ __all__ = ["OpenCLDevice", "list_devices"]
 
 _BUILD_OPTIONS = ("-cl-std=CL1.2", "-w")
 _BUILDING = threading.Lock()  # warnings are filtered for the whole process
+_AWAKE_SECONDS = 1e-4  # about what it takes to fall asleep, be woken, and find the caches cold
 _PREFERRED_BLOCK = {"gpu": 256, "cpu": 64, "other": 64}
 
 
@@ -160,7 +164,8 @@ class OpenCLDevice(Device):
 
     On CPUs whose driver has fine-grained shared virtual memory (OpenCL 2.0, section 5.6), buffers lie in it: the host
     reads and writes them itself once the queue is done, which takes a fraction of what a copy or a mapping by the
-    driver does.
+    driver does. Short work is waited for awake there: the host looks at the last launch of a lane for a while before it
+    lets the driver put it to sleep.
     """
 
     memory_is_counted = True
@@ -175,6 +180,7 @@ class OpenCLDevice(Device):
         except (self._cl.Error, IndexError) as error:
             raise DeviceError(f"cannot open {info.id} ({info.name}): {error}") from error
         self._queues: list[cl.CommandQueue] = [self._queue]
+        self._launched: dict[cl.CommandQueue, cl.Event] = {}  # the last of each lane, where host and device share
         self._copies: list[cl.Event] = []  # dropping one that is not done would wait for it, and hold the GIL
         self._programs: dict[str, cl.Program] = {}
         self._shares = self.capabilities.unified_host_memory and _has_fine_grained_memory(native)
@@ -190,8 +196,18 @@ class OpenCLDevice(Device):
         for queue in self._queues:
             queue.flush()
         for queue in self._queues:
-            queue.finish()
+            self._wait_for(queue)
         self._copies.clear()
+
+    def _wait_for(self, queue: cl.CommandQueue) -> None:
+        """Wait until a lane has done its work."""
+        last = self._launched.pop(queue, None)
+        if last is not None:
+            complete = self._cl.command_execution_status.COMPLETE
+            until = time.perf_counter() + _AWAKE_SECONDS
+            while last.command_execution_status > complete and time.perf_counter() < until:
+                pass
+        queue.finish()
 
     def memory(self) -> MemoryInfo:
         """The device's total, and that less what this process has taken here (OpenCL tells no more)."""
@@ -262,7 +278,7 @@ class OpenCLDevice(Device):
             if shared is None:
                 self._cl.enqueue_copy(self._queue, target.argument, host, dst_offset=offset, is_blocking=True)
                 return
-            self._queue.finish()
+            self._wait_for(self._queue)
         shared[offset : offset + host.nbytes] = host.reshape(-1).view(np.uint8)
 
     def _read(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
@@ -271,7 +287,7 @@ class OpenCLDevice(Device):
             if shared is None:
                 self._cl.enqueue_copy(self._queue, out, source.argument, src_offset=offset, is_blocking=True)
                 return
-            self._queue.finish()
+            self._wait_for(self._queue)
         out.reshape(-1).view(np.uint8)[:] = shared[offset : offset + out.nbytes]
 
     def zero(self, buffer: Buffer) -> None:
@@ -304,9 +320,11 @@ class OpenCLDevice(Device):
             return
         native = [value.argument if isinstance(value, Buffer) else value for value in arguments]
         try:
-            kernel.handle(self._queue, (grid * block,), (block,), *native)
+            launched = kernel.handle(self._queue, (grid * block,), (block,), *native)
         except self._cl.Error as error:
             raise KernelError(kernel.source.template, "opencl", self.info.id, f"{kernel.entry}: {error}") from error
+        if self._shares:
+            self._launched[self._queue] = launched
 
     def shared(self, buffer: Buffer) -> NDArray[Any] | None:
         """See :meth:`Device.shared`."""
@@ -319,7 +337,7 @@ class OpenCLDevice(Device):
             raise TypeError(f"the memory of {self.info.id} is not the host's")
         if self._shares:
             with self._reporting():
-                self._queue.finish()
+                self._wait_for(self._queue)
             yield [None if buffer is None else _seen(buffer) for buffer in buffers]
             return
         maps: dict[Buffer, NDArray[Any]] = {}

@@ -11,7 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from engine.devices.base import Device, DeviceInfo, MemoryInfo, bytes_text
+from engine.devices.base import Device
+from engine.devices.info import DeviceInfo, MemoryInfo, bytes_text
 from engine.errors import OutOfDeviceMemory
 
 __all__ = ["DevicePool", "Member", "gather"]

@@ -1,1 +1,1 @@
-"""Readers and writers of the text formats instances come in: one module per family of files."""
+"""Readers and writers of the text formats instances come in: one module or package per family of files."""

@@ -1,7 +1,8 @@
 """Linear programs in MPS (fixed and free) and LP files, plain or gzipped.
 
-HiGHS reads them. It takes a number that is none for zero and leaves out entries of rows it does not know, so MPS files
-are checked line by line first; what is wrong is told with its line.
+HiGHS reads them. It takes a number that is none for zero, leaves out entries of rows it does not know, makes a second
+column of one that comes back, mistakes RANGES before RHS, and tells no lines; so MPS files are checked line by line
+first, and what is wrong is told with its line.
 
 The objective's constant is minus the right-hand side of its row; a negative upper bound leaves the lower one at zero
 (with a warning of HiGHS's); RANGES of an equality widen it to the side of their sign. All as HiGHS has it.
@@ -28,8 +29,12 @@ from engine.formats.lp_fault import faulty_line
 __all__ = ["ParsedProgram", "read", "recognize", "write"]
 
 _SECTIONS = ("NAME", "OBJSENSE", "OBJSENSE MAX", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
-_BOUNDS_WITH_VALUE = ("LO", "UP", "FX", "LI", "UI", "SC")
+_BOUNDS_WITH_VALUE = ("LO", "UP", "FX", "LI", "UI")
 _BOUNDS_WITHOUT = ("FR", "MI", "PL", "BV")
+_SENSES = ("MAX", "MAXIMIZE", "MIN", "MINIMIZE")
+_LARGEST_ENTRY = 1e15  # of the matrix, for HiGHS
+_INFINITY = 1e20  # likewise, of costs and bounds
+_NUMBER = frozenset("0123456789+-.eEdDinfatyINFATY")  # neither 1_0 nor digits of other scripts
 _FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 _LONGEST = 1 << 30
 
@@ -182,7 +187,9 @@ class _Checker:
     path: Path
     fixed: bool = False
     rows: dict[str, str] = field(default_factory=dict)
-    columns: set[str] = field(default_factory=set)
+    columns: dict[str, tuple[float, float, int]] = field(default_factory=dict)  # bounds, and the line of the last
+    entries: set[str] = field(default_factory=set)  # rows of the present column
+    integers: bool = False
     line: int = 0
 
     def fail(self, message: str) -> ProblemError:
@@ -192,7 +199,7 @@ class _Checker:
         self.fixed = self._names_have_spaces()
         section = ""
         seen: list[str] = []
-        for number, text in enumerate(self.text.splitlines(), start=1):
+        for number, text in enumerate(self._lines(), start=1):
             self.line = number
             if not text.strip() or text.startswith("*"):
                 continue
@@ -201,8 +208,7 @@ class _Checker:
                 if section == "ENDATA":
                     break
             elif section == "OBJSENSE":
-                if text.split()[0].upper() not in ("MAX", "MAXIMIZE", "MIN", "MINIMIZE"):
-                    raise self.fail(f"OBJSENSE must be MAX or MIN; got '{text.strip()[:40]}'")
+                self._sense(text.strip())
             else:
                 self._entry(section, text)
         if section != "ENDATA":
@@ -210,6 +216,10 @@ class _Checker:
         for needed in ("ROWS", "COLUMNS"):
             if needed not in seen:
                 raise self.fail(f"the file has no section {needed}")
+        for name, (low, high, number) in self.columns.items():
+            if low > high:
+                self.line = number
+                raise self.fail(f"the bounds of column '{name}' exclude each other: {low:g} and {high:g}")
 
     def _section(self, text: str, seen: list[str]) -> str:
         words = text.split()
@@ -224,33 +234,36 @@ class _Checker:
             raise self.fail(f"section {section} comes before ROWS")
         if section in ("RHS", "RANGES", "BOUNDS") and "COLUMNS" not in seen:
             raise self.fail(f"section {section} comes before COLUMNS")
+        if section == "RHS" and "RANGES" in seen:
+            raise self.fail("section RHS comes after RANGES")
+        if section == "OBJSENSE" and len(words) > 1:
+            self._sense(words[1])
+        elif section != "NAME" and len(words) > 1:
+            raise self.fail(f"section {section} stands alone on its line; got '{text.strip()[:40]}'")
         seen.append(section)
         return section
+
+    def _sense(self, word: str) -> None:
+        if word.split()[0].upper() not in _SENSES:
+            raise self.fail(f"OBJSENSE must be MAX or MIN; got '{word[:40]}'")
 
     def _entry(self, section: str, text: str) -> None:
         if section == "ROWS":
             self._row(text)
         elif section == "COLUMNS":
-            words = self._words(text)
-            if len(words) >= 2 and words[1].strip("'") == "MARKER":
-                return
-            if len(words) not in (3, 5):
-                raise self.fail(f"a line of COLUMNS has a column and one or two rows with values; got '{text.strip()}'")
-            self.columns.add(words[0])
-            self._pairs(words[1:], "COLUMNS")
-        elif section in ("RHS", "RANGES"):
-            words = self._words(text)
-            if len(words) not in (2, 3, 4, 5):
-                raise self.fail(f"a line of {section} has one or two rows with values; got '{text.strip()}'")
-            self._pairs(words[len(words) % 2 :], section)
+            self._column(text)
+        elif section == "RHS":
+            self._sides(text)
+        elif section == "RANGES":
+            self._ranges(text)
         elif section == "BOUNDS":
             self._bound(text)
         else:
             raise self.fail(f"there is '{text.strip()[:40]}' before the first section that may hold it")
 
     def _row(self, text: str) -> None:
-        kind, _, name = text.strip().partition(" ")
-        name = name.strip()
+        kind, *rest = text.split(maxsplit=1)
+        name = "".join(rest).strip()
         if kind.upper() not in ("N", "E", "L", "G"):
             raise self.fail(f"a row's type must be N, E, L or G; got '{kind[:40]}'")
         if not name:
@@ -259,35 +272,88 @@ class _Checker:
             raise self.fail(f"row '{name}' comes twice")
         self.rows[name] = kind.upper()
 
-    def _pairs(self, words: list[str], section: str) -> None:
+    def _column(self, text: str) -> None:
+        words = self._words(text)
+        if len(words) >= 2 and words[1].strip("'") == "MARKER":
+            expected = "INTEND" if self.integers else "INTORG"
+            if len(words) < 3 or words[2].strip("'") != expected:
+                raise self.fail(f"the next marker must be '{expected}'; got '{text.strip()[:40]}'")
+            self.integers = not self.integers
+            return
+        if len(words) not in (3, 5):
+            raise self.fail(f"a line of COLUMNS has a column and one or two rows with values; got '{text.strip()}'")
+        name = words[0]
+        if name not in self.columns:
+            self.columns[name] = 0.0, math.inf, self.line
+            self.entries = set()
+        elif name != next(reversed(self.columns)):
+            raise self.fail(f"column '{name}' comes back after another")
+        for row, value in self._pairs(words[1:], "COLUMNS"):
+            if row in self.entries:
+                raise self.fail(f"column '{name}' has row '{row}' twice")
+            self.entries.add(row)
+            most = _INFINITY if self.rows[row] == "N" else _LARGEST_ENTRY
+            if abs(value) >= most:
+                raise self.fail(f"a value must be less than {most:g} by size here; got {value:g}")
+
+    def _pairs(self, words: list[str], section: str) -> list[tuple[str, float]]:
+        pairs = []
         for name, value in zip(words[::2], words[1::2], strict=True):
             if name not in self.rows:
                 raise self.fail(f"{section} names the row '{name[:40]}', which ROWS does not")
-            self._number(value)
+            pairs.append((name, self._number(value)))
+        return pairs
+
+    def _sides(self, text: str) -> None:
+        words = self._words(text)
+        if len(words) not in (2, 3, 4, 5):
+            raise self.fail(f"a line of RHS has one or two rows with values; got '{text.strip()}'")
+        for name, value in self._pairs(words[len(words) % 2 :], "RHS"):
+            kind = self.rows[name]
+            if (value >= _INFINITY and kind != "L") or (value <= -_INFINITY and kind != "G"):
+                raise self.fail(f"a side of {value:g} leaves nothing for row '{name}' of type {kind}")
+
+    def _ranges(self, text: str) -> None:
+        words = self._words(text)
+        if len(words) not in (3, 5):
+            raise self.fail(f"a line of RANGES has a name, and one or two rows with values; got '{text.strip()}'")
+        self._pairs(words[1:], "RANGES")
 
     def _bound(self, text: str) -> None:
         words = self._words(text)
         kind = words[0].upper() if words else ""
+        value = math.nan
+        if kind == "SC":
+            raise self.fail("the file has semi-continuous variables; only linear programs are solved")
         if kind not in _BOUNDS_WITH_VALUE + _BOUNDS_WITHOUT:
             raise self.fail(f"unknown type of bound '{kind[:40]}'")
         if kind in _BOUNDS_WITH_VALUE:
             if len(words) not in (3, 4):
                 raise self.fail(f"a bound {kind} has a column and a value; got '{text.strip()}'")
             name = words[-2]
-            self._number(words[-1])
+            value = self._number(words[-1])
         else:
             known = [word for word in words[1:3] if word in self.columns]
             name = known[-1] if known else (words[2] if len(words) > 2 else words[1] if len(words) > 1 else "")
         if name not in self.columns:
             raise self.fail(f"BOUNDS names the column '{name[:40]}', which COLUMNS does not")
+        low, high, _ = self.columns[name]
+        low = {"LO": value, "LI": value, "FX": value, "FR": -math.inf, "MI": -math.inf, "BV": 0.0}.get(kind, low)
+        high = {"UP": value, "UI": value, "FX": value, "FR": math.inf, "PL": math.inf, "BV": 1.0}.get(kind, high)
+        if low >= _INFINITY or high <= -_INFINITY:
+            raise self.fail(f"a bound {kind} leaves no value for column '{name}'; got '{words[-1][:40]}'")
+        self.columns[name] = low, high, self.line
 
-    def _number(self, word: str) -> None:
+    def _number(self, word: str) -> float:
         try:
+            if not _NUMBER.issuperset(word):
+                raise ValueError
             value = float(word.replace("d", "e").replace("D", "E"))
         except ValueError:
             raise self.fail(f"a value must be a number; got '{word[:40]}'") from None
         if math.isnan(value):
             raise self.fail("a value must be a number; got 'nan'")
+        return value
 
     def _words(self, text: str) -> list[str]:
         if not self.fixed:
@@ -299,9 +365,13 @@ class _Checker:
         """Whether a row's name has a space in it: only fixed format, by places on the line, allows that."""
         return any(len(words) > 2 for words in self._row_lines())
 
+    def _lines(self) -> list[str]:
+        """As HiGHS and editors count them: ``splitlines`` would also part them at other characters."""
+        return self.text.removesuffix("\n").split("\n")
+
     def _row_lines(self) -> Iterator[list[str]]:
         inside = False
-        for text in self.text.splitlines():
+        for text in self._lines():
             if text[:1].strip() and not text.startswith("*"):
                 if inside:
                     return

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.devices.base import Buffer, Device
+from engine.devices import Buffer, Device
 
 __all__ = [
     "Output",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices.base import Buffer, Device, Kernel
+from engine.devices import Buffer, Device, Kernel
 from engine.numerics.closing import Closing
 from engine.numerics.groups import GROUP_SIZES, group_size
 

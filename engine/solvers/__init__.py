@@ -98,10 +98,18 @@ class Solver:
 
 @dataclass(frozen=True)
 class Later:
-    """A public name whose module is imported when it is first asked for: it needs a package that is optional."""
+    """A name whose module is imported when it is first asked for.
+
+    It needs a package that is optional, or the engine, which looks for the solvers. A function is called as it is.
+    """
 
     module: str
     name: str
+
+    def __call__(self, *arguments: Any) -> Any:
+        """What the function returns."""
+        function: Any = self.load()
+        return function(*arguments)
 
     def load(self) -> object:
         """The object itself."""

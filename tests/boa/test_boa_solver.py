@@ -17,11 +17,11 @@ from engine.errors import AuditError, OptionError, ProblemError, RunFolderError
 from engine.events import Event, Metric, Notice, Trace
 from engine.solvers.boa import instances, islands, record
 from engine.solvers.boa.fitness import Snippet
+from engine.solvers.boa.learner import Learner
 from engine.solvers.boa.options import Options
 from engine.solvers.boa.record import HISTORY_COLUMNS
 from engine.solvers.boa.shares import Balance
 from engine.solvers.boa.solve import settings_for
-from engine.solvers.boa.worker import Worker
 
 
 @pytest.fixture(scope="module")
@@ -389,8 +389,8 @@ def test_portraits_show_network_and_individuals(running: engine.Engine) -> None:
 
 def test_networks_are_read_now_and_then_only(running: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     reads = []
-    read = Worker.network
-    monkeypatch.setattr(Worker, "network", lambda worker: reads.append(worker) or read(worker))
+    read = Learner.network
+    monkeypatch.setattr(Learner, "network", lambda learner: reads.append(learner) or read(learner))
     monkeypatch.setattr(record, "_PORTRAIT_SECONDS", 1000)
     monkeypatch.setattr(islands, "SLICE_SECONDS", 0)  # a slice has one generation
     result = running.solve(engine.BOA("trap-5", 50), population=500)

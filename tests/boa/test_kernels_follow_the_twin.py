@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from engine.devices import Device, Member
 from engine.solvers.boa import fitness as functions
 from engine.solvers.boa.kernels import Shapes, offers_tensor, shapes_for
+from engine.solvers.boa.learner import Network
 from engine.solvers.boa.scores import score_tables
 from engine.solvers.boa.settings import Counting, Settings
 from engine.solvers.boa.twin import Twin, learn, permutation, sample
-from engine.solvers.boa.worker import Ending, Network, Worker
+from engine.solvers.boa.worker import Ending, Worker
 
 BASE = Settings(
     n=30,
@@ -67,10 +68,10 @@ def follow(
             worker.put_orders(permutation(settings, generation)[None])
             worker.select(generation, 0)
             if settings.learns(generation):
-                worker.learn(0, settings.n)
+                worker.learner.learn(0, settings.n)
             else:
-                worker.recount()
-            network = worker.network()
+                worker.learner.recount()
+            network = worker.learner.network()
             worker.sample(generation, 0, words)
             worker.evaluate(0, words)
             worker.replace(generation)
@@ -202,8 +203,8 @@ def test_networks_of_awkward_populations_are_those_of_the_twin(device: Member, d
             worker.set_keys(np.r_[np.ones(selected, np.int64), 0])
             worker.put_orders(permutation(settings, 0)[None])
             worker.select(0, 0)
-            worker.learn(0, n)
-            return worker.network()
+            worker.learner.learn(0, n)
+            return worker.learner.network()
         finally:
             worker.release()
 

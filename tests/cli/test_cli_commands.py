@@ -424,3 +424,12 @@ def test_generate_writes_an_instance_that_solve_takes(quintet: Any) -> None:
 def test_bench_hands_its_arguments_on(quintet: Any) -> None:
     assert quintet("bench", "counting")[0] == 0
     assert quintet("bench", "counting", "--quick", "a", "--help")[0] == 3
+
+
+@pytest.mark.parametrize("name", [name for name, solver in discover().items() if solver.bench is not None])
+def test_every_benchmark_takes_a_backend_and_several_devices(quintet: Any, name: str) -> None:
+    code, text, _ = quintet("bench", name, "--help")
+    assert code == 0
+    assert text.startswith(f"Usage: quintet bench {name} [OPTIONS]")
+    assert "--backend [auto|cuda|opencl]" in text
+    assert "--devices NAME" in text

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.devices import Device, DevicePool, Mark, Member
-from engine.devices.base import Events
+from engine.devices.handles import Events
 
 Trial = Callable[[str, str], str]
 

@@ -125,6 +125,26 @@ def test_a_faulty_lp_file_is_told_with_its_line(tmp_path: Path, old: str, new: s
         ("    X         LIM2         1.0\n", "    X         LIM2\n", "a line of COLUMNS has a column", 12),
         ("    MAX", "    MOST", "OBJSENSE must be MAX or MIN; got 'MOST'", 4),
         ("ENDATA\n", "", "ends in section BOUNDS without ENDATA", 25),
+        ("OBJSENSE\n    MAX", "OBJSENSE MOST", "OBJSENSE must be MAX or MIN; got 'MOST'", 3),
+        ("RANGES", "RANGES RNG", "section RANGES stands alone on its line", 19),
+        ("COST         2.0", "COST         2_0", "a value must be a number; got '2_0'", 13),
+        ("COST         2.0", "COST         inf", "less than 1e.20 by size here; got inf", 13),
+        ("MYEQN       -1.0", "MYEQN      1e300", "less than 1e.15 by size here; got 1e.300", 14),
+        ("    X         LIM2  ", "    X         LIM1  ", "column 'X' has row 'LIM1' twice", 12),
+        ("Y         MYEQN       -1.0", "X         MYEQN       -1.0", "column 'X' comes back after another", 14),
+        ("COLUMNS\n", "COLUMNS\n    M1 'MARKER' 'INTEND'\n", "the next marker must be 'INTORG'; got 'M1", 11),
+        ("COLUMNS\n", "COLUMNS\n    M1 'MARKER' 'INTERN'\n", "the next marker must be 'INTORG'; got 'M1", 11),
+        ("MYEQN        7.0", "MYEQN       -inf", "a side of -inf leaves nothing for row 'MYEQN' of type E", 18),
+        ("    RNG       LIM1         2.5 ", "    LIM1         2.5 ", "a line of RANGES has a name, and", 20),
+        (
+            "UP BND       X            4.0",
+            "UP BND       X           -inf",
+            "a bound UP leaves no value for column 'X'",
+            22,
+        ),
+        ("UP BND       X            4.0", "UP BND       X           -4.0", "'X' exclude each other: 0 and -4", 22),
+        (" LO BND       Y           -1.0", " LO BND       Y            9.0", "'Y' exclude each other: 9 and 1", 24),
+        ("UP BND       X ", "SC BND       X ", "the file has semi-continuous variables", 22),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str, message: str, line: int) -> None:
@@ -134,6 +154,20 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str,
         formats.read(path)
     assert caught.value.line == line
     assert str(path) in str(caught.value)
+
+
+def test_ranges_before_right_hand_sides_are_told_with_their_line(tmp_path: Path) -> None:
+    head, _, rest = GOOD.partition("RHS\n")
+    sides, _, rest = rest.partition("RANGES\n")
+    ranges, _, bounds = rest.partition("BOUNDS\n")
+    turned = f"{head}RANGES\n{ranges}RHS\n{sides}BOUNDS\n{bounds}"
+    with pytest.raises(ProblemError, match=r"section RHS comes after RANGES .*, line 18"):
+        formats.read(write(tmp_path, turned))
+
+
+def test_tabs_part_words_as_spaces_do(tmp_path: Path) -> None:
+    tabbed = "\n".join("\t".join(line.split(" ")) for line in GOOD.splitlines())
+    assert formats.read(write(tmp_path, tabbed)).row_lower.tolist() == [1.5, 1.0, 5.0]
 
 
 def test_files_that_are_none_are_told(tmp_path: Path) -> None:

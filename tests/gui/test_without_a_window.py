@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
 
 import engine
-from engine import cli
+from engine.cli.running import solve
+from engine.cli_options import own_options, split_options
 from engine.errors import RunFolderError
 from engine.events import Failed, Finished, Incumbent, Metric, Progress, Started, StateChanged, to_json
 from engine.models import Given, validated
@@ -246,7 +247,7 @@ def test_the_command_line_says_what_the_form_says(options: dict[str, Any], limit
     line = command_line(Path("a file.txt"), {"time_limit": limit, "devices": ["opencl:0", "opencl:0"]}, options)
     words = shlex.split(line)
     assert words[:3] == ["quintet", "solve", "a file.txt"]
-    rest, told = cli.split_options(words[2:], cli.own_options(cli.solve), [counting.Options])
+    rest, told = split_options(words[2:], own_options(solve), [counting.Options])
     given_options = {name: Given(value) for name, value in told.items()}
     assert (
         validated(counting.Options, given_options, what="option").model_dump()
@@ -254,7 +255,7 @@ def test_the_command_line_says_what_the_form_says(options: dict[str, Any], limit
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(discover(), counting.SOLVER.name, counting.SOLVER)
-        parsed = cli.solve.make_context("solve", words[2:]).params
+        parsed = solve.make_context("solve", words[2:]).params
     assert parsed["devices"] == ["opencl:0", "opencl:0"]
     assert (None if parsed["time_limit"] == "none" else float(parsed["time_limit"])) == limit
     assert rest[0] == "a file.txt"

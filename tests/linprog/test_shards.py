@@ -100,7 +100,7 @@ def test_a_device_takes_the_same_steps_as_numpy(
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize(("m", "n"), [(1, 1), (7, 30), (40, 33), (90, 700), (200, 700)])
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (7, 30), (40, 33), (90, 700), (200, 700), (3, 9000)])
 def test_directions_toward_targets_are_those_of_numpy(device: Member, sparse: bool, m: int, n: int) -> None:
     data = shard_data(1, m, n, sparse)
     random = np.random.default_rng(2)

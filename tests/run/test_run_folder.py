@@ -20,7 +20,8 @@ from counting import Counting
 import engine
 from engine import events
 from engine.errors import InputError, RunFolderError
-from engine.folder import Checkpoint, RunFolder, write_whole
+from engine.files import write_whole
+from engine.folder import Checkpoint, RunFolder
 from engine.results import Result, Status
 
 HERE = Path(__file__).parent
@@ -82,7 +83,7 @@ def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         raise OSError("no room")
 
     with monkeypatch.context() as patch:
-        patch.setattr("engine.folder.os.fsync", broken)
+        patch.setattr("engine.files.os.fsync", broken)
         with pytest.raises(OSError, match="no room"):
             write_whole(path, b"new")
     assert path.read_bytes() == b"old"

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from engine.devices.base import Device
+from engine.devices import Device
 from engine.errors import BackendUnavailable, DeviceError
 from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from engine.devices.base import Buffer, Device
+from engine.devices import Buffer, Device
 from engine.numerics.closing import Closing
 
 __all__ = ["LinearAlgebra", "Provider"]

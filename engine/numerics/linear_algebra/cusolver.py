@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from engine.devices.base import Buffer
+from engine.devices import Buffer
 from engine.devices.cuda import CudaDevice
 from engine.errors import DeviceError
 from engine.numerics.linear_algebra.base import LinearAlgebra, Provider

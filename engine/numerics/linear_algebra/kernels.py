@@ -6,17 +6,18 @@ products are tiles in local memory, cut along the inner dimension too where ther
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from engine.devices.base import Buffer, Device
+from engine.devices import Buffer, Device
 from engine.numerics.groups import group_size
 from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
 
 __all__ = ["Kernels", "kernel_variants"]
 
 _SIZE = 64
-_ADDED = 80.0  # products that take the time of writing a partial sum and reading it again
+_ADDED = 80.0  # about as many products take as long as writing a partial sum and reading it again
 _OUTER = 128  # columns after which what is to the right of them is updated, by kernels of many work-items a group
 _ROWS = 16
 _PANEL = ("buffer", "int64", "int64", "int64", "int32", "buffer", "buffer")
@@ -152,16 +153,10 @@ class Kernels(LinearAlgebra):
     def _splits(self, tiles: int, k: int, elements: int, depth: int) -> tuple[int, int]:
         """How many parts the inner dimension is cut into, and its length in one."""
         most = max(1, min(k // (8 * depth), 64, (1 << 27) // max(1, elements)))
-        splits = min(most, max(1, 2 * self._units // max(1, tiles)))
-        if self._block > 1:
-
-            def cost(splits: int) -> float:
-                """Time over that of the products alone, with every unit at work: by turns begun, and by sums added."""
-                turns = -(-tiles * splits // self._units)
-                return turns * self._units / (tiles * splits) + (_ADDED * splits / k if splits > 1 else 0.0)
-
-            splits = min(range(1, most + 1), key=cost)
-            splits = splits if cost(splits) < 0.9 * cost(1) else 1
+        if self._block == 1:
+            splits = min(most, max(1, 2 * self._units // max(1, tiles)))
+        else:
+            splits = _parts(max(1, tiles), k, most, self._units)
         part = -(-k // splits)
         part = max(depth, -(-part // depth) * depth)
         return max(1, -(-k // part)), part
@@ -272,6 +267,19 @@ class Kernels(LinearAlgebra):
             add = self.device.kernel("numerics/vector", "add_columns", add_types, **constants)
             groups = -(-batch * n // self._block)
             self.device.launch(add, groups, self._block, partial, parts, n, batch * n, alpha, beta, out)
+
+
+@functools.lru_cache(maxsize=256)
+def _parts(tiles: int, k: int, most: int, units: int) -> int:
+    """Into how many parts, ``most`` at most, sums of ``k`` products are cut, where as many tiles as units go at a time."""
+
+    def cost(parts: int) -> float:
+        """Time, where 1 is that of the products alone with every unit at work."""
+        turns = -(-tiles * parts // units)
+        return turns * units / (tiles * parts) + (_ADDED * parts / k if parts > 1 else 0.0)
+
+    best = min(range(1, most + 1), key=cost)
+    return best if cost(best) < 0.9 * cost(1) else 1
 
 
 def _tiles(m: int, n: int, tile: int, lower: bool) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from engine.devices.base import Buffer, Device
+from engine.devices import Buffer, Device
 from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
 from engine.numerics.linear_algebra.kernels import Kernels
 

@@ -7,7 +7,7 @@ Munetomo, Akama, *Theoretical and empirical analysis of a GPU based parallel Bay
 
 from __future__ import annotations
 
-from engine.solvers import Generator, MetricSpec, Solver
+from engine.solvers import Generator, Later, MetricSpec, Solver
 from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
 from engine.solvers.boa.kernels import kernel_variants
 from engine.solvers.boa.network import network_dot, network_graph, population_image
@@ -21,18 +21,6 @@ __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 PUBLIC = {"network_dot": network_dot, "network_graph": network_graph, "population_image": population_image}
 
 
-def _bench(arguments: list[str]) -> int:
-    from engine.solvers.boa.bench import bench  # it needs the engine, which looks for this package
-
-    return bench(arguments)
-
-
-def _tune(arguments: list[str]) -> int:
-    from engine.solvers.boa.tune import tune  # likewise
-
-    return tune(arguments)
-
-
 SOLVER = Solver(
     name="boa",
     title="Bayesian optimization algorithm",
@@ -40,8 +28,8 @@ SOLVER = Solver(
     options=Options,
     solve=solve,
     generators={"nk": Generator(NKOptions, generate_nk, write_nk)},
-    bench=_bench,
-    tune=_tune,
+    bench=Later("engine.solvers.boa.bench", "bench"),
+    tune=Later("engine.solvers.boa.tune", "tune"),
     metrics=(
         MetricSpec("best", "Best value", "value"),
         MetricSpec("mean", "Mean value", "value"),

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from engine.api import Engine
+from engine.cli_options import pool_options, run_command
 from engine.devices import Device, DevicePool, select
 from engine.solvers.boa.fitness import trap
 from engine.solvers.boa.kernels import Shapes, offers_tensor, shapes_for
@@ -35,22 +36,21 @@ _SOLVE: dict[int, dict[str, Any]] = {  # genes: options that solve trap-5, 10 of
 
 
 @click.command("boa", help="Check and measure the Bayesian optimization algorithm on this machine.")
-@click.option("--backend", type=click.Choice(["auto", "cuda", "opencl"]), default="auto", help="Which devices.")
-@click.option("--devices", "names", multiple=True, help="Devices to measure together; all GPUs by default.")
+@pool_options("Devices to measure together; all GPUs by default.", "auto")
 @click.option("--quick", is_flag=True, help="Small sizes and few runs.")
 @click.option("--genes", type=int, multiple=True, help="Sizes of the traps to solve (default 100, 200; GPUs to 2000).")
 @click.option("--repeat", type=click.IntRange(1), default=None, help="Seeds a size (default 10, quick 3).")
 @click.option("--counting", type=click.Choice(["auto", "popcount", "tensor"]), default="auto", help="Way to count.")
 def _command(
     backend: Any,
-    names: Sequence[str],
+    names: list[str] | None,
     quick: bool,
     genes: Sequence[int],
     repeat: int | None,
     counting: str,
 ) -> int:
     console = Console(width=150)
-    infos = select(backend, names or None)
+    infos = select(backend, names)
     gpu = any(info.capabilities.kind == "gpu" for info in infos)
     runs = repeat or (3 if quick else 10)
     good = True
@@ -68,7 +68,7 @@ def _command(
 
 def bench(arguments: list[str]) -> int:
     """Run the benchmark with command-line arguments; 0 if every check held."""
-    return int(_command.main(arguments, prog_name="quintet bench boa", standalone_mode=False) or 0)
+    return run_command(_command, "quintet bench boa", arguments)
 
 
 def _ways(device: Device) -> list[Counting]:
@@ -95,11 +95,11 @@ def _check(device: Device, console: Console) -> bool:
             settings = settings_for(Options(population=population, max_parents=k), n, population, seed=n)
             worker = _worker(device, settings, counting)
             words = -(-settings.offspring // 32)
-            worker.learn(0, n)
+            worker.learner.learn(0, n)
             worker.sample(0, 0, words)
             worker.evaluate(0, words)
             worker.replace(0)
-            network, (_, keys) = worker.network(), worker.population()
+            network, (_, keys) = worker.learner.network(), worker.population()
             worker.release()
             twin = Twin(settings, trap(n, 5).keys)
             twin.step()
@@ -137,7 +137,7 @@ def _measure_counting(device: Device, quick: bool, console: Console) -> None:
             ways += [("popcount, tiles of 128", "popcount", replace(base, count_each=8))]
         for label, way, shapes in ways:
             worker = _worker(device, settings, way, shapes)
-            seconds = _median_seconds(device, worker.count_pairs)
+            seconds = _median_seconds(device, worker.learner.count_pairs)
             worker.release()
             rate = n * (n + 1) / 2 * selected / seconds
             table.add_row(f"{n}", f"{selected}", label, f"{1e3 * seconds:.3f}", f"{rate:.2e}")
@@ -153,7 +153,7 @@ def _measure_learning(device: Device, console: Console) -> None:
         settings = replace(settings_for(Options(max_parents=k), n, 2 * selected, 0), selected=selected)
         for way in _ways(device):
             worker = _worker(device, settings, way)
-            seconds = _median_seconds(device, lambda: worker.learn(0, n), 3 if way == "histogram" else 5)  # noqa: B023
+            seconds = _median_seconds(device, lambda: worker.learner.learn(0, n), 3 if way == "histogram" else 5)  # noqa: B023
             worker.release()
             table.add_row(f"{n}", f"{selected}", f"{k}", way, f"{1e3 * seconds:.2f}")
     console.print(table)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.folder import write_whole
+from engine.files import write_whole
 from engine.solvers.boa.fitness import Decomposable
 from engine.solvers.boa.problem import BOA
 

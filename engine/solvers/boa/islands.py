@@ -23,9 +23,10 @@ from engine.devices import DevicePool, Member
 from engine.run import SLICE_SECONDS
 from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.kernels import HISTORY_FIELDS
+from engine.solvers.boa.memory import node_bytes, required_bytes
 from engine.solvers.boa.search import MOST_GENERATIONS, HostEvaluation, Portrait, Search, Slice, Snapshot
 from engine.solvers.boa.settings import Counting, Settings
-from engine.solvers.boa.worker import Ending, node_bytes, required_bytes
+from engine.solvers.boa.worker import Ending
 
 __all__ = ["CONVERGED", "ISLAND_STRIDE", "STALLED", "TARGET", "Islands", "Migration", "Round"]
 

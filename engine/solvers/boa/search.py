@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from engine.devices import Device, Member, gather
 from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.kernels import HISTORY_FIELDS, shapes_for
+from engine.solvers.boa.learner import Network
 from engine.solvers.boa.network import individuals
 from engine.solvers.boa.settings import Counting, Settings
 from engine.solvers.boa.shares import Balance, Share
 from engine.solvers.boa.twin import permutation, permutations
-from engine.solvers.boa.worker import Ending, Migrants, Network, Worker
+from engine.solvers.boa.worker import Ending, Migrants, Worker
 
 __all__ = ["MOST_GENERATIONS", "PHASES", "HostEvaluation", "Portrait", "Search", "Slice", "Snapshot"]
 
@@ -157,7 +158,7 @@ class Search:
 
         def load(worker: Worker) -> None:
             worker.load(snapshot.planes, snapshot.keys, snapshot.status)
-            worker.set_network(snapshot.network)
+            worker.learner.set_network(snapshot.network)
 
         self._all(load)
         status = dict(zip(HISTORY_FIELDS, snapshot.status.tolist(), strict=True))
@@ -168,7 +169,7 @@ class Search:
 
         def read(worker: Worker) -> Snapshot:
             planes, keys = worker.population()
-            return Snapshot(planes, keys, worker.device.get(worker.status), worker.network())
+            return Snapshot(planes, keys, worker.device.get(worker.memory.status), worker.learner.network())
 
         snapshot: Snapshot = self._first(read)
         return snapshot
@@ -180,7 +181,7 @@ class Search:
 
     def portrait(self) -> Portrait:
         """The last network, and some individuals."""
-        network, planes = self._first(lambda worker: (worker.network(), worker.first_individuals()))
+        network, planes = self._first(lambda worker: (worker.learner.network(), worker.first_individuals()))
         order = permutation(self.settings, max(0, self.generation - 1))
         return Portrait(self.generation, order, network, planes)
 
@@ -270,11 +271,11 @@ class Search:
         """The network, on every device; the seconds each took for its nodes, 0 where nodes are not shared."""
         nothing = [0.0] * len(self._members)
         if not self.settings.learns(generation) or self.settings.max_parents == 0:
-            self._each(lambda worker, share: worker.recount())
+            self._each(lambda worker, share: worker.learner.recount())
             return nothing
-        seconds = self._each(lambda worker, share: worker.learn(share.first_node, share.last_node))
+        seconds = self._each(lambda worker, share: worker.learner.learn(share.first_node, share.last_node))
         if len(self._members) > 1:
-            parts: list[Network] = self._all(Worker.network)
+            parts: list[Network] = self._all(lambda worker: worker.learner.network())
             whole = Network(
                 *(
                     np.concatenate(
@@ -286,7 +287,7 @@ class Search:
                     for name in ("parents", "parent_count", "totals")
                 )
             )
-            self._all(lambda worker: worker.set_network(whole))
+            self._all(lambda worker: worker.learner.set_network(whole))
         return seconds
 
     def _exchange_offspring(self) -> None:
@@ -325,7 +326,7 @@ def _steps(worker: Worker, settings: Settings, generation: int, place: int) -> t
     words = -(-settings.offspring // 32)
     return (
         lambda: worker.select(generation, place),
-        lambda: worker.learn(0, settings.n) if settings.learns(generation) else worker.recount(),
+        lambda: worker.learner.learn(0, settings.n) if settings.learns(generation) else worker.learner.recount(),
         lambda: worker.sample(generation, 0, words),
         lambda: worker.evaluate(0, words),
         lambda: worker.replace(generation),

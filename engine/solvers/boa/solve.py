@@ -18,12 +18,13 @@ from engine.run import Run, StopRequested
 from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.islands import TARGET, Islands, Migration
 from engine.solvers.boa.kernels import offers_tensor
+from engine.solvers.boa.learner import Network
 from engine.solvers.boa.options import MOST_INDIVIDUALS, Options
 from engine.solvers.boa.problem import BOA
 from engine.solvers.boa.record import Record
 from engine.solvers.boa.search import HostEvaluation, Snapshot
 from engine.solvers.boa.settings import Counting, Settings
-from engine.solvers.boa.worker import Ending, Network
+from engine.solvers.boa.worker import Ending
 
 __all__ = ["migration_for", "settings_for", "solve"]
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from scipy.stats import binomtest
 
 from engine.api import Engine
-from engine.cli_options import own_options, split_options
+from engine.cli_options import own_options, pool_options, run_command, split_options
 from engine.errors import OptionError
 from engine.solvers.boa.options import MOST_INDIVIDUALS, Options
 from engine.solvers.boa.problem import BOA
@@ -153,8 +153,7 @@ def _try(
 )
 @click.option("--precision", type=float, default=0.1, show_default=True, help="Where bisection ends, as a fraction.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the first run.")
-@click.option("--backend", type=click.Choice(["auto", "cuda", "opencl"]), help="What the kernels run through.")
-@click.option("--devices", multiple=True, help="Devices to use together.")
+@pool_options("Devices to use together.")
 @click.pass_context
 def _command(
     context: click.Context,
@@ -165,7 +164,7 @@ def _command(
     precision: float,
     seed: int,
     backend: Any,
-    devices: tuple[str, ...],
+    names: list[str] | None,
 ) -> int:
     console = Console(width=120)
     asked = BOA.read(problem) if genes is None and Path(problem).exists() else BOA(problem, genes)
@@ -181,7 +180,7 @@ def _command(
             else f"population {trial.population:>8,}: 0/{trial.runs} solved (95 %: 0% to {high:.0%})"
         )
 
-    with Engine(backend, list(devices) or None) as engine:
+    with Engine(backend, names) as engine:
         tuning = smallest_population(
             asked,
             engine,
@@ -203,4 +202,4 @@ def _command(
 def tune(arguments: list[str]) -> int:
     """Run the command with command-line arguments, options of the solver among them."""
     rest, options = split_options(arguments, own_options(_command), [Options])
-    return int(_command.main(rest, prog_name="quintet tune boa", standalone_mode=False, obj=options) or 0)
+    return run_command(_command, "quintet tune boa", rest, options)

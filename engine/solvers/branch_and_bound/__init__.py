@@ -7,10 +7,9 @@ integer-vector-matrix structure is kept as one bit mask per level.
 
 from __future__ import annotations
 
-from engine.solvers import Generator, MetricSpec, Solver
+from engine.solvers import Generator, Later, MetricSpec, Solver
 from engine.solvers.branch_and_bound import generators
 from engine.solvers.branch_and_bound.atsp import ATSP
-from engine.solvers.branch_and_bound.bench import bench
 from engine.solvers.branch_and_bound.flowshop import Flowshop
 from engine.solvers.branch_and_bound.kernels import kernel_variants
 from engine.solvers.branch_and_bound.options import Options
@@ -43,5 +42,5 @@ SOLVER = Solver(
         "flowshop": Generator(generators.FlowshopOptions, generators.generate_flowshop, generators.write_flowshop),
         "atsp": Generator(generators.ATSPOptions, generators.generate_atsp, generators.write_atsp, ".atsp"),
     },
-    bench=bench,
+    bench=Later("engine.solvers.branch_and_bound.bench", "bench"),
 )

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import click
+
+from engine.api import Engine
+from engine.cli_options import pool_options, run_command
+from engine.devices import Backend
 from engine.results import Result
 from engine.solvers.branch_and_bound.atsp import ATSP
 from engine.solvers.branch_and_bound.flowshop import Flowshop
 from engine.solvers.branch_and_bound.generators import ATSPOptions, generate_atsp
 from engine.solvers.branch_and_bound.queens import Queens
 from engine.solvers.branch_and_bound.tree import PermutationProblem
-
-if TYPE_CHECKING:
-    from engine.api import Engine
-    from engine.devices import Backend
 
 __all__ = ["bench"]
 
@@ -100,6 +100,30 @@ def _long_cases(size: str) -> Iterator[_Case]:
     yield _Case("queens 21", Queens(21), {}, *_QUEENS[8][1:])
 
 
+@click.command("branch_and_bound", help="Check node counts and measure branch and bound on this machine.")
+@pool_options("Devices of the pool; the same may be named twice.")
+@click.option("--quick", is_flag=True, help="What a CPU does in half a minute.")
+@click.option("--whole", is_flag=True, help="Also 20 and 21 queens, and Ta023.")
+@click.option("--only", default="", metavar="TEXT", help="Only cases whose name contains TEXT.")
+@click.option("--strategy", default="siblings", show_default=True)
+@click.option("--variant", default="auto", show_default=True)
+@click.option("--ivms", type=int)
+@click.option("--steal-trigger", type=float, default=0.2, show_default=True)
+@click.option("--sharing", default="symmetric", show_default=True)
+@click.option("--scaling", is_flag=True, help="Long cases on 1, 2, 4, ... and all of --devices, with the speedup.")
+def _command(
+    backend: Any, names: list[str] | None, quick: bool, whole: bool, only: str, scaling: bool, **common: Any
+) -> int:
+    if quick and whole:
+        raise click.UsageError("--quick and --whole are two sizes; give one of them")
+    size = "quick" if quick else "whole" if whole else "usual"
+    if not scaling:
+        return _usual(backend, names, size, only, common)
+    if names is None or len(names) < 2:
+        raise click.UsageError("--scaling compares devices: name at least two with --devices")
+    return _scaling(backend, names, size, only, common)
+
+
 def bench(arguments: list[str]) -> int:
     """Solve the benchmark's instances, each once to compile and once to measure; print a line each.
 
@@ -108,42 +132,17 @@ def bench(arguments: list[str]) -> int:
     int
         0 if every answer and every known count is right, else 1.
     """
-    parser = argparse.ArgumentParser(prog="quintet bench branch_and_bound", description=__doc__)
-    parser.add_argument("--backend", choices=["auto", "cuda", "opencl"])
-    parser.add_argument("--devices", nargs="+", metavar="D", help="devices of the pool; the same may be named twice")
-    sizes = parser.add_mutually_exclusive_group()
-    sizes.add_argument("--quick", action="store_true", help="what a CPU does in half a minute")
-    sizes.add_argument("--whole", action="store_true", help="also 20 and 21 queens, and Ta023")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only cases whose name contains TEXT")
-    parser.add_argument("--strategy", default="siblings")
-    parser.add_argument("--variant", default="auto")
-    parser.add_argument("--ivms", type=int)
-    parser.add_argument("--steal-trigger", type=float, default=0.2)
-    parser.add_argument("--sharing", default="symmetric")
-    parser.add_argument(
-        "--scaling", action="store_true", help="long cases on 1, 2, 4, ... and all of --devices, with the speedup"
-    )
-    given = parser.parse_args(arguments)
-    if given.scaling and len(given.devices or ()) < 2:
-        parser.error("--scaling compares devices: name at least two with --devices")
-    from engine.api import Engine
+    return run_command(_command, "quintet bench branch_and_bound", arguments)
 
-    common = {
-        "strategy": given.strategy,
-        "variant": given.variant,
-        "ivms": given.ivms,
-        "steal_trigger": given.steal_trigger,
-        "sharing": given.sharing,
-    }
-    size = "quick" if given.quick else "whole" if given.whole else "usual"
-    if given.scaling:
-        return _scaling(given.backend, given.devices or [], size, given.only, common)
+
+def _usual(backend: Backend | None, devices: list[str] | None, size: str, only: str, common: dict[str, Any]) -> int:
+    """Every case once on all of the devices."""
     right = True
     print(f"{'case':28} {'nodes':>16} {'seconds':>9} {'Mnodes/s':>10} {'steals':>9}  verdict", flush=True)
-    with Engine(given.backend, given.devices) as engine:
+    with Engine(backend, devices) as engine:
         optima: dict[str, int | float | None] = {}
         for case in _cases(size):
-            if given.only not in case.name:
+            if only not in case.name:
                 continue
             result, wrong = _measured(engine, case, common)
             if isinstance(case.problem, ATSP):
@@ -165,8 +164,6 @@ def _measured(engine: Engine, case: _Case, common: dict[str, Any]) -> tuple[Resu
 
 def _scaling(backend: Backend | None, devices: list[str], size: str, only: str, common: dict[str, Any]) -> int:
     """The long cases on 1, 2, 4, ... and all of the devices; every number of them must visit the same nodes."""
-    from engine.api import Engine
-
     counts = sorted({1 << power for power in range(len(devices).bit_length()) if 1 << power < len(devices)})
     right = True
     print(

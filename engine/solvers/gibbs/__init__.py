@@ -23,12 +23,6 @@ PUBLIC = {
 }
 
 
-def _bench(arguments: list[str]) -> int:
-    from engine.solvers.gibbs.bench import bench  # it needs the engine, which looks for this package
-
-    return bench(arguments)
-
-
 SOLVER = Solver(
     name="gibbs",
     title="Horseshoe probit regression by Gibbs sampling",
@@ -36,7 +30,7 @@ SOLVER = Solver(
     options=Options,
     solve=solve,
     report=report,
-    bench=_bench,
+    bench=Later("engine.solvers.gibbs.bench", "bench"),
     generators={"probit": Generator(ProbitOptions, generate, write, ".csv")},
     metrics=(
         MetricSpec("iterations_per_second", "Iterations of every chain", "iterations/s"),

@@ -16,8 +16,8 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 from engine.api import Engine
-from engine.devices import DevicePool, select
-from engine.devices.base import DeviceInfo
+from engine.cli_options import pool_options, run_command
+from engine.devices import DeviceInfo, DevicePool, select
 from engine.solvers.gibbs.design import Design, stored_values
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
@@ -202,13 +202,12 @@ def _repeat(task: Callable[[], Any], least: float = 0.5) -> float:
 
 
 @click.command("gibbs", help="Check and measure the Gibbs sampler on this machine.")
-@click.option("--backend", type=click.Choice(["auto", "cuda", "opencl"]), default="auto", help="Which devices.")
-@click.option("--devices", "names", multiple=True, help="Devices to measure together; all GPUs by default.")
+@pool_options("Devices to measure together; all GPUs by default.", "auto")
 @click.option("--quick", is_flag=True, help="Small sizes only.")
 @click.option("--effective", type=click.Path(exists=True), help="Also effective draws a second, of this data file.")
-def _command(backend: Any, names: Sequence[str], quick: bool, effective: str | None) -> int:
+def _command(backend: Any, names: list[str] | None, quick: bool, effective: str | None) -> int:
     console = Console(width=150)
-    infos = select(backend, names or None)
+    infos = select(backend, names)
     good = check(infos[:1], console)
     kind = "gpu" if any(info.capabilities.kind == "gpu" for info in infos) else "cpu"
     sizes = ((1000, 50),) if quick else SIZES[kind]
@@ -259,4 +258,4 @@ def _measure_effective(infos: Sequence[DeviceInfo], path: str, console: Console)
 
 def bench(arguments: list[str]) -> int:
     """Run the benchmark with command-line arguments; 0 if every check held."""
-    return int(_command.main(arguments, prog_name="quintet bench gibbs", standalone_mode=False) or 0)
+    return run_command(_command, "quintet bench gibbs", arguments)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import DevicePool
-from engine.devices.base import bytes_text
+from engine.devices.info import bytes_text
 from engine.errors import AuditError, OptionError
 from engine.results import Status
 from engine.run import SLICE_SECONDS, Run, StopRequested

@@ -7,7 +7,7 @@ J. Supercomputing 78 (2022) 13653, that items of one weight only connect cells o
 
 from __future__ import annotations
 
-from engine.solvers import Generator, MetricSpec, Solver
+from engine.solvers import Generator, Later, MetricSpec, Solver
 from engine.solvers.knapsack.generators import GeneratorOptions, generate, write
 from engine.solvers.knapsack.kernels import kernel_variants
 from engine.solvers.knapsack.options import Options
@@ -15,12 +15,6 @@ from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.solve import solve
 
 __all__ = ["SOLVER", "kernel_variants"]
-
-
-def _bench(arguments: list[str]) -> int:
-    from engine.solvers.knapsack.bench import bench  # it needs the engine, which looks for this package
-
-    return bench(arguments)
 
 
 SOLVER = Solver(
@@ -39,5 +33,5 @@ SOLVER = Solver(
         MetricSpec("exchanged", "Exchanged between devices", "bytes"),
     ),
     generators={"knapsack": Generator(GeneratorOptions, generate, write)},
-    bench=_bench,
+    bench=Later("engine.solvers.knapsack.bench", "bench"),
 )

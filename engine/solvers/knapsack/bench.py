@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 from engine.api import Engine
+from engine.cli_options import pool_options, run_command
 from engine.devices import DeviceInfo, available, select
-from engine.devices.base import bytes_text
+from engine.devices.info import bytes_text
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.problem import Knapsack
 
@@ -22,12 +23,11 @@ __all__ = ["bench"]
 
 
 @click.command("knapsack", help="Check and measure the knapsack solver on this machine.")
-@click.option("--backend", type=click.Choice(["auto", "cuda", "opencl"]), default="auto", help="Which devices.")
-@click.option("--devices", "names", multiple=True, help="Devices to measure, one by one; all GPUs by default.")
+@pool_options("Devices to measure, one by one; all GPUs by default.", "auto")
 @click.option("--size", "sizes", type=int, multiple=True, help="Numbers of items (default 10000, and 100000 on GPUs).")
 @click.option("--repeat", type=click.IntRange(1), default=3, help="Runs of each; the median is told.")
 @click.option("--numpy/--no-numpy", "with_numpy", default=True, help="Also time a NumPy row sweep (n = 10000).")
-def _command(backend: Any, names: Sequence[str], sizes: Sequence[int], repeat: int, with_numpy: bool) -> int:
+def _command(backend: Any, names: list[str] | None, sizes: Sequence[int], repeat: int, with_numpy: bool) -> int:
     console = Console(width=150)
     if names:
         chosen = select(backend, names)
@@ -44,7 +44,7 @@ def _command(backend: Any, names: Sequence[str], sizes: Sequence[int], repeat: i
 
 def bench(arguments: list[str]) -> int:
     """Run the benchmark with command-line arguments; 0 if every check held."""
-    return int(_command.main(arguments, prog_name="quintet bench knapsack", standalone_mode=False) or 0)
+    return run_command(_command, "quintet bench knapsack", arguments)
 
 
 def _check(engine: Engine, console: Console) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import DevicePool
-from engine.devices.base import bytes_text
+from engine.devices.info import bytes_text
 from engine.errors import AuditError, ProblemError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested

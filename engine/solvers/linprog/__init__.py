@@ -6,7 +6,7 @@ approach to the solution of linear systems*, J. Comput. Appl. Math. 189 (2006); 
 
 from __future__ import annotations
 
-from engine.solvers import Generator, MetricSpec, Solver
+from engine.solvers import Generator, Later, MetricSpec, Solver
 from engine.solvers.linprog.device_shard import kernel_variants
 from engine.solvers.linprog.generators import GeneratorOptions, generate, write
 from engine.solvers.linprog.many import solve_many
@@ -18,12 +18,6 @@ from engine.solvers.linprog.solve import solve
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
 PUBLIC = {"linprog": linprog, "scipy_result": scipy_result, "solve_many": solve_many}
-
-
-def _bench(arguments: list[str]) -> int:
-    from engine.solvers.linprog.bench import bench  # it needs the engine, which looks for this package
-
-    return bench(arguments)
 
 
 SOLVER = Solver(
@@ -48,5 +42,5 @@ SOLVER = Solver(
         MetricSpec("seconds_solve", "Solving with the factor", "s"),
     ),
     generators={"linprog": Generator(GeneratorOptions, generate, write, ".mps")},
-    bench=_bench,
+    bench=Later("engine.solvers.linprog.bench", "bench"),
 )

@@ -23,6 +23,7 @@ Vector = NDArray[np.float64]
 _LARGE = 1 << 16
 _BLOCK = 32
 _SPLIT = 134217729.0  # 2^27 + 1
+_SPLITS = 1e150  # the largest number that is split
 _REACH = 1e8
 
 
@@ -250,14 +251,17 @@ def _product(matrix: Matrix, vector: Vector) -> Vector:
             total, more = _two_sums(total, part)
             error += more
         return np.asarray(total + error)
-    high, low = _two_products(np.asarray(matrix), np.broadcast_to(vector, matrix.shape))
-    while high.shape[1] > 1:
-        half = (high.shape[1] + 1) // 2
-        pairs = high.shape[1] - half
-        total, error = _two_sums(high[:, :pairs], high[:, half:])
-        low = np.concatenate([low[:, :pairs] + low[:, half:] + error, low[:, pairs:half]], axis=1)
-        high = np.concatenate([total, high[:, pairs:half]], axis=1)
-    return np.asarray(high[:, 0] + low[:, 0])
+    high, low = _two_products(np.ascontiguousarray(matrix.T), vector[:, None])
+    while len(high) > 1:
+        half = len(high) // 2
+        total, error = _two_sums(high[:half], high[half : 2 * half])
+        error += low[:half]
+        error += low[half : 2 * half]
+        if len(high) > 2 * half:
+            total[0], more = _two_sums(total[0], high[-1])
+            error[0] += low[-1] + more
+        high, low = total, error
+    return np.asarray(high[0] + low[0])
 
 
 def _segment_sums(high: Vector, low: Vector, starts: NDArray[np.integer]) -> Vector:
@@ -288,14 +292,18 @@ def _two_sums(a: Vector, b: Vector) -> tuple[Vector, Vector]:
 
 
 def _two_products(a: Vector, b: Vector) -> tuple[Vector, Vector]:
+    """Rounded products and their errors; the error is left out where splitting would overflow."""
     product = a * b
-    big = np.maximum(np.abs(a), np.abs(b)) > 1e150  # splitting would overflow
     with np.errstate(over="ignore", invalid="ignore"):
-        part = _SPLIT * a
-        a_high = part - (part - a)
-        part = _SPLIT * b
-        b_high = part - (part - b)
-        error = (a - a_high) * (b - b_high) - (
-            ((product - a_high * b_high) - (a - a_high) * b_high) - a_high * (b - b_high)
-        )
-    return product, np.where(big, 0.0, error)
+        (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+        error = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    if max(float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0))) > _SPLITS:
+        error = np.where(np.maximum(np.abs(a), np.abs(b)) > _SPLITS, 0.0, error)
+    return product, error
+
+
+def _halves(a: Vector) -> tuple[Vector, Vector]:
+    """Each number as the sum of two with half its digits (Dekker's splitting)."""
+    part = _SPLIT * a
+    high = part - (part - a)
+    return high, a - high

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from engine.api import Engine
+from engine.cli_options import pool_options, run_command
 from engine.devices import Device, DeviceInfo, DevicePool, select
 from engine.numerics.linear_algebra import linear_algebra
 from engine.results import Result
@@ -32,8 +33,7 @@ _GPU_SIZES = ((500, 1000), (2000, 4000), (4000, 8000), (5000, 10_000))
 
 
 @click.command("linprog", help="Check and measure linear programming on this machine, with HiGHS beside it.")
-@click.option("--backend", type=click.Choice(["auto", "cuda", "opencl"]), default="auto", help="Which devices.")
-@click.option("--devices", "names", multiple=True, help="Devices to measure, one by one; all GPUs by default.")
+@pool_options("Devices to measure, one by one; all GPUs by default.", "auto")
 @click.option("--size", "sizes", multiple=True, help="Dense sizes, as 500x1000.")
 @click.option("--repeat", type=click.IntRange(1), default=3, help="Runs of each; the median is told.")
 @click.option("--highs-limit", type=float, default=60.0, help="Seconds for each run of HiGHS; 0 leaves it out.")
@@ -47,7 +47,7 @@ _GPU_SIZES = ((500, 1000), (2000, 4000), (4000, 8000), (5000, 10_000))
 @click.option("--batch", type=int, default=1000, help="Programs of 20 x 40 to solve in one go; 0 leaves it out.")
 def _command(
     backend: Any,
-    names: Sequence[str],
+    names: list[str] | None,
     sizes: Sequence[str],
     repeat: int,
     highs_limit: float,
@@ -59,7 +59,7 @@ def _command(
     batch: int,
 ) -> int:
     console = Console(width=150)
-    chosen = select(backend, names or None)
+    chosen = select(backend, names)
     gpu = any(info.capabilities.kind == "gpu" for info in chosen)
     usual = _WHOLE_SIZES if whole else _GPU_SIZES if gpu else _CPU_SIZES
     shapes = [_shape(size) for size in sizes] or list(usual)
@@ -92,7 +92,7 @@ def _shape(text: str) -> tuple[int, int]:
 
 def bench(arguments: list[str]) -> int:
     """Run the benchmark with command-line arguments; 0 if every check held."""
-    return int(_command.main(arguments, prog_name="quintet bench linprog", standalone_mode=False) or 0)
+    return run_command(_command, "quintet bench linprog", arguments)
 
 
 def _check(engine: Engine, console: Console) -> bool:

@@ -18,7 +18,7 @@ from engine.solvers.linprog.sparse import sp
 from engine.solvers.linprog.updates import Updates
 from engine.solvers.linprog.updates import kernel_variants as update_variants
 
-__all__ = ["MEASURES", "MODES", "DeviceShard", "kernel_variants"]
+__all__ = ["EXTENTS", "MEASURES", "MODES", "DeviceShard", "kernel_variants"]
 
 Vector = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ MODES: dict[Target, int] = {"affine": 0, "second_order": 1, "centrality": 2}
 _VECTORS = ("x", "s", "w", "z", "c", "u", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "aty")
 _STEPS = ("dx", "ds", "dw", "dz")
 _SIZES = ("int32", "int64", "int64", "int64", "int64")
-MEASURES, _EXTENTS = 7, 5  # numbers that `assess` and `direct` tell
+MEASURES, EXTENTS = 7, 5  # numbers that `assess` and `direct` tell
 
 
 class DeviceShard:
@@ -83,7 +83,7 @@ class DeviceShard:
         b["results"] = device.empty(k * self._parts * MEASURES, np.float64)
         b["scalars"] = device.empty(k * 3, np.float64)
         b["status"] = device.empty(k, np.int32)
-        self._heads = {name: self._head(name) for name in self._buffers if name not in ("A", "kind")}
+        self._heads: dict[str, Buffer] = {}
         self._aimed = False
         self._kernels: dict[tuple[str, str], Any] = {}
         self._launches: dict[Any, tuple[Any, ...]] = {}
@@ -95,6 +95,7 @@ class DeviceShard:
             self._updates.close()
         self.algebra.close()
         self._launches.clear()
+        self._heads.clear()
         for buffer in self._buffers.values():
             self.device.release(buffer)
         self._buffers.clear()
@@ -111,7 +112,10 @@ class DeviceShard:
 
     def _head(self, name: str) -> Buffer:
         """The columns' part of a vector, as (k, n)."""
-        return replace(self._buffers[name], shape=(self._k, self._n))
+        head = self._heads.get(name)
+        if head is None:
+            head = self._heads[name] = replace(self._buffers[name], shape=(self._k, self._n))
+        return head
 
     def set_point(self, x: Vector, s: Vector, w: Vector, z: Vector) -> None:
         """See :class:`Shard`."""
@@ -198,7 +202,7 @@ class DeviceShard:
         if self._sparse:
             self._multiply_sparse("row", self._m, b[name], out)
         else:
-            self.algebra.matvec(b["A"], self._heads[name], out)
+            self.algebra.matvec(b["A"], self._head(name), out)
             self._over_slacks("add_slacks", b[name], out)
         return self.device.get(out)
 
@@ -209,7 +213,7 @@ class DeviceShard:
         if self._sparse:
             self._multiply_sparse("column", self._n + self._slacks, b["rows_in"], b["aty"])
             return
-        self.algebra.matvec(b["A"], b["rows_in"], self._heads["aty"], transposed=True)
+        self.algebra.matvec(b["A"], b["rows_in"], self._head("aty"), transposed=True)
         if self._slacks:
             types = (*("int64",) * 4, *("buffer",) * 4)
             sizes = (self._k, self._m, self._n, self._slacks)
@@ -277,7 +281,7 @@ class DeviceShard:
             given = (*(b[name] for name in names), b["theta"], normal)
             self.device.launch(kernel, self._m, self._block, self._m, *given)
             return
-        self.algebra.gram(b["A"], self._heads["theta"], normal)
+        self.algebra.gram(b["A"], self._head("theta"), normal)
         self._over_slacks("add_slack_diagonal", b["theta"], normal)
 
     def normal_matrix(self) -> Vector:
@@ -360,7 +364,7 @@ class DeviceShard:
 
     def complete(self) -> Vector:
         """See :class:`Shard`."""
-        parts = self._results(_EXTENTS)
+        parts = self._results(EXTENTS)
         return np.concatenate([parts[:, :, :2].max(axis=1), parts[:, :, 2:].sum(axis=1)], axis=1)
 
     def advance(self, primal: Vector, dual: Vector) -> None:

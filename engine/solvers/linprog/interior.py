@@ -97,8 +97,8 @@ class InteriorPoint:
         self.k = k
         bounded = np.isfinite(data.upper)
         self.pairs = np.maximum((~data.free).sum(axis=1) + bounded.sum(axis=1), 1).astype(np.float64)
-        self._b_size = 1.0 + np.abs(b).max(axis=1, initial=0.0)
-        self._c_size = 1.0 + np.abs(data.c).max(axis=1, initial=0.0)
+        self._b_size = 1.0 + _largest(b)
+        self._c_size = 1.0 + _largest(data.c)
         self._u_size = 1.0 + np.where(bounded, data.upper, 0.0).max(axis=1, initial=0.0)
         self.state = _State(np.zeros_like(b))
         self.goal = np.full(k, settings.tolerance)
@@ -112,6 +112,7 @@ class InteriorPoint:
         self._best_at = np.zeros(k, np.int64)
         self._best_point: tuple[Vector, ...] | None = None
         self.rp = b.copy()
+        self._enough = np.zeros(k)
         self._mu = np.ones(k)
         self._products = np.ones(k)
         self._spread = np.ones((k, 2))
@@ -183,12 +184,13 @@ class InteriorPoint:
         self._products, self._spread = sums[:, 0], sums[:, 5:]
         mu = self._mu = sums[:, 0] / self.pairs
         primal, dual = sums[:, 1], (self.b * self.state.y).sum(axis=1) - sums[:, 2]
-        rows = np.abs(self.rp).max(axis=1, initial=0.0) / self._b_size
+        lacking = _largest(self.rp)
+        self._enough = np.maximum(1e-3 * lacking, np.maximum(0.01 * self.goal, 1e-11) * self._b_size)
         found = Measures(
             primal_objective=primal,
             dual_objective=dual,
             gap=np.abs(primal - dual) / (1.0 + np.abs(primal)),
-            primal_infeasibility=np.maximum(rows, sums[:, 4] / self._u_size),
+            primal_infeasibility=np.maximum(lacking / self._b_size, sums[:, 4] / self._u_size),
             dual_infeasibility=sums[:, 3] / self._c_size,
             mu=mu,
         )
@@ -282,7 +284,7 @@ class InteriorPoint:
                 break
             dy, ratios, primal, dual = other_dy, other, other_primal, other_dual
         part = np.clip(1.0 - 0.1 * np.minimum(1.0, mu), 0.9, 0.9999)
-        return dy, *_within(ratios, part)
+        return dy, *_within(ratios, part[:, None])
 
     def _affine(self) -> tuple[Vector, Vector, Vector]:
         """The paper's direction, to zero products, and its ratio test: a step of ``alpha / psi`` (at most 1)."""
@@ -296,20 +298,18 @@ class InteriorPoint:
 
     def _solve_direction(self, kind: Any, wanted: Vector, primal: Vector, dual: Vector, aside: bool = False) -> Vector:
         """dy, with A dx = rp to what rounding allows; dx stays with the shards, in the other slot if ``aside``."""
-        system = self.system
+        system, enough = self.system, self._enough
         dy, ax = system.go(kind, wanted, primal, dual, self.rp, aside)
         residual = self.rp - ax
-        size = np.abs(self.rp).max(axis=1, initial=0.0)
-        enough = np.maximum(1e-3 * size, 1e-11 * self._b_size)
         for _ in range(3):
-            error = np.abs(residual).max(axis=1, initial=0.0)
+            error = _largest(residual)
             bad = (error > enough) & ~self.done
             if not bad.any():
                 break
             change = np.where(bad[:, None], self._conjugate_gradients(residual, 0.1 * enough, bad), 0.0)
             refined = dy + change
             new = self.rp - system.direction(refined)
-            after = np.abs(new).max(axis=1, initial=0.0)
+            after = _largest(new)
             better = after < error
             if not better.all() and (bad & ~better).any():
                 dy = np.where((better | ~bad)[:, None], refined, dy)
@@ -324,7 +324,7 @@ class InteriorPoint:
         """A better solution of ``A Theta A^T e = residual``, with the factor as its preconditioner."""
         system = self.system
         e = np.zeros_like(residual)
-        best, best_error = e, np.abs(residual).max(axis=1, initial=0.0)
+        best, best_error = e, _largest(residual)
         r = residual
         z = system.solve(r)
         p, rz = z, (r * z).sum(axis=1)
@@ -338,7 +338,7 @@ class InteriorPoint:
                 break
             alpha = np.where(going, rz / np.where(going, pq, 1.0), 0.0)[:, None]
             e, r = e + alpha * p, r - alpha * q
-            error = np.abs(r).max(axis=1, initial=0.0)
+            error = _largest(r)
             better = going & (error < best_error)
             best = np.where(better[:, None], e, best)
             best_error = np.where(better, error, best_error)
@@ -353,8 +353,15 @@ class InteriorPoint:
 
 
 def _within(ratios: Vector, part: Vector | float = 1.0) -> tuple[Vector, Vector]:
-    """Steps, at most 1, ``part`` of the way to the boundary; ratios are the greatest ``-dx / x`` and ``-ds / s``."""
-    ratios = np.where(np.isnan(ratios[:, :2]), np.inf, ratios[:, :2])
-    part = np.broadcast_to(part, ratios.shape[:1])[:, None]
-    steps = np.where(ratios < part, 1.0, part / np.maximum(ratios, 1e-300))
+    """Steps of at most 1, and at most ``part``, (k, 1) or one for all, of the way to the boundary.
+
+    The first two of ``ratios`` are the greatest ``-dx / x`` and ``-ds / s``.
+    """
+    steps = part / np.maximum(ratios[:, :2], part)
+    steps[np.isnan(steps)] = 0.0
     return steps[:, 0], steps[:, 1]
+
+
+def _largest(values: Vector) -> Vector:
+    """The greatest entry of each program by size."""
+    return np.asarray(np.abs(values).max(axis=1, initial=0.0))

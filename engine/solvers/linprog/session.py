@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Device, DevicePool
-from engine.devices.base import bytes_text
+from engine.devices.info import bytes_text
 from engine.run import SLICE_SECONDS, Run
 from engine.solvers.linprog.device_shard import DeviceShard
 from engine.solvers.linprog.interior import InteriorPoint, Measures, Settings

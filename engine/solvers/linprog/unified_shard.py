@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from engine.devices import Device
 from engine.numerics.linear_algebra import Provider, linear_algebra
 from engine.numerics.linear_algebra.lapack import Lapack
-from engine.solvers.linprog.device_shard import MEASURES, MODES, DeviceShard
+from engine.solvers.linprog.device_shard import EXTENTS, MEASURES, MODES, DeviceShard
 from engine.solvers.linprog.shard import ShardData, Target
 from engine.solvers.linprog.sparse import sp
 
@@ -60,6 +60,8 @@ class UnifiedShard(DeviceShard):
         self._scaled: Vector | None = None
         self._distinct = np.unique(data.slack_rows).size == data.slack_rows.size
         self.small = not self._sparse and data.m * data.N <= _SMALL
+        if self.small:
+            self._parts, self._span = 1, max(1, data.N)
         self._busy = True  # whether the device may have work
         self._ahead: tuple[float, float] | None = None  # a step not yet taken
         self._buffers["steps"] = device.empty(2, np.float64)
@@ -118,19 +120,17 @@ class UnifiedShard(DeviceShard):
         self._ahead = None
         self._array("rows_in")[:] = y
         self._scalars(rho, rho_free)
-        b = self._buffers
-        names = ("rows_in", "c", "u", "aty", "scalars", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "rows_out")
-        types = (*("buffer",) * 10, "int64", *("buffer",) * 17)
-        self._again(
-            ("arrive", self._slot),
-            lambda: self._pass(
-                *("arrive", types, *self._point(), *self._step(), b["steps"], *self._given_matrix()),
-                *(b[name] for name in (*names, "results")),
-            ),
-        )
+        self._again(("arrive", self._slot), self._arrive)
         sums = self._results(MEASURES)[:, 0]
         self._aimed = True
         return self._array("rows_out").copy(), sums
+
+    def _arrive(self) -> tuple[Any, ...]:
+        b = self._buffers
+        names = ("rows_in", "c", "u", "aty", "scalars", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "rows_out")
+        given = (*self._point(), *self._step(), b["steps"], *self._given_matrix(), *(b[name] for name in names))
+        types = (*("buffer",) * 10, "int64", *("buffer",) * 17)
+        return self._pass("arrive", types, *given, b["results"])
 
     def go(
         self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, aside: bool
@@ -153,19 +153,21 @@ class UnifiedShard(DeviceShard):
         if aside:
             self.other_slot()
         plan[2] = self._slot
-        b = self._buffers
-        before = ("rhs", "scalars", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "rows_in", "aty")
-        steps = [f"{name}{slot}" for slot in (0, 1) for name in ("dx", "ds", "dw", "dz")]
-        types = (*("buffer",) * 6, "int64", *("buffer",) * 25)
-        self._again(
-            "go",
-            lambda: self._pass(
-                *("go", types, *self._point(), b["plan"], *self._given_matrix(), self._matrix("L")),
-                *(*(b[name] for name in (*before, *steps)), b["rows_out"], b["results"]),
-            ),
-        )
+        self._again("go", self._go)
         self._sync()
         return self._array("rows_in").copy(), self._array("rows_out").copy()
+
+    def _go(self) -> tuple[Any, ...]:
+        b = self._buffers
+        before = ("rhs", "scalars", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "rows_in", "aty")
+        steps = (f"{name}{slot}" for slot in (0, 1) for name in ("dx", "ds", "dw", "dz"))
+        given = (*self._point(), b["plan"], *self._given_matrix(), self._matrix("L"), *(b[name] for name in before))
+        types = (*("buffer",) * 6, "int64", *("buffer",) * 25)
+        return self._pass("go", types, *given, *(b[name] for name in steps), b["rows_out"], b["results"])
+
+    def complete(self) -> Vector:
+        """See :class:`Shard`."""
+        return self._results(EXTENTS)[:, 0] if self.small else super().complete()
 
     def set_point(self, x: Vector, s: Vector, w: Vector, z: Vector) -> None:
         """See :class:`Shard`."""
@@ -264,7 +266,7 @@ class UnifiedShard(DeviceShard):
             super().form()
             return
         if 8 * self._m * self._n > _SCALED_BYTES:
-            self.algebra.gram(self._buffers["A"], self._heads["theta"], self._matrix("M"))
+            self.algebra.gram(self._buffers["A"], self._head("theta"), self._matrix("M"))
         else:
             self._sync()
             normal = self._array("M")

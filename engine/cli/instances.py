@@ -1,0 +1,140 @@
+"""``quintet demo | generate``: the bundled samples, and random instances."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Any
+
+import click
+
+from engine import config, tables
+from engine.api import Engine
+from engine.cli_options import (
+    backend_option,
+    debug_option,
+    devices_option,
+    options,
+    own_options,
+    split_options,
+    time_limit_option,
+)
+from engine.control import Controls
+from engine.demo import Outcome, load, samples
+from engine.devices import select
+from engine.errors import InputError, OptionError, QuintetError, nearest
+from engine.models import Given, validated
+from engine.observers import ProgressBar
+from engine.problem import Problem
+from engine.solvers import Generator, discover
+
+__all__ = ["demo", "generate"]
+
+
+@click.command()
+@options(backend_option, devices_option, time_limit_option, debug_option)
+def demo(**arguments: Any) -> int:
+    """Solve the bundled samples, one per solver, and check the answers."""
+    paths = samples()
+    settings = config.resolve(arguments).settings
+    select(settings.backend, settings.devices)  # no device is one trouble, not one for each sample
+    outcomes: list[Outcome] = []
+    with Controls() as controls:
+        for path in paths:
+            if controls.interrupted:
+                outcomes.append(Outcome(path.stem, None, None, "not run"))
+            else:
+                outcomes.append(_demonstrate(path, arguments, controls))
+    tables.print_table(
+        ("sample", "solver", "status", "objective", "known optimum", "seconds", ""),
+        [_outcome_row(outcome) for outcome in outcomes],
+    )
+    return 0 if all(outcome.right for outcome in outcomes) else 1
+
+
+def _demonstrate(path: Path, arguments: dict[str, Any], controls: Controls) -> Outcome:
+    """Solve one sample, with a progress bar."""
+    problem: Problem | None = None
+    bar = ProgressBar()
+    try:
+        problem, resolved = load(path, arguments)
+        print(f"{path.stem}: {problem.describe()}", file=sys.stderr, flush=True)
+        settings = resolved.settings
+        with Engine(settings.backend, settings.devices, config_file=path) as owner:
+            running = owner.start(problem, on_event=bar, time_limit=settings.time_limit)
+            controls.attach(running)
+            while not running.join(0.5):
+                pass
+            return Outcome(path.stem, problem, running.wait())
+    except QuintetError as error:
+        return Outcome(path.stem, problem, None, str(error))
+    except Exception as error:  # one sample's bug must not hide the others' answers
+        traceback.print_exception(error)
+        return Outcome(path.stem, problem, None, f"{type(error).__name__}: {error}")
+    finally:
+        bar.close()
+
+
+def _outcome_row(outcome: Outcome) -> tuple[str, ...]:
+    result = outcome.result
+    verdict = "right" if outcome.right else outcome.error or "wrong or missing"
+    if outcome.right and outcome.optimum is None:
+        verdict = "answered"
+    return (
+        outcome.problem.name if outcome.problem is not None else outcome.name,
+        outcome.name,
+        str(result.status).replace("_", " ") if result is not None else "-",
+        tables.number_text(result.objective) if result is not None else "-",
+        tables.number_text(outcome.optimum),
+        f"{result.seconds:.2f}" if result is not None else "-",
+        verdict,
+    )
+
+
+class _GeneratorCommand(click.Command):
+    """A command that takes the options of the kind it is asked for."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        kinds = _generators()
+        kind = next((kinds[word] for word in args if word in kinds), None)
+        models = [generator.options for generator in kinds.values()] if kind is None else [kind.options]
+        if kind is not None and {"-h", "--help"} & set(args):
+            tables.describe_model(kind.options)
+            ctx.exit()
+        rest, ctx.meta["quintet.options"] = split_options(args, own_options(self), models)
+        return super().parse_args(ctx, rest)
+
+
+def _generators() -> dict[str, Generator]:
+    return {kind: generator for solver in discover().values() for kind, generator in solver.generators.items()}
+
+
+@click.command(cls=_GeneratorCommand, epilog="quintet generate KIND --help lists the options of a kind.")
+@click.argument("kind")
+@click.option("--output", metavar="FILE", default="-", help="Where to write it; standard output by default.")
+@debug_option
+@click.pass_context
+def generate(context: click.Context, /, kind: str, output: str) -> int:
+    """Make a random instance of the family KIND."""
+    kinds = _generators()
+    if kind not in kinds:
+        raise OptionError(f"unknown kind '{kind}'{nearest(kind, kinds)} (known: {', '.join(kinds)})")
+    generator = kinds[kind]
+    given = {name: Given(value) for name, value in context.meta["quintet.options"].items()}
+    problem = generator.make(validated(generator.options, given, what="option", of=f" of {kind}"))
+    if output != "-":
+        try:
+            generator.write(problem, Path(output))
+        except OSError as error:
+            raise InputError(f"cannot write {output}: {error.strerror or error}") from error
+        print(f"{problem.describe()} -> {output}", file=sys.stderr)
+        return 0
+    with tempfile.TemporaryDirectory(prefix="quintet-") as folder:
+        path = Path(folder) / "instance"
+        generator.write(problem, path)
+        with path.open(encoding="utf-8") as stream:
+            for line in stream:
+                sys.stdout.write(line)
+    return 0

@@ -1,0 +1,61 @@
+"""``quintet devices | solvers``: what there is."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import click
+
+from engine import config, tables
+from engine.cli_options import backend_option, config_option, debug_option, devices_option, options
+from engine.devices import available, select
+from engine.solvers import discover, solver_named
+
+__all__ = ["devices", "solvers"]
+
+
+@click.command()
+@click.option("--explain", is_flag=True, help="Show every setting, its value and where that came from.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@options(backend_option, devices_option, config_option, debug_option)
+def devices(
+    explain: bool, as_json: bool, backend: str | None, devices: list[str] | None, config_file: str | None
+) -> int:
+    """List the devices of this machine, and say why a backend has none."""
+    resolved = config.resolve({"backend": backend, "devices": devices}, file=config_file)
+    found, missing = available("auto")
+    if as_json:
+        print(
+            json.dumps(
+                {"devices": [{"id": d.id, **dataclasses.asdict(d)} for d in found], "missing": missing}, indent=2
+            )
+        )
+        return 0 if found else 3
+    tables.describe_devices(found, missing)
+    if explain:
+        print()
+        print(f"configuration file: {resolved.file or 'none'}")
+        tables.describe_settings(resolved)
+    if found and (explain or backend or devices):
+        chosen = select(resolved.settings.backend, resolved.settings.devices)
+        print(f"\na run uses {', '.join(info.id for info in chosen)}")
+    return 0 if found else 3
+
+
+@click.command()
+@click.argument("name", required=False)
+@debug_option
+def solvers(name: str | None) -> int:
+    """List the solvers, or describe the one called NAME with its options."""
+    if name is not None:
+        tables.describe_solver(solver_named(name))
+        return 0
+    tables.print_table(
+        ("solver", "title", "problems"),
+        [
+            (solver.name, solver.title, ", ".join(problem.__name__ for problem in solver.problems))
+            for solver in discover().values()
+        ],
+    )
+    return 0

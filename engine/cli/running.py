@@ -1,0 +1,234 @@
+"""``quintet solve | resume | replay``: a run, live or again, and what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from engine import config, tables
+from engine.api import Engine, engine_to_resume
+from engine.cli_options import (
+    backend_option,
+    config_option,
+    debug_option,
+    devices_option,
+    options,
+    own_options,
+    split_options,
+    time_limit_option,
+)
+from engine.control import Controls
+from engine.errors import OptionError, RunFolderError
+from engine.events import Event
+from engine.files import write_whole
+from engine.folder import RunFolder, read_problem
+from engine.observers import JsonLines, ProgressBar
+from engine.problem import Problem
+from engine.replay import Replay
+from engine.results import Result
+from engine.run import Observer, Run
+from engine.solvers import discover
+
+__all__ = ["replay", "resume", "solve"]
+
+_NO_ANSWER = 4
+
+_checkpoint_option = click.option("--checkpoint-interval", metavar="SECONDS", help="Between two checkpoints.")
+_events_option = click.option(
+    "--events",
+    metavar="FILE",
+    help="Write every event as a line of JSON to a file, or to standard output for -; "
+    "then the lines pause, resume and stop are read from standard input.",
+)
+_solution_option = click.option(
+    "--solution", metavar="FILE", type=click.Path(path_type=Path), help="Write the solution, as JSON for FILE.json."
+)
+
+
+class _SolverCommand(click.Command):
+    """A command that takes every solver's options besides its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        models = [solver.options for solver in discover().values()]
+        rest, ctx.meta["quintet.options"] = split_options(args, own_options(self), models)
+        return super().parse_args(ctx, rest)
+
+
+@click.command(cls=_SolverCommand, epilog="The solver's own options are --NAME VALUE; quintet solvers NAME lists them.")
+@click.argument("file", required=False)
+@options(backend_option, devices_option, time_limit_option)
+@click.option("--seed", metavar="N", help="Seed of every random choice.")
+@click.option("--run-folder", metavar="DIR", help="Keep the run here, so that it can be resumed or replayed.")
+@options(_checkpoint_option, _events_option, _solution_option, config_option, debug_option)
+@click.pass_context
+def solve(
+    context: click.Context,
+    /,
+    file: str | None,
+    events: str | None,
+    solution: Path | None,
+    config_file: str | None,
+    **arguments: Any,
+) -> int:
+    """Solve the problem in FILE: an instance, a TOML file that names one with its settings, or a run folder."""
+    if file is not None and file.lower().endswith(".toml"):
+        if config_file is not None:
+            raise OptionError(f"{file} and --config {config_file} are both configurations; give one of them")
+        file, config_file = None, file
+    resolved = config.resolve(arguments, file=config_file)
+    path = resolved.problem if file is None else Path(file)
+    if path is None:
+        raise OptionError('no problem: name a FILE, or a configuration with a line problem = "FILE"')
+    _require_folder(solution)
+    problem = read_problem(path)
+    owner = Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file)
+
+    def start(observers: list[Observer]) -> Run:
+        return owner.start(problem, on_event=observers, **arguments, **context.meta["quintet.options"])
+
+    return _conduct(owner, start, events, context.obj, solution)
+
+
+@click.command()
+@click.argument("folder", metavar="DIR")
+@options(backend_option, devices_option)
+@click.option("--time-limit", metavar="SECONDS", help="End after this time, counted from the run's first start.")
+@options(_checkpoint_option, _events_option, _solution_option, config_option, debug_option)
+@click.pass_context
+def resume(
+    context: click.Context,
+    /,
+    folder: str,
+    backend: Any,
+    devices: list[str] | None,
+    events: str | None,
+    solution: Path | None,
+    config_file: str | None,
+    **arguments: Any,
+) -> int:
+    """Go on with the run in the folder DIR from its last checkpoint, by default on the devices it asked for."""
+    _require_folder(solution)
+    owner = engine_to_resume(folder, backend, devices, config_file)
+
+    def start(observers: list[Observer]) -> Run:
+        return owner.resume(folder, on_event=observers, **arguments)
+
+    return _conduct(owner, start, events, context.obj, solution)
+
+
+def _conduct(
+    owner: Engine,
+    start: Callable[[list[Observer]], Run],
+    events: str | None,
+    lines: JsonLines | None,
+    solution: Path | None,
+) -> int:
+    """Start a run, show it, obey the user, and say what came of it."""
+    with Controls() as controls, _observers(events, lines, controls) as observers, owner:
+        running = start(observers)
+        controls.attach(running)
+        if lines is not None:
+            controls.listen()
+        while not running.join(0.5):
+            pass  # a wait without an end would not let Ctrl-C through on Windows
+        result = running.wait()
+    saved = [running.folder.path] if running.folder is not None else []
+    if solution is not None and _write_solution(solution, running.problem, result):
+        saved.append(solution)
+    if lines is None:
+        tables.describe_result(running.problem, result, saved)
+    return 0 if _is_answer(result) else _NO_ANSWER
+
+
+@contextlib.contextmanager
+def _observers(events: str | None, lines: JsonLines | None, controls: Controls) -> Iterator[list[Observer]]:
+    """Who watches: JSON lines on standard output alone, or a progress bar, and JSON lines to a file if asked for."""
+    if lines is not None:
+        yield [_until_broken(lines, controls)]
+        return
+    with contextlib.ExitStack() as stack:
+        watching: list[Observer] = []
+        if events is not None:
+            try:
+                stream = stack.enter_context(open(events, "w", encoding="utf-8", errors="backslashreplace"))
+            except OSError as error:
+                raise OptionError(f"cannot write the events to {events}: {error.strerror or error}") from error
+            watching.append(JsonLines(stream))
+        bar = ProgressBar()
+        stack.callback(bar.close)
+        yield [*watching, bar]
+
+
+def _until_broken(lines: JsonLines, controls: Controls) -> Observer:
+    """Stop the run when nobody reads its events any more."""
+
+    def write(event: Event) -> None:
+        try:
+            lines(event)
+        except BrokenPipeError:
+            lines.ended = True
+            controls.stop()
+
+    return write
+
+
+def _is_answer(result: Result) -> bool:
+    """Whether the run ended by itself, or has something to show for its time."""
+    found = result.objective is not None or result.solution is not None or bool(result.arrays)
+    return found or result.status in ("optimal", "infeasible", "unbounded", "complete")
+
+
+def _require_folder(path: Path | None) -> None:
+    """Find out before the run, not after it."""
+    if path is not None and path.is_dir():
+        raise OptionError(f"cannot write the solution to {path}: it is a folder")
+    if path is not None and not path.parent.is_dir():
+        raise OptionError(f"cannot write the solution to {path}: there is no such folder")
+
+
+def _write_solution(path: Path, problem: Problem, result: Result) -> bool:
+    """Write the solution, one entry a line or as JSON; whether there was one."""
+    if result.solution is None:
+        print(f"warning: there is no solution to write to {path}", file=sys.stderr)
+        return False
+    if path.suffix.lower() == ".json":
+        content = {"problem": problem.name, **result.to_dict(), "solution": result.solution.tolist()}
+        text = json.dumps(content, indent=None) + "\n"
+    else:
+        rows = [entry if isinstance(entry, list) else [entry] for entry in result.solution.tolist()]
+        text = "".join(" ".join(map(str, row)) + "\n" for row in rows)
+    try:
+        write_whole(path, text.encode())
+    except OSError as error:
+        raise OptionError(f"cannot write the solution to {path}: {error.strerror or error}") from error
+    return True
+
+
+@click.command()
+@click.argument("folder", metavar="DIR")
+@click.option("--speed", type=click.FloatRange(min=0), default=1.0, show_default=True, help="0 or inf: all at once.")
+@options(_events_option, debug_option)
+@click.pass_context
+def replay(context: click.Context, /, folder: str, speed: float, events: str | None) -> int:
+    """Show the run in the folder DIR again, at the pace it had."""
+    recorded = RunFolder.open(folder)
+    first = next(recorded.events(), None)
+    if first is None:
+        raise RunFolderError(f"the run in {folder} has no events yet")
+    lines: JsonLines | None = context.obj
+    with Controls() as controls, _observers(events, lines, controls) as observers:
+        again = Replay(recorded.events(), observers, speed)
+        controls.attach(again)
+        if lines is not None:
+            controls.listen()
+        again.play()
+    result = recorded.result()
+    if lines is None and result is not None and not controls.interrupted:
+        tables.describe_result(recorded.problem(), result, [])
+    return 0

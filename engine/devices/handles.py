@@ -1,0 +1,100 @@
+"""What a device makes: buffers, kernels, and marks in its work."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.devices.templates import Source
+
+__all__ = ["Buffer", "Events", "Kernel", "Mark"]
+
+
+@dataclass(eq=False)
+class Buffer:
+    """An array that lives on a device.
+
+    ``handle`` is the backend's own object, ``argument`` what it passes to kernels; ``shape`` and ``dtype`` describe the
+    content. Offsets and counts in the device's copy methods are in elements of the flattened array.
+    """
+
+    handle: Any
+    argument: Any
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.size * self.dtype.itemsize
+
+
+@dataclass(eq=False)
+class Kernel:
+    """A compiled kernel of one device, ready to launch.
+
+    ``argument_types`` has one entry an argument: ``"buffer"``, or a NumPy scalar type name such as ``"int32"``.
+    """
+
+    entry: str
+    argument_types: tuple[str, ...]
+    local_bytes: int
+    handle: Any
+    source: Source
+
+
+@dataclass(frozen=True, eq=False)
+class Mark:
+    """A point in the work of one lane of a device, from :meth:`Device.mark`.
+
+    ``handle`` is the backend's event, or its number among :class:`Events`; ``idle`` is then where the number goes when
+    nobody has the mark any more, whichever thread that is on.
+    """
+
+    handle: Any
+    idle: deque[int] | None = None
+
+    def __del__(self) -> None:
+        if self.idle is not None:
+            self.idle.append(self.handle)
+
+
+class Events:
+    """Events of a device, for backends whose events may be dropped on the device's thread alone.
+
+    Marks, which other threads and the garbage collector may be the last to have, know an event by its number; an event
+    whose mark is gone serves the next one. Only :meth:`clear` drops any.
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._made: list[Any] = []
+        self._idle: deque[int] = deque()
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __getitem__(self, mark: Mark) -> Any:
+        return self._made[mark.handle]
+
+    def take(self) -> Mark:
+        """A mark with an event that no other mark has."""
+        if not self._idle:
+            self._made.append(self._make())
+            return Mark(len(self._made) - 1, self._idle)
+        return Mark(self._idle.popleft(), self._idle)
+
+    def clear(self) -> None:
+        """Drop every event; the marks that are left stand for nothing. To be called on the device's thread."""
+        self._made.clear()
+        self._idle = deque()

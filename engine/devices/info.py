@@ -1,0 +1,99 @@
+"""What can be said of a device without opening it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Capabilities", "DeviceInfo", "Language", "MemoryInfo", "bytes_text"]
+
+Language = Literal["cuda", "opencl"]
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a device can do, as data. A solver chooses a kernel variant by these and by nothing else.
+
+    Attributes
+    ----------
+    kind : {"cpu", "gpu", "other"}
+        What executes the kernels.
+    fp64, int64_atomics : bool
+        Whether doubles, and atomics on 64-bit integers, work.
+    unified_host_memory : bool
+        Whether device memory is the host's own.
+    linear_algebra : {"cusolver", "lapack", "kernels"}
+        Who factorises matrices for this device.
+    compute_units : int
+        Multiprocessors or cores.
+    local_memory : int
+        Bytes of local (shared) memory one work-group may use.
+    local_memory_per_unit : int
+        Bytes of local memory that all work-groups on one compute unit share.
+    constant_memory : int
+        Bytes that a buffer in constant memory may have.
+    preferred_block, max_block : int
+        A good default, and the largest, number of work-items a group.
+    vector_width : int
+        32-bit lanes that one work-item should handle by explicit vectors; 1 where work-items run in lanes themselves.
+    peer_access : bool
+        Whether buffers of another device of the same backend can be read directly.
+    compute_capability : (int, int) or None
+        NVIDIA's architecture number, where there is one.
+    """
+
+    kind: Literal["cpu", "gpu", "other"]
+    fp64: bool
+    int64_atomics: bool
+    unified_host_memory: bool
+    linear_algebra: Literal["cusolver", "lapack", "kernels"]
+    compute_units: int
+    local_memory: int
+    local_memory_per_unit: int
+    preferred_block: int
+    max_block: int
+    vector_width: int = 1
+    peer_access: bool = False
+    compute_capability: tuple[int, int] | None = None
+    constant_memory: int = 1 << 16
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """One device of this machine, described without opening it.
+
+    ``id`` (``"cuda:0"``) is what users write; ``uuid`` tells identical cards apart; ``memory`` is the total in bytes
+    and ``max_allocation`` the largest single buffer in bytes.
+    """
+
+    language: Language
+    index: int
+    name: str
+    platform: str
+    driver: str
+    uuid: str
+    memory: int
+    max_allocation: int
+    capabilities: Capabilities
+
+    @property
+    def id(self) -> str:
+        """The name users write: backend and index."""
+        return f"{self.language}:{self.index}"
+
+
+@dataclass(frozen=True)
+class MemoryInfo:
+    """Memory of a device in bytes: its ``total``, and what is ``free`` for this process now."""
+
+    total: int
+    free: int
+
+
+def bytes_text(count: float) -> str:
+    """``5.1 GB``: a number of bytes for people, in powers of 1000."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if abs(count) < 1000:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"

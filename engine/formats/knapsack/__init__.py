@@ -1,0 +1,174 @@
+"""The text formats of the 0/1 knapsack problem: one reader that tells them apart, one writer for all of them.
+
+================= ==================================================== ==========================================
+name              layout                                               used by
+================= ==================================================== ==========================================
+``jooken``        n, then n lines "id profit weight", then capacity    Jooken et al. (2022); Pisinger's generators
+``kplib``         n, capacity, a blank line, n lines "profit weight"   kplib, Pisinger's classes 00 to 12
+``unicauca``      "n capacity", then n lines "profit weight"           the low- and large-scale sets of Unicauca
+``capacity-last`` n, then n lines "profit weight", then capacity       copies of the Unicauca sets
+``pisinger-csv``  blocks of "n N", "c C", "z Z", "time T" and n lines  Pisinger (2005), the ``knapPI`` files
+                  "id,profit,weight,x", each ended by "-----"
+================= ==================================================== ==========================================
+
+Every value is a decimal integer that fits 64 bits. Ids count up by one from 0 or from 1, so an item's position in the
+file is its index. Blank lines, spaces at the end of a line, Windows line ends, a byte-order mark and lines starting
+with ``#`` before the first number are all allowed. Of a ``pisinger-csv`` file the first block is read. A ``unicauca``
+file may end with one line of n zeros and ones (a solution, as the large-scale set has); it is not used.
+
+References
+----------
+D. Pisinger, "Where are the hard knapsack problems?", Computers & Operations Research 32 (2005) 2271-2284.
+J. Jooken, P. Leyman, P. De Causmaecker, "A new class of hard problem instances for the 0-1 knapsack problem",
+European Journal of Operational Research 301 (2022) 841-854.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import re
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from engine.errors import ProblemError, nearest
+from engine.files import write_whole
+from engine.formats.knapsack import pisinger, table
+from engine.formats.knapsack.parsed import ParsedKnapsack
+from engine.formats.knapsack.words import Words, plain_text, rows_of
+
+__all__ = ["FORMATS", "ParsedKnapsack", "parse", "read", "recognize", "write"]
+
+HEAD_BYTES = 4096
+"""How much of a file :func:`recognize` is shown; a shorter head is a whole file."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+
+FORMATS: tuple[str, ...] = (*table.NAMES, pisinger.NAME)
+"""Names of the formats, as :func:`read` reports them and :func:`write` takes them."""
+
+
+def read(path: str | Path) -> ParsedKnapsack:
+    """Read a knapsack file of any of the known formats.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; its name plays no part in telling the format.
+
+    Returns
+    -------
+    ParsedKnapsack
+        The numbers, and the name of the format they came in.
+
+    Raises
+    ------
+    ProblemError
+        If there is no such file, it is not text, or it breaks its format; the message has the path and the line.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except IsADirectoryError as error:
+        raise ProblemError("a knapsack instance is a file; this is a directory", path) from error
+    except OSError as error:
+        raise ProblemError(f"the knapsack file cannot be read: {error.strerror or error}", path) from error
+    except ValueError as error:
+        raise ProblemError(f"the knapsack file cannot be read: {error}", repr(str(path))) from error
+    return parse(data, path)
+
+
+def parse(data: bytes, path: str | Path | None = None) -> ParsedKnapsack:
+    """Parse the content of a knapsack file; ``path`` is only for messages.
+
+    Raises
+    ------
+    ProblemError
+        If the content is not text or breaks its format.
+    """
+    text, first_line = plain_text(data, path)
+    head = list(itertools.islice(rows_of(text, first_line), 2))
+    if not head:
+        raise ProblemError("the file is empty; a knapsack instance begins with its number of items", path, 1)
+    if len(head) == 2 and head[1].content.split()[0] == b"n":
+        return pisinger.parse(text, first_line, path)
+    return table.parse(Words(text, first_line, path))
+
+
+def recognize(head: str) -> str | None:
+    """Name of the format a file seems to be in, from its beginning.
+
+    Parameters
+    ----------
+    head : str
+        The first 4096 bytes of the file, decoded; a longer file may be cut in the middle of a line.
+
+    Returns
+    -------
+    str or None
+        One of :data:`FORMATS`, or ``None`` if this is no knapsack instance. Two-column files shorter than the head must
+        be complete, because any list of pairs looks like one otherwise; the others may still hold mistakes that
+        :func:`read` explains.
+    """
+    whole = len(head.encode("utf-8", errors="replace")) < HEAD_BYTES
+    lines = re.split(r"\r\n|\r|\n", head.removeprefix("\ufeff"))
+    if not whole:
+        lines.pop()
+    lines = [line.strip() for line in lines]
+    start = next((i for i, line in enumerate(lines) if line and not line.startswith("#")), len(lines))
+    lines = [line for line in lines[start:] if line]
+    if len(lines) >= 2 and lines[1].split()[0] == "n":
+        return pisinger.NAME if pisinger.recognize(lines) else None
+    rows = [line.split() for line in lines]
+    if not all(_INTEGER.fullmatch(word) for row in rows for word in row):
+        return None
+    return table.recognize([[int(word) for word in row] for row in rows], whole)
+
+
+def write(
+    path: str | Path,
+    profits: ArrayLike,
+    weights: ArrayLike,
+    capacity: int,
+    format: str = "jooken",
+    *,
+    optimum: int | None = None,
+) -> None:
+    """Write an instance; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to make or replace.
+    profits, weights : array-like of int, shape (n,)
+        One entry per item.
+    capacity : int
+        Capacity, in the unit of the weights.
+    format : str
+        One of :data:`FORMATS`.
+    optimum : int, optional
+        Optimal profit, for the ``z`` line of ``pisinger-csv``; the other formats have no place for it.
+
+    Raises
+    ------
+    ProblemError
+        If the format is unknown, the arrays are not integers of one length, or the file cannot be written.
+    """
+    if format not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise ProblemError(f"unknown knapsack format '{format}'{nearest(format, FORMATS)} (known: {known})", path)
+    columns = [np.asarray(profits), np.asarray(weights)]
+    if any(c.ndim != 1 or (c.size and c.dtype.kind not in "iu") for c in columns) or columns[0].size != columns[1].size:
+        shapes = " and ".join(f"{c.dtype} {c.shape}" for c in columns)
+        raise ProblemError(f"profits and weights must be integer arrays of one length; got {shapes}", path)
+    values = [c.tolist() for c in columns]
+    items, limit = list(zip(*values, strict=True)), operator.index(capacity)
+    if format == pisinger.NAME:
+        lines = pisinger.written(Path(path).stem, items, limit, optimum or 0)
+    else:
+        lines = table.written(format, items, limit)
+    try:
+        write_whole(Path(path), ("\n".join(lines) + "\n").encode())
+    except OSError as error:
+        raise ProblemError(f"the knapsack file cannot be written: {error.strerror or error}", path) from error

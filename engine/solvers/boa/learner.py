@@ -1,0 +1,123 @@
+"""Learning the network: greedy choice of each node's parents by counts of the selected individuals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.boa.kernels import Launcher
+from engine.solvers.boa.memory import Memory
+from engine.solvers.boa.settings import Settings
+
+__all__ = ["Learner", "Network"]
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network by rank: parents (n, k), their numbers (n,), and counts (n, 2^(k+1)), as the kernels keep them."""
+
+    parents: NDArray[np.int32]
+    parent_count: NDArray[np.int32]
+    totals: NDArray[np.int32]
+
+
+class Learner:
+    """Learns on one device from the individuals that are selected there.
+
+    Parameters
+    ----------
+    memory : Memory
+    launcher : Launcher
+    settings : Settings
+    """
+
+    def __init__(self, memory: Memory, launcher: Launcher, settings: Settings) -> None:
+        self._memory = memory
+        self._launcher = launcher
+        self._settings = settings
+
+    def learn(self, first: int, last: int) -> None:
+        """The parents of nodes first .. last - 1, and their counts."""
+        memory = self._memory
+        settings, shapes = self._settings, self._launcher.shapes
+        if settings.max_parents == 0:
+            self.recount()
+            return
+        self.count_pairs()
+        for start in range(first, last, memory.slots):
+            slots = min(memory.slots, last - start)
+            for level in range(settings.max_parents):
+                self._launcher.groups(
+                    "open_nodes", 1, level, slots, start, memory.parent_count, memory.active, memory.status, level=level
+                )
+                rows = (1 << level) - 1
+                if level:
+                    self._launcher.groups(
+                        "extend_masks",
+                        min(slots * rows * memory.chosen_words // 16 // shapes.node_block + 1, shapes.groups),
+                        *(memory.chosen, memory.chosen_words, memory.masks, memory.active, memory.parents),
+                        *(level, memory.rows, start, memory.status),
+                        level=level,
+                    )
+                    lines = slots if self._launcher.by_node else slots * rows
+                    self._count("rows", lines, level, start)
+                self._choose(level, slots, start)
+
+    def count_pairs(self) -> None:
+        """How many of the selected have both, for all pairs of genes."""
+        self._count("pairs", self._settings.n, 0, 0)
+
+    def _count(self, mode: str, lines: int, level: int, start: int) -> None:
+        memory = self._memory
+        n = self._settings.n
+        self._launcher.count(
+            mode,
+            lines,
+            n,
+            *(memory.chosen, memory.chosen_words, n, memory.pairs, memory.masks, memory.counts, memory.active),
+            *(level, memory.rows, start, memory.status),
+            histogram=(memory.parents, memory.depth, self._settings.selected),
+        )
+
+    def _choose(self, level: int, slots: int, start: int) -> None:
+        memory = self._memory
+        rows = memory.depth + 1
+        self._launcher.groups(
+            "choose_parents",
+            slots,
+            *(memory.pairs, memory.counts, self._settings.n, memory.rows),
+            *(start, self._settings.selected, memory.active),
+            *(memory.parents, memory.parent_count, memory.scores, memory.totals, memory.tables),
+            *(level * memory.table_row, (rows + level) * memory.table_row, memory.table_row),
+            *(memory.prices[level], memory.status),
+            level=level,
+        )
+
+    def recount(self) -> None:
+        """The counts of the structure that is there, among the individuals selected now."""
+        memory = self._memory
+        self._launcher.groups(
+            "count_configurations",
+            self._settings.n,
+            *(memory.chosen, memory.chosen_words, self._settings.selected),
+            *(memory.parents, memory.parent_count, memory.totals, memory.status),
+        )
+
+    def network(self) -> Network:
+        """The network learned, as far as this device has it."""
+        memory = self._memory
+        n = self._settings.n
+        return Network(
+            memory.device.get(memory.parents).reshape(n, -1),
+            memory.device.get(memory.parent_count),
+            memory.device.get(memory.totals).reshape(n, -1),
+        )
+
+    def set_network(self, network: Network) -> None:
+        """A network put together from several devices, or from a checkpoint."""
+        memory = self._memory
+        memory.device.put(network.parents.ravel(), memory.parents)
+        memory.device.put(network.parent_count, memory.parent_count)
+        memory.device.put(network.totals.ravel(), memory.totals)

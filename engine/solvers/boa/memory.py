@@ -1,0 +1,141 @@
+"""What a population and its learning take of a device's memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Buffer, Device
+from engine.solvers.boa.fitness import Decomposable, Fitness, Hierarchy
+from engine.solvers.boa.kernels import HISTORY_FIELDS
+from engine.solvers.boa.scores import entropy_table, score_tables
+from engine.solvers.boa.settings import Settings, padded_words
+
+__all__ = ["FIELDS", "SAMPLE_WORDS", "Memory", "node_bytes", "required_bytes"]
+
+FIELDS = len(HISTORY_FIELDS)
+"""Numbers in a row of the history, and in the status."""
+
+SAMPLE_WORDS = 2
+"""Words of individuals that are shown of a population."""
+
+
+def required_bytes(settings: Settings, slots: int) -> int:
+    """Device memory that a run takes, with ``slots`` nodes learned at a time."""
+    n, k = settings.n, max(1, settings.max_parents)
+    words = sum(padded_words(count) for count in (settings.population, settings.selected, settings.offspring))
+    planes = 4 * n * words
+    rows = (1 << k) - k - 1
+    network = 4 * n * (k + (3 << k) + 8)
+    rtr = 0
+    if settings.replacement == "rtr":
+        rtr = (settings.population + settings.offspring) * 4 * (-(-n // 32)) + 4 * (
+            settings.population + settings.offspring
+        )
+    keys = 8 * (settings.population + settings.offspring) + 4 * (2 * settings.population + settings.selected)
+    tables = (8 * (k + 1) + 4) * (settings.selected + 2)
+    return planes + 4 * n * n + node_bytes(settings) * slots * (rows > 0) + network + rtr + keys + tables
+
+
+def node_bytes(settings: Settings) -> int:
+    """Memory for the masks and counts of a node."""
+    k = max(1, settings.max_parents)
+    return 4 * ((1 << k) - k - 1) * (padded_words(settings.selected) + settings.n)
+
+
+class Memory:
+    """The buffers of one population on one device, filled where they begin as zeros or never change.
+
+    Parameters
+    ----------
+    device : Device
+    settings : Settings
+    fitness : Fitness
+    slots : int
+        Nodes learned at a time.
+    history : int
+        Generations that may pass between two readings.
+    """
+
+    def __init__(self, device: Device, settings: Settings, fitness: Fitness, slots: int, history: int) -> None:
+        self.device = device
+        self.slots = slots
+        n, k = settings.n, settings.max_parents
+        self.depth = max(1, k)
+        self.rows = (1 << self.depth) - self.depth - 1  # masks of a node: 2^level - 1 at each level
+        self._buffers: list[Buffer] = []
+        self.words = padded_words(settings.population)
+        self.chosen_words = padded_words(settings.selected)
+        self.offspring_words = padded_words(settings.offspring)
+        empty = self._empty
+        self.population = empty(n * self.words, np.uint32)
+        self.chosen = empty(n * self.chosen_words, np.uint32)
+        self.offspring = empty(n * self.offspring_words, np.uint32)
+        device.zero(self.offspring)
+        self.keys = empty(settings.population, np.int64)
+        self.offspring_keys = empty(settings.offspring, np.int64)
+        self.columns = empty(settings.selected, np.int32)
+        self.kept = empty(settings.population, np.int32)
+        self.source = empty(settings.population, np.int32)
+        self.order = empty(history * n, np.int32)
+        self.present_order = empty(n, np.int32)
+        self.pairs = empty(n * n, np.int32)
+        self.masks = empty(slots * self.rows * self.chosen_words, np.uint32)
+        self.counts = empty(slots * self.rows * n, np.int32)
+        self.active = empty(slots + 1, np.int32)
+        self.parents = empty(n * self.depth, np.int32)
+        self.parent_count = empty(n, np.int32)
+        self.scores = empty(n, np.uint32)
+        self.totals = empty(n << (k + 1), np.int32)
+        device.zero(self.parents)
+        device.zero(self.parent_count)
+        device.zero(self.totals)
+        self.thresholds = empty(n << k, np.uint32)
+        self.level_of = empty(n, np.int32)
+        self.levels = empty(n + 2, np.int32)
+        self.schedule = empty(n, np.int32)
+        self.status = empty(FIELDS, np.int64)
+        self.history = empty(history * FIELDS, np.int64)
+        self.genes = empty(n, np.uint8)
+        self.sample = empty(SAMPLE_WORDS * n, np.uint32)
+        self.entropies = self._put(entropy_table(settings.selected))
+        tables = score_tables(settings.score, settings.selected, self.depth, settings.equivalent_sample_size)
+        self.tables = self._put(tables.wrapped().ravel())
+        self.table_row = settings.selected + 2
+        self.prices = tables.prices
+        if settings.replacement == "rtr":
+            row_words = -(-n // 32)
+            self.population_rows = empty(settings.population * row_words, np.uint32)
+            self.offspring_rows = empty(settings.offspring * row_words, np.uint32)
+            self.heads = empty(settings.population, np.uint32)
+            self.next = empty(settings.offspring, np.uint32)
+            device.zero(self.heads)
+        self.fitness_arguments = self._fitness_buffers(fitness)
+
+    def _empty(self, count: int, dtype: Any) -> Buffer:
+        self._buffers.append(self.device.empty(count, dtype))
+        return self._buffers[-1]
+
+    def _put(self, array: NDArray[Any]) -> Buffer:
+        self._buffers.append(self.device.put(array))
+        return self._buffers[-1]
+
+    def _fitness_buffers(self, fitness: Fitness) -> tuple[Buffer | int, ...]:
+        if isinstance(fitness, Decomposable):
+            kind = np.int32 if fitness.narrow else np.int64
+            return (
+                self._put(fitness.genes),
+                self._put(fitness.scope_starts),
+                self._put(fitness.table_starts),
+                self._put(fitness.tables.astype(kind)),
+                len(fitness.table_starts),
+                fitness.constant,
+            )
+        return (fitness.n,) if isinstance(fitness, Hierarchy) else ()
+
+    def release(self) -> None:
+        """Give the memory back."""
+        for buffer in self._buffers:
+            self.device.release(buffer)

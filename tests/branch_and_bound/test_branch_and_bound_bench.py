@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import click
+import pytest
+
+from engine.devices import Member
+from engine.solvers.branch_and_bound.bench import bench
+
+
+def test_the_benchmark_counts_the_published_nodes(device: Member, capsys: pytest.CaptureFixture[str]) -> None:
+    language, name = device.info.language, device.info.id
+    assert bench(["--quick", "--only", "queens 13", "--backend", language, "--devices", f"{name},{name}"]) == 0
+    heading, line = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["case", "nodes", "seconds", "Mnodes/s", "steals", "verdict"]
+    assert line.split()[:3] == ["queens", "13", "2,490,838"]
+    assert line.split()[-1] == "right"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--quick", "--whole"], "two sizes"),
+        (["--scaling"], "at least two"),
+        (["--scaling", "--devices", "cuda:0"], "at least two"),
+        (["--backend", "metal"], "'metal' is not one of"),
+        (["--devices", "cuda:0", "cuda:1"], "unexpected extra argument"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(words: list[str], message: str) -> None:
+    with pytest.raises(click.UsageError, match=message):
+        bench(words)
