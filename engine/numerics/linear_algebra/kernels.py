@@ -271,7 +271,7 @@ class Kernels(LinearAlgebra):
 
 @functools.lru_cache(maxsize=256)
 def _parts(tiles: int, k: int, most: int, units: int) -> int:
-    """Into how many parts, ``most`` at most, sums of ``k`` products are cut, where as many tiles as units go at a time."""
+    """Into how many parts, ``most`` at most, sums of ``k`` products are cut; as many tiles as units go at a time."""
 
     def cost(parts: int) -> float:
         """Time, where 1 is that of the products alone with every unit at work."""
