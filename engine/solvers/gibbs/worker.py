@@ -102,9 +102,9 @@ class Worker:
         parties = exchange.parties if exchange is not None and self._shares else 1
         self._owned = share_of_chains(chains, party if self._shares else 0, parties)
         own = settings.provider is None and device.capabilities.kind == "cpu" and q < _MAPPED_FROM
-        self._groups = self._grouped("kernels" if own else settings.provider)
-        borrowed = self._groups and not own
-        self._gram_algebra = self._groups[0].algebra if borrowed else self._algebra(None if own else settings.provider)
+        algebra = self._algebra("kernels" if own else settings.provider)
+        self._groups = self._grouped(algebra)
+        self._gram_algebra = self._algebra(None) if own else algebra
         self.rows.load()
         if self._slices is not None:
             self._slices.take_intercept()
@@ -126,10 +126,14 @@ class Worker:
         self._algebras.append(linear_algebra(self.device, provider))  # type: ignore[arg-type]
         return self._algebras[-1]
 
-    def _grouped(self, provider: str | None) -> list[_Group]:
-        """This device's chains: large matrices in lanes of their own where lanes overlap; small ones together."""
+    def _grouped(self, algebra: LinearAlgebra) -> list[_Group]:
+        """This device's chains: large matrices in lanes of their own where lanes overlap; small ones together.
+
+        The kernels get all of them together: they take as many launches for many matrices as for one.
+        """
         q, (first, last) = self.layout.columns, self._owned
-        each = 1 if self._beside and q >= _LARGE_FROM else max(1, last - first)
+        alone = self._beside and q >= _LARGE_FROM and algebra.provider != "kernels"
+        each = 1 if alone else max(1, last - first)
         groups = []
         for begin in range(first, last, each):
             count = min(each, last - begin)
@@ -137,7 +141,8 @@ class Worker:
             room = [self._memory.empty(shape) for shape in ((count, q, q), (count, q))]
             noise = self._memory.empty((count, q)) if self.settings.kernel == "ellipse" else None
             status = self._memory.empty(count, np.int32)
-            groups.append(_Group(lane, begin, count, self._algebra(provider), room[0], room[1], noise, status))
+            own = self._algebra(algebra.provider) if groups else algebra
+            groups.append(_Group(lane, begin, count, own, room[0], room[1], noise, status))
         return groups
 
     # --- X'X ----------------------------------------------------------------------------------------------------
