@@ -134,7 +134,7 @@ class Worker:
         q, (first, last) = self.layout.columns, self._owned
         alone = self._beside and q >= _LARGE_FROM and algebra.provider != "kernels"
         each = 1 if alone else max(1, last - first)
-        groups = []
+        groups: list[_Group] = []
         for begin in range(first, last, each):
             count = min(each, last - begin)
             lane = 1 + (begin - first) % _MOST_LANES if self._beside else 0
