@@ -29,7 +29,8 @@ STREAM_SCALES, STREAM_NOISE = 1, 4
 _JITTER = 1e-12
 _LARGE_FROM = 200  # columns from which a chain's factorisation is worth a lane, or a device, of its own
 _MOST_LANES = 4
-_MAPPED_FROM = 257  # columns from which LAPACK is faster than the kernels, for which nothing is mapped nor waited for
+_LIBRARY_FROM = {"cpu": 257, "gpu": 2049}
+"""Columns from which LAPACK and cuSOLVER are faster than the kernels, which factorise all chains' matrices together."""
 
 
 @dataclass
@@ -101,7 +102,7 @@ class Worker:
         self._shares = exchange is not None and q >= _LARGE_FROM
         parties = exchange.parties if exchange is not None and self._shares else 1
         self._owned = share_of_chains(chains, party if self._shares else 0, parties)
-        own = settings.provider is None and device.capabilities.kind == "cpu" and q < _MAPPED_FROM
+        own = settings.provider is None and q < _LIBRARY_FROM.get(device.capabilities.kind, 0)
         algebra = self._algebra("kernels" if own else settings.provider)
         self._groups = self._grouped(algebra)
         self._gram_algebra = self._algebra(None) if own else algebra
