@@ -297,15 +297,10 @@ class _Editor(QObject):
     def show_state(self, complaint: str, differs: bool) -> None:
         """Mark the field as wrong, as changed, or as neither."""
         self.reset.setVisible(differs)
-        font = self.label.font()
-        font.setBold(differs)
-        self.label.setFont(font)
+        _mark(self.label, "changed", differs)
         self.complaint.setText(complaint)
         self.complaint.setVisible(bool(complaint))
-        if self.widget.property("wrong") != bool(complaint):
-            self.widget.setProperty("wrong", bool(complaint))
-            self.widget.style().unpolish(self.widget)
-            self.widget.style().polish(self.widget)
+        _mark(self.widget, "wrong", bool(complaint))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Tell when the user comes to the field; keep the wheel for scrolling."""
@@ -315,6 +310,14 @@ class _Editor(QObject):
             event.ignore()
             return True
         return False
+
+
+def _mark(widget: QWidget, name: str, value: bool) -> None:
+    """Give a widget a property that the style sheet follows, through changes of theme too."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
 
 
 def _shown(value: Any) -> str:

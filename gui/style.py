@@ -24,8 +24,10 @@ def style_sheet(theme: Theme) -> str:
     """The style sheet."""
     hover = theme.mixed(theme.accent, 0.12)
     pressed = theme.mixed(theme.accent, 0.24)
-    arrow = (Path(__file__).parent / "images" / f"arrow-{theme.name}.svg").as_posix()
-    arrow_up = (Path(__file__).parent / "images" / f"arrow-up-{theme.name}.svg").as_posix()
+    arrow, arrow_up, check = (
+        (Path(__file__).parent / "images" / f"{image}-{theme.name}.svg").as_posix()
+        for image in ("arrow", "arrow-up", "check")
+    )
     return f"""
 QMainWindow, QDialog {{ background: {theme.window}; }}
 QMainWindow::separator {{ background: {theme.window}; width: 5px; height: 5px; }}
@@ -84,6 +86,13 @@ QSpinBox::up-button, QSpinBox::down-button {{ border: none; background: transpar
 QSpinBox::up-button:hover, QSpinBox::down-button:hover {{ background: {hover}; }}
 QSpinBox::up-arrow {{ image: url("{arrow_up}"); width: 10px; height: 10px; }}
 QSpinBox::down-arrow {{ image: url("{arrow}"); width: 10px; height: 10px; }}
+QCheckBox::indicator {{
+  background: {theme.base}; border: 1px solid {theme.muted}; border-radius: 3px; width: 13px; height: 13px; }}
+QCheckBox::indicator:checked {{ background: {theme.accent}; border-color: {theme.accent}; image: url("{check}"); }}
+QCheckBox::indicator:hover:enabled {{ border-color: {theme.accent}; }}
+QCheckBox::indicator:focus {{ border-color: {theme.text}; }}
+QCheckBox::indicator:disabled {{ border-color: {theme.mixed(theme.muted, 0.6)}; }}
+QCheckBox::indicator:checked:disabled {{ background: {theme.mixed(theme.muted, 0.6)}; }}
 QComboBox QAbstractItemView {{ background: {theme.base}; border: 1px solid {theme.border}; }}
 
 QAbstractItemView {{ background: {theme.base}; border: none; outline: none; }}
@@ -128,7 +137,7 @@ QStatusBar {{ background: {theme.raised}; border-top: 1px solid {theme.border}; 
 QStatusBar::item {{ border: none; }}
 QLabel#muted {{ color: {theme.muted}; }}
 QLabel#complaint, QLabel#error {{ color: {theme.bad}; }}
-QLabel#heading {{ font-weight: bold; }}
+QLabel#heading, QLabel[changed="true"] {{ font-weight: bold; }}
 QLabel#caption {{ color: {theme.muted}; font-size: 11px; }}
 QLabel#number {{ font-size: 17px; }}
 QLabel#big {{ font-size: 22px; font-weight: 300; }}

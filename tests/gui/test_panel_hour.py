@@ -1,6 +1,7 @@
-"""A long run on many devices: memory stays as it is, and a frame stays cheap.
+"""A long run on many devices: memory stays as it is, and a frame has no more to draw than its pixels can show.
 
-The hour itself is marked slow: ``python -m pytest -m slow tests/gui/test_panel_hour.py -s`` prints what it measures.
+What a frame takes is printed, not asserted: that is for a quiet machine to say. The hour itself is marked slow:
+``python -m pytest -m slow tests/gui/test_panel_hour.py -s`` prints what it measures.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 import statistics
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import pytest
 
 from engine.events import Event, Metric, Started
 from engine.solvers import MetricSpec
+from gui.curves import Line
 from gui.panels import Panel, RunInfo, panel_for
 from gui.plots import LivePlot
 from gui.theme import DARK
@@ -25,7 +27,6 @@ from gui.theme import DARK
 DEVICES = [f"cuda:{k}" for k in range(4)]
 SPECS = tuple(MetricSpec(f"metric_{k}", f"Metric {k}", "units/s", per_device=True) for k in range(10))
 HERTZ = 10
-FRAME = 0.040  # seconds of this thread
 MEMORY = 500  # MB of the whole window
 ELSE = 200  # MB of the process without the run, at most
 
@@ -73,13 +74,38 @@ def watched(qtbot: Any) -> Panel:
     return panel
 
 
-def replay(qtbot: Any, seconds: int, frames: int) -> tuple[Panel, list[float]]:
-    """Feed a whole log; at the end, the time of this thread that each of so many frames takes."""
+@dataclass
+class Drawn:
+    """What a frame hands to the plots: how many lines and filled bands, of how many points, smooth ones among them."""
+
+    items: int = 0
+    points: int = 0
+    smooth: int = 0
+
+    def draw(self, x: Any, smooth: bool) -> None:
+        self.items += 1
+        self.points += len(x)
+        self.smooth += smooth
+
+
+def replay(
+    qtbot: Any, monkeypatch: pytest.MonkeyPatch, seconds: int, frames: int
+) -> tuple[Panel, list[float], list[Drawn]]:
+    """Feed a whole log; at the end, the time of this thread that each of so many frames takes, and what it draws."""
     from PySide6.QtWidgets import QApplication
 
     panel = watched(qtbot)
     qtbot.wait(50)
     costs: list[float] = []
+    work: list[Drawn] = [Drawn()]
+    draw = Line.setData
+
+    def counted(line: Line, *points: Any, **look: Any) -> None:
+        if points:
+            work[-1].draw(points[0], look.get("antialias", False))
+        draw(line, *points, **look)
+
+    monkeypatch.setattr(Line, "setData", counted)
     waiting: list[Event] = []
     total = seconds * HERTZ
     for tick, batch in enumerate(log(seconds)):
@@ -90,45 +116,53 @@ def replay(qtbot: Any, seconds: int, frames: int) -> tuple[Panel, list[float]]:
                 QApplication.processEvents()
                 waiting = []
             continue
+        work.append(Drawn())
         began = time.thread_time()
         panel.feed([*waiting, *batch])
         QApplication.processEvents()
         costs.append(time.thread_time() - began)
         waiting = []
-    return panel, costs[3:]
+    return panel, costs[3:], work[4:]
 
 
 def series_bytes(panel: Panel) -> int:
     return sum(curve.data.nbytes for plot in panel.plots() if isinstance(plot, LivePlot) for curve in plot.curves)
 
 
-def check(qtbot: Any, seconds: int, frames: int) -> None:
+def check(qtbot: Any, monkeypatch: pytest.MonkeyPatch, seconds: int, frames: int) -> None:
     gc.collect()  # what earlier tests have left
     before = resident() if sys.platform == "linux" else 0.0
-    panel, costs = replay(qtbot, seconds, frames)
+    panel, costs, work = replay(qtbot, monkeypatch, seconds, frames)
     frame, worst = statistics.median(costs), statistics.quantiles(costs, n=20)[-1]
     memory = resident() if sys.platform == "linux" else 0.0
     print(
         f"\n{seconds} s of {len(DEVICES)} devices x {len(SPECS)} metrics at {HERTZ} Hz: a frame takes "
         f"{1e3 * frame:.1f} ms (95 %: {1e3 * worst:.1f} ms), memory {memory:.0f} MB (before: {before:.0f} MB), "
-        f"curves {series_bytes(panel) / 1e6:.1f} MB"
+        f"curves {series_bytes(panel) / 1e6:.1f} MB, {max(drawn.points for drawn in work):,} points drawn"
     )
-    curves = [curve for plot in panel.plots() if isinstance(plot, LivePlot) for curve in plot.curves]
+    plots = [plot for plot in panel.plots() if isinstance(plot, LivePlot)]
+    curves = [curve for plot in plots for curve in plot.curves]
     assert len(curves) == len(SPECS) * len(DEVICES)
     assert all(curve.data.last_time == pytest.approx(seconds - 1 / HERTZ) for curve in curves)
     assert series_bytes(panel) < 4e6
     assert memory - before < MEMORY - ELSE
-    assert frame < FRAME
+    # A line has two points for every three pixels at most, and its band the same there and back.
+    most = sum(2 * plot.view.width() * len(plot.curves) for plot in plots if plot.isVisible())
+    for drawn in work:
+        assert 0 < drawn.items <= 2 * len(curves)  # each plot is drawn once
+        assert drawn.points <= most
+        assert drawn.smooth == 0  # so many lines are thin: wide, smooth ones cost a hundred times more
 
 
-@pytest.mark.skipif(sys.gettrace() is not None, reason="frames are not timed under a debugger or coverage")
-def test_ten_minutes_of_four_devices_stay_small_and_smooth(qtbot: Any) -> None:
+def test_ten_minutes_of_four_devices_stay_small_and_smooth(qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # the buffers are full after seven minutes, so that later frames cost no more; the hour is in the slow test
-    check(qtbot, 600, 25)
+    check(qtbot, monkeypatch, 600, 25)
 
 
 @pytest.mark.slow
-def test_an_hour_of_four_devices_stays_small_and_smooth(qtbot: Any, request: pytest.FixtureRequest) -> None:
+def test_an_hour_of_four_devices_stays_small_and_smooth(
+    qtbot: Any, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     if "slow" not in str(request.config.getoption("-m")):
         pytest.skip("takes half a minute; run with -m slow")
-    check(qtbot, 3600, 200)
+    check(qtbot, monkeypatch, 3600, 200)

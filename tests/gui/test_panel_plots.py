@@ -22,7 +22,7 @@ from gui.network import NetworkView, network_places
 from gui.pictures import Board, Gantt, Tour, places_from_costs, queens_placement, schedule
 from gui.plots import LivePlot
 from gui.stacked import StackedPlot
-from gui.theme import DARK, DASHES, LIGHT, Theme, system_theme, theme_named
+from gui.theme import DARK, DASHES, LIGHT, Theme
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -123,36 +123,6 @@ def test_lines_differ_by_dash_as_well_as_by_colour() -> None:
         assert len(set(looks)) == 40
         assert all(one[1] != other[1] for one, other in itertools.pairwise(looks))
     assert len(set(DASHES)) == 5
-
-
-def contrast(one: str, other: str) -> float:
-    """Contrast of two colours by WCAG 2."""
-
-    def luminance(name: str) -> float:
-        parts = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in QColor(name).getRgbF()[:3]]
-        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
-
-    dark, light = sorted((luminance(one), luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
-
-
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_text_and_lines_stand_out_from_their_ground(theme: Theme) -> None:
-    for ground in (theme.base, theme.window, theme.raised):
-        assert contrast(theme.text, ground) >= 7
-        assert contrast(theme.muted, ground) >= 4.5
-    for colour in (theme.good, theme.warning, theme.bad):
-        assert contrast(colour, theme.window) >= 4.5
-    assert all(contrast(colour, theme.base) >= 3 for colour in theme.lines)
-    assert contrast(theme.accent_text, theme.accent) >= 4.5
-
-
-def test_themes_are_found_by_name_and_by_the_desktop(qapp: Any) -> None:
-    assert theme_named("dark").dark
-    assert not theme_named("light").dark
-    with pytest.raises(ValueError, match="no theme 'sepia'"):
-        theme_named("sepia")
-    assert system_theme(qapp) in (LIGHT, DARK)
 
 
 def test_a_changed_theme_changes_ground_and_lines(qtbot: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -171,6 +172,38 @@ def test_calls_with_the_same_settings_share_an_engine_on_cpus_and_may_overlap(de
     with pytest.raises(OptionError):
         engine.linprog(**given, options={"max_iterations": -1})
     assert engine.linprog(**given).status == 0
+
+
+def test_two_threads_take_turns_with_the_engine_that_is_kept(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = importlib.import_module("engine.solvers.linprog.scipy_face")
+    given: dict[str, Any] = {"c": [1.0, 2.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
+    monkeypatch.setattr(face, "_KEPT", face._Kept())
+    monkeypatch.setattr(face, "_PATIENCE", 30.0)
+    compared = threading.Event()
+    alike = engine.Engine.alike
+    monkeypatch.setattr(engine.Engine, "alike", lambda self, other: (compared.set(), alike(self, other))[1])
+    solvers: list[engine.Engine] = []
+    solve = engine.Engine.solve
+    monkeypatch.setattr(engine.Engine, "solve", lambda self, *a, **o: (solvers.append(self), solve(self, *a, **o))[1])
+    with ThreadPoolExecutor(1) as other:
+        with face._KEPT.lent(None, [device.info.id]) as first:
+            called = other.submit(engine.linprog, **given)
+            assert compared.wait(30)  # the other thread has seen that this one has what it wants
+            assert not solvers
+        assert called.result(60).fun == pytest.approx(1.0)
+    cpu = device.info.capabilities.kind == "cpu"
+    assert (solvers == [first]) == cpu
+    first.close()
+
+
+def test_a_long_call_does_not_hold_up_one_of_another_thread(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = importlib.import_module("engine.solvers.linprog.scipy_face")
+    given: dict[str, Any] = {"c": [1.0, 2.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
+    monkeypatch.setattr(face, "_KEPT", face._Kept())
+    with ThreadPoolExecutor(1) as other, face._KEPT.lent(None, [device.info.id]) as first:
+        assert other.submit(engine.linprog, **given).result(60).fun == pytest.approx(1.0)
+        assert first.solve(engine.LinearProgram([1.0], bounds=(2, 3))).objective == 2.0  # still open
+    first.close()
 
 
 def test_dense_and_sparse_agree(owner: engine.Engine) -> None:

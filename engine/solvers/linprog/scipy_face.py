@@ -110,24 +110,34 @@ def linprog(
     return scipy_result(problem, result)
 
 
+_PATIENCE = 0.1
+"""Seconds to wait for the kept engine while another thread has it: about what it takes to open and close one."""
+
+
 class _Kept:
-    """An engine on CPUs, kept from one call to the next: to open one takes longer than to solve a small program."""
+    """An engine on CPUs, kept from one call to the next: to open one takes longer than to solve a small program.
+
+    Calls of several threads take turns with it while they are short. A long one does not hold the others up: they get
+    an engine of their own.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._owner: Engine | None = None
+        self._lent: Engine | None = None
         self._process = os.getpid()
 
     @contextlib.contextmanager
     def lent(self, backend: Backend | None, devices: Sequence[str] | None) -> Iterator[Engine]:
-        """The one that is kept, if it is what is asked for and nobody has it; else another."""
+        """The one that is kept, if it is what is asked for and free now or soon; else another."""
         from engine.api import Engine
 
         asked = Engine(backend, devices)
         if self._process != os.getpid():  # threads do not outlive a fork
-            self._lock, self._owner, self._process = threading.Lock(), None, os.getpid()
-        lock = self._lock
-        if not lock.acquire(blocking=False):
+            self._lock, self._owner, self._lent, self._process = threading.Lock(), None, None, os.getpid()
+        lock, lent = self._lock, self._lent
+        wait = _PATIENCE if lent is not None and lent.alike(asked) else 0.0
+        if not lock.acquire(timeout=wait):
             with asked:
                 yield asked
             return
@@ -137,6 +147,7 @@ class _Kept:
                 asked = before
             elif before is not None:
                 before.close()
+            self._lent = asked
             with contextlib.ExitStack() as closing:
                 closing.push(asked)
                 yield asked
@@ -144,6 +155,7 @@ class _Kept:
                     self._owner = asked
                     closing.pop_all()
         finally:
+            self._lent = None
             lock.release()
 
 

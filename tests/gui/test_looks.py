@@ -1,0 +1,104 @@
+"""Themes: what is written or drawn in them can be seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import counting
+import pytest
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication, QCheckBox, QStyle, QStyleOptionButton, QWidget
+
+from gui.form import Form
+from gui.style import style_sheet
+from gui.theme import DARK, LIGHT, Theme, system_theme, theme_named
+
+BOTH = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast of two colours by WCAG 2."""
+
+    def luminance(name: str) -> float:
+        parts = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in QColor(name).getRgbF()[:3]]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@BOTH
+def test_text_and_lines_stand_out_from_their_ground(theme: Theme) -> None:
+    for ground in (theme.base, theme.window, theme.raised):
+        assert contrast(theme.text, ground) >= 7
+        assert contrast(theme.muted, ground) >= 4.5
+    for colour in (theme.good, theme.warning, theme.bad):
+        assert contrast(colour, theme.window) >= 4.5
+    assert all(contrast(colour, theme.base) >= 3 for colour in theme.lines)
+    assert contrast(theme.accent_text, theme.accent) >= 4.5
+
+
+def test_themes_are_found_by_name_and_by_the_desktop(qapp: Any) -> None:
+    assert theme_named("dark").dark
+    assert not theme_named("light").dark
+    with pytest.raises(ValueError, match="no theme 'sepia'"):
+        theme_named("sepia")
+    assert system_theme(qapp) in (LIGHT, DARK)
+
+
+@pytest.fixture
+def dress(qapp: QApplication) -> Any:
+    """``dress(theme)`` gives a theme to the application, which has its own again afterwards."""
+    palette, sheet, style = qapp.palette(), qapp.styleSheet(), qapp.style().objectName()
+
+    def wear(theme: Theme) -> None:
+        theme.apply(qapp)
+        qapp.setStyleSheet(style_sheet(theme))
+
+    yield wear
+    qapp.setStyleSheet(sheet)
+    qapp.setStyle(style)
+    qapp.setPalette(palette)
+
+
+@BOTH
+@pytest.mark.parametrize("ground", ["base", "window", "raised"])
+@pytest.mark.parametrize("checked", [False, True], ids=["unchecked", "checked"])
+def test_the_frame_of_a_check_box_stands_out_from_its_ground(
+    qtbot: Any, dress: Any, theme: Theme, ground: str, checked: bool
+) -> None:
+    dress(theme)
+    around = QWidget()
+    qtbot.addWidget(around)
+    palette = around.palette()
+    palette.setColor(QPalette.ColorRole.Window, QColor(getattr(theme, ground)))
+    around.setPalette(palette)
+    box = QCheckBox("Reduce", around)
+    box.move(20, 20)
+    box.setChecked(checked)
+    around.resize(160, 60)
+    around.show()
+    picture = around.grab().toImage().scaled(160, 60)  # whatever pixels the screen has
+    option = QStyleOptionButton()
+    box.initStyleOption(option)
+    frame = box.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, box).translated(20, 20)
+    assert picture.pixelColor(5, 5) == QColor(getattr(theme, ground))
+    row = [picture.pixelColor(x, frame.center().y()) for x in range(frame.left() - 2, frame.left() + 3)]
+    column = [picture.pixelColor(frame.center().x(), y) for y in range(frame.top() - 2, frame.top() + 3)]
+    for line in (row, column):
+        assert max(contrast(colour.name(), getattr(theme, ground)) for colour in line) >= 3
+
+
+def test_a_changed_field_stays_marked_when_the_theme_changes(qtbot: Any, dress: Any) -> None:
+    dress(LIGHT)
+    form = Form(counting.Options)
+    qtbot.addWidget(form)
+    form.show()
+    label = form._editors["step"].label
+    assert not label.font().bold()
+    form.set_values({"step": 3})
+    assert label.font().bold()
+    dress(DARK)
+    assert label.font().bold()
+    form._editors["step"].reset.click()
+    assert not label.font().bold()
