@@ -133,7 +133,7 @@ class Worker:
         count = min(chains, _MOST_LANES) if alone else 1
         edges = [chains * i // count for i in range(count + 1)]
         ellipse = self.settings.kernel == "ellipse"
-        groups = []
+        groups: list[_Group] = []
         for lane, (first, last) in enumerate(itertools.pairwise(edges), start=1):
             many = last - first
             groups.append(
