@@ -123,13 +123,17 @@ class Worker:
         return self._algebras[-1]
 
     def _grouped(self, provider: str | None) -> list[_Group]:
-        """Large matrices in lanes of their own where lanes overlap; small ones together."""
+        """Large matrices in lanes of their own where lanes overlap; small ones together.
+
+        The kernels get all of them together: they take as many launches for many matrices as for one.
+        """
         q, chains = self.layout.columns, self.settings.chains
-        alone = self.device.capabilities.kind != "cpu" and q >= _ALONE_FROM and chains > 1
+        algebra = self._algebra(provider)
+        alone = self._beside and q >= _ALONE_FROM and chains > 1 and algebra.provider != "kernels"
         count = min(chains, _MOST_LANES) if alone else 1
         edges = [chains * i // count for i in range(count + 1)]
         ellipse = self.settings.kernel == "ellipse"
-        groups = []
+        groups: list[_Group] = []
         for lane, (first, last) in enumerate(itertools.pairwise(edges), start=1):
             many = last - first
             groups.append(
@@ -137,7 +141,7 @@ class Worker:
                     lane if self._beside else 0,
                     first,
                     many,
-                    self._algebra(provider),
+                    self._algebra(provider) if groups else algebra,
                     self._memory.empty((many, q, q)),
                     self._memory.empty((many, q)),
                     self._memory.empty((many, q)) if ellipse else None,
