@@ -1,7 +1,10 @@
 """The provider ``"kernels"``: blocked products, Cholesky factors and triangular solves in the common dialect.
 
-Right-looking Cholesky by blocks of 64 columns (Golub and Van Loan, *Matrix Computations*, 4th ed., section 4.2.9);
-products are tiles in local memory, cut along the inner dimension too where there are too few tiles for the device.
+Cholesky by blocks of 64 columns (Golub and Van Loan, *Matrix Computations*, 4th ed., section 4.2.9). Where groups have
+many work-items a launch updates and finishes a block of columns, and what is to the right of them is updated after each
+second block; inverses of the blocks on the diagonal are kept above it, so that the triangular solves, by spans of 256
+unknowns, are products. Products are tiles in local memory, cut along the inner dimension too where there are too few
+tiles for the device.
 """
 
 from __future__ import annotations
