@@ -167,6 +167,67 @@ def test_a_matrix_that_is_not_definite_is_told_by_its_first_bad_pivot(device: Me
     assert np.allclose(np.tril(factors[2]), np.linalg.cholesky(good))
 
 
+@pytest.mark.parametrize("n", [8, 63, 64, 65, 127, 128, 129, 192, 193, 256, 257, 321])
+def test_blocks_of_the_kernels_for_gpus_meet_at_their_edges(device: Member, n: int) -> None:
+    a = definite(2, n)
+    lower = np.linalg.cholesky(a)
+    r = numbers(2, n, seed=5)
+
+    def work(running: Device, algebra: LinearAlgebra) -> None:
+        factor = running.put(np.tril(a) + np.triu(np.full(a.shape, np.nan), 1))
+        status = running.put(np.full(2, 7, np.int32))
+        algebra.cholesky(factor, status)
+        assert running.get(status).tolist() == [0, 0]
+        assert np.abs(np.tril(running.get(factor)) - lower).max() < 1e-12 * n
+        for method, matrix in (
+            (algebra.solve_lower, lower),
+            (algebra.solve_lower_transposed, lower.swapaxes(-1, -2)),
+        ):
+            rhs = running.put(r)
+            method(factor, rhs)
+            expected = np.linalg.solve(matrix, r[..., None])[..., 0]
+            assert np.allclose(running.get(rhs), expected, rtol=1e-9, atol=1e-10)
+
+    run(device, "kernels-256", work)
+
+
+@pytest.mark.parametrize("pivot", [1, 9, 64, 65, 128, 129, 200])
+@pytest.mark.parametrize("value", [-1.0, np.nan])
+def test_the_first_bad_pivot_is_told_in_any_block(device: Member, value: float, pivot: int) -> None:
+    good = definite(0, 200)
+    bad = good.copy()
+    for k in (pivot, 200):
+        bad[k - 1, k - 1] = value
+
+    def work(running: Device, algebra: LinearAlgebra) -> list[int]:
+        status = running.empty(3, np.int32)
+        algebra.cholesky(running.put(np.stack([bad, good, bad])), status)
+        return list(running.get(status))
+
+    for name in ("kernels", "kernels-256"):
+        assert run(device, name, work) == [pivot, 0, pivot]
+
+
+def test_steep_matrices_are_solved_as_well_as_by_lapack(device: Member, provider: str) -> None:
+    n, random = 150, np.random.default_rng(8)
+    basis = np.linalg.qr(random.standard_normal((n, n)))[0]
+    scale = 10.0 ** random.uniform(-6.0, 6.0, n)
+    a = scale[:, None] * ((basis * np.logspace(0.0, -10.0, n)) @ basis.T) * scale
+    a = (a + a.T) / 2.0
+    r = scale * random.standard_normal(n)
+
+    def work(running: Device, algebra: LinearAlgebra) -> NDArray[Any]:
+        factor, rhs, status = running.put(a), running.put(r), running.empty(1, np.int32)
+        algebra.cholesky(factor, status)
+        assert not running.get(status).any()
+        algebra.solve(factor, rhs)
+        return running.get(rhs)
+
+    x = run(device, provider, work)
+    residual = np.abs(a @ x - r) / (np.abs(a) @ np.abs(x) + np.abs(r))
+    assert residual.max() < 1e-12
+
+
 @pytest.mark.parametrize("batch", BATCHES)
 def test_products_with_vectors_and_matrices_are_numpys(device: Member, provider: str, batch: int) -> None:
     def work(running: Device, algebra: LinearAlgebra) -> None:

@@ -90,7 +90,7 @@ class LinearAlgebra(Closing):
             self._gram_columns(matrix, scale, out, batch, rows, p)
 
     def cholesky(self, matrix: Buffer, status: Buffer) -> None:
-        """``A = L L^T`` in place.
+        """``A = L L^T`` in place. What is above the diagonal is not read, and afterwards is the provider's own.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class LinearAlgebra(Closing):
         Parameters
         ----------
         factor : Buffer of float64, shape (n, n) or (k, n, n)
-            L, from :meth:`cholesky`.
+            As :meth:`cholesky` of this provider has left it, above the diagonal too.
         rhs : Buffer of float64
             For one factor shape (n,) or (rows, n): each row a right-hand side. For k factors shape (k, n): one each.
         """

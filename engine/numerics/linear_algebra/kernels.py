@@ -1,22 +1,29 @@
 """The provider ``"kernels"``: blocked products, Cholesky factors and triangular solves in the common dialect.
 
-Right-looking Cholesky by blocks of 64 columns (Golub and Van Loan, *Matrix Computations*, 4th ed., section 4.2.9);
-products are tiles in local memory, cut along the inner dimension too where there are too few tiles for the device.
+Cholesky by blocks of 64 columns (Golub and Van Loan, *Matrix Computations*, 4th ed., section 4.2.9). Where groups have
+many work-items a launch updates and finishes a block of columns, and what is to the right of them is updated after each
+second block; inverses of the blocks on the diagonal are kept above it, so that the triangular solves, by spans of 256
+unknowns, are products. Products are tiles in local memory, cut along the inner dimension too where there are too few
+tiles for the device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from engine.devices import Buffer, Device, Kernel
+from engine.devices import Buffer, Device
 from engine.numerics.groups import group_size
 from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
 
 __all__ = ["Kernels", "kernel_variants"]
 
 _SIZE = 64
-_PANEL = 16
+_ADDED = 80.0  # about as many products take as long as writing a partial sum and reading it again
+_OUTER = 128  # columns after which what is to the right of them is updated, by kernels of many work-items a group
+_ROWS = 16
+_PANEL = ("buffer", "int64", "int64", "int64", "int32", "buffer", "buffer")
 _PRODUCT = (
     *("buffer", "int64", "int64", "int64"),
     *("buffer", "int64", "int64"),
@@ -28,10 +35,8 @@ _PRODUCT = (
 _TYPES = {"float64": "f64", "float32": "f32"}
 _LARGE: dict[str, int] = {"tile": 128, "each": 8, "depth": 8, "block": 256, "tensor": 0}
 _SMALL: dict[str, int] = {"tile": 64, "each": 4, "depth": 16, "block": 256, "tensor": 0}
-_LARGE_TENSOR: dict[str, int] = {"tile": 128, "each": 8, "depth": 16, "block": 256, "tensor": 1}
-_SMALL_TENSOR: dict[str, int] = {"tile": 64, "each": 4, "depth": 16, "block": 256, "tensor": 1}
 _SERIAL: dict[str, int] = {"tile": 64, "each": 64, "depth": 128, "block": 1, "tensor": 0}
-_TENSOR_FROM = (8, 0)
+_TENSOR = ((1, (8, 0), (99, 0)), (2, (9, 0), (12, 0)))  # kinds of the tensor cores' product; from, below
 
 
 class Kernels(LinearAlgebra):
@@ -49,7 +54,9 @@ class Kernels(LinearAlgebra):
         self._block = block or group_size(device.capabilities)
         self._units = device.capabilities.compute_units
         architecture = device.capabilities.compute_capability
-        self._tensor = self._block == 256 and architecture is not None and architecture >= _TENSOR_FROM
+        self._tensor = 0
+        if self._block == 256 and architecture is not None:
+            self._tensor = max((kind for kind, first, end in _TENSOR if first <= architecture < end), default=0)
 
     def _gram(self, matrix: Buffer, scale: Buffer | None, out: Buffer, batch: int, m: int, n: int) -> None:
         a = (matrix, 0, n, m * n)
@@ -144,53 +151,59 @@ class Kernels(LinearAlgebra):
         if self._block == 1:
             return _SERIAL
         enough = batch * _tiles(m, n, _LARGE["tile"], lower) >= self._units
-        if self._tensor:
-            return _LARGE_TENSOR if enough else _SMALL_TENSOR
-        return _LARGE if enough else _SMALL
+        return {**(_LARGE if enough else _SMALL), "tensor": self._tensor}
 
     def _splits(self, tiles: int, k: int, elements: int, depth: int) -> tuple[int, int]:
         """How many parts the inner dimension is cut into, and its length in one."""
-        wanted = 2 * self._units // max(1, tiles)
-        splits = max(1, min(wanted, k // (8 * depth), 64, (1 << 27) // max(1, elements)))
+        most = max(1, min(k // (8 * depth), 64, (1 << 27) // max(1, elements)))
+        if self._block == 1:
+            splits = min(most, max(1, 2 * self._units // max(1, tiles)))
+        else:
+            splits = _parts(max(1, tiles), k, most, self._units)
         part = -(-k // splits)
         part = max(depth, -(-part // depth) * depth)
         return max(1, -(-k // part)), part
 
     def _cholesky(self, matrix: Buffer, status: Buffer, batch: int, n: int) -> None:
-        self.device.zero(status)
-        factor, panel = self._cholesky_kernels()
-        for first in range(0, n, _SIZE):
-            count = min(_SIZE, n - first)
-            self.device.launch(factor, batch, self._block, matrix, n, first, count, status)
-            rest = n - first - count
-            if rest:
-                groups = -(-rest // _PANEL)
-                self.device.launch(panel, batch * groups, self._block, matrix, n, first, groups)
-                below = first + count
-                left = (matrix, below * n + first, n, n * n)
-                target = (matrix, below * n + below, n, n * n)
-                self._product(
-                    left,
-                    None,
-                    0,
-                    left,
-                    target,
-                    (batch, rest, rest, count),
-                    lower=True,
-                    transpose_b=True,
-                    alpha=-1.0,
-                    beta=1.0,
-                )
+        outer = _SIZE if self._block == 1 else _OUTER
+        launch = self._panel(matrix, status, batch, n)
+        for since in range(0, n, outer):
+            end = min(since + outer, n)
+            for first in range(since, end, _SIZE):
+                launch(first, since)
+            if end < n:
+                left = (matrix, end * n + since, n, n * n)
+                target = (matrix, end * n + end, n, n * n)
+                sizes = (batch, n - end, n - end, end - since)
+                self._product(left, None, 0, left, target, sizes, lower=True, transpose_b=True, alpha=-1.0, beta=1.0)
 
-    def _cholesky_kernels(self) -> tuple[Kernel, Kernel]:
-        constants: dict[str, Any] = {"size": _SIZE, "block": self._block}
-        kernel = self.device.kernel
-        factor = ("buffer", "int64", "int64", "int32", "buffer")
-        panel = ("buffer", "int64", "int64", "int32")
-        return (
-            kernel("numerics/cholesky", "factor_diagonal", factor, **constants),
-            kernel("numerics/cholesky", "solve_panel", panel, **constants),
-        )
+    def _panel(self, matrix: Buffer, status: Buffer, batch: int, n: int) -> Callable[[int, int], None]:
+        """What finishes the columns from ``first`` on, where those from ``since`` on are not yet taken out of them."""
+        kernel, launch = self.device.kernel, self.device.launch
+        if self._block == 1:
+            self.device.zero(status)
+            types = ("buffer", "int64", "int64", "int32")
+            factor = kernel("numerics/cholesky", "factor_diagonal", (*types, "buffer"), size=_SIZE, block=1)
+            panel = kernel("numerics/cholesky", "solve_panel", types, size=_SIZE, block=1)
+
+            def in_turn(first: int, since: int) -> None:
+                count = min(_SIZE, n - first)
+                launch(factor, batch, 1, matrix, n, first, count, status)
+                if first + count < n:
+                    groups = -(-(n - first - count) // _ROWS)
+                    launch(panel, batch * groups, 1, matrix, n, first, groups)
+
+            return in_turn
+
+        both = kernel("numerics/cholesky", "factor_panel", _PANEL, size=_SIZE, block=self._block)
+        diagonal = self._scratch_of("diagonal", batch * 2 * _SIZE**2)
+
+        def at_once(first: int, since: int) -> None:
+            tiles = max(0, -(-(n - first) // _SIZE) - 1)
+            groups = tiles + 1 + (first > 0)
+            launch(both, batch * groups, 2 * _SIZE, matrix, n, first, since, groups, diagonal, status)
+
+        return at_once
 
     def _solve(
         self,
@@ -212,7 +225,7 @@ class Kernels(LinearAlgebra):
             if self._block == 1:
                 self.device.launch(kernel, rows, 1, factor, rhs, n, per_factor, 0, 1)
                 continue
-            blocks = -(-n // _SIZE)
+            blocks = -(-n // self._block)
             order = range(blocks) if entry == "solve_lower" else range(blocks - 1, -1, -1)
             for step, block in enumerate(order):
                 done = -1 if step == 0 else (block - 1 if entry == "solve_lower" else block + 1)
@@ -259,6 +272,19 @@ class Kernels(LinearAlgebra):
             self.device.launch(add, groups, self._block, partial, parts, n, batch * n, alpha, beta, out)
 
 
+@functools.lru_cache(maxsize=256)
+def _parts(tiles: int, k: int, most: int, units: int) -> int:
+    """Into how many parts, ``most`` at most, sums of ``k`` products are cut; as many tiles as units go at a time."""
+
+    def cost(parts: int) -> float:
+        """Time, where 1 is that of the products alone with every unit at work."""
+        turns = -(-tiles * parts // units)
+        return turns * units / (tiles * parts) + (_ADDED * parts / k if parts > 1 else 0.0)
+
+    best = min(range(1, most + 1), key=cost)
+    return best if cost(best) < 0.9 * cost(1) else 1
+
+
 def _tiles(m: int, n: int, tile: int, lower: bool) -> int:
     rows = -(-m // tile)
     return rows * (rows + 1) // 2 if lower else rows * -(-n // tile)
@@ -266,7 +292,8 @@ def _tiles(m: int, n: int, tile: int, lower: bool) -> int:
 
 def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template and set of constants used here."""
-    for shape in (_LARGE, _SMALL, _LARGE_TENSOR, _SMALL_TENSOR, _SERIAL):
+    shapes = [{**shape, "tensor": tensor} for shape in (_LARGE, _SMALL) for tensor in (0, 1, 2)]
+    for shape in (*shapes, _SERIAL):
         for value in ("f64", "f32"):
             yield "numerics/product", {**shape, "value": value}
     yield "numerics/triangle", {}

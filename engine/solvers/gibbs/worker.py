@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from engine.devices import Buffer, Device, Mark
 from engine.errors import DeviceError
 from engine.numerics.linear_algebra import LinearAlgebra, linear_algebra
+from engine.numerics.memory import Memory
 from engine.solvers.gibbs.chains import Chains, Settings
 from engine.solvers.gibbs.design import Design
 from engine.solvers.gibbs.layout import SHARDS
-from engine.solvers.gibbs.memory import Memory
 from engine.solvers.gibbs.recorder import Recorded, Recorder
 from engine.solvers.gibbs.rows import Exchange, Rows
 from engine.solvers.gibbs.slices import Slices
@@ -123,13 +123,17 @@ class Worker:
         return self._algebras[-1]
 
     def _grouped(self, provider: str | None) -> list[_Group]:
-        """Large matrices in lanes of their own where lanes overlap; small ones together."""
+        """Large matrices in lanes of their own where lanes overlap; small ones together.
+
+        The kernels get all of them together: they take as many launches for many matrices as for one.
+        """
         q, chains = self.layout.columns, self.settings.chains
-        alone = self.device.capabilities.kind != "cpu" and q >= _ALONE_FROM and chains > 1
+        algebra = self._algebra(provider)
+        alone = self._beside and q >= _ALONE_FROM and chains > 1 and algebra.provider != "kernels"
         count = min(chains, _MOST_LANES) if alone else 1
         edges = [chains * i // count for i in range(count + 1)]
         ellipse = self.settings.kernel == "ellipse"
-        groups = []
+        groups: list[_Group] = []
         for lane, (first, last) in enumerate(itertools.pairwise(edges), start=1):
             many = last - first
             groups.append(
@@ -137,7 +141,7 @@ class Worker:
                     lane if self._beside else 0,
                     first,
                     many,
-                    self._algebra(provider),
+                    self._algebra(provider) if groups else algebra,
                     self._memory.empty((many, q, q)),
                     self._memory.empty((many, q)),
                     self._memory.empty((many, q)) if ellipse else None,
