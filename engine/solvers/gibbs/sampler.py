@@ -15,10 +15,10 @@ from engine.devices import Device, DevicePool
 from engine.errors import OptionError
 from engine.solvers.gibbs.chains import Settings
 from engine.solvers.gibbs.design import Design
+from engine.solvers.gibbs.exchange import Exchange
 from engine.solvers.gibbs.kernels import STRETCHES
 from engine.solvers.gibbs.layout import SHARDS, share_of
 from engine.solvers.gibbs.recorder import Recorded
-from engine.solvers.gibbs.rows import Exchange
 from engine.solvers.gibbs.worker import Worker
 
 __all__ = ["Sampler", "required_bytes"]
@@ -56,7 +56,7 @@ class Sampler:
             "use fewer chains, storage = float16 or more devices",
             8 * design.layout.columns**2,
         )
-        self._exchange = Exchange(count) if count > 1 else None
+        self._exchange = Exchange([member.info for member in self._members]) if count > 1 else None
         self._workers: dict[str, Worker] = {}
 
         def make(device: Device, party: int, label: str) -> None:
@@ -73,10 +73,10 @@ class Sampler:
     ) -> None:
         if self._exchange is not None:
             self._exchange.abort()
+        made = [member for member in self._members if member.label in self._workers]
+        wait([member.submit(lambda device: device.sync()) for member in made])  # nobody reads another's memory any more
         futures = [
-            member.submit(lambda device, worker: worker.release(), self._workers[member.label])
-            for member in self._members
-            if member.label in self._workers
+            member.submit(lambda device, worker: worker.release(), self._workers[member.label]) for member in made
         ]
         wait(futures)
         if error is None:

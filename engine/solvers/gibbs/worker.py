@@ -18,9 +18,10 @@ from engine.numerics.linear_algebra import LinearAlgebra, linear_algebra
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.chains import Chains, Settings
 from engine.solvers.gibbs.design import Design
+from engine.solvers.gibbs.exchange import Exchange, Part, Party
 from engine.solvers.gibbs.layout import SHARDS, share_of_chains
 from engine.solvers.gibbs.recorder import Recorded, Recorder
-from engine.solvers.gibbs.rows import Exchange, Rows
+from engine.solvers.gibbs.rows import Rows
 from engine.solvers.gibbs.slices import Slices
 
 __all__ = ["Worker"]
@@ -57,7 +58,7 @@ class Worker:
     settings : Settings
     shards : (int, int)
         Which shards of the rows are this device's.
-    party : int
+    number : int
         Its number among the devices.
     exchange : Exchange or None
         None for a single device.
@@ -76,7 +77,7 @@ class Worker:
         design: Design,
         settings: Settings,
         shards: tuple[int, int],
-        party: int = 0,
+        number: int = 0,
         exchange: Exchange | None = None,
     ) -> None:
         self.device, self.design, self.settings = device, design, settings
@@ -84,7 +85,9 @@ class Worker:
         self._memory = memory = Memory(device)
         self._algebras: list[LinearAlgebra] = []
         self._beside = device.capabilities.kind != "cpu"
-        self.rows = Rows(memory, design, shards, settings.streaming, party, exchange)
+        most = SHARDS * settings.chains * layout.width
+        party = Party(memory, exchange, number, most) if exchange is not None else None
+        self.rows = Rows(memory, design, shards, settings.streaming, party)
         self.launcher = self.rows.launcher
         self.chains = Chains(memory, self.rows, settings)
         q, chains = layout.columns, settings.chains
@@ -99,9 +102,11 @@ class Worker:
         if settings.kernel == "ellipse":
             self._slices = Slices(memory, self.rows, self.chains, settings)
             self.latent_gram, self.latent_diagonal = memory.empty((q, q)), memory.empty(q)
-        self._shares = exchange is not None and q >= _LARGE_FROM
-        parties = exchange.parties if exchange is not None and self._shares else 1
-        self._owned = share_of_chains(chains, party if self._shares else 0, parties)
+        self._shares = party is not None and q >= _LARGE_FROM
+        self._counts = self._shares or number == 0
+        self._owned = 0, chains
+        if party is not None and self._shares:
+            self._owned = share_of_chains(chains, number, party.parties)
         own = settings.provider is None and q < _LIBRARY_FROM.get(device.capabilities.kind, 0)
         algebra = self._algebra("kernels" if own else settings.provider)
         self._groups = self._grouped(algebra)
@@ -152,7 +157,7 @@ class Worker:
         """See :meth:`Rows.make_gram`; the weights are the stand-in's. On a single device the matrix is taken over."""
         weight = self.slices.weight if weighted else None
         parts = self.rows.make_gram(self._gram_algebra, self.gram, weight)
-        if self.rows.exchange is None:
+        if self.rows.party is None:
             self._take_gram(weighted)
         return parts
 
@@ -245,19 +250,17 @@ class Worker:
             with self.device.lane(group.lane):
                 self._after(scaled)
                 group.algebra.cholesky(group.matrix, group.status)
-                if self._shares or self.rows.party == 0:
+                if self._counts:
                     self.launcher.groups("count_failures", 1, group.status, group.count, self.failed)
 
     def _share(self, narrow: Buffer, *values: Buffer) -> None:
         """Let every device have what each chain's owner has in its rows of ``values``, each of shape (chains, q)."""
-        exchange = self.rows.exchange
-        if exchange is None or not self._shares:
+        party = self.rows.party
+        if party is None or not self._shares:
             return
         q, chains, (first, last) = self.layout.columns, self.chains.count, self._owned
-        mine = [self.device.get(buffer, first * q, (last - first) * q).reshape(-1, q) for buffer in values]
-        full = exchange.swap(self.rows.party, "chains", np.hstack(mine), chains, first, last)
+        party.swap(*(Part(buffer, first * q, last * q) for buffer in values))
         for number, buffer in enumerate(values):
-            self.device.put(np.ascontiguousarray(full[:, q * number : q * (number + 1)]), buffer)
             arguments = (buffer, narrow, q, self.layout.stride, chains * number)
             self.launcher.groups("narrow_coefficients", chains, *arguments)
 
