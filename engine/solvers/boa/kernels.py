@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.devices import Buffer, Capabilities, Device
+from engine.devices.variants import CPU, GPU, SMALL_GPU, Variant, each_once
 from engine.solvers.boa.fitness import Decomposable, Fitness, Hierarchy, Snippet
 from engine.solvers.boa.scores import ENTROPY_UNIT
 from engine.solvers.boa.settings import Counting
@@ -295,19 +296,16 @@ def _tiles(lines: int, n: int, edge: int) -> int:
     return -(-lines // edge) * -(-n // edge)
 
 
-def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+@each_once
+def kernel_variants() -> Iterator[Variant]:
     """Every template of this solver with sets of constants that cover what devices ask for."""
-    gpu = Capabilities("gpu", True, True, False, "kernels", 132, 49152, 228 * 1024, 256, 1024)
-    small = Capabilities("gpu", True, True, False, "kernels", 8, 32768, 32768, 256, 256)
-    cpu = Capabilities("cpu", True, True, True, "lapack", 2, 1 << 20, 1 << 20, 64, 4096, vector_width=16)
     from engine.solvers.boa.fitness import onemax, trap
 
-    seen: list[tuple[str, dict[str, Any]]] = []
-    for capabilities in (gpu, small, cpu):
+    for capabilities in (GPU, SMALL_GPU, CPU):
         shapes = shapes_for(capabilities)
         wanted: list[tuple[str, dict[str, Any]]] = []
         for entry, template in _TEMPLATES.items():
-            if capabilities is small and template not in ("select", "network", "summarise"):
+            if capabilities is SMALL_GPU and template not in ("select", "network", "summarise"):
                 continue
             for k in (0, 3) if template in ("network", "summarise") else (3,):
                 for level in range(k) if template == "learn" else (0,):
@@ -325,7 +323,4 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
             wanted += [("count_tiled", {"each": each, "depth": shapes.count_depth}) for each in sizes]
             wanted.append(("count_tensor", {"stages": _STAGES}))
         for template, constants in wanted:
-            variant = (f"boa/{template}", constants)
-            if variant not in seen:
-                seen.append(variant)
-                yield variant
+            yield f"boa/{template}", constants

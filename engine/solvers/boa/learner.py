@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.solvers.boa.kernels import Launcher
-from engine.solvers.boa.memory import Memory
+from engine.solvers.boa.memory import PopulationMemory
 from engine.solvers.boa.settings import Settings
 
 __all__ = ["Learner", "Network"]
@@ -28,12 +28,12 @@ class Learner:
 
     Parameters
     ----------
-    memory : Memory
+    memory : PopulationMemory
     launcher : Launcher
     settings : Settings
     """
 
-    def __init__(self, memory: Memory, launcher: Launcher, settings: Settings) -> None:
+    def __init__(self, memory: PopulationMemory, launcher: Launcher, settings: Settings) -> None:
         self._memory = memory
         self._launcher = launcher
         self._settings = settings

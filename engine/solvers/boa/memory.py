@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.devices import Buffer, Device
+from engine.numerics.memory import Memory
 from engine.solvers.boa.fitness import Decomposable, Fitness, Hierarchy
 from engine.solvers.boa.kernels import HISTORY_FIELDS
 from engine.solvers.boa.scores import entropy_table, score_tables
 from engine.solvers.boa.settings import Settings, padded_words
 
-__all__ = ["FIELDS", "SAMPLE_WORDS", "Memory", "node_bytes", "required_bytes"]
+__all__ = ["FIELDS", "SAMPLE_WORDS", "PopulationMemory", "node_bytes", "required_bytes"]
 
 FIELDS = len(HISTORY_FIELDS)
 """Numbers in a row of the history, and in the status."""
@@ -45,7 +43,7 @@ def node_bytes(settings: Settings) -> int:
     return 4 * ((1 << k) - k - 1) * (padded_words(settings.selected) + settings.n)
 
 
-class Memory:
+class PopulationMemory(Memory):
     """The buffers of one population on one device, filled where they begin as zeros or never change.
 
     Parameters
@@ -60,16 +58,15 @@ class Memory:
     """
 
     def __init__(self, device: Device, settings: Settings, fitness: Fitness, slots: int, history: int) -> None:
-        self.device = device
+        super().__init__(device)
         self.slots = slots
         n, k = settings.n, settings.max_parents
         self.depth = max(1, k)
         self.rows = (1 << self.depth) - self.depth - 1  # masks of a node: 2^level - 1 at each level
-        self._buffers: list[Buffer] = []
         self.words = padded_words(settings.population)
         self.chosen_words = padded_words(settings.selected)
         self.offspring_words = padded_words(settings.offspring)
-        empty = self._empty
+        empty = self.empty
         self.population = empty(n * self.words, np.uint32)
         self.chosen = empty(n * self.chosen_words, np.uint32)
         self.offspring = empty(n * self.offspring_words, np.uint32)
@@ -100,9 +97,9 @@ class Memory:
         self.history = empty(history * FIELDS, np.int64)
         self.genes = empty(n, np.uint8)
         self.sample = empty(SAMPLE_WORDS * n, np.uint32)
-        self.entropies = self._put(entropy_table(settings.selected))
+        self.entropies = self.put(entropy_table(settings.selected))
         tables = score_tables(settings.score, settings.selected, self.depth, settings.equivalent_sample_size)
-        self.tables = self._put(tables.wrapped().ravel())
+        self.tables = self.put(tables.wrapped().ravel())
         self.table_row = settings.selected + 2
         self.prices = tables.prices
         if settings.replacement == "rtr":
@@ -114,28 +111,15 @@ class Memory:
             device.zero(self.heads)
         self.fitness_arguments = self._fitness_buffers(fitness)
 
-    def _empty(self, count: int, dtype: Any) -> Buffer:
-        self._buffers.append(self.device.empty(count, dtype))
-        return self._buffers[-1]
-
-    def _put(self, array: NDArray[Any]) -> Buffer:
-        self._buffers.append(self.device.put(array))
-        return self._buffers[-1]
-
     def _fitness_buffers(self, fitness: Fitness) -> tuple[Buffer | int, ...]:
         if isinstance(fitness, Decomposable):
             kind = np.int32 if fitness.narrow else np.int64
             return (
-                self._put(fitness.genes),
-                self._put(fitness.scope_starts),
-                self._put(fitness.table_starts),
-                self._put(fitness.tables.astype(kind)),
+                self.put(fitness.genes),
+                self.put(fitness.scope_starts),
+                self.put(fitness.table_starts),
+                self.put(fitness.tables.astype(kind)),
                 len(fitness.table_starts),
                 fitness.constant,
             )
         return (fitness.n,) if isinstance(fitness, Hierarchy) else ()
-
-    def release(self) -> None:
-        """Give the memory back."""
-        for buffer in self._buffers:
-            self.device.release(buffer)

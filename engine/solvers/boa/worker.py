@@ -12,7 +12,7 @@ from engine.numerics.philox import stream_word
 from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.kernels import Launcher, Shapes
 from engine.solvers.boa.learner import Learner
-from engine.solvers.boa.memory import FIELDS, SAMPLE_WORDS, Memory
+from engine.solvers.boa.memory import FIELDS, SAMPLE_WORDS, PopulationMemory
 from engine.solvers.boa.settings import (
     STREAM_INITIAL,
     STREAM_OFFSPRING,
@@ -71,7 +71,7 @@ class Worker:
         self.device = device
         self.settings = settings
         self.shapes = shapes
-        self.memory = Memory(device, settings, fitness, slots, history)
+        self.memory = PopulationMemory(device, settings, fitness, slots, history)
         self.launcher = Launcher(
             device,
             shapes,

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.devices import Buffer, Device
+from engine.numerics.memory import Memory
 from engine.solvers.branch_and_bound.intervals import Units, positions
 from engine.solvers.branch_and_bound.kernels import CONTROL_WORDS, COUNTERS, Kernels, Shapes
 from engine.solvers.branch_and_bound.proof import LEVELS, View
@@ -69,45 +69,33 @@ class Ivms:
         self._trigger = trigger
         slots, n = shapes.slots, tree.items
         mask = np.uint64 if n > 32 else np.uint32
-        self._buffers: list[Buffer] = []
-        self.rows = self.empty((n, slots), mask)
-        self.sides = self.empty(slots, mask)
-        self.depths = self.put(np.full(slots, -1, np.int32))
-        self.begins = self.empty((n, slots), np.uint8)
-        self.ends = self.empty((n, slots), np.uint8)
-        self.explored = self.put(np.zeros((n, slots), np.int32))
-        self.best = self.put(np.array([initial], np.int32))
+        self.memory = memory = Memory(device)
+        self.rows = memory.empty((n, slots), mask)
+        self.sides = memory.empty(slots, mask)
+        self.depths = memory.put(np.full(slots, -1, np.int32))
+        self.begins = memory.empty((n, slots), np.uint8)
+        self.ends = memory.empty((n, slots), np.uint8)
+        self.explored = memory.put(np.zeros((n, slots), np.int32))
+        self.best = memory.put(np.array([initial], np.int32))
         self._upper = initial
-        self.found_value = self.put(np.full(slots, initial, np.int32))
-        self.found_path = self.empty((n, slots), np.uint8)
-        self.found_sides = self.empty(slots, mask)
-        self.control = self.put(np.zeros(CONTROL_WORDS, np.int32))
-        self.counters = self.put(np.zeros(COUNTERS, np.uint64))
-        self.table = self.put(half.table if half.together is None else half.together.table)
+        self.found_value = memory.put(np.full(slots, initial, np.int32))
+        self.found_path = memory.empty((n, slots), np.uint8)
+        self.found_sides = memory.empty(slots, mask)
+        self.control = memory.put(np.zeros(CONTROL_WORDS, np.int32))
+        self.counters = memory.put(np.zeros(COUNTERS, np.uint64))
+        self.table = memory.put(half.table if half.together is None else half.together.table)
         whole = math.factorial(n)
-        self._weights = self.put(
+        self._weights = memory.put(
             np.array([_WHOLE * math.factorial(n - 1 - level) // whole for level in range(n)], np.uint64)
         )
-        self.thieves = self.empty(slots, np.int32)
-        self.victims = self.empty((n, slots), np.int32)
-        self._lengths = self.empty(slots, np.uint64)
-        self._since = self.empty(slots, np.int32)
-
-    def empty(self, shape: int | tuple[int, ...], dtype: type) -> Buffer:
-        """Memory that is given back with the IVMs'."""
-        self._buffers.append(self.device.empty(shape, dtype))
-        return self._buffers[-1]
-
-    def put(self, array: NDArray[np.generic]) -> Buffer:
-        """A copy of an array that is given back with the IVMs' memory."""
-        self._buffers.append(self.device.put(array))
-        return self._buffers[-1]
+        self.thieves = memory.empty(slots, np.int32)
+        self.victims = memory.empty((n, slots), np.int32)
+        self._lengths = memory.empty(slots, np.uint64)
+        self._since = memory.empty(slots, np.int32)
 
     def release(self) -> None:
         """Give the memory back."""
-        for buffer in self._buffers:
-            self.device.release(buffer)
-        self._buffers.clear()
+        self.memory.release()
 
     # --- what they have done ------------------------------------------------------------------------------------
 

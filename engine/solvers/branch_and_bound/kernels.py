@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.devices import Buffer, Capabilities, Device, Kernel
 from engine.devices.templates import render_text
+from engine.devices.variants import CPU, GPU, Variant, each_once
 from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
 
 __all__ = [
@@ -229,14 +230,13 @@ class Kernels:
         self.device.launch(self._kernel(entry), -(-items // block), block, *arguments)
 
 
-def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+@each_once
+def kernel_variants() -> Iterator[Variant]:
     """Every template of this solver with constants that a device may ask for."""
     from engine.solvers.branch_and_bound.atsp import ATSP
     from engine.solvers.branch_and_bound.flowshop import Flowshop
     from engine.solvers.branch_and_bound.queens import Queens
 
-    gpu = Capabilities("gpu", True, True, False, "kernels", 132, 49152, 228 * 1024, 256, 1024)
-    cpu = Capabilities("cpu", True, True, True, "lapack", 2, 1 << 20, 1 << 20, 64, 4096, vector_width=16)
     small = [[3, 1, 2], [2, 2, 9], [1, 4, 1]]
     trees: Sequence[Tree] = (
         Queens(15).tree("auto", "auto"),
@@ -245,21 +245,13 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
         *(Flowshop.taillard(21).tree("one_machine", rule) for rule in ("forward", "min_branch", "min_min")),
         Flowshop([[5000] * 40] * 5).tree("mixed", "auto"),
     )
-    seen: list[tuple[str, dict[str, Any]]] = []
-    for capabilities, languages in ((gpu, ("cuda", "opencl")), (cpu, ("opencl",))):
+    for capabilities, languages in ((GPU, ("cuda", "opencl")), (CPU, ("opencl",))):
         for tree in trees:
             for language in languages:
                 half = tree.device(capabilities, language)
                 shapes = shapes_for(capabilities, tree, half)
                 parallel = tree.device(as_parallel(capabilities), language)
-                for variant in (
-                    ("branch_and_bound/bound_in_parallel", parallel_constants_of(tree, parallel, shapes)),
-                    (
-                        half.together.template if half.together else "branch_and_bound/explore",
-                        constants_of(tree, half, shapes),
-                    ),
-                    ("branch_and_bound/steal", _common(tree, shapes)),
-                ):
-                    if variant not in seen:
-                        seen.append(variant)
-                        yield variant
+                template = half.together.template if half.together else "branch_and_bound/explore"
+                yield "branch_and_bound/bound_in_parallel", parallel_constants_of(tree, parallel, shapes)
+                yield template, constants_of(tree, half, shapes)
+                yield "branch_and_bound/steal", _common(tree, shapes)

@@ -24,12 +24,12 @@ class BoundInParallel:
         self._ivms = ivms
         most = ivms.shapes.ivms * ivms.tree.items
         self._scanner = Scanner(ivms.device)
-        self._offsets = ivms.empty(ivms.shapes.ivms, np.int32)
-        self._owners = ivms.empty(most, np.int32)
-        self._items = ivms.empty(most, np.uint8)
-        self._fronts = ivms.empty(most, np.int32)
-        self._backs = ivms.empty(most, np.int32)
-        self._table = ivms.put(table)
+        self._offsets = ivms.memory.empty(ivms.shapes.ivms, np.int32)
+        self._owners = ivms.memory.empty(most, np.int32)
+        self._items = ivms.memory.empty(most, np.uint8)
+        self._fronts = ivms.memory.empty(most, np.int32)
+        self._backs = ivms.memory.empty(most, np.int32)
+        self._table = ivms.memory.put(table)
 
     def close(self) -> None:
         """Give back what is not the IVMs'."""

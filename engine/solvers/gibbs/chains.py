@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.gibbs.memory import Memory
+from engine.numerics.memory import Memory
 from engine.solvers.gibbs.options import KernelName
 from engine.solvers.gibbs.rows import Rows
 

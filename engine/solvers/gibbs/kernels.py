@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from engine.devices import Buffer, Capabilities, Device, Kernel
+from engine.devices.variants import CPU, GPU, Variant, each_once
 from engine.solvers.gibbs.layout import SHARDS, Layout
 
 __all__ = ["STRETCHES", "Launcher", "Mode", "SweepShape", "kernel_variants", "sweep_shape"]
@@ -339,28 +340,22 @@ class Launcher:
         return found[0], found[1], self.sweep_groups or found[2]
 
 
-def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+@each_once
+def kernel_variants() -> Iterator[Variant]:
     """Every template of this solver with sets of constants that cover what devices ask for."""
-    gpu = Capabilities("gpu", True, True, False, "cusolver", 132, 49152, 228 * 1024, 256, 1024)
-    cpu = Capabilities("cpu", True, True, True, "lapack", 2, 1 << 20, 1 << 20, 64, 4096, vector_width=8)
-    seen: list[tuple[str, dict[str, Any]]] = []
+    cpu = replace(CPU, vector_width=8)
 
-    def add(template: str, constants: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-        if (template, constants) not in seen:
-            seen.append((template, constants))
-            yield template, constants
-
-    for capabilities in (cpu, gpu):
+    for capabilities in (cpu, GPU):
         blocks = _blocks(capabilities)
         for entry, (template, _) in _ENTRIES.items():
-            if template == "slice_serial" and capabilities is gpu:
+            if template == "slice_serial" and capabilities is GPU:
                 continue
-            yield from add(f"gibbs/{template}", _constants(entry, blocks)[1])
+            yield f"gibbs/{template}", _constants(entry, blocks)[1]
         for value in ("f32", "f64"):
             block = 64 if blocks.columns == 1 else 1
-            yield from add("gibbs/gather", {"block": block, "columns": blocks.columns, "value": value})
+            yield "gibbs/gather", {"block": block, "columns": blocks.columns, "value": value}
         for storage in _STORAGE:
-            yield from add("gibbs/expand", _expansion(blocks.rows, storage))
+            yield "gibbs/expand", _expansion(blocks.rows, storage)
         wanted: list[tuple[int, int, int, str, Mode]] = [
             (1008, 1024, 4, "float32", "draw"),
             (144, 2048, 4, "float32", "draw"),
@@ -375,7 +370,7 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
         ]
         for stride, strip_rows, chains, storage, mode in wanted:
             shape = sweep_shape(capabilities, "opencl", stride, strip_rows, chains, storage, mode)
-            yield from add(*shape.constants(chains, storage, mode))
+            yield shape.constants(chains, storage, mode)
     for kind in (
         "positive_normal",
         "positive_normal_in_parts",
@@ -387,4 +382,4 @@ def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
         "normal_hazard",
     ):
         for block in (1,) if kind == "log_normal_cdf_of_sixteen" else (1, 64):
-            yield from add("gibbs/variates_fill", {"block": block, "kind": kind})
+            yield "gibbs/variates_fill", {"block": block, "kind": kind}

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Buffer, Mark
+from engine.numerics.memory import Memory
 from engine.solvers.gibbs.chains import WHOLE, Chains, Settings
-from engine.solvers.gibbs.memory import Memory
 from engine.solvers.gibbs.rows import Rows
 
 __all__ = ["Recorded", "Recorder"]

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from engine.devices import Buffer, Mark
 from engine.errors import DeviceError
 from engine.numerics.linear_algebra import LinearAlgebra
+from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design import Design
 from engine.solvers.gibbs.kernels import Launcher, Mode
 from engine.solvers.gibbs.layout import SHARDS
-from engine.solvers.gibbs.memory import Memory
 
 __all__ = ["Exchange", "Rows"]
 

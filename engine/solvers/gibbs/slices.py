@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Buffer
+from engine.numerics.memory import Memory
 from engine.solvers.gibbs.chains import Chains, Settings
 from engine.solvers.gibbs.kernels import STRETCHES
 from engine.solvers.gibbs.layout import SHARDS
-from engine.solvers.gibbs.memory import Memory
 from engine.solvers.gibbs.rows import Rows
 
 __all__ = ["Slices"]

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from engine.devices import Buffer, Device, Mark
 from engine.errors import DeviceError
 from engine.numerics.linear_algebra import LinearAlgebra, linear_algebra
+from engine.numerics.memory import Memory
 from engine.solvers.gibbs.chains import Chains, Settings
 from engine.solvers.gibbs.design import Design
 from engine.solvers.gibbs.layout import SHARDS
-from engine.solvers.gibbs.memory import Memory
 from engine.solvers.gibbs.recorder import Recorded, Recorder
 from engine.solvers.gibbs.rows import Exchange, Rows
 from engine.solvers.gibbs.slices import Slices

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from engine.devices import Buffer, Capabilities, Device, Kernel
+from engine.devices.variants import CPU, GPU, GPU_OF_LARGE_GROUPS, SMALL_GPU, Variant, each_once
 from engine.solvers.knapsack.schedule import MOST_FUSED
 
 __all__ = ["DEPTHS", "PAD", "Launcher", "Place", "Shapes", "ValueType", "kernel_variants", "shapes_for"]
@@ -265,21 +266,14 @@ def _share(cells: int, at_once: int, step: int, most: int | None = None) -> int:
     return max(1, min(even, most))
 
 
-def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+@each_once
+def kernel_variants() -> Iterator[Variant]:
     """Every template of this solver with every set of constants a device may ask for."""
-    gpu = Capabilities("gpu", True, True, False, "kernels", 132, 49152, 228 * 1024, 256, 1024)
-    large = Capabilities("gpu", True, True, False, "cusolver", 132, 227 * 1024, 228 * 1024, 256, 1024)
-    small = Capabilities("gpu", True, True, False, "kernels", 8, 32768, 32768, 256, 256)
-    cpu = Capabilities("cpu", True, True, True, "lapack", 2, 1 << 20, 1 << 20, 64, 4096, vector_width=16)
-    seen: list[tuple[str, dict[str, Any]]] = []
     values: tuple[ValueType, ...] = ("i32", "i64")
-    for capabilities in (gpu, large, small, cpu):
+    for capabilities in (GPU, GPU_OF_LARGE_GROUPS, SMALL_GPU, CPU):
         for value in values:
             shapes = shapes_for(capabilities, value)
             tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"
             for template in ("knapsack/rows", tiles, "knapsack/classes", "knapsack/trace"):
                 for depth in DEPTHS if template == "knapsack/classes" else (0,):
-                    variant = (template, shapes.constants(template, depth))
-                    if variant not in seen:
-                        seen.append(variant)
-                        yield variant
+                    yield template, shapes.constants(template, depth)

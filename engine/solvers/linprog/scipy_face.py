@@ -75,8 +75,7 @@ def linprog(
     scipy.optimize.OptimizeResult
         ``x``, ``fun``, ``slack``, ``con``, ``success``, ``status`` (0 optimal, 1 a limit, 2 infeasible, 3 unbounded, 4
         numerical difficulties), ``message``, ``nit``, and ``ineqlin``, ``eqlin``, ``lower``, ``upper`` with
-        ``residual`` and
-        ``marginals``. Without an optimum ``x`` and what follows from it is None.
+        ``residual`` and ``marginals``. Without an optimum ``x`` and what follows from it is None.
 
     Raises
     ------

@@ -179,6 +179,12 @@ class UnifiedShard(DeviceShard):
         self._settle()
         return super().scale(rho, rho_free)
 
+    def unit_scale(self) -> None:
+        """See :class:`Shard`."""
+        self._aimed = False
+        self._sync()
+        self._array("theta")[:] = 1.0
+
     def target(self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector) -> Vector:
         """See :class:`Shard`."""
         self._settle()

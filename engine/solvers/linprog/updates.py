@@ -2,9 +2,8 @@
 
 As written in the paper (one column after another in the given order) the updates lose all accuracy when the entries
 of D spread, as they do near an optimum. Here columns are taken by descending d, D is divided by its geometric mean, a
-block of
-columns is one update (so most work is matrix products), and solutions are refined; whoever uses them looks at the
-residual.
+block of columns is one update (so most work is matrix products), and solutions are refined; whoever uses them looks at
+the residual.
 
 References
 ----------
@@ -21,9 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device
+from engine.devices import Device
 from engine.numerics.groups import group_size
 from engine.numerics.linear_algebra import LinearAlgebra
+from engine.numerics.memory import Memory
 
 __all__ = ["Updates", "kernel_variants", "updates_bytes"]
 
@@ -64,21 +64,21 @@ class Updates:
         self._items = fits[0] if fits else _ITEMS[-1]
         self.constant = constant_memory and self._k == 1 and 8 * self._m <= device.capabilities.constant_memory
         n, m, k = self._count, self._m, self._k
-        self._owned: list[Buffer] = []
-        self._columns = self._keep(device.put(np.ascontiguousarray(columns)))
-        self._first = self._keep(device.put(np.ascontiguousarray(columns)))  # becomes (A A^T)^-1 A
-        self._v = self._take((n, m))
-        self._w = self._take((n, m))
-        self._block_v, self._block_w = self._take((k, m)), self._take((k, m))
-        self._block_inverse = self._take((k, k))
-        self._inverses = self._take((n, k))  # of each block, from its first row on
-        self._s, self._t = self._take((k, k)), self._take((n, k))
-        self._u = self._take((n, k))
-        self._order, self._scale = self._keep(device.empty(n, np.int32)), self._take((n,))
-        self._small, self._x = self._take((k,)), self._take((m,))
-        self._now, self._next = self._take((m,)), self._take((m,))  # v in constant memory, in turns
-        self._factor = self._take((m, m))
-        status = self._keep(device.empty(1, np.int32))
+        self._memory = memory = Memory(device)
+        self._columns = memory.put(np.ascontiguousarray(columns))
+        self._first = memory.put(np.ascontiguousarray(columns))  # becomes (A A^T)^-1 A
+        self._v = memory.empty((n, m))
+        self._w = memory.empty((n, m))
+        self._block_v, self._block_w = memory.empty((k, m)), memory.empty((k, m))
+        self._block_inverse = memory.empty((k, k))
+        self._inverses = memory.empty((n, k))  # of each block, from its first row on
+        self._s, self._t = memory.empty((k, k)), memory.empty((n, k))
+        self._u = memory.empty((n, k))
+        self._order, self._scale = memory.empty(n, np.int32), memory.empty((n,))
+        self._small, self._x = memory.empty((k,)), memory.empty((m,))
+        self._now, self._next = memory.empty((m,)), memory.empty((m,))  # v in constant memory, in turns
+        self._factor = memory.empty((m, m))
+        status = memory.empty(1, np.int32)
         algebra.gram_columns(self._columns, None, self._factor)
         diagonal = float(np.einsum("ij,ij->j", columns, columns).max(initial=1.0))
         self._regularise(1e-14 * diagonal)
@@ -87,18 +87,9 @@ class Updates:
         algebra.solve(self._factor, self._first)
         self._gamma = 1.0
 
-    def _keep(self, buffer: Buffer) -> Buffer:
-        self._owned.append(buffer)
-        return buffer
-
-    def _take(self, shape: tuple[int, ...]) -> Buffer:
-        return self._keep(self.device.empty(shape, np.float64))
-
     def close(self) -> None:
         """Give everything back."""
-        for buffer in self._owned:
-            self.device.release(buffer)
-        self._owned.clear()
+        self._memory.release()
 
     def _kernel(self, entry: str, types: tuple[str, ...]) -> Any:
         constants = {"block": self._groups, "items": self._items, "rows": _ROWS, "constant": self.constant}

@@ -1,4 +1,4 @@
-"""What a run has taken of a device's memory, so that all of it can be given back."""
+"""What somebody has taken of a device's memory, so that all of it can be given back."""
 
 from __future__ import annotations
 
@@ -47,3 +47,5 @@ class Memory:
             self.device.release(buffer)
         for array in self._staging:
             self.device.release_staging(array)
+        self._buffers.clear()
+        self._staging.clear()
