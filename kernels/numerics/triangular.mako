@@ -156,6 +156,7 @@ ${loops.unroll(language)}
         }
         BARRIER();
         f64 sum = 0.0;
+${loops.unroll(language)}
         for (i32 q = 0; q < ${lanes}; ++q)
             sum += part[LOCAL_ID * ${row} + q];
         left -= sum;
@@ -188,6 +189,7 @@ ${fetch_inverse_rows("(b - 1)")}
             BARRIER();
             if (LOCAL_ID < ${size}) {
                 f64 s = first;
+${loops.unroll(language)}
                 for (i32 q = 0; q < ${lanes}; ++q)
                     s += part[LOCAL_ID * ${row} + q];
                 y[b * ${size} + LOCAL_ID] = s;
@@ -248,6 +250,7 @@ ${fetch_below("(b + 1)")}
                 BARRIER();
                 if (LOCAL_ID >= (b + 1) * ${size}) {
                     s = 0.0;
+${loops.unroll(language)}
                     for (i32 q = 0; q < ${lanes}; ++q)
                         s += part[LOCAL_ID * ${row} + q];
                     y[LOCAL_ID] -= s;
