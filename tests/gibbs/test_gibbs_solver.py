@@ -127,6 +127,14 @@ def test_one_two_and_four_devices_make_the_same_draws(device: Member, kernel: st
 
 
 @pytest.mark.parametrize("kernel", ["gibbs", "ellipse"])
+def test_devices_that_share_the_factorisations_out_make_the_same_draws(device: Member, kernel: str) -> None:
+    problem = problem_of(400, 230)
+    found = [draws_of(device, problem, devices, kernel=kernel, chains=3, draws=6) for devices in (1, 2, 4)]
+    assert np.array_equal(found[1], found[0])
+    assert np.array_equal(found[2], found[0])
+
+
+@pytest.mark.parametrize("kernel", ["gibbs", "ellipse"])
 def test_streamed_rows_make_the_same_draws(device: Member, kernel: str) -> None:
     problem = problem_of(2000)
     resident, streamed = (draws_of(device, problem, kernel=kernel, streaming=how) for how in ("never", "always"))

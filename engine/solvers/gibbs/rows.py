@@ -26,7 +26,7 @@ _WIDE = 1 << 24  # values of the design widened at a time for X'WX
 
 
 class Exchange:
-    """Where the devices of a run meet: each leaves its shards' sums and takes those of the others, on the host."""
+    """Where the devices of a run meet: each leaves some rows of a matrix and takes all of them, on the host."""
 
     def __init__(self, parties: int) -> None:
         self.parties = parties
@@ -35,14 +35,16 @@ class Exchange:
         self._lock = threading.Lock()
         self._turn = [0] * parties
 
-    def swap(self, party: int, kind: str, mine: NDArray[np.float64], first: int, last: int) -> NDArray[np.float64]:
-        """All shards' sums, shape (SHARDS, n), once every device has left its own, shards [first, last)."""
+    def swap(
+        self, party: int, kind: str, mine: NDArray[np.float64], count: int, first: int, last: int
+    ) -> NDArray[np.float64]:
+        """All ``count`` rows, once every device has left its own, rows [first, last)."""
         self._turn[party] += 1
         key = kind, self._turn[party] % 2  # the room of the meeting before may still be read
         with self._lock:
             room = self._rooms.get(key)
             if room is None or room.shape[1] != mine.shape[1]:
-                room = self._rooms[key] = np.zeros((SHARDS, mine.shape[1]))
+                room = self._rooms[key] = np.zeros((count, mine.shape[1]))
         room[first:last] = mine
         self._barrier.wait()
         return room
@@ -99,7 +101,7 @@ class Rows:
         self.first_row = self.first_strip * layout.strip_rows
         bounds = np.array(layout.bounds[shards[0] : shards[1] + 1]) - self.first_strip
         self.bounds = memory.put(bounds.astype(np.int32))
-        self.launcher = Launcher(self.device, layout, design.storage)
+        self.launcher = Launcher(self.device, layout, design.storage, memory.zeros(2, np.uint32))
 
     def load(self) -> None:
         """Take the rows over, once all else has its memory."""
@@ -198,7 +200,7 @@ class Rows:
         self.launcher.gather(value, partial, count, self.bounds, shards, self.first_shard, many)
         if self.exchange is not None:
             mine = self.device.get(shards, self.first_shard * count, many * count).reshape(many, count)
-            full = self.exchange.swap(self.party, value, mine, self.first_shard, self.last_shard)
+            full = self.exchange.swap(self.party, value, mine, SHARDS, self.first_shard, self.last_shard)
             self.device.put(full.reshape(-1), shards)
 
     def make_gram(self, algebra: LinearAlgebra, gram: Buffer, weight: Buffer | None) -> NDArray[np.float64]:

@@ -33,7 +33,7 @@ def required_bytes(design: Design, settings: Settings, share: float, with_rows: 
     rows = int(layout.strips * layout.strip_rows * share)
     q = layout.columns
     item = 4 if design.storage == "float32" else 2
-    matrices = 8 * q * q * (chains + 3)
+    matrices = 8 * q * q * (chains + 3)  # fewer chains where devices share them out
     sums = 4 * int(layout.strips * share + 1) * chains * layout.width + 64 * chains * layout.width
     lines = 4 * rows * (3 * chains + 6 + STRETCHES) if settings.kernel == "ellipse" else 0
     widened = 8 * min(1 << 24, rows * layout.stride)
@@ -108,6 +108,11 @@ class Sampler:
 
         return self._on_all(lambda number, member: member.submit(call, member.label))
 
+    def first(self, function: Callable[..., T], *arguments: Any) -> T:
+        """``function(worker, ...)`` on the first device's thread: what needs no other."""
+        member = self._members[0]
+        return member.submit(lambda device: function(self._workers[member.label], *arguments)).result()
+
     @property
     def streamed(self) -> list[str]:
         """Labels of the devices that X is sent to at every pass."""
@@ -153,8 +158,14 @@ class Sampler:
 
     def advance(self, first: int, count: int, kept_from: int) -> Recorded:
         """See :meth:`Worker.advance`; every device has the same draws."""
-        return self.each(Worker.advance, first, count, kept_from)[0]
+        return _together(self.each(Worker.advance, first, count, kept_from))
 
     def collect(self) -> Recorded:
         """See :meth:`Worker.collect`."""
-        return self.each(Worker.collect)[0]
+        return _together(self.each(Worker.collect))
+
+
+def _together(found: list[Recorded]) -> Recorded:
+    """The draws, which all devices have, and the failures of all."""
+    iterations, draws, _ = found[0]
+    return iterations, draws, sum(failed for _, _, failed in found)

@@ -1,12 +1,12 @@
 """One device's part of a run: the iterations of every chain, and the factorisations they need.
 
 Everything runs on the device's thread. With several devices each has some of the rows and all of what has the size of
-beta; sums over rows are exchanged, and every device repeats what follows from them, with the same random numbers.
+beta; sums over rows are exchanged, and every device repeats what follows from them, with the same random numbers. Only
+large matrices are shared out: each chain's is factorised by one device, which lets the others have what it solved for.
 """
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from engine.numerics.linear_algebra import LinearAlgebra, linear_algebra
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.chains import Chains, Settings
 from engine.solvers.gibbs.design import Design
-from engine.solvers.gibbs.layout import SHARDS
+from engine.solvers.gibbs.layout import SHARDS, share_of_chains
 from engine.solvers.gibbs.recorder import Recorded, Recorder
 from engine.solvers.gibbs.rows import Exchange, Rows
 from engine.solvers.gibbs.slices import Slices
@@ -27,9 +27,10 @@ __all__ = ["Worker"]
 
 STREAM_SCALES, STREAM_NOISE = 1, 4
 _JITTER = 1e-12
-_ALONE_FROM = 200  # columns from which a chain's factorisation is worth a lane of its own
+_LARGE_FROM = 200  # columns from which a chain's factorisation is worth a lane, or a device, of its own
 _MOST_LANES = 4
-_MAPPED_FROM = 257  # columns from which LAPACK is faster than the kernels, for which nothing is mapped nor waited for
+_LIBRARY_FROM = {"cpu": 257, "gpu": 2049}
+"""Columns from which LAPACK and cuSOLVER are faster than the kernels, which factorise all chains' matrices together."""
 
 
 @dataclass
@@ -98,9 +99,13 @@ class Worker:
         if settings.kernel == "ellipse":
             self._slices = Slices(memory, self.rows, self.chains, settings)
             self.latent_gram, self.latent_diagonal = memory.empty((q, q)), memory.empty(q)
-        own = settings.provider is None and device.capabilities.kind == "cpu" and q < _MAPPED_FROM
-        self._groups = self._grouped("kernels" if own else settings.provider)
-        self._gram_algebra = self._algebra(None) if own else self._groups[0].algebra
+        self._shares = exchange is not None and q >= _LARGE_FROM
+        parties = exchange.parties if exchange is not None and self._shares else 1
+        self._owned = share_of_chains(chains, party if self._shares else 0, parties)
+        own = settings.provider is None and q < _LIBRARY_FROM.get(device.capabilities.kind, 0)
+        algebra = self._algebra("kernels" if own else settings.provider)
+        self._groups = self._grouped(algebra)
+        self._gram_algebra = self._algebra(None) if own else algebra
         self.rows.load()
         if self._slices is not None:
             self._slices.take_intercept()
@@ -122,32 +127,23 @@ class Worker:
         self._algebras.append(linear_algebra(self.device, provider))  # type: ignore[arg-type]
         return self._algebras[-1]
 
-    def _grouped(self, provider: str | None) -> list[_Group]:
-        """Large matrices in lanes of their own where lanes overlap; small ones together.
+    def _grouped(self, algebra: LinearAlgebra) -> list[_Group]:
+        """This device's chains: large matrices in lanes of their own where lanes overlap; small ones together.
 
         The kernels get all of them together: they take as many launches for many matrices as for one.
         """
-        q, chains = self.layout.columns, self.settings.chains
-        algebra = self._algebra(provider)
-        alone = self._beside and q >= _ALONE_FROM and chains > 1 and algebra.provider != "kernels"
-        count = min(chains, _MOST_LANES) if alone else 1
-        edges = [chains * i // count for i in range(count + 1)]
-        ellipse = self.settings.kernel == "ellipse"
+        q, (first, last) = self.layout.columns, self._owned
+        alone = self._beside and q >= _LARGE_FROM and algebra.provider != "kernels"
+        each = 1 if alone else max(1, last - first)
         groups: list[_Group] = []
-        for lane, (first, last) in enumerate(itertools.pairwise(edges), start=1):
-            many = last - first
-            groups.append(
-                _Group(
-                    lane if self._beside else 0,
-                    first,
-                    many,
-                    self._algebra(provider) if groups else algebra,
-                    self._memory.empty((many, q, q)),
-                    self._memory.empty((many, q)),
-                    self._memory.empty((many, q)) if ellipse else None,
-                    self._memory.empty(many, np.int32),
-                )
-            )
+        for begin in range(first, last, each):
+            count = min(each, last - begin)
+            lane = 1 + (begin - first) % _MOST_LANES if self._beside else 0
+            room = [self._memory.empty(shape) for shape in ((count, q, q), (count, q))]
+            noise = self._memory.empty((count, q)) if self.settings.kernel == "ellipse" else None
+            status = self._memory.empty(count, np.int32)
+            own = self._algebra(algebra.provider) if groups else algebra
+            groups.append(_Group(lane, begin, count, own, room[0], room[1], noise, status))
         return groups
 
     # --- X'X ----------------------------------------------------------------------------------------------------
@@ -180,7 +176,7 @@ class Worker:
     # --- solving with a fixed prior, for the start --------------------------------------------------------------
 
     def factorise(self, prior: NDArray[np.float64]) -> None:
-        """L of (gram + diag(prior)), scaled, in the first group's first matrix."""
+        """L of (gram + diag(prior)), scaled, in the first group's first matrix; for the first device."""
         group = self._groups[0]
         scale = 1.0 / np.sqrt(self.device.get(self.diagonal) + prior)
         self.device.put(np.tile(scale, self.settings.chains), self.scale)
@@ -243,17 +239,27 @@ class Worker:
         if mark is not None:
             self.device.after(mark)
 
-    def _factorise_all(self, scaled: Mark | None) -> list[Mark | None]:
+    def _factorise_all(self, scaled: Mark | None) -> None:
         """Each group's matrix on its lane, after the scales are known."""
-        device = self.device
-        marks: list[Mark | None] = []
         for group in self._groups:
-            with device.lane(group.lane):
+            with self.device.lane(group.lane):
                 self._after(scaled)
                 group.algebra.cholesky(group.matrix, group.status)
-                self.launcher.groups("count_failures", 1, group.status, group.count, self.failed)
-                marks.append(self._mark())
-        return marks
+                if self._shares or self.rows.party == 0:
+                    self.launcher.groups("count_failures", 1, group.status, group.count, self.failed)
+
+    def _share(self, narrow: Buffer, *values: Buffer) -> None:
+        """Let every device have what each chain's owner has in its rows of ``values``, each of shape (chains, q)."""
+        exchange = self.rows.exchange
+        if exchange is None or not self._shares:
+            return
+        q, chains, (first, last) = self.layout.columns, self.chains.count, self._owned
+        mine = [self.device.get(buffer, first * q, (last - first) * q).reshape(-1, q) for buffer in values]
+        full = exchange.swap(self.rows.party, "chains", np.hstack(mine), chains, first, last)
+        for number, buffer in enumerate(values):
+            self.device.put(np.ascontiguousarray(full[:, q * number : q * (number + 1)]), buffer)
+            arguments = (buffer, narrow, q, self.layout.stride, chains * number)
+            self.launcher.groups("narrow_coefficients", chains, *arguments)
 
     def _scales_beside(self, step: int, gram: Buffer, diagonal: Buffer) -> Mark | None:
         """lambda, tau, nu, xi given beta, and the matrices, on the first group's lane."""
@@ -311,6 +317,7 @@ class Worker:
                 done.append(self._mark())
         for mark in done:
             self._after(mark)
+        self._share(chains.narrow, chains.beta)
 
     def _iterate_ellipse(self, step: int) -> None:
         """An elliptical slice about the stand-in for the likelihood, then beta and tau together."""
@@ -347,6 +354,7 @@ class Worker:
                 done.append(self._mark())
         for mark in done:
             self._after(mark)
+        self._share(slices.lines_narrow, slices.middle, slices.along)
         slices.move(step)
 
     # --- batches ------------------------------------------------------------------------------------------------
@@ -364,7 +372,7 @@ class Worker:
             Which iterations the rows are, none if there was no batch before.
         draws : ndarray, shape (rows, chains, numbers)
         failed : int
-            Factorisations that have failed so far.
+            Factorisations that have failed on this device so far; what all devices do, the first one counts.
         """
         self._recorder.begin()
         for step in range(first, first + count):
