@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from engine.devices import Buffer, Device
 from engine.numerics.groups import GROUP_SIZES, group_size
 from engine.numerics.linear_algebra import LinearAlgebra
+from engine.solvers.linprog.passage import Passage
 from engine.solvers.linprog.shard import ShardData, Target
 from engine.solvers.linprog.sparse import sp
 from engine.solvers.linprog.updates import Updates
@@ -26,6 +28,7 @@ MODES: dict[Target, int] = {"affine": 0, "second_order": 1, "centrality": 2}
 _VECTORS = ("x", "s", "w", "z", "c", "u", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "aty")
 _STEPS = ("dx", "ds", "dw", "dz")
 _SIZES = ("int32", "int64", "int64", "int64", "int64")
+_PACKED = ("int64", "int64", "buffer", "buffer")
 MEASURES, EXTENTS = 7, 5  # numbers that `assess` and `direct` tell
 
 
@@ -88,6 +91,7 @@ class DeviceShard:
         self._kernels: dict[tuple[str, str], Any] = {}
         self._launches: dict[Any, tuple[Any, ...]] = {}
         self._updates: Updates | None = None
+        self._places: list[NDArray[Any]] = []  # staging memory
 
     def close(self) -> None:
         """Give everything back."""
@@ -96,6 +100,9 @@ class DeviceShard:
         self.algebra.close()
         self._launches.clear()
         self._heads.clear()
+        for place in self._places:
+            self.device.release_staging(place)
+        self._places.clear()
         for buffer in self._buffers.values():
             self.device.release(buffer)
         self._buffers.clear()
@@ -284,15 +291,48 @@ class DeviceShard:
         self.algebra.gram(b["A"], self._head("theta"), normal)
         self._over_slacks("add_slack_diagonal", b["theta"], normal)
 
-    def normal_matrix(self) -> Vector:
-        """M of these columns (k, m, m), for the root."""
-        return self.device.get(self._matrix("M"))
+    def send_normal(self, passage: Passage | None) -> Buffer:
+        """Form M, for the root to :meth:`collect_normal`: by a passage, or from what is returned when all is there."""
+        self.form()
+        count = self._k * (self._m * (self._m + 1) // 2)
+        if "packed" not in self._buffers:
+            self._buffers["packed"] = self.device.empty(count, np.float64)
+        packed = self._buffers["packed"]
+        self._over("pack_lower", _PACKED, count, self._k, self._m, self._matrix("M"), packed)
+        if passage is None:
+            self.device.sync()
+        else:
+            if not self._places:
+                self._places = passage.places(self.device, count)
+            passage.send(self.device, packed, self._places)
+        return packed
 
-    def add_normal(self, other: Vector) -> None:
-        """Add another shard's M to this one's."""
-        scratch = self.device.put(other, self._matrix("L"))
-        types: tuple[str, ...] = ("int64", "buffer", "buffer")
-        self._over("add_matrix", types, scratch.size, scratch.size, scratch, self._matrix("M"))
+    def collect_normal(self, others: list[tuple[Future[Buffer], Passage | None]]) -> None:
+        """Form M and add those of the others, in this order; they are not read any more when this returns or raises.
+
+        The factor's place takes each of them up.
+        """
+        try:
+            scratch, normal = self._matrix("L"), self._matrix("M")
+            count = self._k * (self._m * (self._m + 1) // 2)
+            free = self.device.mark()
+            self.form()
+            for sent, passage in others:
+                with self.device.lane(1):  # while this device is still at its own
+                    self.device.after(free)
+                    if passage is None:
+                        self.device.copy_from_peer(scratch, sent.result(), 0, 0, count)
+                    else:
+                        passage.receive(self.device, scratch, count)
+                    here = self.device.mark()
+                self.device.after(here)
+                self._over("add_lower", _PACKED, count, self._k, self._m, scratch, normal)
+                free = self.device.mark()
+        finally:
+            for _, passage in others:
+                if passage is not None:
+                    passage.end()
+            self.device.sync()
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
         """Factorise ``M + diag(relative M_ii + absolute)``; 0 or the failing pivot, per program (k,)."""

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Device, Member, gather
+from engine.devices import Device, DevicePool, gather
 from engine.solvers.linprog.device_shard import DeviceShard
+from engine.solvers.linprog.passage import Passage
 from engine.solvers.linprog.shard import ShardData, Target, cut
 from engine.solvers.linprog.twin import HostShard
 
@@ -129,11 +130,11 @@ class System:
         if self.updating:
             return
         began = time.perf_counter()
-        self.each("form")
-        if len(self.shards) > 1:
-            for other in self.each("normal_matrix")[1:]:
-                self.root("add_normal", other)
+        self._form()
         self._timed("form", began)
+
+    def _form(self) -> None:
+        self.root("form")
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
         """Factorise; see :meth:`DeviceShard.factor`. Or do all updates."""
@@ -258,11 +259,10 @@ class System:
 class PoolSystem(System):
     """Shards on the members of a pool. With one member whole functions run on its thread; with several, calls do."""
 
-    def __init__(
-        self, data: ShardData, members: list[Member], make: Callable[[Device, ShardData], DeviceShard]
-    ) -> None:
-        count = min(len(members), max(1, data.n))
-        self.members = members[:count]
+    def __init__(self, data: ShardData, pool: DevicePool, make: Callable[[Device, ShardData], DeviceShard]) -> None:
+        count = min(len(pool), max(1, data.n))
+        self.members = pool.members[:count]
+        pool.enable_peers()
         ends = [data.n * (rank + 1) // count for rank in range(count)]
         parts = cut(data, ends) if count > 1 else [data]
         futures = [member.submit(make, part) for member, part in zip(self.members, parts, strict=True)]
@@ -289,6 +289,20 @@ class PoolSystem(System):
         if len(self.shards) == 1:
             return super().root(name, *arguments)
         return self.members[0].submit(_call, self.shards[0], name, arguments).result()
+
+    def _form(self) -> None:
+        """M of every shard, added on the first device in the order of the shards; all at work at the same time."""
+        if len(self.shards) == 1:
+            super()._form()
+            return
+        first = self.members[0]
+        passages = [None if first.reads(member) else Passage() for member in self.members[1:]]
+        sent = [
+            member.submit(_call, shard, "send_normal", (passage,))
+            for member, shard, passage in zip(self.members[1:], self.shards[1:], passages, strict=True)
+        ]
+        others = list(zip(sent, passages, strict=True))
+        gather([*sent, first.submit(_call, self.shards[0], "collect_normal", (others,))])
 
     def run(self, function: Callable[[], T]) -> T:
         """Call a function on the only device's thread, or here if there are several."""
