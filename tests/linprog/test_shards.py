@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,13 +13,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import engine
-from engine.devices import Device, Member
+from engine.devices import Buffer, Device, DevicePool, Member
 from engine.numerics.linear_algebra import linear_algebra
+from engine.solvers.linprog import passage
 from engine.solvers.linprog.audit import _product, audit
 from engine.solvers.linprog.device_shard import DeviceShard
 from engine.solvers.linprog.prepare import Prepared, prepare
 from engine.solvers.linprog.shard import ShardData
-from engine.solvers.linprog.system import System
+from engine.solvers.linprog.system import PoolSystem, System
 from engine.solvers.linprog.twin import HostShard
 from engine.solvers.linprog.unified_shard import device_shard
 from engine.solvers.linprog.updates import Updates
@@ -137,6 +139,106 @@ def test_directions_toward_targets_are_those_of_numpy(device: Member, sparse: bo
     ours, theirs = device.submit(on_device).result(), walk(HostShard(data))
     for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         assert np.allclose(one, other, rtol=1e-7, atol=1e-8 * np.abs(other).max(initial=1.0)), place
+
+
+def copy_what_the_host_sees(
+    device: Device, target: Buffer, source: Buffer, target_start: int, source_start: int, count: int
+) -> None:
+    """Stands for ``copy_from_peer`` between devices of OpenCL whose memory is the host's."""
+    seen, other = device.shared(target), device.shared(source)
+    assert seen is not None
+    assert other is not None
+    device.sync()
+    seen.reshape(-1)[target_start : target_start + count] = other.reshape(-1)[source_start : source_start + count]
+
+
+def ways_of(device: Member, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Each way that one of several devices has to another's memory, for as long as the loop is at it."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Member, "reads", lambda *_: False)
+        patch.setattr(passage, "_PIECE", 100)
+        yield "through the host"
+    if device.info.language == "cuda":
+        yield "directly"
+    elif device.submit(lambda running: running.shared(running.empty(1, np.float64)) is not None).result():
+        with monkeypatch.context() as patch:
+            patch.setattr(Member, "reads", lambda *_: True)
+            patch.setattr(Device, "enable_peer", lambda *_: None)
+            patch.setattr(Device, "copy_from_peer", copy_what_the_host_sees)
+            yield "directly"
+
+
+@pytest.mark.parametrize(
+    ("kind", "batch", "sparse", "m", "n"),
+    [
+        ("own", 1, False, 40, 33),
+        ("own", 1, True, 7, 30),
+        ("own", 3, False, 1, 3),
+        ("gpu", 1, True, 40, 33),
+        ("gpu", 3, False, 7, 30),
+    ],
+)
+def test_matrices_of_several_devices_are_added_in_their_order(
+    device: Member, monkeypatch: pytest.MonkeyPatch, kind: str, batch: int, sparse: bool, m: int, n: int
+) -> None:
+    data = shard_data(batch, m, n, sparse)
+    random = np.random.default_rng(3)
+    point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
+    rho = np.full(batch, 1e-3)
+
+    def make(running: Device, part: ShardData) -> DeviceShard:
+        if kind == "own":
+            return device_shard(running, part, None)
+        running.capabilities = replace(running.capabilities, kind="gpu", compute_units=2)
+        return DeviceShard(running, part, linear_algebra(running, device.info.capabilities.linear_algebra))
+
+    def lower(running: Device, shard: DeviceShard) -> NDArray[np.float64]:
+        return np.tril(running.get(shard._matrix("M")))
+
+    found = []
+    for _ in ways_of(device, monkeypatch):
+        with DevicePool([device.info] * 3) as pool:
+            system = PoolSystem(data, pool, make)
+            system.set_point(*point)
+            for _ in range(2):
+                system.scale(rho, 3 * rho)
+                system.form()
+            first, *others = (
+                member.submit(lower, shard).result() for member, shard in zip(pool.members, system.shards, strict=True)
+            )
+            system.each("form")  # without what was added
+            total = pool.members[0].submit(lower, system.shards[0]).result()
+            system.close()
+        for other in others:
+            total = total + other
+        assert np.array_equal(first, total)
+        found.append(total)
+    assert all(np.array_equal(found[0], other) for other in found)
+    twin = HostShard(data)
+    twin.set_point(*point)
+    twin.scale(rho, 3 * rho)
+    probes = np.stack([twin.normal(np.repeat(unit[None], batch, axis=0)) for unit in np.eye(m)], axis=2)
+    assert np.allclose(found[0], np.tril(probes), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_a_device_that_fails_holds_up_no_other(device: Member, monkeypatch: pytest.MonkeyPatch, failing: int) -> None:
+    data = shard_data(1, 40, 33, False)
+
+    def form() -> None:
+        raise RuntimeError("the third wheel is off")
+
+    for _ in ways_of(device, monkeypatch):
+        with DevicePool([device.info] * 3) as pool:
+            system = PoolSystem(data, pool, lambda running, part: device_shard(running, part, None))
+            system.unit_scale()
+            system.form()
+            system.shards[failing].form = form
+            with pytest.raises(RuntimeError, match="wheel"):
+                system.form()
+            del system.shards[failing].form
+            system.form()
+            system.close()
 
 
 @pytest.mark.parametrize("block", [1, 7, 64])

@@ -293,19 +293,23 @@ class DeviceShard:
 
     def send_normal(self, passage: Passage | None) -> Buffer:
         """Form M, for the root to :meth:`collect_normal`: by a passage, or from what is returned when all is there."""
-        self.form()
-        count = self._k * (self._m * (self._m + 1) // 2)
-        if "packed" not in self._buffers:
-            self._buffers["packed"] = self.device.empty(count, np.float64)
-        packed = self._buffers["packed"]
-        self._over("pack_lower", _PACKED, count, self._k, self._m, self._matrix("M"), packed)
-        if passage is None:
-            self.device.sync()
-        else:
-            if not self._places:
-                self._places = passage.places(self.device, count)
-            passage.send(self.device, packed, self._places)
-        return packed
+        try:
+            self.form()
+            count = self._k * (self._m * (self._m + 1) // 2)
+            if "packed" not in self._buffers:
+                self._buffers["packed"] = self.device.empty(count, np.float64)
+            packed = self._buffers["packed"]
+            self._over("pack_lower", _PACKED, count, self._k, self._m, self._matrix("M"), packed)
+            if passage is None:
+                self.device.sync()
+            else:
+                if not self._places:
+                    self._places = passage.places(self.device, count)
+                passage.send(self.device, packed, self._places)
+            return packed
+        finally:
+            if passage is not None:
+                passage.end()
 
     def collect_normal(self, others: list[tuple[Future[Buffer], Passage | None]]) -> None:
         """Form M and add those of the others, in this order; they are not read any more when this returns or raises.

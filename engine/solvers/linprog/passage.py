@@ -23,7 +23,8 @@ _Piece = tuple[NDArray[Any], int, int]
 class Passage:
     """The way of one vector of float64 between two devices.
 
-    One thread calls :meth:`send`, the other :meth:`receive` and in any case :meth:`end`; each waits for the other.
+    One thread calls :meth:`send`, the other :meth:`receive`, each waits for the other; and both :meth:`end`, come what
+    may.
     """
 
     def __init__(self) -> None:
@@ -40,22 +41,19 @@ class Passage:
         """All of a buffer, when what the lane was given before is done; returns when the receiver has the last piece,
         or has given up."""
         under_way: deque[tuple[Mark, _Piece]] = deque()
-        try:
-            for place in places:
-                self._free.put(place)
-            for start in range(0, source.size, _PIECE):
-                while under_way and (len(under_way) > 1 or self._free.empty()):
-                    self._hand_on(device, *under_way.popleft())
-                free = self._free.get()
-                if free is None:
-                    return
-                size = min(_PIECE, source.size - start)
-                device.get_later(source, free[:size], start)
-                under_way.append((device.mark(), (free, start, size)))
-            while under_way:
+        for place in places:
+            self._free.put(place)
+        for start in range(0, source.size, _PIECE):
+            while under_way and (len(under_way) > 1 or self._free.empty()):
                 self._hand_on(device, *under_way.popleft())
-        finally:
-            self._filled.put(None)
+            free = self._free.get()
+            if free is None:
+                return
+            size = min(_PIECE, source.size - start)
+            device.get_later(source, free[:size], start)
+            under_way.append((device.mark(), (free, start, size)))
+        while under_way:
+            self._hand_on(device, *under_way.popleft())
 
     def _hand_on(self, device: Device, filled: Mark, piece: _Piece) -> None:
         device.wait(filled)
@@ -86,5 +84,6 @@ class Passage:
             missing -= size
 
     def end(self) -> None:
-        """Let a sender that still waits give up."""
+        """Let the other side give up, if it still waits when it has had all that came before."""
         self._free.put(None)
+        self._filled.put(None)
