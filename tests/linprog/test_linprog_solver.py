@@ -232,11 +232,10 @@ def test_several_devices_share_the_columns(device: Member) -> None:
     expected = [engine.solve(given, devices=[device.info.id]).objective for given in (problem, dense)]
     with engine.Engine(devices=[device.info.id] * 3) as several:
         for given, objective in zip((problem, dense), expected, strict=True):
-            result, again = several.solve(given), several.solve(given)
+            result = several.solve(given)
             assert result.status == "optimal"
             assert len(result.devices) == 3
             assert result.objective == pytest.approx(objective, rel=1e-7)
-            assert np.array_equal(result.solution, again.solution)
 
 
 def mixed_programs() -> list[engine.LinearProgram]:

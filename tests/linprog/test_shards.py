@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import engine
-from engine.devices import Buffer, Device, DevicePool, Member
+from engine.devices import Buffer, Device, DevicePool, Member, gather
 from engine.numerics.linear_algebra import linear_algebra
 from engine.solvers.linprog import passage
 from engine.solvers.linprog.audit import _product, audit
@@ -163,7 +163,6 @@ def ways_of(device: Member, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     elif device.submit(lambda running: running.shared(running.empty(1, np.float64)) is not None).result():
         with monkeypatch.context() as patch:
             patch.setattr(Member, "reads", lambda *_: True)
-            patch.setattr(Device, "enable_peer", lambda *_: None)
             patch.setattr(Device, "copy_from_peer", copy_what_the_host_sees)
             yield "directly"
 
@@ -192,33 +191,33 @@ def test_matrices_of_several_devices_are_added_in_their_order(
         running.capabilities = replace(running.capabilities, kind="gpu", compute_units=2)
         return DeviceShard(running, part, linear_algebra(running, device.info.capabilities.linear_algebra))
 
-    def lower(running: Device, shard: DeviceShard) -> NDArray[np.float64]:
-        return np.tril(running.get(shard._matrix("M")))
+    with DevicePool([device.info] * 3) as pool:
+        system = PoolSystem(data, pool, make)
 
-    found = []
-    for _ in ways_of(device, monkeypatch):
-        with DevicePool([device.info] * 3) as pool:
-            system = PoolSystem(data, pool, make)
-            system.set_point(*point)
-            for _ in range(2):
-                system.scale(rho, 3 * rho)
-                system.form()
-            first, *others = (
-                member.submit(lower, shard).result() for member, shard in zip(pool.members, system.shards, strict=True)
+        def lower_triangles() -> list[NDArray[np.float64]]:
+            return gather(
+                [
+                    member.submit(lambda running, shard: np.tril(running.get(shard._matrix("M"))), shard)
+                    for member, shard in zip(pool.members, system.shards, strict=True)
+                ]
             )
-            system.each("form")  # without what was added
-            total = pool.members[0].submit(lower, system.shards[0]).result()
-            system.close()
+
+        system.set_point(*point)
+        system.scale(rho, 3 * rho)
+        system.each("form")
+        first, *others = lower_triangles()
         for other in others:
-            total = total + other
-        assert np.array_equal(first, total)
-        found.append(total)
-    assert all(np.array_equal(found[0], other) for other in found)
+            first = first + other
+        for _ in ways_of(device, monkeypatch):
+            for _ in range(2):
+                system.form()
+                assert np.array_equal(lower_triangles()[0], first)
+        system.close()
     twin = HostShard(data)
     twin.set_point(*point)
     twin.scale(rho, 3 * rho)
     probes = np.stack([twin.normal(np.repeat(unit[None], batch, axis=0)) for unit in np.eye(m)], axis=2)
-    assert np.allclose(found[0], np.tril(probes), rtol=1e-12, atol=1e-12)
+    assert np.allclose(first, np.tril(probes), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("failing", [0, 1, 2])
@@ -228,17 +227,49 @@ def test_a_device_that_fails_holds_up_no_other(device: Member, monkeypatch: pyte
     def form() -> None:
         raise RuntimeError("the third wheel is off")
 
-    for _ in ways_of(device, monkeypatch):
-        with DevicePool([device.info] * 3) as pool:
-            system = PoolSystem(data, pool, lambda running, part: device_shard(running, part, None))
-            system.unit_scale()
+    with DevicePool([device.info] * 3) as pool:
+        system = PoolSystem(data, pool, lambda running, part: device_shard(running, part, None))
+        system.unit_scale()
+        for _ in ways_of(device, monkeypatch):
             system.form()
             system.shards[failing].form = form
             with pytest.raises(RuntimeError, match="wheel"):
                 system.form()
             del system.shards[failing].form
             system.form()
-            system.close()
+        system.close()
+
+
+@pytest.mark.parametrize(("batch", "sparse"), [(1, False), (1, True), (3, False)])
+def test_directions_of_several_devices_are_those_of_numpy(device: Member, batch: int, sparse: bool) -> None:
+    data = shard_data(batch, 40, 90, sparse)
+    random = np.random.default_rng(4)
+    point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
+    y, rp = random.standard_normal((2, batch, 40))
+    rho, nothing = np.full(batch, 1e-3), np.zeros(batch)
+
+    def walk(system: System) -> list[NDArray[Any]]:
+        out: list[NDArray[Any]] = []
+        system.set_point(*point)
+        for share in (0.3, 0.2):
+            out += system.assess(y, rho, 2 * rho)
+            system.form()
+            assert not system.factor(np.full(batch, 1e-10), np.ones(batch)).any()
+            out += [*system.go("affine", nothing, nothing, nothing, rp), system.complete()]
+            out += [*system.go("second_order", 0.3 + nothing, nothing, nothing, rp), system.complete()]
+            out += [*system.go("centrality", 0.3 + nothing, share + nothing, share + nothing, rp, aside=True)]
+            out += [system.direction(y), system.complete()]  # not those of the direction before
+            system.other_slot()
+            system.advance(1e-3 * share + nothing, 2e-3 * share + nothing)
+        return [*out, system.get_point()[0]]
+
+    with DevicePool([device.info] * 3) as pool:
+        system = PoolSystem(data, pool, lambda running, part: device_shard(running, part, None))
+        ours = walk(system)
+        system.close()
+    theirs = walk(System(data, [HostShard(data)]))
+    for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        assert np.allclose(one, other, rtol=1e-7, atol=1e-8 * np.abs(other).max(initial=1.0)), place
 
 
 @pytest.mark.parametrize("block", [1, 7, 64])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
@@ -353,6 +354,24 @@ class DeviceShard:
         buffer = self.device.put(rhs, self._buffers["rhs"])
         self.algebra.solve(self._buffers["L"], buffer)
         return self.device.get(buffer)
+
+    def aim(
+        self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, others: list[Future[Vector]]
+    ) -> tuple[Vector, float]:
+        """:meth:`target` with what the others' is to be, the solution dy (k, m), and the seconds that solving took."""
+        total = self.target(kind, sigma_mu, primal, dual)
+        for other in others:
+            total = total + other.result()
+        began = time.perf_counter()
+        dy = self.solve(rp - total)
+        return dy, time.perf_counter() - began
+
+    def follow(self, aimed: Future[tuple[Vector, float]], aside: bool) -> tuple[Vector, Vector]:
+        """:meth:`direction` from what :meth:`aim` finds, into the other slot if ``aside``, and :meth:`complete`."""
+        dy, _ = aimed.result()
+        if aside:
+            self.other_slot()
+        return self.direction(dy), self.complete()
 
     def begin_updates(self, block: int, constant_memory: bool) -> bool:
         """Make ready for :meth:`update` (one program, all its columns here); False if A A^T cannot be factorised."""

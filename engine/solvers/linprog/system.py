@@ -231,7 +231,9 @@ class System:
 
     def complete(self) -> Vector:
         """See :class:`Shard`."""
-        found = self.each("complete")
+        return self._completed(self.each("complete"))
+
+    def _completed(self, found: list[Vector]) -> Vector:
         if len(found) == 1:
             return np.asarray(found[0])
         each = np.stack(found)
@@ -267,6 +269,7 @@ class PoolSystem(System):
         parts = cut(data, ends) if count > 1 else [data]
         futures = [member.submit(make, part) for member, part in zip(self.members, parts, strict=True)]
         super().__init__(data, gather(futures), ends)
+        self._extents: Vector | None = None  # what `complete` is to tell, once known
 
     def each(self, name: str, *arguments: Any) -> list[Any]:
         """Call a method of every shard, each on its device's thread."""
@@ -303,6 +306,34 @@ class PoolSystem(System):
         ]
         others = list(zip(sent, passages, strict=True))
         gather([*sent, first.submit(_call, self.shards[0], "collect_normal", (others,))])
+
+    def go(
+        self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, aside: bool = False
+    ) -> tuple[Vector, Vector]:
+        """See :class:`System`; the devices wait for each other themselves, and none for this thread."""
+        if len(self.shards) == 1 or self.updating:
+            return super().go(kind, sigma_mu, primal, dual, rp, aside)
+        began = time.perf_counter()
+        wanted = kind, sigma_mu, primal, dual
+        (first, root), *others = zip(self.members, self.shards, strict=True)
+        targets = [member.submit(_call, shard, "target", wanted) for member, shard in others]
+        aimed = first.submit(_call, root, "aim", (*wanted, rp, targets))
+        parts = self._each_own("follow", [(aimed, aside)] * len(self.shards))
+        self._extents = self._completed([extents for _, extents in parts])
+        dy, solving = aimed.result()
+        self.seconds["solve"] += solving
+        self.seconds["products"] += time.perf_counter() - began - solving
+        return dy, _sum([ax for ax, _ in parts])
+
+    def direction(self, dy: Vector) -> Vector:
+        """See :class:`Shard`."""
+        self._extents = None
+        return super().direction(dy)
+
+    def complete(self) -> Vector:
+        """See :class:`Shard`; :meth:`go` has it already."""
+        found, self._extents = self._extents, None
+        return super().complete() if found is None else found
 
     def run(self, function: Callable[[], T]) -> T:
         """Call a function on the only device's thread, or here if there are several."""
