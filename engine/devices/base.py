@@ -301,6 +301,10 @@ class Device(ABC):
     def after(self, mark: Mark) -> None:
         """Let what this lane is given from now on wait, on the device, for a mark of any lane; returns at once."""
 
+    def after_peer(self, mark: Mark, peer: Device) -> None:
+        """As :meth:`after`, for a mark of another device of the same backend, where ``peer_access`` says so."""
+        raise TypeError(f"{self.info.id} has no peer access")
+
     @abstractmethod
     def wait(self, mark: Mark) -> None:
         """Wait, on the host, until the device has come to the mark."""

@@ -279,6 +279,13 @@ class CudaDevice(Device):
         with self._reporting():
             self._stream.wait_for_event(self._events[mark])
 
+    def after_peer(self, mark: Mark, peer: Device) -> None:
+        """See :meth:`Device.after_peer`."""
+        if not isinstance(peer, CudaDevice):
+            raise TypeError(f"{self.info.id} cannot wait for {peer.info.id}")
+        with self._reporting():
+            self._stream.wait_for_event(peer._events[mark])
+
     def wait(self, mark: Mark) -> None:
         """See :meth:`Device.wait`."""
         with self._reporting():
