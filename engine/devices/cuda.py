@@ -212,7 +212,7 @@ class CudaDevice(Device):
             )
 
     def enable_peer(self, index: int) -> None:
-        """Let this context read the memory of another GPU's primary context."""
+        """See :meth:`Device.enable_peer`; this context may then read what another GPU's primary context has."""
         if index == self.info.index or index in self._peers:
             return
         self._peers.add(index)

@@ -21,7 +21,6 @@ from engine.numerics.linear_algebra import providers
 from engine.solvers.gibbs import SOLVER
 from engine.solvers.gibbs.bench import follow
 from engine.solvers.gibbs.diagnostics import diagnose
-from engine.solvers.gibbs.exchange import Exchange
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import verdict
 from engine.solvers.gibbs.worker import Worker
@@ -150,14 +149,7 @@ def test_devices_that_read_each_others_memory_make_the_same_draws(
         assert values is not None
         device.put(values.reshape(-1)[start : start + count], target, to)
 
-    made = Exchange.__init__
-
-    def direct(exchange: Exchange, infos: Any) -> None:
-        made(exchange, infos)
-        exchange.direct = True
-
-    monkeypatch.setattr(Exchange, "__init__", direct)
-    monkeypatch.setattr(Device, "enable_peer", lambda device, index: None, raising=False)
+    monkeypatch.setattr(DevicePool, "enable_peers", lambda pool: True)
     monkeypatch.setattr(Device, "after_peer", lambda device, mark, peer: peer.wait(mark))
     monkeypatch.setattr(Device, "copy_from_peer", copy_from_peer)
     for devices in (2, 4):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device, DeviceInfo, Mark
+from engine.devices import Buffer, Device, Mark
 from engine.numerics.memory import Memory
 
 __all__ = ["Exchange", "Part", "Party"]
@@ -24,18 +24,15 @@ class Exchange:
 
     Parameters
     ----------
-    infos : sequence of DeviceInfo
-        The devices, one a party.
-
-    Attributes
-    ----------
+    parties : int
+        How many devices there are.
     direct : bool
-        Whether they read each other's memory; then nobody waits for a device at a meeting, only for its thread.
+        Whether they read each other's memory (:meth:`engine.devices.DevicePool.enable_peers`); then nobody waits for a
+        device at a meeting, only for its thread.
     """
 
-    def __init__(self, infos: Sequence[DeviceInfo]) -> None:
-        self.infos, self.parties = list(infos), len(infos)
-        self.direct = all(info.language == "cuda" and info.capabilities.peer_access for info in infos)
+    def __init__(self, parties: int, direct: bool) -> None:
+        self.parties, self.direct = parties, direct
         self._barrier = threading.Barrier(self.parties)
         self._rooms: list[list[Any]] = [[None] * self.parties for _ in range(2)]
         self._turns = [0] * self.parties
@@ -89,9 +86,6 @@ class Party:
         self._device, self._exchange, self.number = memory.device, exchange, number
         self._outboxes = [memory.empty(most) for _ in range(2)] if exchange.direct else []
         self._turn = 0
-        if exchange.direct:
-            for info in exchange.infos:
-                memory.device.enable_peer(info.index)  # type: ignore[attr-defined]
 
     @property
     def parties(self) -> int:

@@ -56,7 +56,7 @@ class Sampler:
             "use fewer chains, storage = float16 or more devices",
             8 * design.layout.columns**2,
         )
-        self._exchange = Exchange([member.info for member in self._members]) if count > 1 else None
+        self._exchange = Exchange(count, pool.enable_peers()) if count > 1 else None
         self._workers: dict[str, Worker] = {}
 
         def make(device: Device, party: int, label: str) -> None:
