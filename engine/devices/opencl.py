@@ -153,7 +153,7 @@ def _part_of(device: cl.Device, described: Capabilities) -> cl.Device:
         return device
     by_counts = cl.device_partition_property.BY_COUNTS
     try:
-        return device.create_sub_devices([by_counts, units, 0])[0]
+        return device.create_sub_devices([by_counts, units, 0])[0]  # type: ignore[list-item]
     except cl.Error:
         return device
 
@@ -192,10 +192,10 @@ class OpenCLDevice(Device):
         self._cl = _pyopencl()
         try:
             native = _native_devices()[info.index]
-            part = _part_of(native, info.capabilities)
+            self._part = part = _part_of(native, info.capabilities)
             self._awake_seconds = _AWAKE_SECONDS if part is native else 0.0
             self._context = self._cl.Context([part])
-            self._queue: cl.CommandQueue = self._cl.CommandQueue(self._context)
+            self._queue: cl.CommandQueue = self._cl.CommandQueue(self._context, part)
         except (self._cl.Error, IndexError) as error:
             raise DeviceError(f"cannot open {info.id} ({info.name}): {error}") from error
         self._queues: list[cl.CommandQueue] = [self._queue]
@@ -388,7 +388,7 @@ class OpenCLDevice(Device):
     def _enter_lane(self, number: int) -> None:
         with self._reporting():
             while len(self._queues) <= number:
-                self._queues.append(self._cl.CommandQueue(self._context))
+                self._queues.append(self._cl.CommandQueue(self._context, self._part))
         self._queue = self._queues[number]
 
     def mark(self) -> Mark:
