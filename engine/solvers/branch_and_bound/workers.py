@@ -62,8 +62,8 @@ class Worker:
 
     ``going`` while its thread takes turns, or is on the way to the first; ``busy`` from the beginning of a turn until
     its outcome is known; ``waiting`` while a request of its own is open.
-    ``full_rate`` is like ``rate``, nodes a second, but of the ``full_turns`` alone in which half of its IVMs or more had
-    work; it is ``dismissed`` if that is too little to be worth any work.
+    ``full_rate`` is like ``rate``, nodes a second, but of the ``full_turns`` alone in which half of its IVMs or more
+    had work; it is ``dismissed`` if that is too little to be worth any work.
     No leaf that is open here, its inbox included, is below ``floor``, and none of what has come since its open nodes
     were last looked at is below ``floor_of_arrivals``.
     """
