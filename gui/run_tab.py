@@ -285,6 +285,8 @@ class RunTab(LettingGo, QWidget):
 
     def _finish(self) -> None:
         """Have the result read, off this thread, and the panel show it, if there is a folder."""
+        if self._closed:  # what a source still says as it is closed
+            return
         panel = self.panel
         folder = self.note.path if (self.note.path / "run.toml").is_file() else None
         if panel is None or folder is None:

@@ -208,8 +208,12 @@ class Device(ABC):
     def _copy(self, target: Buffer, source: Buffer, target_offset: int, source_offset: int, nbytes: int) -> None:
         """Copy bytes between two buffers, in order with the other work."""
 
+    def enable_peer(self, index: int) -> None:
+        """Let :meth:`copy_from_peer` read the memory of another device; see ``DevicePool.enable_peers``."""
+        raise TypeError(f"{self.info.id} has no peer access")
+
     def copy_from_peer(self, target: Buffer, source: Buffer, target_start: int, source_start: int, count: int) -> None:
-        """Copy from a buffer of another device of the same backend, where ``peer_access`` says so.
+        """Copy from a buffer of another device of the same backend, where ``Member.reads`` says so.
 
         The caller makes sure that the other device has finished writing ``source`` and does not free it meanwhile.
         """
@@ -296,6 +300,10 @@ class Device(ABC):
     @abstractmethod
     def after(self, mark: Mark) -> None:
         """Let what this lane is given from now on wait, on the device, for a mark of any lane; returns at once."""
+
+    def after_peer(self, mark: Mark, peer: Device) -> None:
+        """As :meth:`after`, for a mark of another device of the same backend, where ``peer_access`` says so."""
+        raise TypeError(f"{self.info.id} has no peer access")
 
     @abstractmethod
     def wait(self, mark: Mark) -> None:

@@ -212,7 +212,7 @@ class CudaDevice(Device):
             )
 
     def enable_peer(self, index: int) -> None:
-        """Let this context read the memory of another GPU's primary context."""
+        """See :meth:`Device.enable_peer`; this context may then read what another GPU's primary context has."""
         if index == self.info.index or index in self._peers:
             return
         self._peers.add(index)
@@ -278,6 +278,13 @@ class CudaDevice(Device):
         """See :meth:`Device.after`."""
         with self._reporting():
             self._stream.wait_for_event(self._events[mark])
+
+    def after_peer(self, mark: Mark, peer: Device) -> None:
+        """See :meth:`Device.after_peer`."""
+        if not isinstance(peer, CudaDevice):
+            raise TypeError(f"{self.info.id} cannot wait for {peer.info.id}")
+        with self._reporting():
+            self._stream.wait_for_event(peer._events[mark])
 
     def wait(self, mark: Mark) -> None:
         """See :meth:`Device.wait`."""

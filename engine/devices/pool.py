@@ -88,6 +88,16 @@ class Member:
         """Bytes of device memory taken through this member, from any thread; None where it is not counted."""
         return getattr(self._device, "taken", None)
 
+    def reads(self, other: Member) -> bool:
+        """Whether this device can copy from the other's buffers, once :meth:`DevicePool.enable_peers` has been called.
+
+        See :meth:`engine.devices.Device.copy_from_peer`; a GPU that is listed twice reads its own memory.
+        """
+        infos = (self.info, other.info)
+        if any(info.language != "cuda" for info in infos):
+            return False
+        return self.info.index == other.info.index or all(info.capabilities.peer_access for info in infos)
+
     def memory(self) -> MemoryInfo:
         """Total and free memory in bytes."""
         self.opened.result()
@@ -196,6 +206,19 @@ class DevicePool:
         if trouble is not None:
             raise trouble
 
+    def enable_peers(self) -> bool:
+        """Let every device read the buffers of those that it can read; whether each of several then reads all others.
+
+        Raises
+        ------
+        engine.errors.DeviceError
+            If the driver refuses what the devices' description promised.
+        """
+        found = {member: [other for other in self.members if member.reads(other)] for member in self.members}
+        if len(self) > 1:
+            gather([member.submit(_enable, others) for member, others in found.items() if len(others) > 1])
+        return len(self) > 1 and all(len(others) == len(self) for others in found.values())
+
     def require_memory(self, needed: Mapping[str, int], what: str, advice: str, largest: int = 0) -> None:
         """Refuse a plan that does not fit, before anything is allocated.
 
@@ -227,6 +250,11 @@ class DevicePool:
                     f"{what} needs one buffer of {bytes_text(largest)} on {member.info.id}, "
                     f"which allows {bytes_text(member.info.max_allocation)} at once; {advice}"
                 )
+
+
+def _enable(device: Device, peers: Sequence[Member]) -> None:
+    for peer in peers:
+        device.enable_peer(peer.info.index)
 
 
 def gather(futures: Iterable[Future[T]]) -> list[T]:

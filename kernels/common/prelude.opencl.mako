@@ -38,6 +38,17 @@ typedef double f64;
 #define GLOBAL_ID ((i64)get_global_id(0))
 #define GLOBAL_SIZE ((i64)get_global_size(0))
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+// Where the work-item's group runs, counted from 0; a device that does not tell gives the largest number.
+#ifdef cl_nv_pragma_unroll
+FUNCTION u32 MULTIPROCESSOR_ID()
+{
+    u32 id;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+    return id;
+}
+#else
+#define MULTIPROCESSOR_ID() 0xffffffffu
+#endif
 
 // Not min(), max() and mul_hi(), nor popcount() where clang has its own: PoCL calls its built-in functions instead of
 // inlining them. MIN and MAX may be given vectors too.

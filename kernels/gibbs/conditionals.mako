@@ -171,11 +171,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) finish_coefficients(const GLOBAL f64* RESTRICT
     }
 }
 
-// narrow = (f32) beta, row by row
-KERNEL LAUNCH_BOUNDS(${block}, 1) narrow_coefficients(const GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride)
+// narrow = (f32) beta, row by row from `row_first` on
+KERNEL LAUNCH_BOUNDS(${block}, 1) narrow_coefficients(const GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride,
+    i32 row_first)
 {
     for (i32 j = LOCAL_ID; j < q; j += ${block})
-        narrow[(i64)GROUP_ID * stride + j] = (f32)beta[(i64)GROUP_ID * q + j];
+        narrow[(i64)(row_first + GROUP_ID) * stride + j] = (f32)beta[(i64)GROUP_ID * q + j];
 }
 
 // One row of the record: beta, the ${WHOLE} numbers of `whole`, and with `scales` lambda^-2

@@ -2,7 +2,9 @@
 //
 // Launch: shard_count x ceil(count / ${block * columns}) groups of ${block}; a work-item adds ${columns} neighbouring columns.
 // bounds holds shard_count + 1 strip numbers. What is added to what depends on the data's shape alone.
-
+<%
+    ahead = 16   # loads that are on their way together
+%>
 KERNEL LAUNCH_BOUNDS(${block}, 1) gather_shards(const GLOBAL ${value}* RESTRICT partial, i32 count, const GLOBAL i32* RESTRICT bounds,
     GLOBAL f64* RESTRICT shards, i32 first_shard)
 {
@@ -15,9 +17,19 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) gather_shards(const GLOBAL ${value}* RESTRICT 
 % if columns == 1:
     const i32 i = first + LOCAL_ID;
     if (i < count) {
+        const GLOBAL ${value}* from = partial + i;
         f64 sum = 0.0;
-        for (i32 strip = begin; strip < end; ++strip)
-            sum += (f64)partial[(i64)strip * count + i];
+        i32 strip = begin;
+        for (; strip + ${ahead} <= end; strip += ${ahead}) {
+% for k in range(ahead):
+            const ${value} v${k} = from[(i64)(strip + ${k}) * count];
+% endfor
+% for k in range(ahead):
+            sum += (f64)v${k};
+% endfor
+        }
+        for (; strip < end; ++strip)
+            sum += (f64)from[(i64)strip * count];
         out[i] = sum;
     }
 % else:

@@ -29,8 +29,10 @@
 % endif
 //
 // Launch: any number of groups of ${size} work-items: ${row_lanes} rows at a time by ${lanes} lanes, ${rows} rows and ${chunks} chunks of 16 bytes each.
-// A group handles strips of `strip_rows` rows, a multiple of ${row_lanes * rows}; a strip's sums have a place of their own, out[strip][beta][width],
-// so that what is added to what depends on the data alone. Rows from row_count on are padding: zeros.
+// A group handles strips of `strip_rows` rows, a multiple of ${row_lanes * rows}, one after the other as it takes the next ticket; a strip's sums have a
+// place of their own, out[strip][beta][width], so that what is added to what depends on the data alone. Rows from row_count on are padding: zeros.
+// tickets: {the next strip, groups that have ended}, both zero before and after a launch.
+// Groups on the first `spared` multiprocessors leave when others are at work, so that kernels of other lanes find room there.
 // design: (rows, chunk_count chunks); beta: (betas, stride); strip_first is the strip's place in `out`.
 ${philox.functions()}
 ${variates.latent_functions()}
@@ -43,8 +45,9 @@ typedef uint4 chunk_t;
 
 KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* RESTRICT design, const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out,
     i64 first_row, i64 row_count, i64 out_rows, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first,
-    i32 betas, u64 seed, u32 stream, u32 step)
+    i32 betas, u64 seed, u32 stream, u32 step, GLOBAL u32* RESTRICT tickets, u32 spared)
 {
+    LOCAL_ARRAY(i32, ticket, 4);
 % if shuffled:
     LOCAL_ARRAY(f32, part, ${outputs * parts});
 % else:
@@ -80,7 +83,19 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
 %     endfor
 %   endfor
 % endif
-    for (i32 strip = GROUP_ID; strip < strips; strip += GROUP_COUNT) {
+    if (LOCAL_ID == 0) {
+        i32 others = 0;
+        if (MULTIPROCESSOR_ID() < spared)
+            for (i32 tries = 0; tries < 64 && !others; ++tries)
+                others = ATOMIC_ADD_U32(tickets, 0u) != 0u;
+        ticket[0] = others ? strips : (i32)ATOMIC_ADD_U32(tickets, 1u);
+    }
+    BARRIER();
+    i32 strip = ticket[0];
+    while (strip < strips) {    // the same for all of a group
+        i32 following = 0;
+        if (LOCAL_ID == 0)
+            following = (i32)ATOMIC_ADD_U32(tickets, 1u);
 % if mode != "project":
         f32 extra = 0.0f;
 %   for c in range(chains):
@@ -310,5 +325,13 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
         }
         BARRIER();
 % endif
+        if (LOCAL_ID == 0)
+            ticket[0] = following;
+        BARRIER();
+        strip = ticket[0];
+    }
+    if (LOCAL_ID == 0 && ATOMIC_ADD_U32(tickets + 1, 1u) == (u32)GROUP_COUNT - 1u) {
+        tickets[0] = 0u;
+        tickets[1] = 0u;
     }
 }

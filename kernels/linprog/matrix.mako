@@ -83,11 +83,29 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) regularise(i64 batch, i64 m, const GLOBAL f64*
     }
 }
 
-// M += other, of `count` elements. Launch: any.
-KERNEL LAUNCH_BOUNDS(${block}, 1) add_matrix(i64 count, const GLOBAL f64* other, GLOBAL f64* M)
+// The lower triangle of M row after row, program after program: packed[p m (m + 1) / 2 + i (i + 1) / 2 + j] = M_ij, j <= i.
+// Launch: any; a group a row at a time.
+KERNEL LAUNCH_BOUNDS(${block}, 1) pack_lower(i64 batch, i64 m, const GLOBAL f64* M, GLOBAL f64* packed)
 {
-    for (i64 e = GLOBAL_ID; e < count; e += GLOBAL_SIZE)
-        M[e] += other[e];
+    for (i64 row = GROUP_ID; row < batch * m; row += GROUP_COUNT) {
+        const i64 i = row % m;
+        const GLOBAL f64* from = M + row * m;
+        GLOBAL f64* to = packed + row / m * (m * (m + 1) / 2) + i * (i + 1) / 2;
+        for (i64 j = LOCAL_ID; j <= i; j += ${block})
+            to[j] = from[j];
+    }
+}
+
+// M_ij += the like of another M, packed as by pack_lower. Launch: any; a group a row at a time.
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_lower(i64 batch, i64 m, const GLOBAL f64* packed, GLOBAL f64* M)
+{
+    for (i64 row = GROUP_ID; row < batch * m; row += GROUP_COUNT) {
+        const i64 i = row % m;
+        const GLOBAL f64* from = packed + row / m * (m * (m + 1) / 2) + i * (i + 1) / 2;
+        GLOBAL f64* to = M + row * m;
+        for (i64 j = LOCAL_ID; j <= i; j += ${block})
+            to[j] += from[j];
+    }
 }
 
 // values = value. Launch: any.

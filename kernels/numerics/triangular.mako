@@ -48,10 +48,11 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) ${entry}(const GLOBAL f64* L, GLOBAL f64* R, i
     const i32 lane = LOCAL_ID % ${lanes};
     const i32 sub = LOCAL_ID / ${lanes};
     const i32 last = count - 1;                            // what is read in place of what is beyond the matrix
+    const i32 stride = (i32)n;                             // a span has fewer than 2^31 places
     const i32 blocks = (count + ${size - 1}) / ${size};
     f64 pivot = 1.0;
 <%def name="fetch_pivot(b)">
-            pivot = own[MIN(${b} * ${size} + LOCAL_ID % ${size}, last) * (n + 1)];
+            pivot = own[MIN(${b} * ${size} + LOCAL_ID % ${size}, last) * (stride + 1)];
 </%def>
 % if transposed:
     f64 inverse[${each * size // subs}];
@@ -64,7 +65,7 @@ ${loops.unroll(language)}
 ${loops.unroll(language)}
                 for (i32 q = 0; q < ${each}; ++q) {
                     const i32 j = q * ${lanes} + lane;
-                    const f64 v = own[MIN(${b} * ${size} + i, last) * n + MIN(${b} * ${size} + j, last)];
+                    const f64 v = own[MIN(${b} * ${size} + i, last) * stride + MIN(${b} * ${size} + j, last)];
                     inverse[p * ${each} + q] = j > i && ${b} * ${size} + j <= last ? v : 0.0;
                 }
             }
@@ -75,7 +76,7 @@ ${loops.unroll(language)}
             if (LOCAL_ID < ${b} * ${size})
 ${loops.unroll(language)}
                 for (i32 k = 0; k < ${size}; ++k)
-                    aside[k] = own[MIN(${b} * ${size} + k, last) * n + LOCAL_ID];
+                    aside[k] = own[MIN(${b} * ${size} + k, last) * stride + LOCAL_ID];
 </%def>
 % else:
     f64 inverse[${quarter}];
@@ -86,7 +87,7 @@ ${loops.unroll(language)}
             for (i32 q = 0; q < ${quarter}; ++q) {
                 const i32 i = LOCAL_ID % ${size};
                 const i32 j = q * ${inner} + LOCAL_ID / ${size};
-                const f64 v = own[MIN(${b} * ${size} + j, last) * n + MIN(${b} * ${size} + i, last)];
+                const f64 v = own[MIN(${b} * ${size} + j, last) * stride + MIN(${b} * ${size} + i, last)];
                 inverse[q] = j < i && ${b} * ${size} + i <= last ? v : 0.0;
             }
             ${fetch_pivot(b)}
@@ -98,7 +99,7 @@ ${loops.unroll(language)}
                 const i32 i = MIN((${b} + 1) * ${size} + p * ${subs} + sub, last);
 ${loops.unroll(language)}
                 for (i32 q = 0; q < ${each}; ++q)
-                    aside[p * ${each} + q] = own[i * n + ${b} * ${size} + q * ${lanes} + lane];
+                    aside[p * ${each} + q] = own[i * stride + ${b} * ${size} + q * ${lanes} + lane];
             }
 </%def>
 % endif
@@ -155,6 +156,7 @@ ${loops.unroll(language)}
         }
         BARRIER();
         f64 sum = 0.0;
+${loops.unroll(language)}
         for (i32 q = 0; q < ${lanes}; ++q)
             sum += part[LOCAL_ID * ${row} + q];
         left -= sum;
@@ -166,7 +168,9 @@ ${loops.unroll(language)}
             r[i0 + LOCAL_ID] = left;
     } else {
         y[LOCAL_ID] = left;
+        if (blocks > 1) {
 ${fetch_above("(blocks - 1)") if transposed else fetch_below("0")}
+        }
         BARRIER();
 % if transposed:
         for (i32 b = blocks - 1; b >= 0; --b) {
@@ -185,6 +189,7 @@ ${fetch_inverse_rows("(b - 1)")}
             BARRIER();
             if (LOCAL_ID < ${size}) {
                 f64 s = first;
+${loops.unroll(language)}
                 for (i32 q = 0; q < ${lanes}; ++q)
                     s += part[LOCAL_ID * ${row} + q];
                 y[b * ${size} + LOCAL_ID] = s;
@@ -228,27 +233,30 @@ ${fetch_inverse_columns("(b + 1)")}
                     r[i0 + b * ${size} + LOCAL_ID] = s;
             }
             BARRIER();
-${loops.unroll(language)}
-            for (i32 p = 0; p < ${beside}; ++p) {
-                const i32 i = (b + 1) * ${size} + p * ${subs} + sub;
-                s = 0.0;
-${loops.unroll(language)}
-                for (i32 q = 0; q < ${each}; ++q)
-                    s += aside[p * ${each} + q] * y[b * ${size} + q * ${lanes} + lane];
-                if (i < ${block})
-                    part[i * ${row} + lane] = s;
-            }
             if (b + 1 < blocks) {
+${loops.unroll(language)}
+                for (i32 p = 0; p < ${beside}; ++p) {
+                    const i32 i = (b + 1) * ${size} + p * ${subs} + sub;
+                    s = 0.0;
+${loops.unroll(language)}
+                    for (i32 q = 0; q < ${each}; ++q)
+                        s += aside[p * ${each} + q] * y[b * ${size} + q * ${lanes} + lane];
+                    if (i < ${block})
+                        part[i * ${row} + lane] = s;
+                }
+                if (b + 2 < blocks) {
 ${fetch_below("(b + 1)")}
+                }
+                BARRIER();
+                if (LOCAL_ID >= (b + 1) * ${size}) {
+                    s = 0.0;
+${loops.unroll(language)}
+                    for (i32 q = 0; q < ${lanes}; ++q)
+                        s += part[LOCAL_ID * ${row} + q];
+                    y[LOCAL_ID] -= s;
+                }
+                BARRIER();
             }
-            BARRIER();
-            if (LOCAL_ID >= (b + 1) * ${size}) {
-                s = 0.0;
-                for (i32 q = 0; q < ${lanes}; ++q)
-                    s += part[LOCAL_ID * ${row} + q];
-                y[LOCAL_ID] -= s;
-            }
-            BARRIER();
         }
 % endif
     }

@@ -49,6 +49,9 @@ class FakeDevice:
     def memory(self) -> MemoryInfo:
         return MemoryInfo(self.info.memory, self.info.memory)
 
+    def enable_peer(self, index: int) -> None:
+        self._do(f"read {index}")
+
     def close(self) -> None:
         self._do("close")
 
@@ -229,6 +232,34 @@ def test_a_plan_that_does_not_fit_is_refused_in_one_sentence(
         with pytest.raises(OutOfDeviceMemory) as caught:
             pool.require_memory(needed, what, advice)
         assert str(caught.value) == message
+
+
+def test_devices_that_can_are_let_read_each_other(fakes: tuple[Diary, set[str]]) -> None:
+    diary, fails = fakes
+    able = replace(INFO, language="cuda", capabilities=replace(INFO.capabilities, kind="gpu", peer_access=True))
+    first, second = replace(able, index=90), replace(able, index=91)
+    unable = replace(first, index=92, capabilities=INFO.capabilities)
+    for given, expected, all_of_them in [
+        ([first, second], {"cuda:90": [90, 91], "cuda:91": [90, 91]}, True),
+        ([first, second, infos(1)[0]], {"cuda:90": [90, 91], "cuda:91": [90, 91]}, False),
+        ([first, unable], {}, False),
+        ([unable, unable], {"cuda:92": [92, 92, 92, 92]}, True),  # its own memory
+        ([first], {}, False),
+        (infos(2), {}, False),
+    ]:
+        diary.clear()
+        with DevicePool(given) as pool:
+            assert pool.enable_peers() == all_of_them
+            reads = [[one.reads(other) for other in pool.members] for one in pool.members]
+            assert all(map(all, reads)) == (all_of_them or len(pool) == 1)
+        enabled: dict[str, list[int]] = {}
+        for what, name, _ in diary:
+            if what.startswith("read"):
+                enabled.setdefault(name, []).append(int(what.split()[1]))
+        assert enabled == expected
+    fails.add("read 91 cuda:90")
+    with DevicePool([first, second]) as pool, pytest.raises(RuntimeError, match="cannot read 91 cuda:90"):
+        pool.enable_peers()
 
 
 def test_a_buffer_larger_than_a_device_allows_is_refused_by_plan(opencl: Member) -> None:

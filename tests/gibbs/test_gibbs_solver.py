@@ -16,7 +16,7 @@ from samplers import sampling, state_of
 from scipy.special import log_ndtr
 
 import engine
-from engine.devices import DevicePool, Member, available
+from engine.devices import Buffer, Device, DevicePool, Member, available
 from engine.numerics.linear_algebra import providers
 from engine.solvers.gibbs import SOLVER
 from engine.solvers.gibbs.bench import follow
@@ -124,6 +124,37 @@ def test_one_two_and_four_devices_make_the_same_draws(device: Member, kernel: st
     one = draws_of(device, problem, kernel=kernel)
     for devices, draws in ((2, 40), (4, 6)):
         assert np.array_equal(draws_of(device, problem, devices, kernel=kernel, draws=draws), one[:, :draws])
+
+
+@pytest.mark.parametrize("kernel", ["gibbs", "ellipse"])
+def test_devices_that_share_the_factorisations_out_make_the_same_draws(device: Member, kernel: str) -> None:
+    problem = problem_of(400, 230)
+    found = [draws_of(device, problem, devices, kernel=kernel, chains=3, draws=6) for devices in (1, 2, 4)]
+    assert np.array_equal(found[1], found[0])
+    assert np.array_equal(found[2], found[0])
+
+
+@pytest.mark.parametrize(("kernel", "columns"), [("gibbs", 9), ("ellipse", 9), ("gibbs", 230)])
+def test_devices_that_read_each_others_memory_make_the_same_draws(
+    device: Member, kernel: str, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not device.submit(lambda running: running.shared(running.empty(1, np.float64)) is not None).result():
+        pytest.skip("the memory of this device is not the host's")
+    problem, meetings = problem_of(400, columns), []
+    host = draws_of(device, problem, kernel=kernel, draws=8)
+
+    def copy_from_peer(device: Device, target: Buffer, source: Buffer, to: int, start: int, count: int) -> None:
+        meetings.append(count)
+        values = device.shared(source)  # any device of this kind sees the same bytes
+        assert values is not None
+        device.put(values.reshape(-1)[start : start + count], target, to)
+
+    monkeypatch.setattr(DevicePool, "enable_peers", lambda pool: True)
+    monkeypatch.setattr(Device, "after_peer", lambda device, mark, peer: peer.wait(mark))
+    monkeypatch.setattr(Device, "copy_from_peer", copy_from_peer)
+    for devices in (2, 4):
+        assert np.array_equal(draws_of(device, problem, devices, kernel=kernel, draws=8), host)
+    assert meetings
 
 
 @pytest.mark.parametrize("kernel", ["gibbs", "ellipse"])

@@ -38,6 +38,6 @@ def test_local_memory_is_what_the_kernel_declares(mode: Mode, chains: int, stora
             shape = sweep_shape(gpu(227 * 1024), language, stride, 128, chains, storage, mode)
             template, constants = shape.constants(chains, storage, mode)
             text = render(template, language, **constants).text
-            declared = [int(count) for count in re.findall(r"LOCAL_ARRAY\(f32, \w+, (\d+)\)", text)]
+            declared = [int(count) for count in re.findall(r"LOCAL_ARRAY\([fi]32, \w+, (\d+)\)", text)]
             assert declared
             assert 4 * sum(declared) == shape.local_bytes(chains, storage, mode)

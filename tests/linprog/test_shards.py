@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,13 +13,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import engine
-from engine.devices import Device, Member
+from engine.devices import Buffer, Device, DevicePool, Member, gather
 from engine.numerics.linear_algebra import linear_algebra
+from engine.solvers.linprog import passage
 from engine.solvers.linprog.audit import _product, audit
 from engine.solvers.linprog.device_shard import DeviceShard
 from engine.solvers.linprog.prepare import Prepared, prepare
 from engine.solvers.linprog.shard import ShardData
-from engine.solvers.linprog.system import System
+from engine.solvers.linprog.system import PoolSystem, System
 from engine.solvers.linprog.twin import HostShard
 from engine.solvers.linprog.unified_shard import device_shard
 from engine.solvers.linprog.updates import Updates
@@ -135,6 +137,137 @@ def test_directions_toward_targets_are_those_of_numpy(device: Member, sparse: bo
         return found
 
     ours, theirs = device.submit(on_device).result(), walk(HostShard(data))
+    for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        assert np.allclose(one, other, rtol=1e-7, atol=1e-8 * np.abs(other).max(initial=1.0)), place
+
+
+def copy_what_the_host_sees(
+    device: Device, target: Buffer, source: Buffer, target_start: int, source_start: int, count: int
+) -> None:
+    """Stands for ``copy_from_peer`` between devices of OpenCL whose memory is the host's."""
+    seen, other = device.shared(target), device.shared(source)
+    assert seen is not None
+    assert other is not None
+    device.sync()
+    seen.reshape(-1)[target_start : target_start + count] = other.reshape(-1)[source_start : source_start + count]
+
+
+def ways_of(device: Member, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Each way that one of several devices has to another's memory, for as long as the loop is at it."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Member, "reads", lambda *_: False)
+        patch.setattr(passage, "_PIECE", 100)
+        yield "through the host"
+    if device.info.language == "cuda":
+        yield "directly"
+    elif device.submit(lambda running: running.shared(running.empty(1, np.float64)) is not None).result():
+        with monkeypatch.context() as patch:
+            patch.setattr(Member, "reads", lambda *_: True)
+            patch.setattr(Device, "copy_from_peer", copy_what_the_host_sees)
+            yield "directly"
+
+
+@pytest.mark.parametrize(
+    ("kind", "batch", "sparse", "m", "n"),
+    [
+        ("own", 1, False, 40, 33),
+        ("own", 1, True, 7, 30),
+        ("own", 3, False, 1, 3),
+        ("gpu", 1, True, 40, 33),
+        ("gpu", 3, False, 7, 30),
+    ],
+)
+def test_matrices_of_several_devices_are_added_in_their_order(
+    device: Member, monkeypatch: pytest.MonkeyPatch, kind: str, batch: int, sparse: bool, m: int, n: int
+) -> None:
+    data = shard_data(batch, m, n, sparse)
+    random = np.random.default_rng(3)
+    point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
+    rho = np.full(batch, 1e-3)
+
+    def make(running: Device, part: ShardData) -> DeviceShard:
+        if kind == "own":
+            return device_shard(running, part, None)
+        running.capabilities = replace(running.capabilities, kind="gpu", compute_units=2)
+        return DeviceShard(running, part, linear_algebra(running, device.info.capabilities.linear_algebra))
+
+    with DevicePool([device.info] * 3) as pool:
+        system = PoolSystem(data, pool, make)
+
+        def lower_triangles() -> list[NDArray[np.float64]]:
+            return gather(
+                [
+                    member.submit(lambda running, shard: np.tril(running.get(shard._matrix("M"))), shard)
+                    for member, shard in zip(pool.members, system.shards, strict=True)
+                ]
+            )
+
+        system.set_point(*point)
+        system.scale(rho, 3 * rho)
+        system.each("form")
+        first, *others = lower_triangles()
+        for other in others:
+            first = first + other
+        for _ in ways_of(device, monkeypatch):
+            for _ in range(2):
+                system.form()
+                assert np.array_equal(lower_triangles()[0], first)
+        system.close()
+    twin = HostShard(data)
+    twin.set_point(*point)
+    twin.scale(rho, 3 * rho)
+    probes = np.stack([twin.normal(np.repeat(unit[None], batch, axis=0)) for unit in np.eye(m)], axis=2)
+    assert np.allclose(first, np.tril(probes), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_a_device_that_fails_holds_up_no_other(device: Member, monkeypatch: pytest.MonkeyPatch, failing: int) -> None:
+    data = shard_data(1, 40, 33, False)
+
+    def form() -> None:
+        raise RuntimeError("the third wheel is off")
+
+    with DevicePool([device.info] * 3) as pool:
+        system = PoolSystem(data, pool, lambda running, part: device_shard(running, part, None))
+        system.unit_scale()
+        for _ in ways_of(device, monkeypatch):
+            system.form()
+            system.shards[failing].form = form
+            with pytest.raises(RuntimeError, match="wheel"):
+                system.form()
+            del system.shards[failing].form
+            system.form()
+        system.close()
+
+
+@pytest.mark.parametrize(("batch", "sparse"), [(1, False), (1, True), (3, False)])
+def test_directions_of_several_devices_are_those_of_numpy(device: Member, batch: int, sparse: bool) -> None:
+    data = shard_data(batch, 40, 90, sparse)
+    random = np.random.default_rng(4)
+    point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
+    y, rp = random.standard_normal((2, batch, 40))
+    rho, nothing = np.full(batch, 1e-3), np.zeros(batch)
+
+    def walk(system: System) -> list[NDArray[Any]]:
+        out: list[NDArray[Any]] = []
+        system.set_point(*point)
+        for share in (0.3, 0.2):
+            out += system.assess(y, rho, 2 * rho)
+            system.form()
+            assert not system.factor(np.full(batch, 1e-10), np.ones(batch)).any()
+            out += [*system.go("affine", nothing, nothing, nothing, rp), system.complete()]
+            out += [*system.go("second_order", 0.3 + nothing, nothing, nothing, rp), system.complete()]
+            out += [*system.go("centrality", 0.3 + nothing, share + nothing, share + nothing, rp, aside=True)]
+            out += [system.direction(y), system.complete()]  # not those of the direction before
+            system.other_slot()
+            system.advance(1e-3 * share + nothing, 2e-3 * share + nothing)
+        return [*out, system.get_point()[0]]
+
+    with DevicePool([device.info] * 3) as pool:
+        system = PoolSystem(data, pool, lambda running, part: device_shard(running, part, None))
+        ours = walk(system)
+        system.close()
+    theirs = walk(System(data, [HostShard(data)]))
     for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         assert np.allclose(one, other, rtol=1e-7, atol=1e-8 * np.abs(other).max(initial=1.0)), place
 

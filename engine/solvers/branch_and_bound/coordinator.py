@@ -76,6 +76,7 @@ class Coordinator:
         plans = [shapes_for_member(member, tree, options) for member in pool.members]
         needed = {member.label: plan.bytes_for(tree) for member, plan in zip(pool.members, plans, strict=True)}
         pool.require_memory(needed, f"the search with {plans[0].ivms} IVMs", "set ivms to fewer")
+        pool.enable_peers()
         self._run = run
         self._tree = tree
         self._options = options
@@ -194,7 +195,6 @@ class Coordinator:
 
     def _open(self, device: Device, worker: Worker) -> bool:
         """Make a device ready, before it is given any work that others would have to wait for; False if too late."""
-        self._enable_peers(device, worker)
         explorer = Explorer(device, self._tree, self._options, self._initial)
         if len(self._workers) > 1:
             explorer.warm_up()
@@ -204,13 +204,6 @@ class Coordinator:
                 return True
         explorer.release()
         return False
-
-    def _enable_peers(self, device: Device, worker: Worker) -> None:
-        from engine.devices.cuda import CudaDevice
-
-        for other in self._workers:
-            if isinstance(device, CudaDevice) and other is not worker and worker.reads(other):
-                device.enable_peer(other.member.info.index)
 
     # --- what the run is told -----------------------------------------------------------------------------------
 

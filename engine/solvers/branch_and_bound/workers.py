@@ -137,8 +137,7 @@ class Worker:
 
     def reads(self, other: Worker) -> bool:
         """Whether it can copy from the other's memory."""
-        infos = (self.member.info, other.member.info)
-        return all(info.language == "cuda" and info.capabilities.peer_access for info in infos)
+        return self.member.reads(other.member)
 
     def expect(self, floor: int) -> None:
         """Intervals whose leaves are not below ``floor`` are about to come."""

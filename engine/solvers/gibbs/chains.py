@@ -56,7 +56,7 @@ class Chains:
         layout = self._rows.layout
         for name in STATE:
             self._rows.device.put(np.ascontiguousarray(state[name], np.float64), getattr(self, name))
-        arguments = (self.beta, self.narrow, layout.columns, layout.stride)
+        arguments = (self.beta, self.narrow, layout.columns, layout.stride, 0)
         self._rows.launcher.groups("narrow_coefficients", self.count, *arguments)
 
     def state(self) -> dict[str, NDArray[np.float64]]:

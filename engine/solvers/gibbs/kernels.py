@@ -20,6 +20,9 @@ Mode = Literal["draw", "score", "combine", "project"]
 _STORAGE = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 _MOST_REGISTERS = 96
 _MOST_LOCAL = 48 * 1024  # what a CUDA kernel may declare, whatever a group may have
+_TICKET_BYTES = 16
+_SPARED, _SPARED_SMALL = 8, 24  # a long pass leaves one in so many multiprocessors to the factorisations beside it ...
+_SMALL_COLUMNS = 256  # ... and fewer where these are small
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class SweepShape:
         if mode != "project":
             floats += max(outputs, self.size)
             floats += self.size * _each(storage) if self.row_lanes > 1 else 0
-        return 4 * floats
+        return 4 * floats + _TICKET_BYTES
 
     def constants(self, chains: int, storage: str, mode: Mode) -> tuple[str, dict[str, Any]]:
         """Template and constants for so many vectors at a time."""
@@ -135,6 +138,7 @@ _SWEEP = (
     *("buffer", "buffer", "buffer", "int64", "int64", "int64"),
     *("int32", "int32", "int32", "int32", "int32", "int32", "uint64", "uint32", "uint32"),
 )
+_TICKETS = ("buffer", "uint32")
 
 _ENTRIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "update_scales": (
@@ -153,7 +157,7 @@ _ENTRIES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "finish_coefficients": ("conditionals", (*("buffer",) * 6, "int32", "int32", "int32", "int32")),
-    "narrow_coefficients": ("conditionals", ("buffer", "buffer", "int32", "int32")),
+    "narrow_coefficients": ("conditionals", ("buffer", "buffer", "int32", "int32", "int32")),
     "record_draw": ("conditionals", (*("buffer",) * 4, "int32", "int32", "int32", "int32")),
     "build_precision": ("precision", ("buffer", "buffer", "buffer", "int32", "int32", "float64")),
     "add_matrix": ("precision", ("buffer", "buffer", "int64")),
@@ -223,19 +227,22 @@ def _expansion(block: int, storage: str) -> dict[str, Any]:
 
 
 class Launcher:
-    """Compiles and launches the kernels on one device; made and used on its thread."""
+    """Compiles and launches the kernels on one device; made and used on its thread.
 
-    def __init__(self, device: Device, layout: Layout, storage: str, shape: SweepShape | None = None) -> None:
+    ``tickets`` are two zeros of uint32 on the device, by which the groups of a pass share its strips out.
+    """
+
+    def __init__(self, device: Device, layout: Layout, storage: str, tickets: Buffer) -> None:
         self.device = device
         self.layout = layout
         self.storage = storage
-        self._shape = shape
+        self._tickets = tickets
         self._blocks = _blocks(device.capabilities)
         self._kernels: dict[Any, tuple[Kernel, int]] = {}
-        self._sweeps: dict[tuple[int, Mode], tuple[Kernel, int, int]] = {}
+        self._sweeps: dict[tuple[int, Mode], tuple[Kernel, SweepShape, int]] = {}
         units = device.capabilities.compute_units
         self._most_groups = 8 * units if device.capabilities.kind == "cpu" else 32 * units
-        self.sweep_groups: int | None = None
+        self._spared = units // (_SPARED if layout.columns >= _SMALL_COLUMNS else _SPARED_SMALL)
 
     @property
     def tries(self) -> int:
@@ -315,29 +322,38 @@ class Launcher:
         first = 0
         while first < betas:
             together = 1 << min((betas - first).bit_length() - 1, 3 if mode == "project" else 2)
-            kernel, size, most = self._sweep(together, mode)
+            kernel, shape, most = self._sweep(together, mode)
+            groups = min(strips, most)
+            if shape.serial:
+                groups = -(-strips // -(-strips // most)) if strips else 0  # as many strips for each group
+            spared = self._spared if mode == "draw" and strips > most else 0
             self.device.launch(
                 kernel,
-                -(-strips // -(-strips // most)) if strips else 0,  # as many strips for each group
-                size,
+                groups,
+                shape.size,
                 *(design, beta, out, first_row, layout.rows, out_rows, strips, strip_first, layout.strip_rows),
                 *(chunk_count, first, betas, seed, stream, step),
+                *(() if shape.serial else (self._tickets, spared)),
             )
             first += together
 
-    def _sweep(self, together: int, mode: Mode) -> tuple[Kernel, int, int]:
+    def _sweep(self, together: int, mode: Mode) -> tuple[Kernel, SweepShape, int]:
         found = self._sweeps.get((together, mode))
         capabilities = self.device.capabilities
         if found is None:
             layout = self.layout
-            shape = self._shape or sweep_shape(
+            shape = sweep_shape(
                 *(capabilities, self.device.language, layout.stride, layout.strip_rows, together, self.storage, mode)
             )
             template, constants = shape.constants(together, self.storage, mode)
             most = self._most_groups if shape.serial else (6 if shape.lanes >= 64 else 4) * capabilities.compute_units
-            found = self.device.kernel(template, "sweep", _SWEEP, **constants), shape.size, most
-            self._sweeps[together, mode] = found
-        return found[0], found[1], self.sweep_groups or found[2]
+            types = _SWEEP if shape.serial else (*_SWEEP, *_TICKETS)
+            found = self._sweeps[together, mode] = (
+                self.device.kernel(template, "sweep", types, **constants),
+                shape,
+                most,
+            )
+        return found
 
 
 @each_once

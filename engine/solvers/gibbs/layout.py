@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["SHARDS", "Layout", "layout_for", "share_of"]
+__all__ = ["SHARDS", "Layout", "layout_for", "share_of", "share_of_chains"]
 
 SHARDS = 8
 """Parts whose sums are added in one order, whoever makes them; so also the most devices."""
@@ -55,3 +55,8 @@ def layout_for(rows: int, columns: int) -> Layout:
 def share_of(device: int, devices: int) -> tuple[int, int]:
     """The shards [first, last) of one of several devices."""
     return SHARDS * device // devices, SHARDS * (device + 1) // devices
+
+
+def share_of_chains(chains: int, device: int, devices: int) -> tuple[int, int]:
+    """The chains [first, last) whose matrices one of several devices factorises; the first device has one at least."""
+    return -(-chains * device // devices), -(-chains * (device + 1) // devices)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,41 +14,15 @@ from engine.errors import DeviceError
 from engine.numerics.linear_algebra import LinearAlgebra
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design import Design
+from engine.solvers.gibbs.exchange import Part, Party
 from engine.solvers.gibbs.kernels import Launcher, Mode
 from engine.solvers.gibbs.layout import SHARDS
 
-__all__ = ["Exchange", "Rows"]
+__all__ = ["Rows"]
 
 STREAM_LATENT = 0
 _LANE = 5  # of copies to the device; those before are for factorisations
 _WIDE = 1 << 24  # values of the design widened at a time for X'WX
-
-
-class Exchange:
-    """Where the devices of a run meet: each leaves its shards' sums and takes those of the others, on the host."""
-
-    def __init__(self, parties: int) -> None:
-        self.parties = parties
-        self._barrier = threading.Barrier(parties)
-        self._rooms: dict[tuple[str, int], NDArray[np.float64]] = {}
-        self._lock = threading.Lock()
-        self._turn = [0] * parties
-
-    def swap(self, party: int, kind: str, mine: NDArray[np.float64], first: int, last: int) -> NDArray[np.float64]:
-        """All shards' sums, shape (SHARDS, n), once every device has left its own, shards [first, last)."""
-        self._turn[party] += 1
-        key = kind, self._turn[party] % 2  # the room of the meeting before may still be read
-        with self._lock:
-            room = self._rooms.get(key)
-            if room is None or room.shape[1] != mine.shape[1]:
-                room = self._rooms[key] = np.zeros((SHARDS, mine.shape[1]))
-        room[first:last] = mine
-        self._barrier.wait()
-        return room
-
-    def abort(self) -> None:
-        """Let nobody wait for a device that has failed."""
-        self._barrier.abort()
 
 
 @dataclass
@@ -73,9 +46,7 @@ class Rows:
     shards : (int, int)
         Which shards are this device's, of :data:`SHARDS`.
     streaming : {"auto", "never", "always"}
-    party : int
-        The device's number among those of the run.
-    exchange : Exchange or None
+    party : Party or None
         None for a single device.
     """
 
@@ -85,12 +56,11 @@ class Rows:
         design: Design,
         shards: tuple[int, int],
         streaming: str,
-        party: int = 0,
-        exchange: Exchange | None = None,
+        party: Party | None = None,
     ) -> None:
         self.device, self.design, self.layout = memory.device, design, design.layout
         self._memory, self._streaming = memory, streaming
-        self.party, self.exchange = party, exchange
+        self.party = party
         self.first_shard, self.last_shard = shards
         layout = self.layout
         self.first_strip, last_strip = layout.bounds[shards[0]], layout.bounds[shards[1]]
@@ -99,7 +69,7 @@ class Rows:
         self.first_row = self.first_strip * layout.strip_rows
         bounds = np.array(layout.bounds[shards[0] : shards[1] + 1]) - self.first_strip
         self.bounds = memory.put(bounds.astype(np.int32))
-        self.launcher = Launcher(self.device, layout, design.storage)
+        self.launcher = Launcher(self.device, layout, design.storage, memory.zeros(2, np.uint32))
 
     def load(self) -> None:
         """Take the rows over, once all else has its memory."""
@@ -196,10 +166,8 @@ class Rows:
         """Sums over all rows, of all devices, as SHARDS rows of ``count``."""
         many = self.last_shard - self.first_shard
         self.launcher.gather(value, partial, count, self.bounds, shards, self.first_shard, many)
-        if self.exchange is not None:
-            mine = self.device.get(shards, self.first_shard * count, many * count).reshape(many, count)
-            full = self.exchange.swap(self.party, value, mine, self.first_shard, self.last_shard)
-            self.device.put(full.reshape(-1), shards)
+        if self.party is not None:
+            self.party.swap(Part(shards, self.first_shard * count, self.last_shard * count))
 
     def make_gram(self, algebra: LinearAlgebra, gram: Buffer, weight: Buffer | None) -> NDArray[np.float64]:
         """This device's part of X'X, or of X'WX, shard by shard; ``gram`` is overwritten.
@@ -240,7 +208,7 @@ class Rows:
                 algebra.gram_columns(used, None, part)
                 self.launcher.spread("add_matrix", q * q, total, part, q * q)
                 at += strips
-            if self.exchange is None:
+            if self.party is None:
                 self.launcher.spread("add_matrix", q * q, gram, total, q * q)
             else:
                 parts.append(device.get(total))

@@ -15,10 +15,10 @@ from engine.devices import Device, DevicePool
 from engine.errors import OptionError
 from engine.solvers.gibbs.chains import Settings
 from engine.solvers.gibbs.design import Design
+from engine.solvers.gibbs.exchange import Exchange
 from engine.solvers.gibbs.kernels import STRETCHES
 from engine.solvers.gibbs.layout import SHARDS, share_of
 from engine.solvers.gibbs.recorder import Recorded
-from engine.solvers.gibbs.rows import Exchange
 from engine.solvers.gibbs.worker import Worker
 
 __all__ = ["Sampler", "required_bytes"]
@@ -33,7 +33,7 @@ def required_bytes(design: Design, settings: Settings, share: float, with_rows: 
     rows = int(layout.strips * layout.strip_rows * share)
     q = layout.columns
     item = 4 if design.storage == "float32" else 2
-    matrices = 8 * q * q * (chains + 3)
+    matrices = 8 * q * q * (chains + 3)  # fewer chains where devices share them out
     sums = 4 * int(layout.strips * share + 1) * chains * layout.width + 64 * chains * layout.width
     lines = 4 * rows * (3 * chains + 6 + STRETCHES) if settings.kernel == "ellipse" else 0
     widened = 8 * min(1 << 24, rows * layout.stride)
@@ -56,7 +56,7 @@ class Sampler:
             "use fewer chains, storage = float16 or more devices",
             8 * design.layout.columns**2,
         )
-        self._exchange = Exchange(count) if count > 1 else None
+        self._exchange = Exchange(count, pool.enable_peers()) if count > 1 else None
         self._workers: dict[str, Worker] = {}
 
         def make(device: Device, party: int, label: str) -> None:
@@ -73,10 +73,10 @@ class Sampler:
     ) -> None:
         if self._exchange is not None:
             self._exchange.abort()
+        made = [member for member in self._members if member.label in self._workers]
+        wait([member.submit(lambda device: device.sync()) for member in made])  # nobody reads another's memory any more
         futures = [
-            member.submit(lambda device, worker: worker.release(), self._workers[member.label])
-            for member in self._members
-            if member.label in self._workers
+            member.submit(lambda device, worker: worker.release(), self._workers[member.label]) for member in made
         ]
         wait(futures)
         if error is None:
@@ -107,6 +107,11 @@ class Sampler:
             return function(self._workers[label], *arguments)
 
         return self._on_all(lambda number, member: member.submit(call, member.label))
+
+    def first(self, function: Callable[..., T], *arguments: Any) -> T:
+        """``function(worker, ...)`` on the first device's thread: what needs no other."""
+        member = self._members[0]
+        return member.submit(lambda device: function(self._workers[member.label], *arguments)).result()
 
     @property
     def streamed(self) -> list[str]:
@@ -153,8 +158,14 @@ class Sampler:
 
     def advance(self, first: int, count: int, kept_from: int) -> Recorded:
         """See :meth:`Worker.advance`; every device has the same draws."""
-        return self.each(Worker.advance, first, count, kept_from)[0]
+        return _together(self.each(Worker.advance, first, count, kept_from))
 
     def collect(self) -> Recorded:
         """See :meth:`Worker.collect`."""
-        return self.each(Worker.collect)[0]
+        return _together(self.each(Worker.collect))
+
+
+def _together(found: list[Recorded]) -> Recorded:
+    """The draws, which all devices have, and the failures of all."""
+    iterations, draws, _ = found[0]
+    return iterations, draws, sum(failed for _, _, failed in found)

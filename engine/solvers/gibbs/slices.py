@@ -62,7 +62,7 @@ class Slices:
         self.rescale_width = 3.0
         cpu = self._device.capabilities.kind == "cpu"
         enough = count >= self._device.capabilities.compute_units or count * rows.count <= _MOST_SERIAL
-        self._serial = cpu and rows.exchange is None and enough
+        self._serial = cpu and rows.party is None and enough
         self.restart_averages()
 
     # --- the stand-in for the likelihood --------------------------------------------------------------------------

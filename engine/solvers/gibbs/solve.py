@@ -173,7 +173,7 @@ def _begin(
     if ellipse:
         sampler.each(lambda worker: worker.slices.refer_to(state.mode))
         set_reference(sampler, state.mode)
-        sampler.each(Worker.factorise, prior)
+        sampler.first(Worker.factorise, prior)
         sampler.each(_average, options.warmup >= _REFERENCE_WARMUP)
     begin = start_state(sampler, state.mode, run.seed)
     if options.coefficients is None:

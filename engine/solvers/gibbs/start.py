@@ -34,14 +34,15 @@ def find_mode(
     """A mode of the horseshoe posterior, and the prior precisions there, by a few rounds of expectation-maximisation.
 
     A round maximises the likelihood under normal priors, then puts E[1 / lambda^2 | beta, tau] and the tau of that in
-    their place. The first round is a ridge. The devices hold X'X, and the factor for the last precisions afterwards.
+    their place. The first round is a ridge. The devices hold X'X, and the first one the factor for the last precisions
+    afterwards.
     """
     first = sampler.design.first
     prior = np.full(sampler.design.layout.columns, RIDGE)
     prior[:first] = intercept_precision
     beta = np.zeros(len(prior))
     for round_ in range(_ROUNDS):
-        sampler.each(Worker.factorise, prior)
+        sampler.first(Worker.factorise, prior)
         beta = _maximise(sampler, beta, prior, between)
         if round_ < _ROUNDS - 1:
             prior[first:] = _expected_precisions(sampler, beta, prior, tau_scale)[first:]
@@ -53,7 +54,7 @@ def _expected_precisions(sampler: Sampler, beta: Floats, prior: Floats, tau_scal
     from scipy.special import exp1
 
     first = sampler.design.first
-    squares = beta**2 + 1.0 / (sampler.each(Worker.curvature)[0] + prior)
+    squares = beta**2 + 1.0 / (sampler.first(Worker.curvature) + prior)
     inside = squares[first:]
     tau2 = max(1e-8, float(np.median(inside)))
     expected = np.ones_like(squares)
@@ -67,7 +68,7 @@ def _expected_precisions(sampler: Sampler, beta: Floats, prior: Floats, tau_scal
 def _maximise(sampler: Sampler, beta: Floats, prior: Floats, between: Callable[[int], None]) -> Floats:
     """The maximum of log-likelihood - beta' diag(prior) beta / 2; ``between`` is called before every pass.
 
-    The devices hold the factor of X'X + diag(prior), which bounds the curvature from above, so that a first step
+    The first device holds the factor of X'X + diag(prior), which bounds the curvature from above, so that a first step
     of that metric never overshoots.
     """
     pairs: list[tuple[Floats, Floats, float]] = []
@@ -107,10 +108,10 @@ def _two_loops(sampler: Sampler, gradient: Floats, pairs: list[tuple[Floats, Flo
         weight = float(moved @ q) / curvature
         q -= weight * turned
         weights.append(weight)
-    r = sampler.each(Worker.precondition, q)[0]
+    r = sampler.first(Worker.precondition, q)
     if pairs:
         moved, turned, curvature = pairs[-1]
-        metric = sampler.each(Worker.precondition, turned)[0]
+        metric = sampler.first(Worker.precondition, turned)
         r = r * (curvature / float(turned @ metric))
     for (moved, turned, curvature), weight in zip(pairs, reversed(weights), strict=True):
         r = r + moved * (weight - float(turned @ r) / curvature)
@@ -135,14 +136,14 @@ def set_reference(sampler: Sampler, beta: Floats) -> None:
 
 
 def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 1.0) -> dict[str, Floats]:
-    """Chains about the mode, ``spread`` times as wide as the ridge's posterior; the devices hold its factor."""
+    """Chains about the mode, ``spread`` times as wide as the ridge's posterior; the first device holds its factor."""
     chains, q, first = sampler.settings.chains, len(mode), sampler.design.first
     beta = np.empty((chains, q))
     for chain in range(chains):
         words = uniform_words(seed, _STREAM_START, 0, 0, q, chain=chain)
         radius = np.sqrt(-2.0 * np.log(uniform_float64_wide(words[:, 0], words[:, 1])))
         normals = radius * np.cos(2.0 * np.pi * uniform_float64_wide(words[:, 2], words[:, 3]))
-        beta[chain] = mode + spread * sampler.each(Worker.precondition, normals, True)[0]
+        beta[chain] = mode + spread * sampler.first(Worker.precondition, normals, True)
     whole = np.ones((chains, 8))
     whole[:, 0] = 1.0 / max(1e-4, float(np.mean(mode[first:] ** 2)))
     return {"beta": beta, "local": np.ones((chains, q)), "nu": np.ones((chains, q)), "whole": whole}

@@ -1,12 +1,12 @@
 """One device's part of a run: the iterations of every chain, and the factorisations they need.
 
 Everything runs on the device's thread. With several devices each has some of the rows and all of what has the size of
-beta; sums over rows are exchanged, and every device repeats what follows from them, with the same random numbers.
+beta; sums over rows are exchanged, and every device repeats what follows from them, with the same random numbers. Only
+large matrices are shared out: each chain's is factorised by one device, which lets the others have what it solved for.
 """
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,18 +18,20 @@ from engine.numerics.linear_algebra import LinearAlgebra, linear_algebra
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.chains import Chains, Settings
 from engine.solvers.gibbs.design import Design
-from engine.solvers.gibbs.layout import SHARDS
+from engine.solvers.gibbs.exchange import Exchange, Part, Party
+from engine.solvers.gibbs.layout import SHARDS, share_of_chains
 from engine.solvers.gibbs.recorder import Recorded, Recorder
-from engine.solvers.gibbs.rows import Exchange, Rows
+from engine.solvers.gibbs.rows import Rows
 from engine.solvers.gibbs.slices import Slices
 
 __all__ = ["Worker"]
 
 STREAM_SCALES, STREAM_NOISE = 1, 4
 _JITTER = 1e-12
-_ALONE_FROM = 200  # columns from which a chain's factorisation is worth a lane of its own
+_LARGE_FROM = 200  # columns from which a chain's factorisation is worth a lane, or a device, of its own
 _MOST_LANES = 4
-_MAPPED_FROM = 257  # columns from which LAPACK is faster than the kernels, for which nothing is mapped nor waited for
+_LIBRARY_FROM = {"cpu": 257, "gpu": 2049}
+"""Columns from which LAPACK and cuSOLVER are faster than the kernels, which factorise all chains' matrices together."""
 
 
 @dataclass
@@ -56,7 +58,7 @@ class Worker:
     settings : Settings
     shards : (int, int)
         Which shards of the rows are this device's.
-    party : int
+    number : int
         Its number among the devices.
     exchange : Exchange or None
         None for a single device.
@@ -75,7 +77,7 @@ class Worker:
         design: Design,
         settings: Settings,
         shards: tuple[int, int],
-        party: int = 0,
+        number: int = 0,
         exchange: Exchange | None = None,
     ) -> None:
         self.device, self.design, self.settings = device, design, settings
@@ -83,7 +85,9 @@ class Worker:
         self._memory = memory = Memory(device)
         self._algebras: list[LinearAlgebra] = []
         self._beside = device.capabilities.kind != "cpu"
-        self.rows = Rows(memory, design, shards, settings.streaming, party, exchange)
+        most = SHARDS * settings.chains * layout.width
+        party = Party(memory, exchange, number, most) if exchange is not None else None
+        self.rows = Rows(memory, design, shards, settings.streaming, party)
         self.launcher = self.rows.launcher
         self.chains = Chains(memory, self.rows, settings)
         q, chains = layout.columns, settings.chains
@@ -98,9 +102,15 @@ class Worker:
         if settings.kernel == "ellipse":
             self._slices = Slices(memory, self.rows, self.chains, settings)
             self.latent_gram, self.latent_diagonal = memory.empty((q, q)), memory.empty(q)
-        own = settings.provider is None and device.capabilities.kind == "cpu" and q < _MAPPED_FROM
-        self._groups = self._grouped("kernels" if own else settings.provider)
-        self._gram_algebra = self._algebra(None) if own else self._groups[0].algebra
+        self._shares = party is not None and q >= _LARGE_FROM
+        self._counts = self._shares or number == 0
+        self._owned = 0, chains
+        if party is not None and self._shares:
+            self._owned = share_of_chains(chains, number, party.parties)
+        own = settings.provider is None and q < _LIBRARY_FROM.get(device.capabilities.kind, 0)
+        algebra = self._algebra("kernels" if own else settings.provider)
+        self._groups = self._grouped(algebra)
+        self._gram_algebra = self._algebra(None) if own else algebra
         self.rows.load()
         if self._slices is not None:
             self._slices.take_intercept()
@@ -122,32 +132,23 @@ class Worker:
         self._algebras.append(linear_algebra(self.device, provider))  # type: ignore[arg-type]
         return self._algebras[-1]
 
-    def _grouped(self, provider: str | None) -> list[_Group]:
-        """Large matrices in lanes of their own where lanes overlap; small ones together.
+    def _grouped(self, algebra: LinearAlgebra) -> list[_Group]:
+        """This device's chains: large matrices in lanes of their own where lanes overlap; small ones together.
 
         The kernels get all of them together: they take as many launches for many matrices as for one.
         """
-        q, chains = self.layout.columns, self.settings.chains
-        algebra = self._algebra(provider)
-        alone = self._beside and q >= _ALONE_FROM and chains > 1 and algebra.provider != "kernels"
-        count = min(chains, _MOST_LANES) if alone else 1
-        edges = [chains * i // count for i in range(count + 1)]
-        ellipse = self.settings.kernel == "ellipse"
+        q, (first, last) = self.layout.columns, self._owned
+        alone = self._beside and q >= _LARGE_FROM and algebra.provider != "kernels"
+        each = 1 if alone else max(1, last - first)
         groups: list[_Group] = []
-        for lane, (first, last) in enumerate(itertools.pairwise(edges), start=1):
-            many = last - first
-            groups.append(
-                _Group(
-                    lane if self._beside else 0,
-                    first,
-                    many,
-                    self._algebra(provider) if groups else algebra,
-                    self._memory.empty((many, q, q)),
-                    self._memory.empty((many, q)),
-                    self._memory.empty((many, q)) if ellipse else None,
-                    self._memory.empty(many, np.int32),
-                )
-            )
+        for begin in range(first, last, each):
+            count = min(each, last - begin)
+            lane = 1 + (begin - first) % _MOST_LANES if self._beside else 0
+            room = [self._memory.empty(shape) for shape in ((count, q, q), (count, q))]
+            noise = self._memory.empty((count, q)) if self.settings.kernel == "ellipse" else None
+            status = self._memory.empty(count, np.int32)
+            own = self._algebra(algebra.provider) if groups else algebra
+            groups.append(_Group(lane, begin, count, own, room[0], room[1], noise, status))
         return groups
 
     # --- X'X ----------------------------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ class Worker:
         """See :meth:`Rows.make_gram`; the weights are the stand-in's. On a single device the matrix is taken over."""
         weight = self.slices.weight if weighted else None
         parts = self.rows.make_gram(self._gram_algebra, self.gram, weight)
-        if self.rows.exchange is None:
+        if self.rows.party is None:
             self._take_gram(weighted)
         return parts
 
@@ -180,7 +181,7 @@ class Worker:
     # --- solving with a fixed prior, for the start --------------------------------------------------------------
 
     def factorise(self, prior: NDArray[np.float64]) -> None:
-        """L of (gram + diag(prior)), scaled, in the first group's first matrix."""
+        """L of (gram + diag(prior)), scaled, in the first group's first matrix; for the first device."""
         group = self._groups[0]
         scale = 1.0 / np.sqrt(self.device.get(self.diagonal) + prior)
         self.device.put(np.tile(scale, self.settings.chains), self.scale)
@@ -243,17 +244,25 @@ class Worker:
         if mark is not None:
             self.device.after(mark)
 
-    def _factorise_all(self, scaled: Mark | None) -> list[Mark | None]:
+    def _factorise_all(self, scaled: Mark | None) -> None:
         """Each group's matrix on its lane, after the scales are known."""
-        device = self.device
-        marks: list[Mark | None] = []
         for group in self._groups:
-            with device.lane(group.lane):
+            with self.device.lane(group.lane):
                 self._after(scaled)
                 group.algebra.cholesky(group.matrix, group.status)
-                self.launcher.groups("count_failures", 1, group.status, group.count, self.failed)
-                marks.append(self._mark())
-        return marks
+                if self._counts:
+                    self.launcher.groups("count_failures", 1, group.status, group.count, self.failed)
+
+    def _share(self, narrow: Buffer, *values: Buffer) -> None:
+        """Let every device have what each chain's owner has in its rows of ``values``, each of shape (chains, q)."""
+        party = self.rows.party
+        if party is None or not self._shares:
+            return
+        q, chains, (first, last) = self.layout.columns, self.chains.count, self._owned
+        party.swap(*(Part(buffer, first * q, last * q) for buffer in values))
+        for number, buffer in enumerate(values):
+            arguments = (buffer, narrow, q, self.layout.stride, chains * number)
+            self.launcher.groups("narrow_coefficients", chains, *arguments)
 
     def _scales_beside(self, step: int, gram: Buffer, diagonal: Buffer) -> Mark | None:
         """lambda, tau, nu, xi given beta, and the matrices, on the first group's lane."""
@@ -311,6 +320,7 @@ class Worker:
                 done.append(self._mark())
         for mark in done:
             self._after(mark)
+        self._share(chains.narrow, chains.beta)
 
     def _iterate_ellipse(self, step: int) -> None:
         """An elliptical slice about the stand-in for the likelihood, then beta and tau together."""
@@ -347,6 +357,7 @@ class Worker:
                 done.append(self._mark())
         for mark in done:
             self._after(mark)
+        self._share(slices.lines_narrow, slices.middle, slices.along)
         slices.move(step)
 
     # --- batches ------------------------------------------------------------------------------------------------
@@ -364,7 +375,7 @@ class Worker:
             Which iterations the rows are, none if there was no batch before.
         draws : ndarray, shape (rows, chains, numbers)
         failed : int
-            Factorisations that have failed so far.
+            Factorisations that have failed on this device so far; what all devices do, the first one counts.
         """
         self._recorder.begin()
         for step in range(first, first + count):

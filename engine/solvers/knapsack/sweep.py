@@ -98,9 +98,7 @@ class Sweep:
         self.row_cells = row_cells
         self._halo = halo
         self._minimum_share = minimum_share
-        self._peer = len(self.members) > 1 and all(
-            member.info.language == "cuda" and member.info.capabilities.peer_access for member in self.members
-        )
+        self._peer = pool.enable_peers()
         self._speed = [1e9 if member.info.capabilities.kind == "cpu" else 3e11 for member in self.members]
         self._even = alike(self.members)
         self.cells = 0
@@ -111,8 +109,6 @@ class Sweep:
             member.submit(Worker, shape, schedule, row_cells, store_cells)
             for member, shape in zip(self.members, shapes, strict=True)
         )
-        if self._peer:
-            gather(member.submit(_enable_peers, self.members) for member in self.members)
 
     def close(self) -> None:
         """Give the devices' memory back."""
@@ -458,11 +454,6 @@ class Sweep:
     def choices(self) -> NDArray[np.bool_]:
         """Which items of the schedule's order the walks so far have taken."""
         return self.members[0].submit(lambda _, worker: worker.choices(), self._workers[0]).result()
-
-
-def _enable_peers(device: Any, members: Sequence[Member]) -> None:
-    for member in members:
-        device.enable_peer(member.info.index)
 
 
 def _cover(pieces: Mapping[int, Place], lo: int, hi: int) -> Iterator[tuple[int, int, int]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from engine.devices import Buffer, Device
 from engine.numerics.groups import GROUP_SIZES, group_size
 from engine.numerics.linear_algebra import LinearAlgebra
+from engine.solvers.linprog.passage import Passage
 from engine.solvers.linprog.shard import ShardData, Target
 from engine.solvers.linprog.sparse import sp
 from engine.solvers.linprog.updates import Updates
@@ -26,6 +29,7 @@ MODES: dict[Target, int] = {"affine": 0, "second_order": 1, "centrality": 2}
 _VECTORS = ("x", "s", "w", "z", "c", "u", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "aty")
 _STEPS = ("dx", "ds", "dw", "dz")
 _SIZES = ("int32", "int64", "int64", "int64", "int64")
+_PACKED = ("int64", "int64", "buffer", "buffer")
 MEASURES, EXTENTS = 7, 5  # numbers that `assess` and `direct` tell
 
 
@@ -88,6 +92,7 @@ class DeviceShard:
         self._kernels: dict[tuple[str, str], Any] = {}
         self._launches: dict[Any, tuple[Any, ...]] = {}
         self._updates: Updates | None = None
+        self._places: list[NDArray[Any]] = []  # staging memory
 
     def close(self) -> None:
         """Give everything back."""
@@ -96,6 +101,9 @@ class DeviceShard:
         self.algebra.close()
         self._launches.clear()
         self._heads.clear()
+        for place in self._places:
+            self.device.release_staging(place)
+        self._places.clear()
         for buffer in self._buffers.values():
             self.device.release(buffer)
         self._buffers.clear()
@@ -284,15 +292,52 @@ class DeviceShard:
         self.algebra.gram(b["A"], self._head("theta"), normal)
         self._over_slacks("add_slack_diagonal", b["theta"], normal)
 
-    def normal_matrix(self) -> Vector:
-        """M of these columns (k, m, m), for the root."""
-        return self.device.get(self._matrix("M"))
+    def send_normal(self, passage: Passage | None) -> Buffer:
+        """Form M, for the root to :meth:`collect_normal`: by a passage, or from what is returned when all is there."""
+        try:
+            self.form()
+            count = self._k * (self._m * (self._m + 1) // 2)
+            if "packed" not in self._buffers:
+                self._buffers["packed"] = self.device.empty(count, np.float64)
+            packed = self._buffers["packed"]
+            self._over("pack_lower", _PACKED, count, self._k, self._m, self._matrix("M"), packed)
+            if passage is None:
+                self.device.sync()
+            else:
+                if not self._places:
+                    self._places = passage.places(self.device, count)
+                passage.send(self.device, packed, self._places)
+            return packed
+        finally:
+            if passage is not None:
+                passage.end()
 
-    def add_normal(self, other: Vector) -> None:
-        """Add another shard's M to this one's."""
-        scratch = self.device.put(other, self._matrix("L"))
-        types: tuple[str, ...] = ("int64", "buffer", "buffer")
-        self._over("add_matrix", types, scratch.size, scratch.size, scratch, self._matrix("M"))
+    def collect_normal(self, others: list[tuple[Future[Buffer], Passage | None]]) -> None:
+        """Form M and add those of the others, in this order; they are not read any more when this returns or raises.
+
+        The factor's place takes each of them up.
+        """
+        try:
+            scratch, normal = self._matrix("L"), self._matrix("M")
+            count = self._k * (self._m * (self._m + 1) // 2)
+            free = self.device.mark()
+            self.form()
+            for sent, passage in others:
+                with self.device.lane(1):  # while this device is still at its own
+                    self.device.after(free)
+                    if passage is None:
+                        self.device.copy_from_peer(scratch, sent.result(), 0, 0, count)
+                    else:
+                        passage.receive(self.device, scratch, count)
+                    here = self.device.mark()
+                self.device.after(here)
+                self._over("add_lower", _PACKED, count, self._k, self._m, scratch, normal)
+                free = self.device.mark()
+        finally:
+            for _, passage in others:
+                if passage is not None:
+                    passage.end()
+            self.device.sync()
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
         """Factorise ``M + diag(relative M_ii + absolute)``; 0 or the failing pivot, per program (k,)."""
@@ -309,6 +354,24 @@ class DeviceShard:
         buffer = self.device.put(rhs, self._buffers["rhs"])
         self.algebra.solve(self._buffers["L"], buffer)
         return self.device.get(buffer)
+
+    def aim(
+        self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, others: list[Future[Vector]]
+    ) -> tuple[Vector, float]:
+        """:meth:`target` with what the others' is to be, the solution dy (k, m), and the seconds that solving took."""
+        total = self.target(kind, sigma_mu, primal, dual)
+        for other in others:
+            total = total + other.result()
+        began = time.perf_counter()
+        dy = self.solve(rp - total)
+        return dy, time.perf_counter() - began
+
+    def follow(self, aimed: Future[tuple[Vector, float]], aside: bool) -> tuple[Vector, Vector]:
+        """:meth:`direction` from what :meth:`aim` finds, into the other slot if ``aside``, and :meth:`complete`."""
+        dy, _ = aimed.result()
+        if aside:
+            self.other_slot()
+        return self.direction(dy), self.complete()
 
     def begin_updates(self, block: int, constant_memory: bool) -> bool:
         """Make ready for :meth:`update` (one program, all its columns here); False if A A^T cannot be factorised."""

@@ -44,7 +44,7 @@ class Systems:
         def make(device: Device, part: ShardData) -> DeviceShard:
             return device_shard(device, part, provider, run.notice)
 
-        self._system = PoolSystem(data, pool.members, make)
+        self._system = PoolSystem(data, pool, make)
 
     def __enter__(self) -> PoolSystem:
         return self._system

@@ -101,7 +101,11 @@ class Shard(Protocol):
 
 
 def shard_bytes(batch: int, m: int, n: int, slacks: int, nonzeros: int | None) -> tuple[int, int]:
-    """Bytes that a shard takes on its device, and those of its largest buffer; ``nonzeros`` is None for a dense A."""
+    """Bytes that a shard takes on its device, and those of its largest buffer; ``nonzeros`` is None for a dense A.
+
+    There are two matrices of m x m: M, and its factor, in whose place the M of another shard is first taken up. A shard
+    that does not factorise has M's lower triangle, packed for the one that does, instead.
+    """
     vectors = _VECTORS * 8 * batch * (n + slacks)
     matrix = 8 * batch * m * n if nonzeros is None else 24 * nonzeros + 8 * (m + n)
     normal = 8 * batch * m * m

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Device, Member, gather
+from engine.devices import Device, DevicePool, gather
 from engine.solvers.linprog.device_shard import DeviceShard
+from engine.solvers.linprog.passage import Passage
 from engine.solvers.linprog.shard import ShardData, Target, cut
 from engine.solvers.linprog.twin import HostShard
 
@@ -129,11 +130,11 @@ class System:
         if self.updating:
             return
         began = time.perf_counter()
-        self.each("form")
-        if len(self.shards) > 1:
-            for other in self.each("normal_matrix")[1:]:
-                self.root("add_normal", other)
+        self._form()
         self._timed("form", began)
+
+    def _form(self) -> None:
+        self.root("form")
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
         """Factorise; see :meth:`DeviceShard.factor`. Or do all updates."""
@@ -230,7 +231,9 @@ class System:
 
     def complete(self) -> Vector:
         """See :class:`Shard`."""
-        found = self.each("complete")
+        return self._completed(self.each("complete"))
+
+    def _completed(self, found: list[Vector]) -> Vector:
         if len(found) == 1:
             return np.asarray(found[0])
         each = np.stack(found)
@@ -258,15 +261,15 @@ class System:
 class PoolSystem(System):
     """Shards on the members of a pool. With one member whole functions run on its thread; with several, calls do."""
 
-    def __init__(
-        self, data: ShardData, members: list[Member], make: Callable[[Device, ShardData], DeviceShard]
-    ) -> None:
-        count = min(len(members), max(1, data.n))
-        self.members = members[:count]
+    def __init__(self, data: ShardData, pool: DevicePool, make: Callable[[Device, ShardData], DeviceShard]) -> None:
+        count = min(len(pool), max(1, data.n))
+        self.members = pool.members[:count]
+        pool.enable_peers()
         ends = [data.n * (rank + 1) // count for rank in range(count)]
         parts = cut(data, ends) if count > 1 else [data]
         futures = [member.submit(make, part) for member, part in zip(self.members, parts, strict=True)]
         super().__init__(data, gather(futures), ends)
+        self._extents: Vector | None = None  # what `complete` is to tell, once known
 
     def each(self, name: str, *arguments: Any) -> list[Any]:
         """Call a method of every shard, each on its device's thread."""
@@ -289,6 +292,48 @@ class PoolSystem(System):
         if len(self.shards) == 1:
             return super().root(name, *arguments)
         return self.members[0].submit(_call, self.shards[0], name, arguments).result()
+
+    def _form(self) -> None:
+        """M of every shard, added on the first device in the order of the shards; all at work at the same time."""
+        if len(self.shards) == 1:
+            super()._form()
+            return
+        first = self.members[0]
+        passages = [None if first.reads(member) else Passage() for member in self.members[1:]]
+        sent = [
+            member.submit(_call, shard, "send_normal", (passage,))
+            for member, shard, passage in zip(self.members[1:], self.shards[1:], passages, strict=True)
+        ]
+        others = list(zip(sent, passages, strict=True))
+        gather([*sent, first.submit(_call, self.shards[0], "collect_normal", (others,))])
+
+    def go(
+        self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, aside: bool = False
+    ) -> tuple[Vector, Vector]:
+        """See :class:`System`; the devices wait for each other themselves, and none for this thread."""
+        if len(self.shards) == 1 or self.updating:
+            return super().go(kind, sigma_mu, primal, dual, rp, aside)
+        began = time.perf_counter()
+        wanted = kind, sigma_mu, primal, dual
+        (first, root), *others = zip(self.members, self.shards, strict=True)
+        targets = [member.submit(_call, shard, "target", wanted) for member, shard in others]
+        aimed = first.submit(_call, root, "aim", (*wanted, rp, targets))
+        parts = self._each_own("follow", [(aimed, aside)] * len(self.shards))
+        self._extents = self._completed([extents for _, extents in parts])
+        dy, solving = aimed.result()
+        self.seconds["solve"] += solving
+        self.seconds["products"] += time.perf_counter() - began - solving
+        return dy, _sum([ax for ax, _ in parts])
+
+    def direction(self, dy: Vector) -> Vector:
+        """See :class:`Shard`."""
+        self._extents = None
+        return super().direction(dy)
+
+    def complete(self) -> Vector:
+        """See :class:`Shard`; :meth:`go` has it already."""
+        found, self._extents = self._extents, None
+        return super().complete() if found is None else found
 
     def run(self, function: Callable[[], T]) -> T:
         """Call a function on the only device's thread, or here if there are several."""
