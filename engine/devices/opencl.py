@@ -145,6 +145,19 @@ def _has_fine_grained_memory(device: cl.Device) -> bool:
         return False
 
 
+def _part_of(device: cl.Device, described: Capabilities) -> cl.Device:
+    """As many of a CPU's compute units as it is described with, if the driver can divide it (OpenCL 1.2, 4.3)."""
+    cl = _pyopencl()
+    units = described.compute_units
+    if described.kind != "cpu" or units >= device.max_compute_units:
+        return device
+    by_counts = cl.device_partition_property.BY_COUNTS
+    try:
+        return device.create_sub_devices([by_counts, units, 0])[0]  # type: ignore[list-item]
+    except cl.Error:
+        return device
+
+
 def _seen(buffer: Buffer) -> NDArray[Any]:
     """The content of a buffer in shared memory."""
     host: NDArray[Any] = buffer.handle.host[: buffer.nbytes]
@@ -166,6 +179,10 @@ class OpenCLDevice(Device):
     reads and writes them itself once the queue is done, which takes a fraction of what a copy or a mapping by the
     driver does. Short work is waited for awake there: the host looks at the last launch of a lane for a while before it
     lets the driver put it to sleep.
+
+    A CPU described with fewer compute units than it has is opened as a sub-device of that many, where the driver can
+    divide it. The rest is for threads that the host must not keep waiting: nothing is waited for awake then, for that
+    takes the interpreter's lock from them again and again.
     """
 
     memory_is_counted = True
@@ -175,15 +192,17 @@ class OpenCLDevice(Device):
         self._cl = _pyopencl()
         try:
             native = _native_devices()[info.index]
-            self._context = self._cl.Context([native])
-            self._queue: cl.CommandQueue = self._cl.CommandQueue(self._context)
+            self._part = part = _part_of(native, info.capabilities)
+            self._awake_seconds = _AWAKE_SECONDS if part is native else 0.0
+            self._context = self._cl.Context([part])
+            self._queue: cl.CommandQueue = self._cl.CommandQueue(self._context, part)
         except (self._cl.Error, IndexError) as error:
             raise DeviceError(f"cannot open {info.id} ({info.name}): {error}") from error
         self._queues: list[cl.CommandQueue] = [self._queue]
         self._launched: dict[cl.CommandQueue, cl.Event] = {}  # the last of each lane, where host and device share
         self._copies: list[cl.Event] = []  # dropping one that is not done would wait for it, and hold the GIL
         self._programs: dict[str, cl.Program] = {}
-        self._shares = self.capabilities.unified_host_memory and _has_fine_grained_memory(native)
+        self._shares = self.capabilities.unified_host_memory and _has_fine_grained_memory(part)
         self.taken: int = 0
         self._owned.stack.callback(self._finish)
 
@@ -204,7 +223,7 @@ class OpenCLDevice(Device):
         last = self._launched.pop(queue, None)
         if last is not None:
             complete = self._cl.command_execution_status.COMPLETE
-            until = time.perf_counter() + _AWAKE_SECONDS
+            until = time.perf_counter() + self._awake_seconds
             while last.command_execution_status > complete and time.perf_counter() < until:
                 pass
         queue.finish()
@@ -369,7 +388,7 @@ class OpenCLDevice(Device):
     def _enter_lane(self, number: int) -> None:
         with self._reporting():
             while len(self._queues) <= number:
-                self._queues.append(self._cl.CommandQueue(self._context))
+                self._queues.append(self._cl.CommandQueue(self._context, self._part))
         self._queue = self._queues[number]
 
     def mark(self) -> Mark:

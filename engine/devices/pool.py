@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import sys
 import threading
 import time
@@ -15,7 +16,7 @@ from engine.devices.base import Device
 from engine.devices.info import DeviceInfo, MemoryInfo, bytes_text
 from engine.errors import OutOfDeviceMemory
 
-__all__ = ["DevicePool", "Member", "gather"]
+__all__ = ["DevicePool", "Member", "beside_gpus", "gather"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,6 +30,18 @@ def _open(info: DeviceInfo) -> Device:
     from engine.devices.opencl import OpenCLDevice
 
     return OpenCLDevice(info)
+
+
+def beside_gpus(info: DeviceInfo, gpus: int) -> DeviceInfo:
+    """A device as it is used beside GPUs: of a CPU, a core is left to each of their host threads, and one to its own.
+
+    At least half of the cores remain. A GPU whose thread waits for a core is idle meanwhile.
+    """
+    units = info.capabilities.compute_units
+    if info.capabilities.kind != "cpu" or gpus == 0:
+        return info
+    left = max((units + 1) // 2, units - gpus - 1)
+    return dataclasses.replace(info, capabilities=dataclasses.replace(info.capabilities, compute_units=left))
 
 
 class Member:
@@ -143,7 +156,8 @@ class DevicePool:
     Parameters
     ----------
     devices : sequence of DeviceInfo
-        One entry a member; the same device may be listed more than once.
+        One entry a member; the same device may be listed more than once. A CPU beside GPUs is not used with all its
+        cores (see :func:`beside_gpus`).
 
     Raises
     ------
@@ -157,7 +171,8 @@ class DevicePool:
         self._prompt = contextlib.ExitStack()
         if len(devices) > 1:
             self._prompt.enter_context(_PROMPT_THREADS)
-        for info in devices:
+        gpus = sum(info.capabilities.kind == "gpu" for info in devices)
+        for info in (beside_gpus(info, gpus) for info in devices):
             count = seen[info.id] = seen.get(info.id, 0) + 1
             self.members.append(Member(info, info.id if count == 1 else f"{info.id}#{count}"))
         try:

@@ -5,22 +5,31 @@ The slow device is the same one listed again, its launches slowed down; it is ta
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from searching import as_gpu
 
 import engine
-from engine.devices import Member
+from engine import api
+from engine.devices import Device, Member
 from engine.errors import DeviceError
-from engine.events import Event, Metric
+from engine.events import Event, Metric, Notice
 from engine.solvers.branch_and_bound import coordinator
+from engine.solvers.branch_and_bound import sharing as sharing_rules
 from engine.solvers.branch_and_bound.explorer import Explorer
+from engine.solvers.branch_and_bound.intervals import Units, cut, length_of_levels
+from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.sharing import Sharing
-from engine.solvers.branch_and_bound.turns import Report
-from engine.solvers.branch_and_bound.workers import Worker
+from engine.solvers.branch_and_bound.tree import INFINITY
+from engine.solvers.branch_and_bound.turns import Report, Task
+from engine.solvers.branch_and_bound.workers import Store, Worker
 
 LAUNCH = 0.02  # seconds by which every launch of the slow device is longer
 
@@ -48,6 +57,7 @@ def slow_second(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Worker, "on_host", property(is_slow))
     monkeypatch.setattr(coordinator, "Explorer", Slow)
     monkeypatch.setattr(coordinator, "_SLOW_SLICE", 1.0)  # so that a slice is many launches
+    monkeypatch.setattr(coordinator, "_HEAD_START", 0.0)
 
 
 @pytest.mark.usefixtures("slow_second")
@@ -77,6 +87,133 @@ def test_a_fast_device_waits_for_a_launch_or_two_of_a_slow_one(
     result = engine.solve(engine.Queens(13), devices=[device.info.id] * 2, sharing=sharing, seed=seed)
     assert (result.objective, result.counters["nodes"]) == (73712, 2490838)
     assert all(rounds <= 2 for rounds in waited), waited
+
+
+@pytest.mark.usefixtures("slow_second")
+@pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
+def test_a_slow_device_gives_all_its_work_back_when_a_fast_one_runs_low(
+    device: Member, monkeypatch: pytest.MonkeyPatch, sharing: str
+) -> None:
+    given: list[int] = []
+    left: list[int] = []
+    turn = Slow.turn
+
+    def noted(self: Explorer, task: Task, interrupted: Callable[[], bool] | None = None) -> Report:
+        report = turn(self, task, interrupted)
+        if task.surrender:
+            given.append(sum(len(part) for part in report.exported if isinstance(part, Units)))
+            left.append(report.active)
+        return report
+
+    monkeypatch.setattr(Slow, "turn", noted)
+    result = engine.solve(engine.Queens(13), devices=[device.info.id] * 2, sharing=sharing, ivms=32)
+    assert (result.objective, result.counters["nodes"]) == (73712, 2490838)
+    assert all(active == 0 for active in left)
+    assert result.counters["exchanged"] >= sum(given)
+
+
+@pytest.mark.usefixtures("slow_second")
+def test_a_device_that_is_hardly_faster_than_nothing_is_dismissed(
+    device: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coordinator, "_SLOW_SLICE", 0.001)
+    monkeypatch.setattr(sharing_rules, "_TURNS_TO_JUDGE", 1)
+    monkeypatch.setattr(sharing_rules, "_WORTH_WORK", 1e9)  # however fast it is
+    taken_after: list[int] = []
+    told: list[Event] = []
+    begin = Worker.begin
+
+    def noted(self: Worker, look: bool, now: float) -> Any:
+        if self.dismissed:
+            taken_after.append(self.coming)
+        return begin(self, look, now)
+
+    monkeypatch.setattr(Worker, "begin", noted)
+    result = engine.solve(engine.Queens(14), devices=[device.info.id] * 2, ivms=32, on_event=told.append)
+    assert (result.objective, result.counters["nodes"]) == (365596, 13496479)
+    notices = [event.message for event in told if isinstance(event, Notice)]
+    assert all(message.endswith("% of the pool's speed; it is given no more work") for message in notices)
+    assert sum(taken_after) == 0
+
+
+@pytest.mark.parametrize(("nodes_per_second", "is_dismissed"), [(1.9e7, True), (2.1e7, False)])
+def test_a_slow_device_is_judged_once_both_speeds_are_known(nodes_per_second: float, is_dismissed: bool) -> None:
+    def described(kind: str) -> Any:
+        return SimpleNamespace(info=SimpleNamespace(capabilities=SimpleNamespace(kind=kind)))
+
+    gpu, cpu = (Worker(described(kind), 12) for kind in ("gpu", "cpu"))
+    gpu.explorer = cpu.explorer = cast(Explorer, SimpleNamespace(shapes=SimpleNamespace(ivms=64)))
+    gpu.active, cpu.active, cpu.full_rate, gpu.full_rate = 64, 64, nodes_per_second, 1e9
+    sharing = Sharing([gpu, cpu], Store(cut(12, 1), 0), Options(), seed=0)
+    for cpu.full_turns, gpu.full_turns in ((19, 5), (20, 0)):
+        sharing.judge(cpu)
+        assert not cpu.dismissed
+    gpu.full_turns = 1
+    sharing.judge(cpu)
+    sharing.judge(gpu)
+    assert (cpu.dismissed, gpu.dismissed) == (is_dismissed, False)
+    assert sharing.may_take(cpu) is not is_dismissed
+    sharing.recall(cpu)
+    cpu.begin(look=False, now=0.0)
+    assert sharing.surrenders(cpu) is is_dismissed
+    assert (gpu in cpu.served) is is_dismissed
+
+
+def test_a_short_search_is_over_before_a_slow_device_joins(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Worker, "on_host", property(is_slow))
+    monkeypatch.setattr(coordinator, "_HEAD_START", 300.0)
+    told: list[Event] = []
+    with engine.Engine(devices=[device.info.id] * 2) as running:
+        for rows, solutions, nodes in ((11, 2680, 89878), (12, 14200, 420995)):
+            result = running.start(engine.Queens(rows), on_event=told.append).wait(60)
+            assert (result.objective, result.counters["nodes"]) == (solutions, nodes)
+    devices = {event.device for event in told if isinstance(event, Metric) and event.name == "active_ivms"}
+    assert devices == {device.info.id}
+
+
+@pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
+def test_kernels_for_gpus_and_for_cpus_share_a_search(
+    device: Member, monkeypatch: pytest.MonkeyPatch, sharing: str
+) -> None:
+    if device.info.capabilities.kind != "cpu":
+        pytest.skip("a CPU stands for both here")
+    gpu = dataclasses.replace(device.info, capabilities=as_gpu(device))
+    monkeypatch.setattr(api, "select", lambda *_: [gpu, device.info])
+    monkeypatch.setattr(coordinator, "_HEAD_START", 0.0)
+    with engine.Engine() as running:
+        counted = running.start(engine.Queens(12), sharing=sharing).wait(300)
+        assert (counted.objective, counted.counters["nodes"]) == (14200, 420995)
+
+
+def test_what_is_surrendered_is_searched_elsewhere_to_the_same_counts(device: Member) -> None:
+    tree = engine.Queens(13).tree("auto", "auto")
+
+    def work(running: Device) -> list[tuple[int, int]]:
+        first = Explorer(running, tree, Options(ivms=32), INFINITY)
+        left = cut(tree.items, 1)
+        report = first.turn(Task(INFINITY, left, seconds=1e-6))
+        assert report.active
+        given = first.turn(Task(INFINITY, report.returned, peers=[False, False], surrender=True))
+        assert (given.active, given.open) == (0, 0.0)
+        assert len(given.exported) == 2
+        parts = [part for part in given.exported if isinstance(part, Units)]
+        again = first.turn(Task(INFINITY, Units.none(tree.items), peers=[False], surrender=True))
+        assert again.exported == ()
+        second = Explorer(running, tree, Options(ivms=48), INFINITY)
+        left = Units.joined([given.returned, *parts])
+        while True:
+            report = second.turn(Task(INFINITY, left, seconds=0.01))
+            left = report.returned
+            if not report.active and not len(left):
+                break
+        explored = [length_of_levels(one.state().explored) for one in (first, second)]
+        first.release()
+        second.release()
+        assert sum(explored) == math.factorial(tree.items)
+        return [(one.nodes, one.solutions) for one in (given, report)]
+
+    found = device.submit(work).result()
+    assert tuple(sum(column) for column in zip(*found, strict=True)) == (2490838, 73712)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.devices import Device, Member, available, select
+from engine.devices import Device, DevicePool, Member, available, select
 from engine.devices import opencl as backend
 from engine.errors import BackendUnavailable, DeviceError, KernelError
+from engine.numerics.scan import Scanner
 
 
 class FakePyOpenCL:
@@ -75,6 +77,30 @@ def test_a_device_that_has_gone_is_a_device_error(opencl: Member, monkeypatch: p
     monkeypatch.setattr(backend, "_native_devices", list)
     with pytest.raises(DeviceError, match=rf"cannot open {opencl.info.id} \("):
         backend.OpenCLDevice(opencl.info)
+
+
+def test_a_cpu_described_with_fewer_cores_is_opened_as_a_part_of_it(opencl: Member) -> None:
+    whole = opencl.info
+    if whole.capabilities.kind != "cpu" or whole.capabilities.compute_units < 2:
+        pytest.skip("needs a CPU of several cores")
+    gpu = dataclasses.replace(whole, capabilities=dataclasses.replace(whole.capabilities, kind="gpu"))
+    values = np.arange(1000, dtype=np.int32)
+
+    def work(running: Device) -> tuple[int, Any, Any]:
+        assert isinstance(running, backend.OpenCLDevice)
+        units = running.queue.device.max_compute_units
+        with Scanner(running) as scanner:
+            source, target = running.put(values), running.empty(1000, np.int32)
+            scanner.exclusive(source, target)
+            return units, running.get(target), running.get(source)
+
+    with DevicePool([whole, gpu]) as pool:
+        cpu = pool.members[0]
+        assert cpu.info.capabilities.compute_units < whole.capabilities.compute_units
+        units, sums, kept = cpu.submit(work).result()
+    assert units == cpu.info.capabilities.compute_units
+    assert np.array_equal(sums, np.cumsum(values) - values)
+    assert np.array_equal(kept, values)
 
 
 def test_free_memory_is_the_total_less_what_was_taken_here(opencl: Member) -> None:

@@ -8,12 +8,13 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 from engine.devices import Capabilities, Device, DeviceInfo, DevicePool, Member, MemoryInfo, gather
+from engine.devices.pool import beside_gpus
 from engine.errors import DeviceError, OutOfDeviceMemory
 
 INFO = DeviceInfo(
@@ -275,3 +276,14 @@ def test_threads_change_promptly_while_a_pool_has_several_devices(opencl: Member
     assert sys.getswitchinterval() == pytest.approx(1e-4)
     second.close()
     assert sys.getswitchinterval() == before
+
+
+@pytest.mark.parametrize(
+    ("cores", "gpus", "left"), [(64, 0, 64), (64, 1, 62), (64, 4, 59), (4, 1, 2), (2, 8, 1), (1, 1, 1)]
+)
+def test_a_cpu_leaves_cores_to_the_threads_of_gpus_beside_it(cores: int, gpus: int, left: int) -> None:
+    def described(kind: Literal["cpu", "gpu"]) -> DeviceInfo:
+        return replace(INFO, capabilities=replace(INFO.capabilities, kind=kind, compute_units=cores))
+
+    assert beside_gpus(described("cpu"), gpus).capabilities.compute_units == left
+    assert beside_gpus(described("gpu"), gpus) == described("gpu")

@@ -37,6 +37,7 @@ __all__ = ["Coordinator"]
 
 _POLL_SECONDS = 0.05
 _SLOW_SLICE = 0.01
+_HEAD_START = 0.1
 _BETWEEN_LOOKS = 1.0
 _LOOKING_SECONDS = 0.02
 _LAST_LOOKING_SECONDS = 0.1
@@ -89,6 +90,7 @@ class Coordinator:
         self._resting = False
         self._over = False
         self._closed = False
+        self._told_of: list[Worker] = []
         self._reports: list[tuple[Worker, Report, float]] = []
         self._began = time.perf_counter()
         self._looks = Looks(self._began, _BETWEEN_LOOKS, _LOOKING_SHARE)
@@ -167,8 +169,8 @@ class Coordinator:
     def _work(self, device: Device, worker: Worker) -> None:
         """Turn after turn; on the device's thread."""
         try:
-            ask = None if len(self._workers) == 1 else lambda: self._sharing.is_wanted(worker)
-            if worker.explorer is None and not self._open(device, worker):
+            ask = (lambda: self._sharing.is_wanted(worker)) if self._sharing.may_be_wanted(worker) else None
+            if worker.explorer is None and not (self._joins(worker) and self._open(device, worker)):
                 return
             assert worker.explorer is not None
             while True:
@@ -182,6 +184,14 @@ class Coordinator:
         except BaseException:
             self._resting = True  # the others need not go on
             raise
+
+    def _joins(self, worker: Worker) -> bool:
+        """Let GPUs begin before the CPUs beside them: a short search is over sooner without these."""
+        if not self._sharing.is_slow(worker):
+            return True
+        with self._changed:
+            left = self._began + _HEAD_START - time.perf_counter()
+            return not self._changed.wait_for(lambda: self._over or self._closed, max(0.0, left))
 
     def _open(self, device: Device, worker: Worker) -> bool:
         """Make a device ready, before it is given any work that others would have to wait for; False if too late."""
@@ -212,11 +222,22 @@ class Coordinator:
             self._run.metric("steals", report.stolen, label)
             self._run.metric("nodes_per_second", worker.rate, label)
             self._run.metric("explored_here", worker.explored, label)
+        self._tell_of_dismissals()
         if reports:
             self._tell()
         for worker, report, _ in reports:
             if report.view is not None:
                 self._prove(worker, report.view, _LOOKING_SECONDS, proved)
+
+    def _tell_of_dismissals(self) -> None:
+        with self._changed:
+            dismissed = [worker for worker in self._workers if worker.dismissed and worker not in self._told_of]
+            self._told_of += dismissed
+        for worker in dismissed:
+            part = worker.full_rate / max(1e-9, sum(one.full_rate for one in self._workers))
+            self._run.notice(
+                f"{worker.member.label} searches at {100 * part:.1f} % of the pool's speed; it is given no more work"
+            )
 
     def _tell(self) -> None:
         with self._changed:
@@ -263,7 +284,8 @@ class Coordinator:
                 self._changed.wait(_POLL_SECONDS)
                 began = time.perf_counter()
                 continue
-            if 4 * worker.active < worker.explorer.shapes.ivms and len(self._store) and not worker.has_mail:
+            wants = 4 * worker.active < worker.ivms and not worker.has_mail
+            if wants and len(self._store) and self._sharing.may_take(worker):
                 worker.expect(self._store.floor)
                 worker.inbox = self._sharing.deal(worker)
             if worker.active or worker.has_mail:
@@ -287,12 +309,21 @@ class Coordinator:
             self._sharing.ask(worker)
         now = time.perf_counter()
         look = not self._tree.counts and self._looks.is_due(worker, self._workers, now)
-        units, parcels = worker.begin(look, now)
-        # A CPU beside GPUs must not keep them waiting at the end.
-        seconds = _SLOW_SLICE if self._sharing.mixed and worker.on_host else SLICE_SECONDS
         sharing = self._sharing
-        wanted, peers, prompt = sharing.wanted(worker), sharing.peers(worker), sharing.is_prompt(worker)
-        return Task(self._upper, units, parcels, wanted, peers, prompt, seconds, look)
+        sharing.recall(worker)
+        units, parcels = worker.begin(look, now)
+        return Task(
+            self._upper,
+            units,
+            parcels,
+            wanted=sharing.wanted(worker),
+            peers=sharing.peers(worker),
+            prompt=sharing.is_prompt(worker),
+            least=sharing.least(worker),
+            surrender=sharing.surrenders(worker),
+            seconds=_SLOW_SLICE if sharing.is_slow(worker) else SLICE_SECONDS,
+            look=look,
+        )
 
     def _settle(self, worker: Worker, report: Report) -> None:
         """Take over what a turn brought."""
@@ -301,6 +332,7 @@ class Coordinator:
         self._store.put(report.returned, worker.floor)
         self._sharing.hand_on(worker, report)
         worker.end(report)
+        self._sharing.judge(worker)
         stealing = (report.stealing + worker.waited) / max(report.seconds + worker.waited, 1e-9)
         self._reports.append((worker, report, stealing))
         self._changed.notify_all()

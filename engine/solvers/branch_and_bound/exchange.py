@@ -109,6 +109,11 @@ class Exchange:
             self._device.release(packed)
         return parts
 
+    def surrender(self, receivers: int) -> Sequence[Units]:
+        """Take everything away, in parts of which neighbours in the tree go to different receivers."""
+        units = self._ivms.surrender()
+        return [units[part::receivers] for part in range(receivers)] if len(units) else ()
+
     def _split_off(self, slot: int, most: int) -> int:
         """Give the upper half of the siblings of up to ``most`` IVMs to the slots from ``slot`` on; how many did."""
         ivms = self._ivms

@@ -84,9 +84,10 @@ class Explorer:
         Some drivers finish a kernel when it is first launched, which may take longer than a whole search elsewhere.
         """
         ivms = self._ivms
-        ivms.kernels.compile("initialize", "pack_units", "explore")
+        ivms.kernels.compile("initialize", "explore")
         if self.shapes.lanes == 1:
             ivms.initialize(ivms.found_path, ivms.thieves, 0)
+        ivms.pack(ivms.found_path, 0, 1)
         ivms.measure()
         ivms.steal()
         self._search()
@@ -116,7 +117,12 @@ class Explorer:
         returned = self._exchange.take(task.units, task.parcels)
         stealing = 0.0
         active = ivms.active()
-        exported = self._give(task, active) if task.prompt else ()
+        exported: Sequence[Units | Parcel] = ()
+        if task.surrender:
+            exported = self._exchange.surrender(len(task.peers))
+            active = 0
+        elif task.prompt:
+            exported = self._give(task, active)
         if exported:
             stealing = time.perf_counter() - began
         elif active:
@@ -146,7 +152,7 @@ class Explorer:
 
     def _give(self, task: Task, active: int) -> Sequence[Units | Parcel]:
         """Give intervals to those that asked, if there are any to spare."""
-        return self._exchange.give(task.wanted, task.peers) if task.wanted and active > 1 else ()
+        return self._exchange.give(task.wanted, task.peers) if task.wanted and active >= task.least else ()
 
     def _improvement(self) -> Found | None:
         return self._ivms.improvement()

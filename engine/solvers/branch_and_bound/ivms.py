@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.devices import Buffer, Device
 from engine.numerics.memory import Memory
@@ -132,16 +133,28 @@ class Ivms:
 
     def state(self) -> State:
         """Their intervals, and what is explored, while no kernel runs."""
+        units, explored = self._standing()
+        return State(units, explored.sum(axis=1, dtype=np.int64))
+
+    def surrender(self) -> Units:
+        """Take away all that they still have to do, while no kernel runs."""
+        units, explored = self._standing()
+        self.device.put(explored, self.explored)
+        self.device.put(np.full(self.shapes.ivms, -1, np.int32), self.depths)
+        self.device.put(np.zeros(1, np.int32), self.control)
+        return units
+
+    def _standing(self) -> tuple[Units, NDArray[np.int32]]:
+        """The rests of their intervals, and what they have explored with the beginnings of these."""
         depths = self.device.get(self.depths, 0, self.shapes.ivms)
-        explored = self.device.get(self.explored).sum(axis=1, dtype=np.int64)
+        explored = self.device.get(self.explored)
         ivms = np.flatnonzero(depths >= 0)
         if not len(ivms):
-            return State(Units.none(self.tree.items), explored)
+            return Units.none(self.tree.items), explored
         at = positions(self.device.get(self.rows)[:, ivms], depths[ivms])
         ends = np.ascontiguousarray(self.device.get(self.ends)[:, ivms].T)
-        begins = self.device.get(self.begins)[:, ivms].T
-        done = at.sum(axis=0, dtype=np.int64) - begins.sum(axis=0, dtype=np.int64)
-        return State(Units(at, ends, depths[ivms].astype(np.uint8)), explored + done)
+        explored[:, ivms] += at.T.astype(np.int32) - self.device.get(self.begins)[:, ivms]
+        return Units(at, ends, depths[ivms].astype(np.uint8)), explored
 
     def view(self) -> View:
         """The open nodes near the root."""
@@ -236,6 +249,6 @@ class Ivms:
         """Write what lies in the slots behind the IVMs as units, receiver after receiver; the slots are free then."""
         self.kernels.launch(
             "pack_units",
-            count,
+            max(1, count),
             *(self.depths, self.begins, self.ends, packed, count, parts, self.shapes.ivms, self.shapes.slots),
         )

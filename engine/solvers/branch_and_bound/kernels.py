@@ -206,8 +206,14 @@ class Kernels:
         self._explore = constants_of(tree, half, shapes)
         self._common = _common(tree, shapes)
         self._template = "branch_and_bound/explore" if half.together is None else half.together.template
+        self._compiled: dict[str, Kernel] = {}
 
     def _kernel(self, entry: str) -> Kernel:
+        if entry not in self._compiled:
+            self._compiled[entry] = self._compile(entry)
+        return self._compiled[entry]
+
+    def _compile(self, entry: str) -> Kernel:
         if entry.endswith("_children"):
             template, constants = "branch_and_bound/bound_in_parallel", self._parallel
         elif entry in ("explore", "initialize"):

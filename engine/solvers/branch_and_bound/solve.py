@@ -90,7 +90,7 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     tree = problem.tree(options.bound, options.branching)
     if tree.counts and options.upper_bound is not None:
         raise OptionError("upper_bound has no meaning where solutions are counted")
-    incumbent, before = _begin(problem, tree, options, run, len(pool))
+    incumbent, before = _begin(problem, tree, options, run, _dealt_to(pool))
     lower = max(tree.lower_bound(), before.bound)
     search = Coordinator(pool, run, tree, options, incumbent.initial, before.units, lower)
 
@@ -135,6 +135,12 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     if status is None and incumbent.solution is None and not tree.counts:
         run.notice(f"there is no solution below the given bound of {incumbent.initial}")
     return _result(tree, incumbent, search.bound, status, open_units, counters)
+
+
+def _dealt_to(pool: DevicePool) -> int:
+    """How many devices the tree is dealt out to at the beginning; CPUs beside GPUs are given work later."""
+    gpus = sum(member.info.capabilities.kind != "cpu" for member in pool.members)
+    return gpus or len(pool)
 
 
 def _begin(

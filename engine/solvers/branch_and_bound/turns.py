@@ -60,6 +60,10 @@ class Task:
         One entry a receiver of these: whether it can read this device's memory.
     prompt : bool
         Whether to give them away at once, or after a single round of searching if there is nothing to give yet.
+    least : int
+        How many IVMs must be at work for any to be given away.
+    surrender : bool
+        Whether to give everything away at once, and to search no more.
     seconds : float
         About how long to search.
     look : bool
@@ -72,6 +76,8 @@ class Task:
     wanted: int = 0
     peers: Sequence[bool] = ()
     prompt: bool = False
+    least: int = 2
+    surrender: bool = False
     seconds: float = 0.05
     look: bool = False
 

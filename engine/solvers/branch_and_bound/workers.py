@@ -62,6 +62,8 @@ class Worker:
 
     ``going`` while its thread takes turns, or is on the way to the first; ``busy`` from the beginning of a turn until
     its outcome is known; ``waiting`` while a request of its own is open.
+    ``full_rate`` is like ``rate``, nodes a second, but of the ``full_turns`` alone in which half of its IVMs or more
+    had work; it is ``dismissed`` if that is too little to be worth any work.
     No leaf that is open here, its inbox included, is below ``floor``, and none of what has come since its open nodes
     were last looked at is below ``floor_of_arrivals``.
     """
@@ -89,6 +91,9 @@ class Worker:
     explored: float = 0.0
     nodes: int = 0
     rate: float = 0.0
+    full_turns: int = 0
+    full_rate: float = 0.0
+    dismissed: bool = False
     counters: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -100,9 +105,24 @@ class Worker:
         return self.member.info.capabilities.kind == "cpu"
 
     @property
+    def ivms(self) -> int:
+        """How many IVMs it has; none before it is ready."""
+        return 0 if self.explorer is None else self.explorer.shapes.ivms
+
+    @property
+    def is_full(self) -> bool:
+        """Whether half of its IVMs or more have work."""
+        return self.explorer is not None and 2 * self.active >= self.ivms
+
+    @property
     def has_mail(self) -> bool:
         """Whether intervals wait in its inbox."""
-        return bool(len(self.inbox) or self.parcels)
+        return self.coming > 0
+
+    @property
+    def coming(self) -> int:
+        """How many intervals wait in its inbox."""
+        return len(self.inbox) + sum(parcel.count for _, parcel in self.parcels)
 
     @property
     def has_work(self) -> bool:
@@ -139,12 +159,16 @@ class Worker:
         """Take over what a turn brought."""
         if report.nodes > self.nodes or not report.exported:  # not where the turn only gave work away
             rate = (report.nodes - self.nodes) / max(report.seconds, 1e-9)
-            self.rate = rate if self.rate == 0 else 0.7 * self.rate + 0.3 * rate
+            self.rate = _averaged(self.rate, rate)
         given = sum(part.share if isinstance(part, Parcel) else share_of(part) for part in report.exported)
         done = self.open + self.taken_up - report.open - given - share_of(report.returned)
         self.explored += max(0.0, done)
         self.taken_up = 0.0
+        was_full, searched = self.is_full, report.nodes - self.nodes
         self.active, self.open, self.nodes = report.active, report.open, report.nodes
+        if was_full and self.is_full and searched:
+            self.full_turns += 1
+            self.full_rate = _averaged(self.full_rate, searched / max(report.seconds, 1e-9))
         self.counters = {
             "nodes": report.nodes,
             "leaves": report.leaves,
@@ -189,6 +213,10 @@ class Looks:
     def note(self, began: float, ended: float) -> None:
         """A look has taken place."""
         self._not_before = ended + (ended - began) / self.share
+
+
+def _averaged(before: float, now: float) -> float:
+    return now if before == 0 else 0.7 * before + 0.3 * now
 
 
 def share_of(units: Units) -> float:
