@@ -32,12 +32,13 @@ typedef double f64;
 #define GLOBAL_SIZE ((i64)gridDim.x * (i64)blockDim.x)
 #define BARRIER() __syncthreads()
 // Where the work-item's group runs, counted from 0; a device that does not tell gives the largest number.
-FUNCTION u32 MULTIPROCESSOR_ID()
+FUNCTION u32 quintet_multiprocessor()
 {
     u32 id;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
     return id;
 }
+#define MULTIPROCESSOR_ID() quintet_multiprocessor()
 
 #define MIN(a, b) min((a), (b))
 #define MAX(a, b) max((a), (b))

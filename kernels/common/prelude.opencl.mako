@@ -40,12 +40,13 @@ typedef double f64;
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 // Where the work-item's group runs, counted from 0; a device that does not tell gives the largest number.
 #ifdef cl_nv_pragma_unroll
-FUNCTION u32 MULTIPROCESSOR_ID()
+FUNCTION u32 quintet_multiprocessor()
 {
     u32 id;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
     return id;
 }
+#define MULTIPROCESSOR_ID() quintet_multiprocessor()
 #else
 #define MULTIPROCESSOR_ID() 0xffffffffu
 #endif
