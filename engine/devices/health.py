@@ -40,9 +40,10 @@ class Health:
         if self._nvml is None:
             self._nvml = {member.label: handle for member in self._members if (handle := _nvml_handle(member))}
         now, cpu = time.perf_counter(), time.process_time()
+        busy = {member.label: member.busy_seconds for member in self._members}  # now: asking NVML may take long
         seconds = max(now - self._clock, 1e-9)
         host = min(100.0, 100 * (cpu - self._cpu) / seconds / self._cores)
-        self._clock, self._cpu = now, cpu
+        before, self._busy, self._clock, self._cpu = self._busy, busy, now, cpu
         samples = {}
         for member in self._members:
             told: dict[str, float] = {"memory_total": float(member.info.memory)}
@@ -52,9 +53,7 @@ class Health:
                 told["utilisation"] = host
             if member.label in self._nvml:
                 told |= _nvml_sample(self._nvml[member.label])
-            busy = member.busy_seconds
-            told["busy"] = min(100.0, 100 * (busy - self._busy[member.label]) / seconds)
-            self._busy[member.label] = busy
+            told["busy"] = min(100.0, 100 * (busy[member.label] - before[member.label]) / seconds)
             samples[member.label] = told
         return samples
 

@@ -186,7 +186,9 @@ def test_kernels_for_gpus_and_for_cpus_share_a_search(
 
 
 def test_what_is_surrendered_is_searched_elsewhere_to_the_same_counts(device: Member) -> None:
-    tree = engine.Queens(13).tree("auto", "auto")
+    slow = device.info.capabilities.kind == "cpu"  # a GPU's first turn may be all of a smaller board
+    rows, *counts = (13, 2_490_838, 73_712) if slow else (15, 90_634_738, 2_279_184)
+    tree = engine.Queens(rows).tree("auto", "auto")
 
     def work(running: Device) -> list[tuple[int, int]]:
         first = Explorer(running, tree, Options(ivms=32), INFINITY)
@@ -213,7 +215,7 @@ def test_what_is_surrendered_is_searched_elsewhere_to_the_same_counts(device: Me
         return [(one.nodes, one.solutions) for one in (given, report)]
 
     found = device.submit(work).result()
-    assert tuple(sum(column) for column in zip(*found, strict=True)) == (2490838, 73712)
+    assert [sum(column) for column in zip(*found, strict=True)] == counts
 
 
 @pytest.fixture

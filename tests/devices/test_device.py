@@ -176,9 +176,11 @@ def test_released_memory_is_free_again(device: Member) -> None:
         running.release(buffer)
         return [before, during, running.memory().free]
 
-    before, during, after = device.submit(work).result()
-    assert during <= before - size
-    assert after >= during + size
+    for _ in range(20):  # another process on the same GPU may take or give back some meanwhile
+        before, during, after = device.submit(work).result()
+        if during <= before - size and after >= during + size:
+            return
+    assert before - during >= size <= after - during
 
 
 def test_a_kernel_is_compiled_once_for_its_constants(device: Member, trial_template: Trial) -> None:

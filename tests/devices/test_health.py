@@ -13,6 +13,7 @@ import pytest
 from patience import wait_until
 
 from engine.devices import Device, Member
+from engine.devices import health as health_module
 from engine.devices.health import Health, Sampler
 from engine.events import DeviceStatus, from_json, to_json
 
@@ -36,12 +37,35 @@ def test_a_long_task_is_counted_before_it_ends(device: Member) -> None:
     health = Health(pool_of(device))
     begun, enough = threading.Event(), threading.Event()
     working = device.submit(lambda _: (begun.set(), enough.wait()))
-    begun.wait()
-    health.sample()
-    time.sleep(0.1)
-    assert health.sample()[device.label]["busy"] > 90
-    enough.set()
-    working.result()
+    try:
+        begun.wait()
+        health.sample()
+        time.sleep(0.1)
+        assert health.sample()[device.label]["busy"] > 90
+    finally:
+        enough.set()
+        working.result()
+
+
+def test_a_slow_driver_does_not_change_how_busy_a_thread_was(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    delays = [0.3]
+
+    def slow(_: object) -> dict[str, float]:
+        time.sleep(delays.pop() if delays else 0.0)
+        return {}
+
+    monkeypatch.setattr(health_module, "_nvml_handle", lambda _: "a handle")
+    monkeypatch.setattr(health_module, "_nvml_sample", slow)
+    health = Health(pool_of(device))
+    begun, enough = threading.Event(), threading.Event()
+    working = device.submit(lambda _: (begun.set(), enough.wait()))
+    try:
+        begun.wait()
+        health.sample()
+        assert health.sample()[device.label]["busy"] > 90
+    finally:
+        enough.set()
+        working.result()
 
 
 def test_memory_in_use_follows_what_is_allocated(device: Member) -> None:
