@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -33,18 +35,25 @@ def test_a_device_thread_at_work_is_busy_and_an_idle_one_is_not(device: Member) 
     assert idle < 5 < busy
 
 
-def test_a_long_task_is_counted_before_it_ends(device: Member) -> None:
-    health = Health(pool_of(device))
+@contextlib.contextmanager
+def at_work(device: Member) -> Iterator[None]:
+    """The device's thread has a task that does not end."""
     begun, enough = threading.Event(), threading.Event()
     working = device.submit(lambda _: (begun.set(), enough.wait()))
     try:
         begun.wait()
-        health.sample()
-        time.sleep(0.1)
-        assert health.sample()[device.label]["busy"] > 90
+        yield
     finally:
         enough.set()
         working.result()
+
+
+def test_a_long_task_is_counted_before_it_ends(device: Member) -> None:
+    health = Health(pool_of(device))
+    with at_work(device):
+        health.sample()
+        time.sleep(0.1)
+        assert health.sample()[device.label]["busy"] > 90
 
 
 def test_a_slow_driver_does_not_change_how_busy_a_thread_was(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,15 +66,9 @@ def test_a_slow_driver_does_not_change_how_busy_a_thread_was(device: Member, mon
     monkeypatch.setattr(health_module, "_nvml_handle", lambda _: "a handle")
     monkeypatch.setattr(health_module, "_nvml_sample", slow)
     health = Health(pool_of(device))
-    begun, enough = threading.Event(), threading.Event()
-    working = device.submit(lambda _: (begun.set(), enough.wait()))
-    try:
-        begun.wait()
+    with at_work(device):
         health.sample()
         assert health.sample()[device.label]["busy"] > 90
-    finally:
-        enough.set()
-        working.result()
 
 
 def test_memory_in_use_follows_what_is_allocated(device: Member) -> None:

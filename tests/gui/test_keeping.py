@@ -319,13 +319,6 @@ def test_quitting_asks_stops_the_runs_and_closes(qtbot: Any, window: Any, counti
     assert json.loads((window.library.runs / f"{tab.note.key}.json").read_text())["state"] == "interrupted"
 
 
-def test_a_closed_tab_reads_nothing_more(qtbot: Any, window: Any, counting_files: Path) -> None:
-    tab = solved(qtbot, window, counting_files / "small.txt")
-    tab.close_sources()
-    tab._on_player_end()  # what its player still says
-    assert tab._job is None
-
-
 def test_the_keyboard_alone_loads_runs_and_finds_everything(qtbot: Any, open_window: Any) -> None:
     window = open_window()
     qtbot.keyClick(window, Qt.Key.Key_K, CONTROL)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from pathlib import Path
 from typing import Any
 
 import pytest
 import shiboken6
+from driving import solved
 from PySide6.QtCore import QCoreApplication, QEvent, QThreadPool
+from surroundings import COUNTING
 
 from engine.events import Metric
 from engine.solvers import MetricSpec
@@ -134,3 +137,10 @@ def test_a_job_that_nobody_keeps_is_done_and_tells_on_the_thread_it_was_made_on(
     QCoreApplication.processEvents()
     Job(int, lambda _value: None, pytest.fail).start()
     assert len(Job._under_way) <= 1
+
+
+def test_a_closed_tab_reads_nothing_more(qtbot: Any, open_window: Any, counting_files: Path) -> None:
+    tab = solved(qtbot, open_window(COUNTING), counting_files / "small.txt")
+    tab.close_sources()
+    tab._on_player_end()  # what its player still says
+    assert tab._job is None
