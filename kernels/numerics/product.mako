@@ -136,25 +136,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) multiply(
 </%def>
 <%def name="fetch_scale()">
         if (scaled) {
-            if (left_turned) {
+            const i64 k = k0 + (left_turned ? LOCAL_ID / ${tile} : LOCAL_ID % 4);
 % for e in range(loads):
-                scale${e} = k0 + LOCAL_ID / ${tile} + ${along_i(e)} < k_end ? scale_from[${along_i(e)}] : 0.0;
-% endfor
-            } else {
-% for e in range(0, loads, pointers):
-                scale${e} = k0 + LOCAL_ID % 4 + ${along_k(e)[2]} < k_end ? scale_from[${along_k(e)[2]}] : 0.0;
-% for same in range(e + 1, e + pointers):
-                scale${same} = scale${e};
-% endfor
-% endfor
+            {
+                const i64 at = k + (left_turned ? ${along_i(e)} : ${along_k(e)[2]});
+                scale${e} = at < k_end ? scale[at] : 0.0;
             }
-            scale_from += ${depth};
+% endfor
         }
-</%def>
-<%def name="fetch_all()">
-${fetch("left", "a_row")}
-${fetch("right", "b_row")}
-${fetch_scale()}
 </%def>
 <%def name="keep(name, scaled)">
         if (${name}_turned) {
@@ -201,12 +190,13 @@ ${fetch_scale()}
 </%def>
 ${begin("left", "a", "a_row", "turned & 1", "i0", "M")}
 ${begin("right", "b", "b_row", "!(turned & 2)", "j0", "N")}
-    const GLOBAL f64* scale_from = scale + k_begin + (left_turned ? LOCAL_ID / ${tile} : LOCAL_ID % 4);
     f64 ${", ".join(f"scale{e} = 1.0" for e in range(loads))};
     i32 now = 0;
     i32 next = 0;
     i64 k0 = k_begin;
-${fetch_all()}
+${fetch("left", "a_row")}
+${fetch("right", "b_row")}
+${fetch_scale()}
 ${keep("left", True)}
 ${keep("right", False)}
     BARRIER();
@@ -229,12 +219,11 @@ ${keep("right", False)}
         k0 += ${depth};
         const i32 more = k0 < k_end;
         next = ${depth * pad} - now;
-<% amid = tensor == 2 and tile == 128 %>
-% if not amid:
         if (more) {
-${fetch_all()}
+${fetch("left", "a_row")}
+${fetch("right", "b_row")}
+${fetch_scale()}
         }
-% endif
 % if tensor:
         LOCAL const f64* p = left + now + lane % 4 * ${pad} + row0;
         LOCAL const f64* q = right + now + lane % 4 * ${pad} + column0 + lane / 4;
@@ -250,12 +239,6 @@ ${fetch_all()}
             const f64 f${c} = q[${(k + 4) * pad + 8 * c}];
 % endfor
 % for c in range(across_):
-% if amid and c == across_ // 2:
-            // in the middle, so that some warps fetch while others multiply; of smaller tiles two groups do so
-            if (more) {
-${fetch_all()}
-            }
-% endif
 % for r in range(0, down, 2):
             ADD_PRODUCT(c${r}_${c}, d${r}_${c}, c${r + 1}_${c}, d${r + 1}_${c}, a${r}, a${r + 1}, e${r}, e${r + 1}, b${c}, f${c});
 % endfor
