@@ -20,9 +20,13 @@ from engine.devices import Buffer, Device, DevicePool, Member, available
 from engine.numerics.linear_algebra import providers
 from engine.solvers.gibbs import SOLVER
 from engine.solvers.gibbs.bench import follow
+from engine.solvers.gibbs.design import Design
 from engine.solvers.gibbs.diagnostics import diagnose
+from engine.solvers.gibbs.layout import share_of_chains
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import verdict
+from engine.solvers.gibbs.sampler import required_bytes
+from engine.solvers.gibbs.solve import settings_for
 from engine.solvers.gibbs.worker import Worker
 
 _OWNERS: dict[tuple[str, int], engine.Engine] = {}
@@ -132,6 +136,17 @@ def test_devices_that_share_the_factorisations_out_make_the_same_draws(device: M
     found = [draws_of(device, problem, devices, kernel=kernel, chains=3, draws=6) for devices in (1, 2, 4)]
     assert np.array_equal(found[1], found[0])
     assert np.array_equal(found[2], found[0])
+
+
+def test_memory_is_planned_for_the_matrices_that_a_device_owns() -> None:
+    def planned(columns: int, devices: int) -> int:
+        options = Options(chains=4)
+        design = Design.of(problem_of(16, columns), options)
+        return required_bytes(design, settings_for(design, options, 1), devices, with_rows=False)
+
+    assert planned(230, 1) - planned(230, 4) > 3 * 8 * 231**2
+    assert [share_of_chains(231, 3, device, 2) for device in (0, 1)] == [(0, 2), (2, 3)]
+    assert [share_of_chains(10, 3, device, 2) for device in (0, 1)] == [(0, 3), (0, 3)]  # small ones are everybody's
 
 
 @pytest.mark.parametrize(("kernel", "columns"), [("gibbs", 9), ("ellipse", 9), ("gibbs", 230)])

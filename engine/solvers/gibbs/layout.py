@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["SHARDS", "Layout", "layout_for", "share_of", "share_of_chains"]
+__all__ = ["LARGE_FROM", "SHARDS", "Layout", "layout_for", "share_of", "share_of_chains"]
 
 SHARDS = 8
 """Parts whose sums are added in one order, whoever makes them; so also the most devices."""
+
+LARGE_FROM = 200
+"""Columns from which a chain's factorisation is worth a lane, or a device, of its own."""
 
 _STRIPS, _MORE_STRIPS = 1024, 4096  # enough for every device; more where a strip's sums are little beside its rows
 _LEAST_STRIP, _LONG_STRIP, _MOST_STRIP = 16, 128, 4096
@@ -57,6 +60,11 @@ def share_of(device: int, devices: int) -> tuple[int, int]:
     return SHARDS * device // devices, SHARDS * (device + 1) // devices
 
 
-def share_of_chains(chains: int, device: int, devices: int) -> tuple[int, int]:
-    """The chains [first, last) whose matrices one of several devices factorises; the first device has one at least."""
+def share_of_chains(columns: int, chains: int, device: int, devices: int) -> tuple[int, int]:
+    """The chains [first, last) whose matrices one of several devices factorises: all of them while they are small.
+
+    The first device has one at least.
+    """
+    if columns < LARGE_FROM:
+        return 0, chains
     return -(-chains * device // devices), -(-chains * (device + 1) // devices)

@@ -17,7 +17,7 @@ from engine.solvers.gibbs.chains import Settings
 from engine.solvers.gibbs.design import Design
 from engine.solvers.gibbs.exchange import Exchange
 from engine.solvers.gibbs.kernels import STRETCHES
-from engine.solvers.gibbs.layout import SHARDS, share_of
+from engine.solvers.gibbs.layout import SHARDS, share_of, share_of_chains
 from engine.solvers.gibbs.recorder import Recorded
 from engine.solvers.gibbs.worker import Worker
 
@@ -27,14 +27,16 @@ T = TypeVar("T")
 Floats = NDArray[np.float64]
 
 
-def required_bytes(design: Design, settings: Settings, share: float, with_rows: bool) -> int:
-    """Device memory that a run takes on a device with this share of the rows, with or without them."""
+def required_bytes(design: Design, settings: Settings, devices: int, with_rows: bool) -> int:
+    """Device memory that a run takes on one of so many devices, with or without its share of the rows."""
     layout, chains = design.layout, settings.chains
-    rows = int(layout.strips * layout.strip_rows * share)
+    strips = layout.strips / devices
+    rows = int(strips * layout.strip_rows)
     q = layout.columns
+    owned = share_of_chains(q, chains, 0, devices)[1]  # the first device has the most
     item = 4 if design.storage == "float32" else 2
-    matrices = 8 * q * q * (chains + 3)  # fewer chains where devices share them out
-    sums = 4 * int(layout.strips * share + 1) * chains * layout.width + 64 * chains * layout.width
+    matrices = 8 * q * q * (owned + 3)
+    sums = 4 * int(strips + 1) * chains * layout.width + 64 * chains * layout.width
     lines = 4 * rows * (3 * chains + 6 + STRETCHES) if settings.kernel == "ellipse" else 0
     widened = 8 * min(1 << 24, rows * layout.stride)
     return (rows * layout.stride * item if with_rows else 0) + matrices + sums + lines + widened
@@ -51,7 +53,7 @@ class Sampler:
         count = len(self._members)
         streaming = settings.streaming != "never"
         pool.require_memory(
-            {m.label: required_bytes(design, settings, 1 / count, not streaming) for m in self._members},
+            {m.label: required_bytes(design, settings, count, not streaming) for m in self._members},
             f"the sampler of {design.layout.columns} columns and {settings.chains} chains",
             "use fewer chains, storage = float16 or more devices",
             8 * design.layout.columns**2,

@@ -19,7 +19,7 @@ from engine.numerics.memory import Memory
 from engine.solvers.gibbs.chains import Chains, Settings
 from engine.solvers.gibbs.design import Design
 from engine.solvers.gibbs.exchange import Exchange, Part, Party
-from engine.solvers.gibbs.layout import SHARDS, share_of_chains
+from engine.solvers.gibbs.layout import LARGE_FROM, SHARDS, share_of_chains
 from engine.solvers.gibbs.recorder import Recorded, Recorder
 from engine.solvers.gibbs.rows import Rows
 from engine.solvers.gibbs.slices import Slices
@@ -28,7 +28,6 @@ __all__ = ["Worker"]
 
 STREAM_SCALES, STREAM_NOISE = 1, 4
 _JITTER = 1e-12
-_LARGE_FROM = 200  # columns from which a chain's factorisation is worth a lane, or a device, of its own
 _MOST_LANES = 4
 _LIBRARY_FROM = {"cpu": 257, "gpu": 2049}
 """Columns from which LAPACK and cuSOLVER are faster than the kernels, which factorise all chains' matrices together."""
@@ -102,11 +101,9 @@ class Worker:
         if settings.kernel == "ellipse":
             self._slices = Slices(memory, self.rows, self.chains, settings)
             self.latent_gram, self.latent_diagonal = memory.empty((q, q)), memory.empty(q)
-        self._shares = party is not None and q >= _LARGE_FROM
+        self._shares = party is not None and q >= LARGE_FROM
         self._counts = self._shares or number == 0
-        self._owned = 0, chains
-        if party is not None and self._shares:
-            self._owned = share_of_chains(chains, number, party.parties)
+        self._owned = share_of_chains(q, chains, number, party.parties if party is not None else 1)
         own = settings.provider is None and q < _LIBRARY_FROM.get(device.capabilities.kind, 0)
         algebra = self._algebra("kernels" if own else settings.provider)
         self._groups = self._grouped(algebra)
@@ -138,7 +135,7 @@ class Worker:
         The kernels get all of them together: they take as many launches for many matrices as for one.
         """
         q, (first, last) = self.layout.columns, self._owned
-        alone = self._beside and q >= _LARGE_FROM and algebra.provider != "kernels"
+        alone = self._beside and q >= LARGE_FROM and algebra.provider != "kernels"
         each = 1 if alone else max(1, last - first)
         groups: list[_Group] = []
         for begin in range(first, last, each):
