@@ -4,37 +4,112 @@
 >>> engine.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50)).objective
 220
 
-The problem classes, and whatever else a solver offers, are found by looking in :mod:`engine.solvers` when first asked
-for. A backend's package is imported when a device of it is.
+Nothing is imported before it is used: ``import engine`` costs milliseconds, and a backend's package (PyCUDA, PyOpenCL)
+is imported when one of its devices is used.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from engine import errors
-from engine.api import Engine, devices, resume, solve, solvers
-from engine.results import Result, Status
+# Names of the engine itself, by the module that defines them. The problem classes and the other names a solver or an
+# adapter offers are found at run time (see engine.solvers); the imports below tell type checkers and editors about
+# them, and a test compares both.
+_MODULES = {
+    "engine.api": ("Engine", "available_devices", "available_solvers", "resume", "solve"),
+    "engine.results": ("Result", "Status"),
+    "engine.run": ("Run",),
+    "engine.errors": (
+        "AuditError",
+        "BackendUnavailable",
+        "DeviceError",
+        "DeviceNotFound",
+        "InputError",
+        "KernelError",
+        "OptionError",
+        "OutOfDeviceMemory",
+        "ProblemError",
+        "QuintetError",
+        "RunFolderError",
+    ),
+    "engine.problem": ("Problem",),
+}
+_PACKAGES = ("devices", "errors", "events", "formats", "numerics", "solvers")
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = ["Engine", "Result", "Status", "__version__", "devices", "errors", "resume", "solve", "solvers"]
+if TYPE_CHECKING:
+    from engine import devices as devices
+    from engine import errors as errors
+    from engine import events as events
+    from engine import formats as formats
+    from engine import numerics as numerics
+    from engine import solvers as solvers
+    from engine.api import Engine as Engine
+    from engine.api import available_devices as available_devices
+    from engine.api import available_solvers as available_solvers
+    from engine.api import resume as resume
+    from engine.api import solve as solve
+    from engine.errors import AuditError as AuditError
+    from engine.errors import BackendUnavailable as BackendUnavailable
+    from engine.errors import DeviceError as DeviceError
+    from engine.errors import DeviceNotFound as DeviceNotFound
+    from engine.errors import InputError as InputError
+    from engine.errors import KernelError as KernelError
+    from engine.errors import OptionError as OptionError
+    from engine.errors import OutOfDeviceMemory as OutOfDeviceMemory
+    from engine.errors import ProblemError as ProblemError
+    from engine.errors import QuintetError as QuintetError
+    from engine.errors import RunFolderError as RunFolderError
+    from engine.problem import Problem as Problem
+    from engine.results import Result as Result
+    from engine.results import Status as Status
+    from engine.run import Run as Run
+    from engine.solvers.boa.network import network_dot as network_dot
+    from engine.solvers.boa.network import network_graph as network_graph
+    from engine.solvers.boa.network import population_image as population_image
+    from engine.solvers.boa.problem import BOA as BOA
+    from engine.solvers.branch_and_bound.atsp import ATSP as ATSP
+    from engine.solvers.branch_and_bound.flowshop import Flowshop as Flowshop
+    from engine.solvers.branch_and_bound.queens import Queens as Queens
+    from engine.solvers.branch_and_bound.tree import PermutationProblem as PermutationProblem
+    from engine.solvers.gibbs.estimator import HorseshoeProbitClassifier as HorseshoeProbitClassifier
+    from engine.solvers.gibbs.posterior import summary as _summary
+    from engine.solvers.gibbs.posterior import to_arviz as to_arviz
+    from engine.solvers.gibbs.problem import HorseshoeProbit as HorseshoeProbit
+    from engine.solvers.knapsack.problem import Knapsack as Knapsack
+    from engine.solvers.linprog.many import solve_many as solve_many
+    from engine.solvers.linprog.problem import LinearProgram as LinearProgram
+    from engine.solvers.linprog.scipy_face import linprog as linprog
+    from engine.solvers.linprog.scipy_face import scipy_result as scipy_result
 
+    posterior_summary = _summary
+    __version__: str
+else:
+    __all__ = [*_HOMES, *_PACKAGES, "__version__"]
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from engine.folder import version
+    def __getattr__(name):
+        """What is named, imported now; see the module's docstring."""
+        import importlib
 
-        return version()
-    if not name.startswith("_"):
-        from engine.solvers import Later, public_names
+        if name in _HOMES:
+            return getattr(importlib.import_module(_HOMES[name]), name)
+        if name in _PACKAGES:
+            return importlib.import_module(f"engine.{name}")
+        if name == "__version__":
+            from engine.folder import version
 
-        offered = public_names()
-        if name in offered:
-            found = offered[name]
-            return found.load() if isinstance(found, Later) else found
-    raise AttributeError(f"module 'engine' has no attribute {name!r}")
+            return version()
+        if not name.startswith("_"):
+            from engine.solvers import Later, public_names
 
+            offered = public_names()
+            if name in offered:
+                found = offered[name]
+                return found.load() if isinstance(found, Later) else found
+        raise AttributeError(f"module 'engine' has no attribute {name!r}")
 
-def __dir__() -> list[str]:
-    from engine.solvers import public_names
+    def __dir__():
+        """The public names alone."""
+        from engine.solvers import public_names
 
-    return sorted({*globals(), *__all__, *public_names()})
+        return sorted({*__all__, *public_names(), "__doc__", "__file__", "__name__", "__path__"})

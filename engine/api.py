@@ -1,4 +1,4 @@
-"""The engine from Python: :class:`Engine`, :func:`solve`, :func:`resume`, :func:`devices`, :func:`solvers`."""
+"""The engine from Python: :class:`Engine`, :func:`solve`, :func:`resume`, and what this machine has."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.results import Result
 from engine.run import Observer, Run
 from engine.solvers import Solver, discover, solver_for, solver_named
 
-__all__ = ["Engine", "devices", "resume", "solve", "solvers"]
+__all__ = ["Engine", "available_devices", "available_solvers", "resume", "solve"]
 
 
 class Engine:
@@ -334,13 +334,19 @@ def engine_to_resume(
     return Engine(backend, devices, config_file=config_file)
 
 
-def devices(backend: Backend = "auto") -> list[DeviceInfo]:
-    """Every device of this machine that the backend can use."""
+def available_devices(backend: Backend = "auto") -> list[DeviceInfo]:
+    """The devices of this machine that a backend can use; an empty list if there is none.
+
+    Parameters
+    ----------
+    backend : {"auto", "cuda", "opencl"}
+        ``"auto"`` lists the devices of both.
+    """
     return available(backend)[0]
 
 
-def solvers() -> Mapping[str, Solver]:
-    """The solvers by name."""
+def available_solvers() -> Mapping[str, Solver]:
+    """The solvers by name, in alphabetical order."""
     return discover()
 
 

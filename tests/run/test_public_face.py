@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import subprocess
 import sys
@@ -11,13 +12,13 @@ import counting
 import pytest
 
 import engine
-from engine.solvers import discover
+from engine.solvers import discover, public_names
 
 ROOT = Path(__file__).parent.parent.parent
 CHECK = """
 import sys
 import engine
-heavy = {"pyopencl", "pycuda", "cuda", "PySide6", "rich", "click", "scipy", "matplotlib"} & set(sys.modules)
+heavy = {"numpy", "pydantic", "pyopencl", "pycuda", "cuda", "PySide6", "rich", "click", "scipy"} & set(sys.modules)
 assert not heavy, heavy
 dir(engine)
 heavy = {"pyopencl", "pycuda", "cuda", "PySide6"} & set(sys.modules)
@@ -30,12 +31,32 @@ def test_import_engine_brings_no_backend_and_no_screen() -> None:
 
 
 def test_the_pinned_names_are_there() -> None:
-    for name in ("solve", "resume", "Engine", "devices", "solvers", "Result", "Status", "errors", "__version__"):
+    for name in engine.__all__:
         assert hasattr(engine, name)
         assert name in dir(engine)
-    assert callable(engine.devices)
-    assert engine.devices() == [counting.ABACUS]
-    assert "counting" in engine.solvers()
+    assert engine.available_devices() == [counting.ABACUS]
+    assert "counting" in engine.available_solvers()
+    assert issubclass(engine.OptionError, engine.QuintetError)
+
+
+def test_devices_and_solvers_are_packages() -> None:
+    import engine.devices.pool
+
+    assert engine.devices.pool.DevicePool.__name__ == "DevicePool"
+    assert engine.devices is sys.modules["engine.devices"]
+    assert engine.solvers is sys.modules["engine.solvers"]
+
+
+def test_dir_lists_public_names_only() -> None:
+    listed = {name for name in dir(engine) if not name.startswith("__")}
+    assert listed == {*engine.__all__, *public_names()} - {"__version__"}
+
+
+def test_type_checkers_are_told_every_name_that_solvers_offer() -> None:
+    tree = ast.walk(ast.parse(Path(engine.__file__).read_text(encoding="utf-8")))
+    declared = {alias.asname for node in tree if isinstance(node, ast.ImportFrom) for alias in node.names}
+    missing = {*engine.__all__, *public_names()} - declared - {"__version__", "Counting", "posterior_summary"}
+    assert not missing, f"add them to the imports under TYPE_CHECKING in engine/__init__.py: {missing}"
 
 
 def test_problem_classes_are_found_by_looking() -> None:
