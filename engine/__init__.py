@@ -100,16 +100,19 @@ else:
 
             return version()
         if not name.startswith("_"):
-            from engine.solvers import Later, public_names
+            from engine.adapters import PUBLIC
+            from engine.solver import LazyImport
+            from engine.solvers import public_names
 
-            offered = public_names()
+            offered = {**public_names(), **PUBLIC}
             if name in offered:
                 found = offered[name]
-                return found.load() if isinstance(found, Later) else found
+                return found.load() if isinstance(found, LazyImport) else found
         raise AttributeError(f"module 'engine' has no attribute {name!r}")
 
     def __dir__():
         """The public names alone."""
+        from engine.adapters import PUBLIC
         from engine.solvers import public_names
 
-        return sorted({*__all__, *public_names(), "__doc__", "__file__", "__name__", "__path__"})
+        return sorted({*__all__, *public_names(), *PUBLIC, "__doc__", "__file__", "__name__", "__path__"})

@@ -1,7 +1,6 @@
-"""The solvers: one package each, found by looking in this folder; nothing else lists them.
+"""The solvers: one package each, discovered in this folder; there is no other list of them.
 
-A package here is a solver when it defines ``SOLVER``, an instance of :class:`Solver`. The command line, the config
-section, the options form and the generic dashboard all follow from what that object declares.
+A package here is a solver if it defines ``SOLVER``, an instance of :class:`engine.solver.Solver`.
 """
 
 from __future__ import annotations
@@ -10,24 +9,16 @@ import functools
 import importlib
 import pkgutil
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from pydantic import BaseModel, ConfigDict
 
 from engine.errors import InputError, OptionError, ProblemError, nearest
 from engine.problem import Problem
-
-if TYPE_CHECKING:
-    from engine.devices.pool import DevicePool
-    from engine.results import Result
-    from engine.run import Run
+from engine.solver import Generator, LazyImport, MetricSpec, Solver, SolverOptions
 
 __all__ = [
     "Generator",
     "Later",
+    "LazyImport",
     "MetricSpec",
     "Solver",
     "SolverOptions",
@@ -39,81 +30,7 @@ __all__ = [
     "solver_named",
 ]
 
-
-class SolverOptions(BaseModel):
-    """Base of every options model: unknown names are errors, values are frozen, every field has a description."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
-
-
-@dataclass(frozen=True)
-class MetricSpec:
-    """A live series a solver promises to emit, so that a dashboard can draw it without knowing the solver.
-
-    ``name`` is the event's ``name``; ``unit`` is shown on the axis; ``per_device`` says whether each device has a
-    curve of its own; ``log`` asks for a logarithmic axis.
-    """
-
-    name: str
-    title: str
-    unit: str = ""
-    per_device: bool = False
-    log: bool = False
-
-
-@dataclass(frozen=True)
-class Generator:
-    """A family of random instances: ``quintet generate KIND`` fills ``options`` and writes what ``make`` returns.
-
-    ``suffix`` is what the names of its files end with.
-    """
-
-    options: type[BaseModel]
-    make: Callable[[Any], Problem]
-    write: Callable[[Any, Path], None]
-    suffix: str = ".txt"
-
-
-@dataclass(frozen=True)
-class Solver:
-    """Everything the rest of the house needs to know of one solver.
-
-    ``solve(problem, options, pool, run)`` does the work. ``bench(arguments)`` is what ``quintet bench NAME`` runs with
-    the rest of its command line: it checks and measures in one call and returns an exit code. ``tune(arguments)`` is
-    what ``quintet tune NAME`` runs likewise: it finds settings that solve a problem reliably. ``report(result)`` makes
-    a table (titles and rows) that the command line shows below a result.
-    """
-
-    name: str
-    title: str
-    problems: tuple[type[Problem], ...]
-    options: type[SolverOptions]
-    solve: Callable[[Any, Any, DevicePool, Run], Result]
-    metrics: tuple[MetricSpec, ...] = ()
-    generators: dict[str, Generator] = field(default_factory=dict)
-    bench: Callable[[list[str]], int] | None = None
-    report: Callable[[Result], tuple[Sequence[str], Sequence[Sequence[str]]] | None] | None = None
-    tune: Callable[[list[str]], int] | None = None
-
-
-@dataclass(frozen=True)
-class Later:
-    """A name whose module is imported when it is first asked for.
-
-    It needs a package that is optional, or the engine, which looks for the solvers. A function is called as it is.
-    """
-
-    module: str
-    name: str
-
-    def __call__(self, *arguments: Any) -> Any:
-        """What the function returns."""
-        function: Any = self.load()
-        return function(*arguments)
-
-    def load(self) -> object:
-        """The object itself."""
-        return getattr(importlib.import_module(self.module), self.name)
+Later = LazyImport
 
 
 @functools.cache
@@ -134,7 +51,7 @@ def problem_classes() -> dict[str, type[Problem]]:
 
 
 def public_names() -> dict[str, object]:
-    """What ``engine.<name>`` offers from the solvers: the problem classes, and each package's own ``PUBLIC``."""
+    """What ``engine.<name>`` offers of the solvers: the problem classes, and the ``PUBLIC`` of each package."""
     names: dict[str, object] = dict(problem_classes())
     for name in discover():
         package = sys.modules.get(f"{__name__}.{name}")

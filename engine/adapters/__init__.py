@@ -1,0 +1,13 @@
+"""Interfaces in the conventions of other packages: SciPy, scikit-learn, ArviZ.
+
+Each module here uses the public API of the engine only. ``PUBLIC`` lists what ``engine.<name>`` offers of them; a
+module is imported when one of its names is first used, because its package may be optional.
+"""
+
+from __future__ import annotations
+
+from engine.solver import LazyImport
+
+__all__ = ["PUBLIC"]
+
+PUBLIC: dict[str, LazyImport] = {}

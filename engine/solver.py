@@ -1,0 +1,161 @@
+"""What a solver declares: its problems, options, metrics, results, checks and commands.
+
+A package ``engine/solvers/<name>/`` is a solver if it defines ``SOLVER``, an instance of :class:`Solver`. The command
+line, the configuration section, the options form and the generic dashboard are built from that declaration alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from engine.problem import Problem
+
+if TYPE_CHECKING:
+    from engine.devices.info import DeviceInfo
+    from engine.devices.pool import DevicePool
+    from engine.results import Result
+    from engine.run import Run
+    from engine.schema import Schema
+
+__all__ = ["Generator", "LazyImport", "MetricSpec", "Solver", "SolverOptions"]
+
+
+class SolverOptions(BaseModel):
+    """Base of every options model: unknown names are errors, values are frozen, every field has a description."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+
+@dataclass(frozen=True)
+class MetricSpec:
+    """A live series that a solver emits, described so that a dashboard can draw it without knowing the solver.
+
+    Attributes
+    ----------
+    name : str
+        ``name`` of the :class:`engine.events.Metric` events.
+    title, unit : str
+        Shown on the axis.
+    per_device : bool
+        Whether each device has a curve of its own.
+    log : bool
+        Whether the axis is logarithmic.
+    """
+
+    name: str
+    title: str
+    unit: str = ""
+    per_device: bool = False
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A family of random instances: ``quintet generate KIND`` fills ``options`` and writes what ``make`` returns.
+
+    ``suffix`` is the suffix of the file names it writes.
+    """
+
+    options: type[BaseModel]
+    make: Callable[[Any], Problem]
+    write: Callable[[Any, Path], None]
+    suffix: str = ".txt"
+
+
+@dataclass(frozen=True)
+class LazyImport:
+    """An object whose module is imported when the object is first used.
+
+    For objects that need an optional package, or a module that is slow to import. A function can be called directly.
+    """
+
+    module: str
+    name: str
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """Import the function and call it."""
+        function: Any = self.load()
+        return function(*arguments, **keywords)
+
+    def load(self) -> object:
+        """The object itself."""
+        return getattr(importlib.import_module(self.module), self.name)
+
+
+@dataclass(frozen=True)
+class Solver:
+    """The declaration of one solver.
+
+    Attributes
+    ----------
+    name, title : str
+        The package's name, and one line for people.
+    problems : tuple of Problem subclasses
+        What it solves.
+    options : SolverOptions subclass, or mapping of Problem subclass to SolverOptions subclass
+        One options model for all problems, or one for each; see :meth:`options_model`.
+    solve : callable
+        ``solve(problem, options, pool, run) -> Result``.
+    validate : callable, optional
+        ``validate(problem, options, devices) -> None``, with a sequence of :class:`engine.devices.DeviceInfo`. Checks
+        every rule that joins problem, options and devices, planned memory included. Called before a context, thread or
+        folder exists, also before a run is resumed. Raises :class:`engine.errors.InputError` (or
+        :class:`~engine.errors.OptionError`, :class:`~engine.errors.ProblemError`) or
+        :class:`engine.errors.OutOfDeviceMemory`.
+    schema : Schema, optional
+        What its results and checkpoints contain; run folders check it when they read and write.
+    metrics : tuple of MetricSpec
+        The live series it emits.
+    generators : dict of str to Generator
+        Families of random instances by name.
+    bench, tune : callable, optional
+        ``bench(arguments) -> int`` runs ``quintet bench NAME``: it measures, checks, and returns an exit code.
+        ``tune(arguments) -> int`` runs ``quintet tune NAME``: it searches for settings that solve a problem reliably.
+    report : callable, optional
+        ``report(result)`` returns the titles and rows of a table which the command line prints below a result, or None.
+    """
+
+    name: str
+    title: str
+    problems: tuple[type[Problem], ...]
+    options: type[SolverOptions] | Mapping[type[Problem], type[SolverOptions]]
+    solve: Callable[[Any, Any, DevicePool, Run], Result]
+    metrics: tuple[MetricSpec, ...] = ()
+    generators: dict[str, Generator] = field(default_factory=dict)
+    bench: Callable[[list[str]], int] | None = None
+    report: Callable[[Result], tuple[Sequence[str], Sequence[Sequence[str]]] | None] | None = None
+    tune: Callable[[list[str]], int] | None = None
+    validate: Callable[[Any, Any, Sequence[DeviceInfo]], None] | None = None
+    schema: Schema | None = None
+
+    def options_model(self, problem: type[Problem]) -> type[SolverOptions]:
+        """The options model for problems of this class, or of the nearest base class that has one.
+
+        Raises
+        ------
+        TypeError
+            If the solver declares no options for this class.
+        """
+        if not isinstance(self.options, Mapping):
+            return self.options
+        for base in problem.__mro__:
+            if base in self.options:
+                return self.options[base]
+        raise TypeError(f"the solver {self.name} declares no options for {problem.__name__}")
+
+    @property
+    def option_models(self) -> tuple[type[SolverOptions], ...]:
+        """All options models of this solver, each once, in the order of declaration."""
+        models = self.options.values() if isinstance(self.options, Mapping) else (self.options,)
+        return tuple(dict.fromkeys(models))
+
+    @property
+    def option_names(self) -> tuple[str, ...]:
+        """The names of all options, of whatever problem class, each once."""
+        return tuple(dict.fromkeys(name for model in self.option_models for name in model.model_fields))
