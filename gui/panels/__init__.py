@@ -8,9 +8,9 @@ import pkgutil
 
 from PySide6.QtWidgets import QWidget
 
+from gui.app.theme import Theme
 from gui.panels.base import Panel, RunInfo
 from gui.panels.generic import GenericPanel
-from gui.theme import Theme
 
 __all__ = ["Panel", "RunInfo", "panel_classes", "panel_for"]
 

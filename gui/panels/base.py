@@ -32,15 +32,15 @@ from engine.events import (
 from engine.problem import Problem
 from engine.results import Result
 from engine.solvers import MetricSpec
-from gui.axes import duration, number_text
-from gui.figure import Figure
-from gui.legend import FlowLayout
-from gui.loading import Kept, read_kept
-from gui.page import OneLine, Page, Tile
+from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage
-from gui.plot_area import LettingGo
-from gui.plots import LivePlot
-from gui.theme import Theme
+from gui.plot.area import LettingGo
+from gui.plot.axes import duration, number_text
+from gui.plot.figure import Figure
+from gui.plot.legend import FlowLayout
+from gui.plot.live import LivePlot
+from gui.plot.page import OneLine, Page, Tile
+from gui.runs.recorded import Kept, read_kept
 
 _FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which they are drawn thin, to be quick
 

@@ -13,14 +13,14 @@ from engine.events import Finished, Metric, Trace
 from engine.problem import Problem
 from engine.results import Result
 from engine.solvers.boa.record import PORTRAYED_GENES
-from gui.axes import number_text, seconds_text
-from gui.charts import Pixels
-from gui.network import NetworkView
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.plots import LivePlot
-from gui.series import Series
-from gui.stacked import StackedPlot
+from gui.pictures.network import NetworkView
+from gui.plot.axes import number_text, seconds_text
+from gui.plot.charts import Pixels
+from gui.plot.live import LivePlot
+from gui.plot.series import Series
+from gui.plot.stacked import StackedPlot
 
 __all__ = ["BOAPanel"]
 

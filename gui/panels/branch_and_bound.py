@@ -8,15 +8,17 @@ import numpy as np
 
 from engine.events import Finished, Incumbent, Metric, Started
 from engine.results import Result
-from gui.axes import number_text, short
-from gui.charts import Bars
-from gui.figure import Figure
-from gui.listing import Listing
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.pictures import Board, Gantt, Tour, queens_placement
-from gui.plots import LivePlot
-from gui.stacked import StackedPlot
+from gui.pictures.board import Board, queens_placement
+from gui.pictures.gantt import Gantt
+from gui.pictures.tour import Tour
+from gui.plot.axes import number_text, short
+from gui.plot.charts import Bars
+from gui.plot.figure import Figure
+from gui.plot.listing import Listing
+from gui.plot.live import LivePlot
+from gui.plot.stacked import StackedPlot
 
 __all__ = ["BranchAndBoundPanel"]
 

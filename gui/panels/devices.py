@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gui.listing import Listing
-from gui.plots import LivePlot
+from gui.plot.listing import Listing
+from gui.plot.live import LivePlot
 
 if TYPE_CHECKING:
     from engine.events import DeviceStatus, Started

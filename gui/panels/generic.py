@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from engine.events import Incumbent, Metric, Progress, Trace
 from engine.solvers import MetricSpec
-from gui.page import Page
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.plots import LivePlot
+from gui.plot.live import LivePlot
+from gui.plot.page import Page
 
 __all__ = ["GenericPanel"]
 

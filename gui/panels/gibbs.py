@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from engine.events import Finished, Metric, Progress, Started, Trace
 from engine.problem import Problem
 from engine.results import Result
-from gui.axes import duration, number_text, short
-from gui.charts import Interval, IntervalPlot
-from gui.curves import Curve
-from gui.listing import Listing
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.plots import LivePlot
-from gui.series import Series
+from gui.plot.axes import duration, number_text, short
+from gui.plot.charts import Interval, IntervalPlot
+from gui.plot.curves import Curve
+from gui.plot.listing import Listing
+from gui.plot.live import LivePlot
+from gui.plot.series import Series
 
 __all__ = ["GibbsPanel", "autocorrelation"]
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from engine.events import Finished, Incumbent, Metric, Progress, Started
 from engine.problem import Problem
 from engine.results import Result
-from gui.axes import duration, number_text, short
-from gui.charts import BandPlot, Bars
-from gui.listing import Listing
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.plots import LivePlot
+from gui.plot.axes import duration, number_text, short
+from gui.plot.charts import BandPlot, Bars
+from gui.plot.listing import Listing
+from gui.plot.live import LivePlot
 
 __all__ = ["KnapsackPanel"]
 

@@ -10,13 +10,13 @@ import numpy as np
 from engine.events import Finished, Incumbent, Metric, Progress
 from engine.problem import Problem
 from engine.results import Result
-from gui.axes import number_text, seconds_text, short
-from gui.listing import Listing
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.plots import LivePlot
-from gui.series import Series
-from gui.stacked import StackedPlot
+from gui.plot.axes import number_text, seconds_text, short
+from gui.plot.listing import Listing
+from gui.plot.live import LivePlot
+from gui.plot.series import Series
+from gui.plot.stacked import StackedPlot
 
 __all__ = ["LinearProgramPanel"]
 

@@ -104,8 +104,8 @@ def main(seconds: float, speed: float) -> None:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from PySide6.QtCore import QEventLoop, QTimer
 
-    from gui.app import make_application
-    from gui.window import MainWindow
+    from gui.app.application import make_application
+    from gui.window.main import MainWindow
 
     with tempfile.TemporaryDirectory() as place:
         count = write_run(Path(place) / "run", seconds)

@@ -45,9 +45,9 @@ def main() -> None:
     """Open, turn pages, close; print milliseconds."""
     app = Timed([])
     app.pieces = []
-    from gui.app import make_application
-    from gui.garbage import Collector
-    from gui.window import MainWindow
+    from gui.app.application import make_application
+    from gui.app.garbage import Collector
+    from gui.window.main import MainWindow
 
     make_application()
     loop = QEventLoop()

@@ -75,8 +75,8 @@ class _AbacusProbe(QtCore.QObject if not TROUBLE else object):
 @pytest.fixture
 def open_window(qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
     """``open_window()`` shows a window on ``tmp_path / "home"``, once all it looks for at the start is there."""
-    from gui import window as module
-    from gui.app import make_application
+    from gui.app.application import make_application
+    from gui.window import main as module
 
     windows: list[module.MainWindow] = []
     make_application()

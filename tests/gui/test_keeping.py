@@ -21,11 +21,11 @@ from surroundings import COUNTING, SAMPLES
 import engine
 from engine.events import Metric, to_json
 from engine.folder import RunFolder
-from gui.compare import CompareTab
-from gui.library import Library, RunNote
-from gui.summary import number_text
-from gui.tab_bars import ReplayBar
-from gui.theme import LIGHT
+from gui.app.theme import LIGHT
+from gui.compare.tab import CompareTab
+from gui.runs.bars import ReplayBar
+from gui.runs.library import Library, RunNote
+from gui.runs.summary import number_text
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from surroundings import COUNTING
 
 from engine.events import Metric
 from engine.solvers import MetricSpec
-from gui.garbage import Collector
-from gui.loading import Job
+from gui.app.garbage import Collector
+from gui.app.jobs import Job
+from gui.app.theme import LIGHT
 from gui.panels import Panel, RunInfo, panel_for
-from gui.plots import LivePlot
-from gui.theme import LIGHT
+from gui.plot.live import LivePlot
 
 
 def watched() -> Panel:

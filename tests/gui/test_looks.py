@@ -9,9 +9,9 @@ import pytest
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QCheckBox, QStyle, QStyleOptionButton, QWidget
 
-from gui.form import Form
-from gui.style import style_sheet
-from gui.theme import DARK, LIGHT, Theme, system_theme, theme_named
+from gui.app.style import style_sheet
+from gui.app.theme import DARK, LIGHT, Theme, system_theme, theme_named
+from gui.problem.form import Form
 
 BOTH = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 

@@ -16,12 +16,12 @@ import engine
 from engine.events import DeviceStatus, Event, Failed, Incumbent, Metric, Started, StateChanged, Trace
 from engine.folder import RunFolder
 from engine.solvers import MetricSpec, discover
-from gui.axes import number_text
-from gui.listing import Listing
+from gui.app.theme import DARK, LIGHT, Theme
 from gui.panels import GenericPanel, Panel, RunInfo, panel_classes, panel_for
-from gui.plots import LivePlot
-from gui.report import write_report
-from gui.theme import DARK, LIGHT, Theme
+from gui.plot.axes import number_text
+from gui.plot.listing import Listing
+from gui.plot.live import LivePlot
+from gui.report.report import write_report
 
 RECORDED = Path(__file__).parent.parent.parent / "samples" / "recorded"
 FOLDERS = sorted(RECORDED.iterdir())

@@ -19,10 +19,10 @@ import pytest
 
 from engine.events import Event, Metric, Started
 from engine.solvers import MetricSpec
-from gui.curves import Line
+from gui.app.theme import DARK
 from gui.panels import Panel, RunInfo, panel_for
-from gui.plots import LivePlot
-from gui.theme import DARK
+from gui.plot.curves import Line
+from gui.plot.live import LivePlot
 
 DEVICES = [f"cuda:{k}" for k in range(4)]
 SPECS = tuple(MetricSpec(f"metric_{k}", f"Metric {k}", "units/s", per_device=True) for k in range(10))

@@ -15,14 +15,16 @@ import pytest
 from PySide6.QtGui import QColor, QFontMetricsF, QImage
 
 import engine
-from gui.charts import BandPlot, Bars, IntervalPlot, Pixels
-from gui.figure import Figure
-from gui.listing import Listing
-from gui.network import NetworkView, network_places
-from gui.pictures import Board, Gantt, Tour, places_from_costs, queens_placement, schedule
-from gui.plots import LivePlot
-from gui.stacked import StackedPlot
-from gui.theme import DARK, DASHES, LIGHT, Theme
+from gui.app.theme import DARK, DASHES, LIGHT, Theme
+from gui.pictures.board import Board, queens_placement
+from gui.pictures.gantt import Gantt, schedule
+from gui.pictures.network import NetworkView, network_places
+from gui.pictures.tour import Tour, places_from_costs
+from gui.plot.charts import BandPlot, Bars, IntervalPlot, Pixels
+from gui.plot.figure import Figure
+from gui.plot.listing import Listing
+from gui.plot.live import LivePlot
+from gui.plot.stacked import StackedPlot
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gui.axes import duration, next_end, next_range, number_text, seconds_text, short
-from gui.series import Series
+from gui.plot.axes import duration, next_end, next_range, number_text, seconds_text, short
+from gui.plot.series import Series
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400)
 

@@ -17,9 +17,9 @@ from surroundings import COUNTING, SAMPLES
 import engine
 from engine.errors import RunFolderError
 from engine.folder import RunFolder
-from gui.archives import unpack_run, write_zip
-from gui.library import Library
-from gui.new_instance import make_instance
+from gui.problem.new_instance import make_instance
+from gui.runs.archives import unpack_run, write_zip
+from gui.runs.library import Library
 
 PATIENCE = 30_000
 RECORDED = SAMPLES / "recorded" / "knapsack"

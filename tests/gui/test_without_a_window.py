@@ -22,13 +22,15 @@ from engine.errors import RunFolderError
 from engine.events import Failed, Finished, Incumbent, Metric, Progress, Started, StateChanged, to_json
 from engine.models import Given, validated
 from engine.solvers import discover
-from gui import exports, summary
-from gui.form import Form
-from gui.library import COLOURS, Library
-from gui.loading import find_samples, read_instance
-from gui.player import Player
-from gui.problem_pane import command_line, python_snippet
-from gui.summary import Summary
+from gui.problem.command_line import command_line, python_snippet
+from gui.problem.form import Form
+from gui.problem.instance import read_instance
+from gui.problem.samples import find_samples
+from gui.runs import summary
+from gui.runs.archives import write_zip
+from gui.runs.library import COLOURS, Library
+from gui.runs.player import Player
+from gui.runs.summary import Summary
 
 STARTED = counting.STARTED
 
@@ -145,7 +147,7 @@ def test_a_garbled_note_does_not_stand_in_the_way(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("counting_is_known")
 def test_an_archive_holds_the_whole_folder(tmp_path: Path) -> None:
     a_run(tmp_path / "run")
-    exports.write_zip(tmp_path / "run", tmp_path / "run.zip")
+    write_zip(tmp_path / "run", tmp_path / "run.zip")
     with zipfile.ZipFile(tmp_path / "run.zip") as archive:
         archive.extractall(tmp_path / "out")
     packed = {p.name: p.read_bytes() for p in (tmp_path / "out" / "run").iterdir()}

@@ -1,0 +1,129 @@
+"""The command palette: find and run any command by typing a few letters of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHeaderView,
+    QLineEdit,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+__all__ = ["Palette"]
+
+
+class Palette(QDialog):
+    """Type a few letters, choose with the arrows, Enter does it.
+
+    Parameters
+    ----------
+    entries : iterable of (text, hint, callable)
+        In the order to show them; what cannot be done now has None in place of the callable.
+    """
+
+    def __init__(self, entries: Iterable[tuple[str, str, Callable[[], object] | None]], parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
+        self.setAccessibleName("Command palette")
+        self._entries = list(entries)
+        self._chosen: Callable[[], object] | None = None
+        frame = QFrame()
+        frame.setObjectName("card")
+        self.line = QLineEdit()
+        self.line.setPlaceholderText("Type a command, a sample or a run")
+        self.line.setAccessibleName("Command")
+        self.list = QTreeWidget()
+        self.list.setColumnCount(2)
+        self.list.setHeaderHidden(True)
+        self.list.setRootIsDecorated(False)
+        self.list.setAllColumnsShowFocus(True)
+        self.list.setUniformRowHeights(True)
+        self.list.header().setStretchLastSection(False)
+        self.list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        self.list.setAccessibleName("Commands that match")
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        inner = QVBoxLayout(frame)
+        inner.setContentsMargins(8, 8, 8, 8)
+        inner.addWidget(self.line)
+        inner.addWidget(self.list)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(frame)
+        self.line.textChanged.connect(self._match)
+        self.line.installEventFilter(self)
+        self.list.itemClicked.connect(lambda _item, _column: self.accept())
+        self._match("")
+        self.resize(560, 380)
+        corner = parent.mapToGlobal(parent.rect().topLeft())
+        self.move(corner.x() + (parent.width() - self.width()) // 2, corner.y() + 90)
+
+    def _match(self, words: str) -> None:
+        self.list.clear()
+        ranked = sorted(
+            (act is None, _rank(words, text), number) for number, (text, _, act) in enumerate(self._entries)
+        )
+        for idle, rank, number in ranked:
+            if rank is not _NO_MATCH:
+                text, hint, _ = self._entries[number]
+                item = QTreeWidgetItem(self.list, [text, hint])
+                item.setData(0, Qt.ItemDataRole.UserRole, number)
+                item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+                item.setDisabled(idle)
+        if not self.list.topLevelItemCount():
+            QTreeWidgetItem(self.list, ["Nothing matches"]).setDisabled(True)
+        self._choose(0)
+
+    def _choose(self, row: int) -> None:
+        if self.list.topLevelItemCount():
+            self.list.setCurrentItem(self.list.topLevelItem(min(max(row, 0), self.list.topLevelItemCount() - 1)))
+
+    def texts(self) -> list[str]:
+        """What is shown at present."""
+        return [self.list.topLevelItem(row).text(0) for row in range(self.list.topLevelItemCount())]
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Arrows move in the list while the line keeps the focus."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 10, Qt.Key.Key_PageUp: -10}.get(
+                event.key()
+            )
+            if step is not None:
+                self._choose(self.list.indexOfTopLevelItem(self.list.currentItem()) + step)
+                return True
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                self.accept()
+                return True
+        return super().eventFilter(watched, event)
+
+    def accept(self) -> None:
+        """Close, then do what is chosen."""
+        item = self.list.currentItem()
+        super().accept()
+        self.parentWidget().activateWindow()
+        act = None if item is None or item.isDisabled() else self._entries[item.data(0, Qt.ItemDataRole.UserRole)][2]
+        if act is not None:
+            act()
+
+
+_NO_MATCH = (9, 0)
+
+
+def _rank(words: str, text: str) -> tuple[int, int]:
+    """How well a text answers to what was typed: smaller is better."""
+    typed, low = words.lower().strip(), text.lower()
+    if low.startswith(typed):
+        return 0, 0
+    if typed in low:
+        return 1, low.index(typed)
+    if all(part in low for part in typed.split()):
+        return 2, 0
+    initials = "".join(word[0] for word in low.replace(":", " ").split())
+    return (3, 0) if typed.replace(" ", "") in initials else _NO_MATCH

@@ -1,0 +1,69 @@
+"""The application around the window: its arguments, its looks, and errors that must not end it."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QCoreApplication, QThreadPool
+from PySide6.QtWidgets import QApplication
+
+from gui.app.garbage import Collector
+from gui.app.icons import application_icon
+from gui.runs.library import default_home
+from gui.window.main import MainWindow
+
+__all__ = ["make_application", "run"]
+
+
+def make_application(arguments: Sequence[str] = ("quintet",)) -> QApplication:
+    """The one application object, made if there is none."""
+    app = QApplication.instance() or QApplication(list(arguments))
+    assert isinstance(app, QApplication)
+    QCoreApplication.setApplicationName("Quintet")
+    QApplication.setDesktopFileName("quintet")
+    app.setWindowIcon(application_icon())
+    sys.setswitchinterval(0.0005)  # a thread that parses must not hold up the one that draws
+    return app
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Show the window until it is closed; ``arguments`` are files to open, and ``--data DIR``."""
+    parser = argparse.ArgumentParser(prog="quintet gui", description="Solve problems in a window.")
+    parser.add_argument(
+        "files", nargs="*", type=Path, metavar="FILE", help="a problem file, a run folder, or an exported run"
+    )
+    parser.add_argument("--data", type=Path, metavar="DIR", help="keep runs and settings here")
+    given = parser.parse_args(list(arguments))
+    app = make_application()
+    window = MainWindow(given.data or default_home())
+    _keep_going(window)
+    for path in given.files:
+        window.open_path(path)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: window.stop_and_quit())
+    window.show()
+    collector = Collector(app)
+    window.settled.connect(collector.settle)
+    try:
+        return app.exec()
+    finally:
+        QThreadPool.globalInstance().clear()
+        QThreadPool.globalInstance().waitForDone(10_000)
+        collector.close()
+
+
+def _keep_going(window: MainWindow) -> None:
+    """An error in a slot is told, and the window lives on."""
+
+    def hook(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+        traceback.print_exception(kind, error, where)
+        if isinstance(error, Exception):
+            window.say(f"an error of the app: {kind.__name__}: {error} (details on standard error)", "error")
+
+    sys.excepthook = hook

@@ -1,0 +1,214 @@
+"""Two runs over each other: their numbers and options side by side, and every series of both on common axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QVBoxLayout, QWidget
+
+from engine.events import Event, Failed, Finished, Incumbent, Metric, Started
+from gui.app.icons import dot
+from gui.app.theme import DASHES, Theme
+from gui.plot.area import LettingGo
+from gui.plot.curves import Curve
+from gui.plot.live import LivePlot
+from gui.plot.page import Page
+from gui.runs.library import RunNote
+from gui.runs.player import Player
+from gui.runs.summary import gap_text, number_text, seconds_text, state_text
+
+__all__ = ["CompareTab"]
+
+_MOST_EVENTS = 2000
+
+
+class CompareTab(LettingGo, QWidget):
+    """Two recorded runs, compared.
+
+    The first run's curves are solid, the second's dashed, each in its run's colour; several devices of a run differ
+    in their dashes. ``ready()`` is told when both are read.
+    """
+
+    ready = Signal()
+
+    def __init__(self, notes: Sequence[RunNote], theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.notes, self.theme = tuple(notes), theme
+        self.title = " | ".join(note.title for note in notes)
+        self.complete = False
+        self._figures: dict[str, LivePlot] = {}
+        self._units: dict[str, tuple[str, str, bool]] = {}
+        self._devices: list[list[str]] = [[] for _ in notes]
+        self._started: list[Started | None] = [None for _ in notes]
+        self._steps: list[dict[tuple[str, str], Curve]] = [{} for _ in notes]
+        self._curves: list[set[Curve]] = [set() for _ in notes]
+        self._players = [Player(note.path / "events.jsonl", math.inf, self) for note in notes]
+        self.table = _table(self.notes)
+        self.page = Page(columns=2)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(6, 6, 6, 4)
+        layout.addWidget(self.table)
+        layout.addWidget(self.page, 1)
+
+    def tick(self) -> None:
+        """Read on, and draw what is new."""
+        if self.complete:
+            return
+        for place, player in enumerate(self._players):
+            for event in player.take(_MOST_EVENTS):
+                self._take(place, event)
+        if all(player.over for player in self._players):
+            self.complete = True
+            for figure in self._figures.values():
+                figure.setVisible(bool(figure.curves))
+                figure.complete()
+            self.page.arrange()
+            self._show_options()
+            self.ready.emit()
+        for figure in self._figures.values():
+            (figure.refresh if figure.furnished else figure.soon)()
+
+    def _take(self, place: int, event: Event) -> None:
+        match event:
+            case Started():
+                self._started[place] = event
+                for metric in ("_best", "_gap"):
+                    self._figure(metric)
+                for spec in event.metrics:
+                    title, unit = str(spec.get("title", spec["name"])), str(spec.get("unit", ""))
+                    self._units.setdefault(str(spec["name"]), (title, unit, bool(spec.get("log"))))
+                if event.resumed:
+                    for curve in self._curves[place]:
+                        curve.data.cut(event.time)
+            case Metric():
+                self._point(place, event.name, "", event.time, event.value, event.device)
+            case Incumbent():
+                if event.objective is not None:
+                    self._point(place, "_best", "best", event.time, float(event.objective))
+                if event.bound is not None:
+                    self._point(place, "_best", "bound", event.time, float(event.bound))
+                if event.gap is not None:
+                    self._point(place, "_gap", "", event.time, 100 * event.gap)
+            case Finished() | Failed():
+                for curve in self._steps[place].values():
+                    self._hold(curve, event.time)
+
+    def _name(self, place: int) -> str:
+        """The run's title, with its place where both have the same."""
+        same = len({note.title for note in self.notes}) < len(self.notes)
+        return f"{self.notes[place].title} ({place + 1})" if same else self.notes[place].title
+
+    def _point(self, place: int, metric: str, what: str, time: float, value: float, device: str | None = None) -> None:
+        figure = self._figure(metric)
+        started = self._started[place]
+        several = device is not None and started is not None and len(started.devices) > 1
+        parts = [self._name(place), *([what] if what else []), *([device] if several and device else [])]
+        dash = place + (2 if what == "bound" else 0)
+        if device is not None:
+            if device not in self._devices[place]:
+                self._devices[place].append(device)
+            dash += 2 * self._devices[place].index(device)
+        curve = figure.series(" ".join(parts), self.notes[place].colour, DASHES[dash % len(DASHES)])
+        self._curves[place].add(curve)
+        if metric in ("_best", "_gap"):  # steps that end where their own run ends
+            self._steps[place][metric, curve.name] = curve
+            self._hold(curve, time)
+        curve.append(time, value)
+
+    @staticmethod
+    def _hold(curve: Curve, time: float) -> None:
+        """Let a step go on until now."""
+        if not math.isnan(curve.data.last):
+            curve.append(time, curve.data.last)
+
+    def _figure(self, metric: str) -> LivePlot:
+        if metric not in self._figures:
+            self._figures[metric] = self._make(metric)
+        return self._figures[metric]
+
+    def _make(self, metric: str) -> LivePlot:
+        own = {"_best": ("Best and bound", "", False), "_gap": ("Gap", "%", True)}
+        title, unit, log = own.get(metric) or self._units.get(
+            metric, (metric.replace("_", " ").capitalize(), "", False)
+        )
+        figure = LivePlot(title, unit, log, self.theme, from_zero=metric != "_best")
+        figure.setMinimumHeight(190)
+        self.page.put(figure)
+        return figure
+
+    def _show_options(self) -> None:
+        """Rows for the options in which the runs differ."""
+        first, second = ((event.options if event else {}) for event in self._started)
+        for name in sorted(set(first) & set(second)):
+            if first[name] != second[name]:
+                self._add_row(name.replace("_", " "), [str(first[name]), str(second[name])])
+        devices = [", ".join(event.devices) if event else "–" for event in self._started]
+        if devices[0] != devices[1]:
+            self._add_row("devices", devices)
+        _fit(self.table)
+
+    def _add_row(self, title: str, values: list[str]) -> None:
+        row = self.table.rowCount()
+        self.table.setRowCount(row + 1)
+        for column, text in enumerate((title, *values)):
+            self.table.setItem(row, column, QTableWidgetItem(text))
+
+    def plots(self) -> list[Any]:
+        """All figures, for export."""
+        return list(self._figures.values())
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change all colours."""
+        self.theme = theme
+        for figure in self._figures.values():
+            figure.set_theme(theme)
+
+    def close_sources(self) -> None:
+        """Read no more."""
+        for player in self._players:
+            player.close()
+
+
+def _table(notes: Sequence[RunNote]) -> QTableWidget:
+    """The numbers of the runs, a column each."""
+    rows = [
+        ("solver", [note.solver.replace("_", " ") for note in notes]),
+        ("state", [state_text(note.state) for note in notes]),
+        ("best", [number_text(note.best) for note in notes]),
+        ("bound", [number_text(note.bound) for note in notes]),
+        ("gap", [gap_text(note.gap) for note in notes]),
+        ("time", [seconds_text(note.seconds) for note in notes]),
+    ]
+    table = QTableWidget(len(rows), 1 + len(notes))
+    table.setAccessibleName("The runs side by side")
+    table.setHorizontalHeaderItem(0, QTableWidgetItem(""))
+    for column, note in enumerate(notes, start=1):
+        header = QTableWidgetItem(note.title)
+        header.setIcon(dot(note.colour))
+        table.setHorizontalHeaderItem(column, header)
+    for row, (title, values) in enumerate(rows):
+        for column, text in enumerate((title, *values)):
+            table.setItem(row, column, QTableWidgetItem(text))
+    table.verticalHeader().hide()
+    table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    table.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+    table.setShowGrid(False)
+    table.setTabKeyNavigation(False)
+    header_view = table.horizontalHeader()
+    header_view.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+    header_view.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    table.verticalHeader().setDefaultSectionSize(table.fontMetrics().height() + 6)
+    _fit(table)
+    return table
+
+
+def _fit(table: QTableWidget) -> None:
+    """As high as its rows, up to a limit."""
+    rows = min(table.rowCount(), 9)
+    table.setFixedHeight(
+        rows * table.verticalHeader().defaultSectionSize() + table.horizontalHeader().sizeHint().height() + 6
+    )

@@ -1,0 +1,1 @@
+"""Pictures of solutions: Gantt chart, tour, board, network."""

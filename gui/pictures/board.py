@@ -1,0 +1,73 @@
+"""A chessboard with one placement of queens."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor, QPainter
+
+from gui.app.theme import Theme
+from gui.pictures.picture import Picture
+from gui.plot.charts import draw_text
+from gui.plot.legend import small_font
+from gui.plot.tables import Table
+
+__all__ = ["Board", "queens_placement"]
+
+
+def queens_placement(n: int) -> list[int] | None:
+    """Columns, row by row, of n queens that do not attack each other; None where there are none.
+
+    The construction of Hoffman, Loessi and Moore (*Mathematics Magazine* 42, 1969).
+    """
+    if n in (2, 3) or n < 1:
+        return None
+    even = list(range(2, n + 1, 2))
+    odd = list(range(1, n + 1, 2))
+    if n % 6 == 2:
+        odd = [3, 1, *odd[3:], 5]
+    elif n % 6 == 3:
+        even, odd = [*even[1:], 2], [*odd[2:], 1, 3]
+    return [column - 1 for column in even + odd]
+
+
+class Board(Picture):
+    """A chessboard with one placement of queens."""
+
+    def __init__(self, title: str = "A placement", *, theme: Theme) -> None:
+        self._columns: list[int] = []
+        super().__init__(title, theme=theme, key="board")
+
+    def furnish(self) -> None:
+        """The first row on top."""
+        super().furnish()
+        self.bare()
+        self.plot.getViewBox().invertY(True)
+
+    def show_queens(self, columns: list[int], remark: str) -> None:
+        """Show queens by the columns of their rows."""
+        self._columns = columns
+        self.unit = remark
+        self.set_theme(self.theme)
+
+    def redraw(self) -> None:
+        """Draw the board."""
+        n = len(self._columns)
+        if n:
+            self.item.set_bounds(QRectF(0, 0, n, n))
+            self.plot.setRange(xRange=(0, n), yRange=(0, n), padding=0.02)
+
+    def _paint_content(self, painter: QPainter) -> None:
+        theme, n = self.theme, len(self._columns)
+        light, dark = QColor(theme.mixed(theme.accent, 0.08)), QColor(theme.mixed(theme.accent, 0.30))
+        for row in range(n):
+            for column in range(n):
+                painter.fillRect(QRectF(column, row, 1.003, 1.003), dark if (row + column) % 2 else light)
+        font = small_font()
+        font.setPixelSize(max(4, round(0.8 * abs(painter.transform().m22()))))
+        painter.setFont(font)
+        for row, column in enumerate(self._columns):
+            draw_text(painter, QPointF(column + 0.5, row + 0.5), "♛", theme.text)
+
+    def table(self) -> Table:
+        """A row for each queen."""
+        return ["row", "column"], [(row + 1, column + 1) for row, column in enumerate(self._columns)]

@@ -1,0 +1,158 @@
+"""A learned network as a graph, its nodes placed by a library, off the window's thread."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor, QPainter
+
+from gui.app.jobs import Job
+from gui.app.theme import Theme, pen_of
+from gui.pictures.picture import Picture, draw_arrow, spread_apart
+from gui.plot.charts import draw_text
+from gui.plot.legend import small_font
+from gui.plot.tables import Table
+
+__all__ = ["NetworkView", "network_places"]
+
+Ints = NDArray[np.int64]
+
+
+def network_places(n: int, edges: Ints) -> NDArray[np.float64]:
+    """Places of ``n`` nodes in the plane: components side by side, each laid out by forces between its nodes.
+
+    The layout of a component is networkx's; without networkx its nodes are on a circle.
+    """
+    members = _components(n, edges)
+    places = np.zeros((n, 2))
+    x = y = line = 0.0
+    width = math.sqrt(sum((math.sqrt(len(nodes)) + 0.7) ** 2 for nodes in members)) * 1.35
+    for nodes in members:
+        size = math.sqrt(len(nodes)) if len(nodes) > 1 else 0.35
+        if x and x + size > width:
+            x, y, line = 0.0, y + line + 0.7, 0.0
+        places[nodes] = np.array([x + size / 2, y + size / 2]) + _component_places(nodes, edges) * size / 2
+        x, line = x + size + 0.7, max(line, size)
+    return places
+
+
+def _components(n: int, edges: Ints) -> list[Ints]:
+    """Nodes that hang together, the largest set first."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    matrix = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
+    _, labels = connected_components(matrix, directed=False)
+    groups = [np.flatnonzero(labels == label) for label in range(int(labels.max()) + 1 if n else 0)]
+    return sorted(groups, key=lambda nodes: (-len(nodes), int(nodes[0])))
+
+
+def _component_places(nodes: Ints, edges: Ints) -> NDArray[np.float64]:
+    """Places within -1 .. 1."""
+    if len(nodes) == 1:
+        return np.zeros((1, 2))
+    try:
+        import networkx
+    except ImportError:
+        angles = 2 * np.pi * np.arange(len(nodes)) / len(nodes)
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    graph = networkx.Graph()
+    graph.add_nodes_from(nodes.tolist())
+    graph.add_edges_from(edges[np.isin(edges[:, 0], nodes)].tolist())
+    start = networkx.circular_layout(graph)
+    rounds = 50 if len(nodes) < 200 else 20
+    found = networkx.spring_layout(graph, pos=start, iterations=rounds, seed=1)
+    return spread_apart(np.array([found[node] for node in nodes.tolist()]), 1.15 / math.sqrt(len(nodes)))
+
+
+class NetworkView(Picture):
+    """A directed graph with numbered nodes; those of little weight are pale."""
+
+    MOST = 400
+
+    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
+        self._edges = np.zeros((0, 2), np.int64)
+        self._laid_edges = self._edges
+        self._nodes = 0
+        self._wanted: tuple[int, Ints] | None = None
+        self._laying = False
+        self._job: Job | None = None
+        self._places = np.zeros((0, 2))
+        self._weights: NDArray[np.float64] | None = None
+        super().__init__(title, unit, theme=theme, key=key)
+        self.hint("The network is shown when the first one has been learned.")
+
+    def furnish(self) -> None:
+        """Without axes."""
+        super().furnish()
+        self.bare()
+
+    def show_network(self, n: int, edges: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
+        """Show ``edges`` (e, 2) between ``n`` nodes; ``weights`` from 0 to 1 say how strong each node is drawn."""
+        self._nodes, self._edges = n, np.asarray(edges, np.int64).reshape(-1, 2)
+        self._weights = None if weights is None else np.asarray(weights, float)
+        if n > self.MOST:
+            self.hint(f"A network of {n} genes is too large to be drawn; Data has its {len(self._edges)} edges.")
+            return
+        self._wanted = (n, self._edges)
+        if not len(self._places):
+            self.hint("The network is being laid out.")
+        self.dirty = True
+
+    def redraw(self) -> None:
+        """Draw the network, once its nodes are placed."""
+        if self.fine and self._laid_edges is not self._edges and self._nodes <= self.MOST:
+            self._laid(self._edges, network_places(self._nodes, self._edges))
+        elif self._wanted is not None and not self._laying and not self.fine:
+            (n, edges), self._wanted = self._wanted, None
+            if edges is not self._laid_edges:
+                self._laying = True
+                self._job = Job(
+                    lambda: network_places(n, edges), lambda places: self._laid(edges, places), self._not_laid
+                ).start()
+        if len(self._places):
+            low, high = self._places.min(axis=0) - 0.6, self._places.max(axis=0) + 0.6
+            self.item.set_bounds(QRectF(low[0], low[1], *(high - low)))
+            self.plot.setRange(xRange=(low[0], high[0]), yRange=(low[1], high[1]), padding=0)
+
+    def _not_laid(self, error: Exception) -> None:
+        self._laying = False
+        if not self.let_go:
+            self.hint(f"The network cannot be laid out: {error}")
+
+    def _laid(self, edges: Ints, places: NDArray[np.float64]) -> None:
+        self._laying = False
+        if self.let_go:
+            return
+        self._laid_edges, self._places = edges, places
+        self.hint("")
+        self.dirty = True
+        if not self.fine:
+            self.soon()
+
+    def _paint_content(self, painter: QPainter) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        theme = self.theme
+        pixel = 1.0 / max(1e-12, abs(painter.transform().m11()))
+        radius = min(0.28, 11 * pixel)
+        edge = theme.mixed(theme.lines[0], 0.55)
+        points = [QPointF(*place) for place in self._places]
+        for begin, end in self._laid_edges.tolist():
+            draw_arrow(painter, points[begin], points[end], edge, radius, min(0.22, 8 * pixel), self.pixels)
+        painter.setFont(small_font())
+        for node, point in enumerate(points):
+            known = self._weights is not None and node < len(self._weights)
+            weight = float(self._weights[node]) if known and self._weights is not None else 1.0
+            painter.setPen(pen_of(theme.mixed(theme.accent, 0.35 + 0.65 * weight), (), 1.2 * self.pixels))
+            painter.setBrush(QColor(theme.mixed(theme.accent, 0.06 + 0.44 * weight)))
+            painter.drawEllipse(point, radius, radius)
+            if radius > 7.5 * pixel:
+                draw_text(painter, point, str(node), theme.text if weight > 0.15 else theme.muted)
+
+    def table(self) -> Table:
+        """A row for each edge."""
+        return ["from", "to"], [(int(a), int(b)) for a, b in self._edges.tolist()]

@@ -1,0 +1,76 @@
+"""The base of all pictures of solutions, and what they draw with."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QPainter
+
+from gui.app.theme import Theme, pen_of
+from gui.plot.charts import Painted
+from gui.plot.figure import Figure
+
+__all__ = ["Picture", "draw_arrow", "spread_apart"]
+
+Ints = NDArray[np.int64]
+
+
+class Picture(Figure):
+    """A figure whose content one function paints."""
+
+    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
+        self.item = Painted(self._paint_content)
+        super().__init__(title, unit, theme=theme, key=key)
+
+    def furnish(self) -> None:
+        """One item paints all."""
+        self.plot.addItem(self.item, ignoreBounds=True)
+
+    def _paint_content(self, painter: QPainter) -> None:
+        """Paint in the plot's coordinates."""
+
+    def bare(self) -> None:
+        """No axes, equal scales."""
+        self.plot.hideAxis("left")
+        self.plot.hideAxis("bottom")
+        self.plot.getViewBox().setAspectLocked(True)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change all colours."""
+        super().set_theme(theme)
+        self.item.update()
+
+
+def spread_apart(places: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
+    """Push apart what is closer than ``gap``, a little at a time, and fit all into -1 .. 1 again."""
+    for _ in range(60):
+        apart = places[:, None] - places[None]
+        distance = np.hypot(apart[..., 0], apart[..., 1])
+        np.fill_diagonal(distance, np.inf)
+        lacking = np.maximum(0.0, gap - distance) / np.maximum(distance, 1e-6)
+        if not lacking.any():
+            break
+        places = places + 0.4 * (apart * lacking[..., None]).sum(axis=1)
+    places = places - (places.max(axis=0) + places.min(axis=0)) / 2
+    return places / max(1.0, float(np.abs(places).max()))
+
+
+def draw_arrow(
+    painter: QPainter, begin: QPointF, end: QPointF, colour: str, gap: float, head: float, width: float = 1.4
+) -> None:
+    """An arrow that ends ``gap`` before its end; ``gap`` and ``head`` are in the plot's units."""
+    along = end - begin
+    length = math.hypot(along.x(), along.y())
+    if length <= 2 * gap:
+        return
+    unit = along / length
+    tip, tail = end - unit * gap, begin + unit * gap
+    side = QPointF(-unit.y(), unit.x()) * (0.35 * head)
+    painter.setPen(pen_of(colour, (), width))
+    painter.drawLine(tail, tip - unit * (0.8 * head))
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(colour))
+    painter.drawPolygon([tip, tip - unit * head + side, tip - unit * head - side])

@@ -1,0 +1,1 @@
+"""Figures: curves, charts, axes, legends, tables, export."""

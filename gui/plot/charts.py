@@ -1,0 +1,394 @@
+"""Charts other than curves: bars, moving bands, images, intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter
+
+from gui.app.theme import Theme, pen_of
+from gui.plot.axes import CountAxis, NumberAxis, next_range, short
+from gui.plot.figure import Figure
+from gui.plot.legend import small_font
+from gui.plot.live import LivePlot
+from gui.plot.series import Series
+from gui.plot.tables import Table
+
+__all__ = ["BandPlot", "Bars", "Interval", "IntervalPlot", "Painted", "Pixels", "draw_text"]
+
+Floats = NDArray[np.float64]
+
+
+class Painted(pg.GraphicsObject):
+    """An item of a plot that a function paints, in the plot's own coordinates, within ``bounds``."""
+
+    def __init__(self, paint: Callable[[QPainter], None], bounds: QRectF | None = None) -> None:
+        super().__init__()
+        self._paint = paint
+        self.bounds = bounds or QRectF(0, 0, 1, 1)
+
+    def set_bounds(self, bounds: QRectF) -> None:
+        """Say where the function paints."""
+        self.prepareGeometryChange()
+        self.bounds = bounds
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        """Where the function paints."""
+        return self.bounds
+
+    def paint(self, painter: QPainter, *_: Any) -> None:
+        """Paint."""
+        self._paint(painter)
+
+
+def draw_text(
+    painter: QPainter, at: QPointF, text: str, colour: str, align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignCenter
+) -> None:
+    """Text of its usual size at a place in the plot's coordinates; ``align`` says which side of it is there."""
+    transform = painter.transform()
+    place = transform.map(at)
+    painter.save()
+    painter.resetTransform()
+    painter.setPen(QColor(colour))
+    size = painter.fontMetrics().boundingRect(text)
+    width, height = size.width() + 4, painter.fontMetrics().height()
+    left = place.x() - width / 2
+    if align & Qt.AlignmentFlag.AlignLeft:
+        left = place.x()
+    elif align & Qt.AlignmentFlag.AlignRight:
+        left = place.x() - width
+    painter.drawText(QRectF(left, place.y() - height / 2, width, height), int(Qt.AlignmentFlag.AlignCenter), text)
+    painter.restore()
+
+
+@dataclass
+class _Bar:
+    name: str
+    value: float
+    colour: str
+
+
+class Bars(Figure):
+    """A horizontal bar for each name, in percent, with what is left of the whole under them.
+
+    Parameters
+    ----------
+    title : str
+    theme : Theme
+    whole : str
+        Name of the bar that adds the others up; none if empty.
+    """
+
+    def __init__(self, title: str, unit: str = "%", *, theme: Theme, key: str = "", whole: str = "") -> None:
+        self._bars: dict[str, _Bar] = {}
+        self._whole = whole
+        self._total: float | None = None
+        self._item: Painted | None = None
+        super().__init__(title, unit, theme=theme, key=key)
+
+    def furnish(self) -> None:
+        """One item paints all bars."""
+        self._item = Painted(self._paint_bars)
+        self.plot.addItem(self._item, ignoreBounds=True)
+        self.plot.hideAxis("left")
+        self.plot.hideAxis("bottom")
+        self.plot.getViewBox().setMouseEnabled(False, False)
+        self._heights()
+
+    def put(self, name: str, value: float, colour: str) -> None:
+        """Set a bar; ``value`` is a share from 0 to 1."""
+        self._bars[name] = _Bar(name, value, colour)
+        self.dirty = True
+
+    def put_whole(self, value: float) -> None:
+        """Set the bar of all, where it is more than the sum of the others."""
+        self._total = value
+        self.dirty = True
+
+    def _rows(self) -> int:
+        return len(self._bars) + bool(self._whole)
+
+    def _heights(self) -> None:
+        rows = max(1.0, self._rows(), (self.view.height() - 12) / 52)
+        assert self._item is not None
+        self._item.set_bounds(QRectF(0, 0, 100, rows))
+        self.plot.setRange(xRange=(0, 100), yRange=(rows + 0.05, -0.05), padding=0)
+        self.plot.getViewBox().invertY(True)
+
+    def redraw(self) -> None:
+        """Draw the bars."""
+        self._heights()
+
+    def _paint_bars(self, painter: QPainter) -> None:
+        painter.setFont(small_font())
+        theme = self.theme
+        row = 0.0
+        bars = list(self._bars.values())
+        rows: list[tuple[str, list[_Bar]]] = [(bar.name, [bar]) for bar in bars]
+        if self._whole:
+            rows.insert(0, (self._whole, bars))
+        pixel = 1.0 / max(1e-9, abs(painter.transform().m22()))
+        label = min(0.42, 17 * pixel)
+        for name, parts in rows:
+            top, height = row + label, min(0.94 - label, 24 * pixel)
+            painter.fillRect(QRectF(0, top, 100, height), QColor(theme.raised if theme.dark else theme.grid))
+            left, total = 0.0, sum(part.value for part in parts)
+            for part in parts:
+                painter.fillRect(QRectF(left, top, 100 * part.value, height), QColor(part.colour))
+                left += 100 * part.value
+            if name == self._whole and self._total is not None and self._total > total:
+                painter.fillRect(QRectF(left, top, 100 * (self._total - total), height), QColor(theme.muted))
+                total = self._total
+            middle = row + label / 2
+            draw_text(painter, QPointF(0, middle), name, theme.text, Qt.AlignmentFlag.AlignLeft)
+            share = f"{100 * total:.3g} %" if total < 0.99995 or total >= 1 else f"{100 * total:.4f} %"
+            draw_text(painter, QPointF(100, middle), share, theme.muted, Qt.AlignmentFlag.AlignRight)
+            row += 1
+
+    def table(self) -> Table:
+        """A row for each bar."""
+        return ["", "share"], [(bar.name, bar.value) for bar in self._bars.values()]
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change all colours."""
+        swap = dict(zip(self.theme.lines, theme.lines, strict=True))
+        for bar in self._bars.values():
+            bar.colour = swap.get(bar.colour, bar.colour)
+        super().set_theme(theme)
+        if self._item is not None:
+            self._item.update()
+
+
+class BandPlot(LivePlot):
+    """Bands between a lower and an upper value over time, one for each name: a range that moves."""
+
+    _filled = True
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        self._lower: dict[str, Series] = {}
+        super().__init__(*arguments, **named)
+
+    def append(self, name: str, time: float, low: float, high: float, colour: str) -> None:
+        """Add to a band."""
+        curve = self.series(name, colour)
+        self._lower.setdefault(name, Series()).append(time, low)
+        curve.append(time, high)
+
+    def cut(self, time: float) -> None:
+        """Forget what came after ``time``."""
+        super().cut(time)
+        for lower in self._lower.values():
+            lower.cut(time)
+
+    def redraw(self) -> None:
+        """Draw the bands."""
+        self._set_ranges()
+        bounds = self._bounds()
+        for curve in self.curves:
+            curve.item.bounds = bounds
+            x, high = curve.data.points()
+            _, low = self._lower[curve.name].points()
+            curve.item.setVisible(curve.shown and len(x) > 1)
+            if len(x) > 1:
+                fill = QColor(curve.colour)
+                fill.setAlphaF(0.55)
+                curve.item.setData(
+                    np.concatenate([x, x[::-1]]),
+                    np.concatenate([high, low[::-1]]),
+                    pen=pen_of(curve.colour, (), self.pixels),
+                    brush=fill,
+                    fillLevel="enclosed",
+                    antialias=self.fine,
+                )
+        self._show_values()
+
+    def _needed(self) -> tuple[float, float] | None:
+        upper = super()._needed()
+        lowest = [extent[0] for lower in self._lower.values() if (extent := lower.extent()) is not None]
+        return None if upper is None or not lowest else (min(lowest), upper[1])
+
+    def _show_values(self) -> None:
+        for curve in self.curves:
+            lower = self._lower[curve.name]
+            at = self._cursor
+            low, high = (lower.last, curve.data.last) if at is None else (lower.at(at), curve.data.at(at))
+            curve.entry.show_value("" if math.isnan(high) else f"{short(low)} – {short(high)}")
+
+    def table(self) -> Table:
+        """A row for each point of each band."""
+        rows = []
+        for curve in self.curves:
+            time, high = curve.data.points()
+            _, low = self._lower[curve.name].points()
+            rows += [(t, curve.name, a, b) for t, a, b in zip(time.tolist(), low.tolist(), high.tolist(), strict=True)]
+        return ["seconds", "band", "from", "to"], sorted(rows)
+
+
+class Pixels(Figure):
+    """A matrix as an image, its first row on top.
+
+    Parameters
+    ----------
+    across, down : str
+        What columns and rows are.
+    binary : bool
+        Two colours rather than a scale from the ground to the accent.
+    """
+
+    def __init__(
+        self, title: str, unit: str = "", *, theme: Theme, key: str = "", across: str, down: str, binary: bool = False
+    ) -> None:
+        self._matrix: Floats = np.zeros((0, 0))
+        self._across, self._down, self._binary = across, down, binary
+        self._rows: Sequence[float] | None = None
+        self._top = 1.0
+        self.image: pg.ImageItem | None = None
+        super().__init__(title, unit, theme=theme, key=key)
+
+    def make_axes(self) -> dict[str, pg.AxisItem]:
+        """Numbers of columns and rows."""
+        return {"left": CountAxis("left"), "bottom": CountAxis("bottom")}
+
+    def furnish(self) -> None:
+        """The image."""
+        self.image = pg.ImageItem(axisOrder="row-major")
+        self.plot.addItem(self.image, ignoreBounds=True)
+        self.plot.getViewBox().invertY(True)
+        self.plot.getAxis("bottom").setHeight(42)
+        self.plot.getAxis("bottom").setStyle(tickLength=3)
+        self._colour_image()
+
+    def show(self, matrix: NDArray[Any] | None = None, rows: Sequence[float] | None = None, top: float = 1.0) -> None:
+        """Show another matrix, scaled from 0 to ``top``; ``rows`` are the numbers of its rows."""
+        if matrix is None:  # QWidget's own
+            super().show()
+            return
+        self._matrix, self._rows, self._top = np.asarray(matrix, float), rows, top
+        self.hint("")
+        self.dirty = True
+
+    def redraw(self) -> None:
+        """Draw the image."""
+        count, columns = self._matrix.shape
+        if not count or self.image is None:
+            return
+        begin, end = (self._rows[0], self._rows[-1] + 1) if self._rows else (0, count)
+        self.image.setImage(self._matrix, autoLevels=False, levels=(0, self._top), autoDownsample=False)
+        self.image.setRect(QRectF(0, begin, columns, max(end - begin, 1)))
+        self.plot.setRange(xRange=(0, columns), yRange=(begin, max(end, begin + 1)), padding=0)
+
+    def _dress_view(self) -> None:
+        super()._dress_view()
+        self._colour_image()
+
+    def _colour_image(self) -> None:
+        theme = self.theme
+        if self.image is not None:
+            low, high = QColor(theme.base), QColor(theme.accent)
+            if self._binary:
+                low = QColor(theme.mixed(theme.accent, 0.14))
+            stops = np.linspace(0, 1, 256)[:, None]
+            table = (1 - stops) * np.array(low.getRgb()[:3]) + stops * np.array(high.getRgb()[:3])
+            self.image.setLookupTable(table.astype(np.uint8))
+            self.plot.getAxis("bottom").setLabel(self._across, color=theme.muted)
+
+    def table(self) -> Table:
+        """The matrix."""
+        count, columns = self._matrix.shape
+        names = self._rows if self._rows else range(count)
+        kind: Callable[[Any], Any] = int if self._binary else float
+        rows = [(name, *map(kind, row)) for name, row in zip(names, self._matrix.tolist(), strict=False)]
+        return [self._down, *map(str, range(columns))], rows
+
+
+def _shortened(name: str) -> str:
+    """Long names without their middle."""
+    return name if len(name) <= 20 else f"{name[:9]}…{name[-10:]}"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate, an inner and an outer interval of one name."""
+
+    name: str
+    middle: float
+    inner: tuple[float, float]
+    outer: tuple[float, float]
+
+
+class IntervalPlot(Figure):
+    """Intervals beside each other, one a row: a forest plot."""
+
+    MOST = 60
+
+    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
+        self._intervals: list[Interval] = []
+        self._item: Painted | None = None
+        super().__init__(title, unit, theme=theme, key=key)
+
+    def make_axes(self) -> dict[str, pg.AxisItem]:
+        """Names at the left, numbers below."""
+        return {"left": pg.AxisItem("left"), "bottom": NumberAxis("bottom")}
+
+    def furnish(self) -> None:
+        """One item paints all intervals."""
+        self._item = Painted(self._paint_rows)
+        self.plot.addItem(self._item, ignoreBounds=True)
+        self.plot.getViewBox().invertY(True)
+        self.plot.getAxis("left").setStyle(tickLength=0, hideOverlappingLabels=False)
+
+    def put(self, intervals: Sequence[Interval]) -> None:
+        """Show these, the first on top; no more than :attr:`MOST` are drawn, all are in the table."""
+        self._intervals = list(intervals)
+        self.dirty = True
+
+    def redraw(self) -> None:
+        """Draw the intervals."""
+        shown = self._intervals[: self.MOST]
+        if not shown or self._item is None:
+            return
+        low = min(min(row.outer[0] for row in shown), 0.0)
+        high = max(max(row.outer[1] for row in shown), 0.0)
+        low, high = next_range((math.nan, math.nan), (low, high))
+        step = max(1, math.ceil(len(shown) * 14 / max(60, self.view.height() - 40)))
+        axis = self.plot.getAxis("left")
+        axis.setTicks([[(place + 0.5, _shortened(row.name)) for place, row in enumerate(shown) if place % step == 0]])
+        axis.setWidth(max(50, 8 + 7 * max(len(_shortened(row.name)) for row in shown)))
+        self._item.set_bounds(QRectF(low, 0, high - low, len(shown)))
+        self.plot.setRange(xRange=(low, high), yRange=(0, len(shown)), padding=0)
+
+    def _paint_rows(self, painter: QPainter) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        theme = self.theme
+        shown = self._intervals[: self.MOST]
+        if not shown:
+            return
+        painter.setPen(pen_of(theme.muted, (3, 3), 1.0))
+        painter.drawLine(QPointF(0, 0), QPointF(0, len(shown)))
+        for place, row in enumerate(shown):
+            y = place + 0.5
+            clear = row.outer[0] > 0 or row.outer[1] < 0
+            colour = theme.lines[0] if clear else theme.muted
+            painter.setPen(pen_of(colour, (), 1.2 * self.pixels))
+            painter.drawLine(QPointF(row.outer[0], y), QPointF(row.outer[1], y))
+            thick = pen_of(colour, (), 4.0 * self.pixels)
+            thick.setCapStyle(Qt.PenCapStyle.FlatCap)
+            painter.setPen(thick)
+            painter.drawLine(QPointF(row.inner[0], y), QPointF(row.inner[1], y))
+            dot = pen_of(theme.text, (), 6.0 * self.pixels)
+            dot.setCapStyle(Qt.PenCapStyle.RoundCap)
+            painter.setPen(dot)
+            painter.drawPoint(QPointF(row.middle, y))
+
+    def table(self) -> Table:
+        """A row for each interval."""
+        headers = ["name", "middle", "inner from", "inner to", "outer from", "outer to"]
+        return headers, [(row.name, row.middle, *row.inner, *row.outer) for row in self._intervals]

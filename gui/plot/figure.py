@@ -1,0 +1,298 @@
+"""What every plot and chart has: a title, a legend, a table behind it, and ways out to PNG, SVG and CSV."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyqtgraph as pg
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QStackedLayout,
+    QTableView,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.app.theme import Theme
+from gui.plot.area import LettingGo, PlotArea, PlotView
+from gui.plot.draw_queue import Turns
+from gui.plot.export import WaysOut
+from gui.plot.legend import FlowLayout, Heading, LegendEntry, small_font
+from gui.plot.tables import Table, TableModel
+
+__all__ = ["Figure"]
+
+_LEAST = QSize(250, 168)
+
+
+class Figure(WaysOut, LettingGo, QFrame):
+    """A titled plot or chart with its table.
+
+    Subclasses draw into ``self.plot`` (a :class:`gui.plot_area.PlotArea`) in :meth:`redraw`, and give :meth:`table`.
+    The plot is made when it is first seen or asked for, in a turn of its own: figures on pages that nobody looks at
+    cost little. What a subclass lays into it is laid there by :meth:`furnish`.
+
+    Parameters
+    ----------
+    title, unit : str
+        Shown above the picture; ``unit`` is the vertical axis's.
+    theme : Theme
+    key : str
+        What it shows, the same word in every run: compared runs lay figures of one key over each other.
+    """
+
+    def __init__(
+        self, title: str, unit: str = "", *, theme: Theme, key: str = "", parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.title, self.unit, self.theme, self.key = title, unit, theme, key or title
+        self.entries: list[LegendEntry] = []
+        self.dirty = True
+        self._view: PlotView | None = None
+        self._hint: QLabel | None = None
+        self._hint_text = ""
+        self.setObjectName("figure")
+        self.setAccessibleName(title)
+        self.setMinimumSize(_LEAST)
+        self._heading = Heading(title, theme)
+        self.data_button = QToolButton(text="Data", checkable=True, autoRaise=True)
+        self.data_button.setToolTip(f"The numbers behind “{title}”")
+        self.data_button.setAccessibleName(f"Data of {title}")
+        self.data_button.toggled.connect(self.show_data)
+        self.menu_button = QToolButton(text="⋯", autoRaise=True)
+        self.menu_button.setAccessibleName(f"Menu of {title}")
+        self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.menu_button.setMenu(self._menu())
+        for button in (self.data_button, self.menu_button):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        head = QHBoxLayout()
+        head.setContentsMargins(0, 0, 0, 0)
+        head.setSpacing(4)
+        head.addWidget(self._heading, 1)
+        head.addWidget(self.data_button)
+        head.addWidget(self.menu_button)
+        self._legend = QWidget()
+        self._flow = FlowLayout(self._legend)
+        self._legend.hide()
+        self._model = TableModel(self)
+        self._table: QTableView | None = None
+        self._stack = QStackedLayout()
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(8, 3, 4, 3)
+        outer.setSpacing(1)
+        outer.addLayout(head)
+        outer.addWidget(self._legend)
+        outer.addLayout(self._stack, 1)
+        self._room = QWidget()  # keeps the place of the view
+        self._room.setMinimumHeight(60)
+        self._stack.addWidget(self._room)
+        self._head_text()
+
+    def sizeHint(self) -> QSize:
+        """A size that leaves the page to share its room evenly."""
+        return QSize(320, 210)
+
+    def hasHeightForWidth(self) -> bool:
+        """No: its legend's lines are taken from the picture, so that a page needs to be scrolled only where it must."""
+        return False
+
+    def _make_room_for_legend(self) -> None:
+        """However many lines the legend has, the picture keeps its least height."""
+        lines = self._flow.heightForWidth(max(self.width(), _LEAST.width()) - 12) if self.entries else 0
+        self.setMinimumHeight(max(_LEAST.height(), lines + 100))
+
+    # --- what subclasses say ------------------------------------------------------------------------------------
+
+    def make_axes(self) -> dict[str, pg.AxisItem]:
+        """The axes that are not usual ones: ``"left"`` and ``"bottom"``."""
+        return {}
+
+    def furnish(self) -> None:
+        """Lay into the plot what is in it from the beginning, once, when it is made."""
+
+    def redraw(self) -> None:
+        """Draw what there is now."""
+
+    def table(self) -> Table:
+        """Headers and rows of what is drawn."""
+        return [], []
+
+    def fit(self, at_once: bool = True) -> None:
+        """Show all again after zooming, or after much has changed: then when its turn comes."""
+        self.dirty = True
+        (self.refresh if at_once else self.soon)()
+
+    def cut(self, time: float) -> None:
+        """Forget what came after ``time``: the run goes on from a checkpoint of that time."""
+
+    def set_unit(self, unit: str) -> None:
+        """Change what is said beside the title."""
+        if unit != self.unit:
+            self.unit = unit
+            self._head_text()
+
+    def _head_text(self) -> None:
+        self._heading.show_text(self.title, self.unit, self.theme)
+
+    def hint(self, text: str) -> None:
+        """Say in the middle why there is nothing to see; an empty text says nothing."""
+        if text != self._hint_text:
+            self._hint_text = text
+            self._show_hint()
+
+    def _show_hint(self) -> None:
+        if self._view is None or self._hint is None:
+            return
+        self._hint.setText(self._hint_text)
+        self._hint.setVisible(bool(self._hint_text))
+        for side in ("left", "bottom"):
+            self.plot.getAxis(side).setOpacity(0.0 if self._hint_text else 1.0)
+
+    # --- the plot -----------------------------------------------------------------------------------------------
+
+    @property
+    def furnished(self) -> bool:
+        """Whether its plot has been made."""
+        return self._view is not None
+
+    @property
+    def view(self) -> PlotView:
+        """What shows the plot, made when it is first asked for."""
+        if self._view is None:
+            self._view = self._make_view()
+            self._dress_view()
+            self.furnish()
+            self._show_hint()
+            self.dirty = True
+        return self._view
+
+    @property
+    def plot(self) -> PlotArea:
+        """Axes and what lies between them."""
+        return self.view.area
+
+    def _make_view(self) -> PlotView:
+        view = PlotView(self.make_axes(), self)
+        view.setAccessibleName(f"Plot of {self.title}")
+        view.setMinimumHeight(60)
+        self._hint = QLabel(view)
+        self._hint.setObjectName("hint")
+        self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._hint.setWordWrap(True)
+        self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._hint.hide()
+        pictured = self._stack.currentWidget() is self._room
+        self._stack.addWidget(view)
+        if pictured:
+            self._stack.setCurrentWidget(view)
+            self.layout().activate()  # it is drawn for its size, and not for one it has not got yet
+        self._stack.removeWidget(self._room)
+        self._room.deleteLater()
+        self._hint.setGeometry(view.rect().adjusted(20, 10, -20, -10))
+        return view
+
+    # --- showing ------------------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Draw again if there is something new and it can be seen."""
+        if not self.dirty or not self.isVisible() or self.let_go:
+            return
+        if self.data_button.isChecked():
+            self.dirty = False
+            self._model.show(self.table())
+        else:
+            if not self.view.released:  # which makes it, and that makes the figure dirty
+                self.dirty = False
+                self.redraw()
+
+    def soon(self) -> None:
+        """Draw again when its turn comes: several figures at once would hold the window up."""
+        if self.isVisible() and not self.let_go:
+            Turns.of_the_app().add(self)
+
+    def take_turn(self) -> None:
+        """Its turn has come."""
+        self.refresh()
+
+    def showEvent(self, event: Any) -> None:
+        """Draw what came while it was hidden."""
+        super().showEvent(event)
+        self.soon()
+
+    def resizeEvent(self, event: Any) -> None:
+        """Draw again for the new width."""
+        super().resizeEvent(event)
+        self._make_room_for_legend()
+        self.dirty = True
+        if self._view is None:
+            self.soon()
+            return
+        if self._hint is not None:
+            self._hint.setGeometry(self._view.rect().adjusted(20, 10, -20, -10))
+        self.refresh()
+
+    def show_data(self, shown: bool) -> None:
+        """Turn to the table, or back to the picture."""
+        self.data_button.setChecked(shown)
+        if shown and self._table is None:
+            self._table = QTableView()
+            self._table.setModel(self._model)
+            self._table.setAlternatingRowColors(True)
+            self._table.setAccessibleName(f"Data of {self.title}")
+            self._table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 5)
+            self._stack.addWidget(self._table)
+        if shown:
+            self._model.show(self.table())
+        self._legend.setVisible(not shown and len(self.entries) > 0)
+        self._stack.setCurrentWidget(self._table if shown and self._table is not None else self._view or self._room)
+        self.dirty = True
+        self.refresh()
+
+    def add_entry(self, name: str, colour: str, dash: tuple[float, ...] = (), filled: bool = False) -> LegendEntry:
+        """A line in the legend."""
+        entry = LegendEntry(name, colour, dash, filled, self.theme)
+        entry.toggled.connect(self._toggled)
+        self.entries.append(entry)
+        self._flow.addWidget(entry)
+        self._legend.setVisible(not self.data_button.isChecked())
+        self._make_room_for_legend()
+        return entry
+
+    def clear_entries(self) -> None:
+        """Empty the legend."""
+        while (item := self._flow.takeAt(0)) is not None:
+            if item.widget() is not None:
+                item.widget().deleteLater()
+        self.entries.clear()
+        self._legend.hide()
+
+    def _toggled(self) -> None:
+        self.dirty = True
+        self.refresh()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change all colours."""
+        self.theme = theme
+        self._head_text()
+        for entry in self.entries:
+            entry.theme = theme
+            entry.update()
+        if self._view is not None:
+            self._dress_view()
+        self.dirty = True
+        self.soon()
+
+    def _dress_view(self) -> None:
+        """The colours of the plot; :meth:`furnish` and later changes of the theme come after."""
+        self._keep_axes(axis_cache=True)  # they change seldom, and cost more than curves
+        assert self._view is not None
+        self._view.setBackground(self.theme.base)
+        for side in ("left", "bottom"):
+            axis = self.plot.getAxis(side)
+            axis.setPen(self.theme.border)
+            axis.setTextPen(self.theme.axis)
+            axis.setTickFont(small_font())

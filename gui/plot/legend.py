@@ -1,0 +1,189 @@
+"""Legends: a line's name, look and latest value, and a layout that takes as many lines as there is need of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QLayoutItem, QSizePolicy, QWidget
+
+from gui.app.theme import Theme, pen_of
+
+__all__ = ["FlowLayout", "Heading", "LegendEntry", "small_font"]
+
+
+def small_font() -> Any:
+    """The font of axes and legends."""
+    font = QApplication.font()
+    font.setPointSizeF(max(7.0, font.pointSizeF() * 0.85))
+    return font
+
+
+class FlowLayout(QLayout):
+    """Widgets beside each other, on as many lines as they need."""
+
+    def __init__(self, parent: QWidget | None = None, gap: int = 10) -> None:
+        super().__init__(parent)
+        self.setContentsMargins(0, 0, 0, 0)
+        self._items: list[QLayoutItem] = []
+        self._gap = gap
+
+    def addItem(self, item: QLayoutItem) -> None:
+        """Take an item."""
+        self._items.append(item)
+
+    def count(self) -> int:
+        """How many items there are."""
+        return len(self._items)
+
+    def itemAt(self, index: int) -> QLayoutItem | None:
+        """The item of an index."""
+        return self._items[index] if 0 <= index < len(self._items) else None
+
+    def takeAt(self, index: int) -> QLayoutItem | None:
+        """Give the item of an index back."""
+        return self._items.pop(index) if 0 <= index < len(self._items) else None
+
+    def hasHeightForWidth(self) -> bool:
+        """More lines where there is less width."""
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        """Height of all lines."""
+        return self._place(QRect(0, 0, width, 0), really=False)
+
+    def sizeHint(self) -> QSize:
+        """One line, as wide as its widest item at least."""
+        return self.minimumSize()
+
+    def minimumSize(self) -> QSize:
+        """The largest item."""
+        size = QSize()
+        for item in self._items:
+            size = size.expandedTo(item.minimumSize())
+        return size
+
+    def setGeometry(self, rect: QRect) -> None:
+        """Place all items."""
+        super().setGeometry(rect)
+        self._place(rect, really=True)
+
+    def _place(self, rect: QRect, really: bool) -> int:
+        x, y, line = rect.x(), rect.y(), 0
+        for item in self._items:
+            widget = item.widget()
+            if widget is not None and widget.isHidden():
+                continue
+            hint = item.sizeHint()
+            if x > rect.x() and x + hint.width() > rect.right() + 1:
+                x, y, line = rect.x(), y + line + 1, 0
+            if really:
+                item.setGeometry(QRect(QPoint(x, y), hint))
+            x, line = x + hint.width() + self._gap, max(line, hint.height())
+        return y + line - rect.y()
+
+
+class Heading(QWidget):
+    """A title in bold with a remark after it; what has no room is cut short, and said in full where the mouse rests."""
+
+    def __init__(self, title: str, theme: Theme) -> None:
+        super().__init__()
+        self.title, self.remark, self.theme = title, "", theme
+        self.setMinimumWidth(40)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def show_text(self, title: str, remark: str, theme: Theme) -> None:
+        """Change what it says."""
+        self.title, self.remark, self.theme = title, remark, theme
+        self.setToolTip(f"{title}: {remark}" if remark else title)
+        self.setAccessibleName(f"{title} {remark}".strip())
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """One line."""
+        return QSize(120, self.fontMetrics().height() + 2)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The title first; the remark in what is left."""
+        painter = QPainter(self)
+        plain, bold = self.font(), self.font()
+        bold.setBold(True)
+        flags = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
+        painter.setFont(bold)
+        painter.setPen(QColor(self.theme.text))
+        title = painter.fontMetrics().elidedText(self.title, Qt.TextElideMode.ElideRight, self.width())
+        painter.drawText(self.rect(), flags, title)
+        left = painter.fontMetrics().horizontalAdvance(title) + painter.fontMetrics().horizontalAdvance(" ")
+        painter.setFont(plain)
+        painter.setPen(QColor(self.theme.muted))
+        room = self.rect().adjusted(left, 0, 0, 0)
+        if room.width() > painter.fontMetrics().horizontalAdvance("…") + 8:
+            remark = painter.fontMetrics().elidedText(self.remark, Qt.TextElideMode.ElideRight, room.width())
+            painter.drawText(room, flags, remark)
+        painter.end()
+
+
+class LegendEntry(QAbstractButton):
+    """A line's name, its look and its latest value; pressing it hides the line."""
+
+    def __init__(self, name: str, colour: str, dash: tuple[float, ...], filled: bool, theme: Theme) -> None:
+        super().__init__()
+        self.name, self.colour, self.dash, self.filled = name, colour, dash, filled
+        self.theme = theme
+        self.value = ""
+        self._widest = 0
+        self.setText(name)
+        self.setCheckable(True)
+        self.setChecked(True)
+        self.setToolTip(f"{name}: show or hide")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        font = self.font()
+        font.setPointSizeF(max(7.0, font.pointSizeF() * 0.9))
+        self.setFont(font)
+
+    def show_value(self, value: str) -> None:
+        """Show the latest value, or that at the cursor."""
+        if value == self.value:
+            return
+        self.value = value
+        width = self.fontMetrics().horizontalAdvance(value)
+        if width > self._widest:  # grows only: the legend stays where it is as values change
+            self._widest = width
+            self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Room for the line, the name and the widest value so far."""
+        metrics = self.fontMetrics()
+        width = 28 + metrics.horizontalAdvance(self.name) + (self._widest + 6 if self._widest else 0) + 4
+        return QSize(width, metrics.height() + 2)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the entry."""
+        painter = QPainter(self)
+        self.paint(painter, QRect(0, 0, self.width(), self.height()))
+        if self.hasFocus():
+            painter.setPen(QColor(self.theme.accent))
+            painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+        painter.end()
+
+    def paint(self, painter: QPainter, rect: QRect) -> None:
+        """Draw it anywhere, as exports do."""
+        painter.setFont(self.font())
+        on = self.isChecked()
+        middle = rect.y() + rect.height() / 2
+        if self.filled:
+            swatch = QRectF(rect.x() + 2, middle - 4, 18, 8)
+            painter.fillRect(swatch, QColor(self.colour if on else self.theme.border))
+        else:
+            painter.setPen(pen_of(self.colour if on else self.theme.border, self.dash, 1.6))
+            painter.drawLine(rect.x() + 1, round(middle), rect.x() + 23, round(middle))
+        metrics = self.fontMetrics()
+        painter.setPen(QColor(self.theme.text if on else self.theme.muted))
+        left = rect.x() + 27
+        flags = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
+        painter.drawText(QRect(left, rect.y(), rect.width(), rect.height()), flags, self.name)
+        painter.setPen(QColor(self.theme.muted))
+        left += metrics.horizontalAdvance(self.name) + 6
+        painter.drawText(QRect(left, rect.y(), rect.width(), rect.height()), flags, self.value)

@@ -1,0 +1,63 @@
+"""Tables without a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QLabel
+
+from gui.app.theme import Theme
+from gui.plot.figure import Figure
+from gui.plot.tables import Table
+
+__all__ = ["Listing"]
+
+
+class Listing(Figure):
+    """A table without a picture, sorted by a press on a column's head."""
+
+    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", empty: str = "") -> None:
+        self._content: Table = ([], [])
+        super().__init__(title, unit, theme=theme, key=key)
+        self.show_data(True)
+        self.data_button.hide()
+        assert self._table is not None
+        self._table.setSortingEnabled(True)
+        self._table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        self._empty = QLabel(empty, self._table)
+        self._empty.setObjectName("hint")
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty.setWordWrap(True)
+        self._empty.setVisible(bool(empty))
+
+    @property
+    def pictured(self) -> bool:
+        """A table alone."""
+        return False
+
+    def put(self, headers: list[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Replace the table."""
+        first = not self._content[1]
+        self._content = (headers, rows)
+        self._empty.setVisible(not rows and bool(self._empty.text()))
+        self._model.show(self._content)
+        if first and rows and self._table is not None:
+            self._table.horizontalHeader().setResizeContentsPrecision(40)
+            self._table.resizeColumnsToContents()
+
+    def table(self) -> Table:
+        """The table."""
+        return self._content
+
+    def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
+        """The part of the table that is seen."""
+        return self.grab().toImage()
+
+    def resizeEvent(self, event: Any) -> None:
+        """Keep the remark in the middle."""
+        super().resizeEvent(event)
+        if self._table is not None and hasattr(self, "_empty"):
+            self._empty.setGeometry(self._table.rect())

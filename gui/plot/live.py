@@ -1,0 +1,408 @@
+"""Live plots over time or iterations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QColor
+
+from gui.app.theme import LIGHT, Theme, pen_of
+from gui.plot.axes import (
+    CountAxis,
+    LogAxis,
+    NumberAxis,
+    TimeAxis,
+    next_end,
+    next_range,
+    number_text,
+    seconds_text,
+    short,
+)
+from gui.plot.curves import Curve, Line
+from gui.plot.figure import Figure
+from gui.plot.series import Window
+from gui.plot.tables import Table
+
+__all__ = ["LivePlot"]
+
+Floats = NDArray[np.float64]
+_NOTHING = Window(*np.zeros((4, 0)), merged=False)
+# Pixels of line beyond which plots are drawn with thin lines, all that are seen together while they grow, and one at
+# rest: wide, smooth lines cost a hundred times more.
+_FINE_PATH, _FINE_PATH_AT_REST = 10000.0, 30000.0
+
+
+class LivePlot(Figure):
+    """Curves over time that grow while they are watched.
+
+    Ranges grow in steps; after zooming by hand they stay, until :meth:`fit`.
+
+    Parameters
+    ----------
+    title, unit : str
+    log : bool
+        Logarithmic vertical axis; values at or below 0 are left out.
+    theme : Theme
+    key : str
+        See :class:`gui.figure.Figure`.
+    across : str
+        What the horizontal axis counts: ``"s"`` for time, or a word such as ``"generation"``.
+    from_zero : bool
+        Whether the vertical axis begins at 0 where all values are above it.
+    top : float, optional
+        Where the vertical axis ends at least, such as 1 for shares.
+    whole : bool
+        Say values in full, not with three digits.
+    empty : str
+        Shown while there is nothing to draw.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        unit: str = "",
+        log: bool = False,
+        theme: Theme | None = None,
+        *,
+        key: str = "",
+        across: str = "s",
+        from_zero: bool = True,
+        top: float | None = None,
+        whole: bool = False,
+        empty: str = "no values yet",
+        parent: Any = None,
+    ) -> None:
+        self.curves: list[Curve] = []
+        self.log, self.across, self.from_zero, self.top = log, across, from_zero, top
+        self.whole, self.empty = whole, empty
+        self._void = True
+        self._shade: pg.LinearRegionItem | None = None
+        self._shaded: tuple[float, float, str] | None = None
+        self._mark: pg.InfiniteLine | None = None
+        self._marked: float | None = None
+        self._line: pg.InfiniteLine | None = None
+        self._end = 0.0
+        self.origin = 0.0
+        self._now = 0.0
+        self._range = (math.nan, math.nan)
+        self._following = True
+        self._cursor: float | None = None
+        super().__init__(title, unit, theme=theme or LIGHT, key=key, parent=parent)
+        self.hint(empty)
+
+    def make_axes(self) -> dict[str, pg.AxisItem]:
+        """Numbers upwards, time or counts across."""
+        return {
+            "left": LogAxis("left") if self.log else NumberAxis("left"),
+            "bottom": TimeAxis("bottom") if self.across == "s" else CountAxis("bottom"),
+        }
+
+    def furnish(self) -> None:
+        """The curves there are already, the tint, the mark, and the line at the cursor."""
+        self.plot.getViewBox().sigRangeChangedManually.connect(self._zoomed)
+        self._line = pg.InfiniteLine(angle=90, movable=False)
+        self._line.hide()
+        self.plot.addItem(self._line, ignoreBounds=True)
+        self.view.scene().sigMouseMoved.connect(self._hover)
+        self.view.leaveEvent = self._left  # type: ignore[method-assign]
+        for curve in self.curves:
+            self.plot.addItem(curve.item, ignoreBounds=True)
+        self._lay_extras()
+        self._set_ranges()
+
+    # --- filling ------------------------------------------------------------------------------------------------
+
+    def series(
+        self, name: str, colour: str | None = None, dash: tuple[float, ...] | None = None, step: bool = False
+    ) -> Curve:
+        """The curve of that name, made if there is none; the theme chooses what is not given.
+
+        ``step`` curves hold their value until the next point.
+        """
+        for curve in self.curves:
+            if curve.name == name:
+                return curve
+        index = len(self.curves)
+        colour = self.theme.colour(index) if colour is None else colour
+        dash = self.theme.dash(index) if dash is None else dash
+        curve = Curve(self, name, colour, dash, step, self.add_entry(name, colour, dash, self._filled))
+        self.curves.append(curve)
+        if self.furnished:
+            self.plot.addItem(curve.item, ignoreBounds=True)
+        return curve
+
+    def came(self, time: float) -> None:
+        """A curve has a new point."""
+        self.dirty = True
+        if self._void:
+            self._void = False
+            self.hint("")
+        self._now = max(self._now, time)
+
+    _filled = False
+
+    def now(self, time: float) -> None:
+        """The run is at ``time`` now: step curves go on until there."""
+        if time > self._now and self.curves:
+            self._now = time
+            self.dirty = True
+
+    def shade(self, begin: float, end: float, text: str) -> None:
+        """Lay a tint over a part of the horizontal axis, such as a warm-up."""
+        self._shaded = (begin, end, text)
+        if self.furnished:
+            self._lay_extras()
+
+    def mark(self, value: float) -> None:
+        """A horizontal line at a value that matters, such as a limit."""
+        self._marked = value
+        if self.furnished:
+            self._lay_extras()
+
+    def _lay_extras(self) -> None:
+        """Make or move the tint and the mark."""
+        if self._shaded is not None:
+            begin, end, text = self._shaded
+            if self._shade is None:
+                self._shade = pg.LinearRegionItem(movable=False)
+                self._shade.setZValue(-10)
+                for line in self._shade.lines:
+                    line.setPen(pg.mkPen(None))
+                self.plot.addItem(self._shade, ignoreBounds=True)
+            self._shade.setRegion((begin, end))
+            self._shade.setToolTip(text)
+        if self._marked is not None:
+            if self._mark is None:
+                self._mark = pg.InfiniteLine(angle=0, movable=False)
+                self.plot.addItem(self._mark, ignoreBounds=True)
+            self._mark.setPos(math.log10(self._marked) if self.log else self._marked)
+        self._colour_extras()
+
+    def _colour_extras(self) -> None:
+        if self._shade is not None:
+            self._shade.setBrush(QColor(self.theme.mixed(self.theme.muted, 0.16)))
+        if self._mark is not None:
+            self._mark.setPen(pen_of(self.theme.warning, (6, 4), 1.0))
+        if self._line is not None:
+            self._line.setPen(pen_of(self.theme.muted, (3, 3), 1.0))
+
+    def cut(self, time: float) -> None:
+        """Forget what came after ``time``."""
+        for curve in self.curves:
+            curve.data.cut(time)
+        self.finished = False
+        self._now = min(self._now, time)
+        self.dirty = True
+
+    def complete(self) -> None:
+        """No more will come: the horizontal axis ends where the curves end."""
+        self._end = 0.0
+        self.finished = True
+        self.dirty = True
+        self.soon()
+
+    finished = False
+    latest = True
+    """Whether the legend says the latest values, and not only those at the cursor."""
+
+    fine_lines: bool | None = None
+    """Whether lines are wide and smooth; None where nobody says so for all plots that are seen together."""
+
+    _needs = (math.nan, math.nan, 0)
+    """Range and height that the axis at the left has room for."""
+
+    path_length = 0.0
+    """Pixels of line when it was last drawn."""
+
+    # --- drawing ------------------------------------------------------------------------------------------------
+
+    def redraw(self) -> None:
+        """Draw the curves at the resolution of the picture."""
+        self._set_ranges()
+        (begin, end), (low, high) = self.plot.getViewBox().viewRange()
+        left, needs = self.plot.getAxis("left"), (low, high, self.view.height())
+        if isinstance(left, NumberAxis) and needs != self._needs:
+            self._needs = needs
+            left.make_room(*needs)
+        width, height = max(60, self.view.width() - 60), max(40, self.view.height() - 30)
+        windows = [self._window(curve, begin, end, width) for curve in self.curves]
+        drawn = [self._path(c, window, end - begin) for c, window in zip(self.curves, windows, strict=True)]
+        across, up = width / max(end - begin, 1e-12), height / max(high - low, 1e-300)
+        length = sum(
+            float(np.abs(np.diff(x)).sum() * across + np.minimum(np.abs(np.diff(y)) * up, height).sum())
+            for x, y in drawn
+        )
+        self.path_length = length
+        if self.fine or self.finished:
+            fine = self.fine or length < _FINE_PATH_AT_REST
+        else:
+            fine = length < _FINE_PATH if self.fine_lines is None else self.fine_lines
+        bounds = self._bounds()
+        for curve, window, (x, y) in zip(self.curves, windows, drawn, strict=True):
+            curve.item.bounds = bounds
+            curve.item.setVisible(curve.shown)
+            curve.item.setData(
+                x, y, pen=pen_of(curve.colour, curve.dash, 1.6 * self.pixels if fine else 1.0), antialias=fine
+            )
+            self._draw_band(curve, window, bounds)
+        self._show_values()
+
+    def _bounds(self) -> QRectF:
+        """The range of the plot, and a little more for the width of lines."""
+        (begin, end), (low, high) = self.plot.getViewBox().viewRange()
+        across, up = 0.02 * (end - begin), 0.02 * (high - low)
+        return QRectF(begin - across, low - up, end - begin + 2 * across, high - low + 2 * up)
+
+    def _window(self, curve: Curve, begin: float, end: float, width: int) -> Window:
+        """What to draw of a curve, as it is on the axes."""
+        if not curve.shown:
+            return _NOTHING
+        window = curve.data.window(begin, end, width // 3)
+        if self.log:
+            positive = window.mean > 0
+            time, low, high, mean = (part[positive] for part in window[:4])
+            window = Window(time, *np.log10([np.where(low > 0, low, mean), high, mean]), merged=window.merged)
+        return window
+
+    def _path(self, curve: Curve, window: Window, span: float) -> tuple[Floats, Floats]:
+        """The line of a curve: its points, or means where points were merged."""
+        x, y = window.time, window.mean
+        if curve.step and len(x):
+            x = np.append(np.repeat(x, 2)[1:], max(self._now, float(x[-1])))
+            y = np.repeat(y, 2)
+        elif len(x) == 1:  # long enough to be seen
+            x, y = np.array([x[0], max(x[0] + 1e-9, min(self._now, x[0] + 0.01 * span))]), np.repeat(y, 2)
+        return x, y
+
+    def _draw_band(self, curve: Curve, window: Window, bounds: QRectF) -> None:
+        """A pale band from the lowest to the highest values, where points were merged: no peak is lost."""
+        merged = curve.shown and window.merged and not curve.step and len(window.time) > 1
+        if curve.band is None:
+            if not merged:
+                return
+            curve.band = Line()
+            curve.band.setZValue(-1)
+            self.plot.addItem(curve.band, ignoreBounds=True)
+        curve.band.setVisible(merged)
+        if merged:
+            fill = QColor(curve.colour)
+            fill.setAlphaF(0.3)
+            curve.band.bounds = bounds
+            x = np.concatenate([window.time, window.time[::-1]])
+            y = np.concatenate([window.high, window.low[::-1]])
+            curve.band.setData(x, y, pen=None, brush=fill, fillLevel="enclosed")
+
+    def _needed(self) -> tuple[float, float] | None:
+        """Lowest and highest value of what is shown, as they are drawn."""
+        extents = [c.data.extent_positive() if self.log else c.data.extent() for c in self.curves if c.shown]
+        known = [extent for extent in extents if extent is not None]
+        if not known:
+            return None
+        low, high = min(extent[0] for extent in known), max(extent[1] for extent in known)
+        if self._marked is not None:
+            low, high = min(low, self._marked), max(high, self._marked)
+        return (math.log10(low), math.log10(high)) if self.log else (low, high)
+
+    def _set_ranges(self) -> None:
+        if not self._following:
+            return
+        begin = self.origin
+        before = (self._end, self._range)
+        if self.finished:
+            self._end = max(self._now, begin + 1e-6)
+        else:
+            self._end = begin + next_end(self._end - begin, self._now - begin)
+        needed = self._needed()
+        if needed is None:
+            self._range = (0.0, 1.0)
+        elif self.log:
+            bottom, top = math.floor(needed[0] + 0.02), math.ceil(needed[1] - 0.02)
+            self._range = (float(bottom), float(max(top, bottom + 1)))
+        else:
+            if self.top is not None:
+                needed = (needed[0], max(needed[1], self.top))
+            held = self._range if not math.isnan(self._range[0]) else (0.0, 0.0)
+            if self.finished:
+                held = (0.0, 0.0)
+            self._range = next_range(held, needed, self.from_zero)
+            if self.top is not None and needed[1] == self.top:
+                self._range = (self._range[0], 1.01 * self.top)
+        if before != (self._end, self._range) or self.finished:
+            self.plot.setRange(xRange=(begin, self._end), yRange=self._range, padding=0, disableAutoRange=True)
+
+    def fit(self, at_once: bool = True) -> None:
+        """Show all again."""
+        self._following = True
+        self._end, self._range = 0.0, (math.nan, math.nan)
+        super().fit(at_once)
+
+    def _zoomed(self, *_: object) -> None:
+        self._following = False
+        self.dirty = True
+        self.refresh()
+
+    # --- the cursor ---------------------------------------------------------------------------------------------
+
+    def _hover(self, position: Any) -> None:
+        box = self.plot.getViewBox()
+        if self._line is None or not box.sceneBoundingRect().contains(position):
+            self._left()
+            return
+        self._cursor = box.mapSceneToView(position).x()
+        self._line.setPos(self._cursor)
+        self._line.show()
+        self._show_values()
+
+    def _left(self, *_: object) -> None:
+        if self._cursor is not None and self._line is not None:
+            self._cursor = None
+            self._line.hide()
+            self._show_values()
+
+    def value_text(self, value: float) -> str:
+        """A value as the legend says it."""
+        if self.whole:
+            return number_text(value)
+        return seconds_text(value) if self.unit == "s" else short(value)
+
+    def _show_values(self) -> None:
+        for curve in self.curves:
+            value = curve.data.last if self._cursor is None else curve.data.at(self._cursor)
+            told = not math.isnan(value) and (self.latest or self._cursor is not None)
+            curve.entry.show_value(self.value_text(value) if told else "")
+
+    # --- the rest -----------------------------------------------------------------------------------------------
+
+    def table(self) -> Table:
+        """A row for every time at which a curve has a point: its mean there, where points were merged."""
+        points = [curve.data.points() for curve in self.curves]
+        times = np.unique(np.concatenate([time for time, _ in points])) if points else np.zeros(0)
+        columns: list[Iterable[float | None]] = [times.tolist()]
+        for time, value in points:
+            column: list[float | None] = [None] * len(times)
+            for place, one in zip(np.searchsorted(times, time).tolist(), value.tolist(), strict=True):
+                column[place] = one
+            columns.append(column)
+        first = "seconds" if self.across == "s" else self.across
+        return [first, *(curve.name for curve in self.curves)], list(zip(*columns, strict=True))
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change all colours; curves in the former theme's colours get the new one's."""
+        swap = dict(zip(self.theme.lines, theme.lines, strict=True))
+        for curve in self.curves:
+            curve.colour = curve.entry.colour = swap.get(curve.colour, curve.colour)
+        super().set_theme(theme)
+
+    def _dress_view(self) -> None:
+        super()._dress_view()
+        for side in ("left", "bottom"):
+            axis = self.plot.getAxis(side)
+            axis.setPen(QColor(self.theme.axis))
+            axis.setGrid(34)
+        self._colour_extras()

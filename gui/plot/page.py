@@ -1,0 +1,159 @@
+"""What dashboards are laid out with: pages of figures, and key numbers with their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QSizePolicy, QWidget
+
+from gui.app.theme import Theme
+
+__all__ = ["OneLine", "Page", "Tile"]
+
+
+class Tile(QWidget):
+    """A number with a name under it."""
+
+    def __init__(self, name: str, theme: Theme) -> None:
+        super().__init__()
+        self.name, self.theme, self.value, self.colour = name, theme, "–", ""
+        self._widest = 0
+        self.setAccessibleName(name)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def show_value(self, value: str, colour: str = "") -> None:
+        """Show a value, in a colour of its own if need be."""
+        if (value, colour) == (self.value, self.colour):
+            return
+        self.value, self.colour = value, colour
+        self.setAccessibleDescription(value)
+        width = self._value_width()
+        if width > self._widest:
+            self._widest = width
+            self.updateGeometry()
+        self.update()
+
+    def settle(self) -> None:
+        """Be as wide as the present value: nothing changes any more that would make the others jump."""
+        self._widest = self._value_width()
+        self.updateGeometry()
+
+    def _fonts(self) -> tuple[Any, Any]:
+        large, small = self.font(), self.font()
+        large.setPointSizeF(large.pointSizeF() * 1.25)
+        large.setBold(True)
+        small.setPointSizeF(max(7.0, small.pointSizeF() * 0.85))
+        return large, small
+
+    def _value_width(self) -> int:
+        return QFontMetrics(self._fonts()[0]).horizontalAdvance(self.value)
+
+    def sizeHint(self) -> QSize:
+        """As wide as the widest value so far."""
+
+        large, small = (QFontMetrics(font) for font in self._fonts())
+        width = max(self._widest, self._value_width(), small.horizontalAdvance(self.name))
+        return QSize(width + 10, large.height() + small.height() + 2)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The number, and its name under it."""
+        painter = QPainter(self)
+        large, small = self._fonts()
+        painter.setFont(large)
+        painter.setPen(QColor(self.colour or self.theme.text))
+        ascent, height = painter.fontMetrics().ascent(), painter.fontMetrics().height()
+        painter.drawText(2, ascent, self.value)
+        painter.setFont(small)
+        painter.setPen(QColor(self.theme.muted))
+        painter.drawText(2, height + painter.fontMetrics().ascent() + 1, self.name)
+        painter.end()
+
+
+class OneLine(QLabel):
+    """A text in one line that says where it is cut off; the whole is in its tool tip then."""
+
+    def setText(self, text: str) -> None:
+        """Say another text."""
+        super().setText(text)
+        self._explain()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """More or less of it can be seen."""
+        super().resizeEvent(event)
+        self._explain()
+
+    def _explain(self) -> None:
+        self.setToolTip(self.text() if self.shown_text() != self.text() else "")
+
+    def shown_text(self) -> str:
+        """What can be seen of it."""
+        return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """As much as there is room for."""
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(
+            self.rect(), int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), self.shown_text()
+        )
+        painter.end()
+
+
+class Page(QScrollArea):
+    """Figures in a grid that fills the page: fewer columns where it is narrow, and scrolled where it is low."""
+
+    NARROWEST = 256
+
+    def __init__(self, columns: int = 2) -> None:
+        super().__init__()
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._most = self._columns = columns
+        self._inner = QWidget()
+        self._inner.setObjectName("page")
+        self.grid = QGridLayout(self._inner)
+        self.grid.setContentsMargins(6, 6, 6, 6)
+        self.grid.setSpacing(6)
+        self._widgets: list[tuple[QWidget, int, int]] = []
+        self.setWidget(self._inner)
+
+    def put(self, widget: QWidget, wide: int = 1, stretch: int = 1) -> None:
+        """Add a widget in the next free place, ``wide`` columns wide; ``stretch`` is its row's share of the height."""
+        self._widgets.append((widget, wide, stretch))
+        self.arrange()
+
+    def arrange(self) -> None:
+        """Place all widgets that are not hidden row by row; the last one takes what is left of its row."""
+        shown = [entry for entry in self._widgets if not _was_hidden(entry[0])]
+        for row in range(self.grid.rowCount()):
+            self.grid.setRowStretch(row, 0)
+        for place in range(self._most):
+            self.grid.setColumnStretch(place, 1 if place < self._columns else 0)
+        row = column = 0
+        for number, (widget, wanted, stretch) in enumerate(shown):
+            wide = min(wanted, self._columns)
+            if column + wide > self._columns:
+                row, column = row + 1, 0
+            if number == len(shown) - 1:
+                wide = self._columns - column
+            self.grid.removeWidget(widget)
+            self.grid.addWidget(widget, row, column, 1, wide)
+            self.grid.setRowStretch(row, stretch)
+            column += wide
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """As many columns as have room."""
+        super().resizeEvent(event)
+        columns = max(1, min(self._most, (self.viewport().width() - 6) // self.NARROWEST))
+        if columns != self._columns:
+            self._columns = columns
+            self.arrange()
+
+
+def _was_hidden(widget: QWidget) -> bool:
+    """Whether somebody has hidden it, and not only that it has not been shown yet."""
+    return widget.isHidden() and widget.testAttribute(Qt.WidgetAttribute.WA_WState_ExplicitShowHide)

@@ -1,0 +1,1 @@
+"""Choosing a problem and its options: start page, gallery, form, new instances."""

@@ -1,0 +1,65 @@
+"""The command line and the Python code that are equivalent to what the app does."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gui.problem.instance import Instance
+
+__all__ = ["command_line", "generate_words", "python_snippet", "resume_words", "solve_words"]
+
+
+def solve_words(path: str | Path, settings: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+    """The words after ``quintet`` that solve a file with these settings and options; None is written ``none``."""
+    return ["solve", str(path), *_option_words({**settings, **options})]
+
+
+def generate_words(kind: str, options: Mapping[str, Any], path: str | Path) -> list[str]:
+    """The words after ``quintet`` that make an instance."""
+    return ["generate", kind, *_option_words(options), "--output", str(path)]
+
+
+def _option_words(options: Mapping[str, Any]) -> list[str]:
+    words: list[str] = []
+    for name, value in options.items():
+        option = "--" + name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(option if value else f"--no-{option[2:]}")
+        elif name == "devices":
+            for device in value:
+                words += [option, str(device)]
+        else:
+            words += [option, _text(value)]
+    return words
+
+
+def resume_words(folder: str | Path) -> list[str]:
+    """The words that go on with a run folder."""
+    return ["resume", str(folder)]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(part) for part in value)
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+
+
+def command_line(path: Path, settings: dict[str, Any], options: dict[str, Any]) -> str:
+    """What does the same in a terminal."""
+    return shlex.join(["quintet", *solve_words(path, settings, options)])
+
+
+def python_snippet(instance: Instance, settings: dict[str, Any], options: dict[str, Any]) -> str:
+    """What does the same in Python."""
+    arguments = "".join(f",\n    {name}={value!r}" for name, value in (*settings.items(), *options.items()))
+    call = f"engine.solve(problem{arguments},\n)" if arguments else "engine.solve(problem)"
+    source = repr(str(instance.source))
+    read = f"engine.{type(instance.problem).__name__}.read({source})"
+    if instance.source.is_dir():
+        read = f"engine.folder.RunFolder.open({source}).problem()"
+    return f"import engine\n\nproblem = {read}\nresult = {call}\nprint(result.status, result.objective)\n"

@@ -1,0 +1,134 @@
+"""The gallery at the left: samples by solver, recorded runs, and the files that were opened last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QBrush, QColor, QKeySequence, QShortcut
+from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
+
+from gui.app.theme import Theme
+from gui.problem.samples import Sample
+
+__all__ = ["Gallery", "elided"]
+
+_PATH = Qt.ItemDataRole.UserRole
+_MOST_RECENT = 12
+_FEW = 8
+
+
+class Gallery(QTreeWidget):
+    """What can be chosen: ``wanted(path)`` for a problem, ``replay_wanted(path)`` for a recorded run."""
+
+    wanted = Signal(Path)
+    replay_wanted = Signal(Path)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._recent: list[str] = []
+        self._muted = QBrush()
+        self.setHeaderHidden(True)
+        self.setAccessibleName("Samples and recent problems")
+        self.setIndentation(14)
+        self.setRootIsDecorated(True)
+        self.setUniformRowHeights(True)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.setColumnCount(2)
+        self.setAllColumnsShowFocus(True)
+        self.setExpandsOnDoubleClick(False)
+        self.header().setStretchLastSection(True)
+        self.header().resizeSection(0, 150)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.itemClicked.connect(lambda item, _column: self._on_item(item))
+        for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            enter = QShortcut(QKeySequence(key), self, context=Qt.ShortcutContext.WidgetShortcut)
+            enter.activated.connect(lambda: self._on_item(item) if (item := self.currentItem()) else None)
+
+    def show_samples(self, found: Sequence[Sample]) -> None:
+        """Fill the gallery with the bundled instances."""
+        groups: dict[str, QTreeWidgetItem] = {}
+        for sample in found:
+            if sample.group not in groups:
+                groups[sample.group] = self._group(sample.group)
+            self._leaf(groups[sample.group], sample.title, sample.path, sample.description, sample.recorded)
+        for group in groups.values():
+            group.setText(0, f"{group.text(0)} ({group.childCount()})")
+            group.setExpanded(len(found) <= _FEW)
+
+    def show_recent(self, paths: Sequence[str]) -> None:
+        """Fill the group of recent files; it stands first."""
+        self._recent = list(paths)[:_MOST_RECENT]
+        group = self._find_group("Recent")
+        if group is None:
+            if not self._recent:
+                return
+            group = self._group("Recent", first=True)
+        group.takeChildren()
+        for path in self._recent:
+            self._leaf(group, Path(path).name, Path(path), elided(Path(path).parent), False)
+        group.setHidden(not self._recent)
+
+    def add_recent(self, path: Path) -> None:
+        """Put a file first among the recent ones."""
+        text = str(path.resolve())
+        self.show_recent([text, *(other for other in self._recent if other != text)])
+
+    @property
+    def recent(self) -> list[str]:
+        """The recent files, newest first."""
+        return list(self._recent)
+
+    def _group(self, title: str, first: bool = False) -> QTreeWidgetItem:
+        group = QTreeWidgetItem([title])
+        group.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
+        if first:
+            self.insertTopLevelItem(0, group)
+        else:
+            self.addTopLevelItem(group)
+        group.setFirstColumnSpanned(True)
+        font = group.font(0)
+        font.setBold(True)
+        group.setFont(0, font)
+        group.setExpanded(True)
+        return group
+
+    def _find_group(self, title: str) -> QTreeWidgetItem | None:
+        groups = (self.topLevelItem(row) for row in range(self.topLevelItemCount()))
+        return next((group for group in groups if group is not None and group.text(0) == title), None)
+
+    def _leaf(self, group: QTreeWidgetItem, title: str, path: Path, tip: str, recorded: bool) -> None:
+        leaf = QTreeWidgetItem(group, [title, _brief(tip, title)])
+        leaf.setForeground(1, self._muted)
+        leaf.setData(0, _PATH, (str(path), recorded))
+        leaf.setToolTip(0, tip)
+        leaf.setData(0, Qt.ItemDataRole.AccessibleDescriptionRole, tip)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Colours of the gallery."""
+        self._muted = QBrush(QColor(theme.muted))
+        for row in range(self.topLevelItemCount()):
+            group = self.topLevelItem(row)
+            for place in range(group.childCount() if group is not None else 0):
+                group.child(place).setForeground(1, self._muted)
+
+    def _on_item(self, item: QTreeWidgetItem) -> None:
+        data = item.data(0, _PATH)
+        if data is None:
+            item.setExpanded(not item.isExpanded())
+            return
+        path, recorded = Path(data[0]), data[1]
+        (self.replay_wanted if recorded else self.wanted).emit(path)
+
+
+def _brief(description: str, title: str) -> str:
+    """A description without what the title has said."""
+    after = description.partition(f"{title}: ")[2]
+    return after or description
+
+
+def elided(path: Path) -> str:
+    """A path without its beginning, if it is long."""
+    text = str(path).replace(str(Path.home()), "~", 1)
+    return text if len(text) <= 46 else f"…{text[-45:]}"

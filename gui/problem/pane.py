@@ -1,0 +1,288 @@
+"""The left side: what to solve and how. Samples and recent files, the problem that was read, its options, and the
+command line and Python that do the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QSizePolicy,
+    QSplitter,
+    QTabBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from engine.config import Settings
+from gui.app.icons import set_icon
+from gui.problem.command_line import command_line, python_snippet
+from gui.problem.form import Form, HelpLine, form_area
+from gui.problem.gallery import Gallery, elided
+from gui.problem.instance import Instance
+
+__all__ = ["ProblemPane"]
+
+
+class ProblemPane(QWidget):
+    """Chooser and form.
+
+    Signals: ``wanted(path)`` when a file is chosen; ``replay_wanted(path)`` for a recorded run; ``open_wanted()`` for
+    the file dialog; ``changed()`` when the options do.
+    """
+
+    wanted = Signal(Path)
+    replay_wanted = Signal(Path)
+    open_wanted = Signal()
+    changed = Signal()
+
+    def __init__(self, toolbar_settings: Callable[[], dict[str, Any]], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("dock")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.instance: Instance | None = None
+        self.form: Form | None = None
+        self.run_form: Form | None = None
+        self._toolbar_settings = toolbar_settings
+        self.gallery = Gallery()
+        self.gallery.wanted.connect(self.wanted)
+        self.gallery.replay_wanted.connect(self.replay_wanted)
+        self.split = QSplitter(Qt.Orientation.Vertical)
+        self.split.setChildrenCollapsible(False)
+        self.split.addWidget(self._make_top())
+        self.split.addWidget(self._make_middle())
+        self.split.addWidget(self._make_bottom())
+        self.split.setStretchFactor(0, 0)
+        self.split.setStretchFactor(1, 1)
+        self.split.setStretchFactor(2, 0)
+        self.split.setSizes([225, 420, 170])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.addWidget(self.split)
+        self.show_nothing()
+
+    # --- making -------------------------------------------------------------------------------------------------
+
+    def _make_top(self) -> QWidget:
+        top = QWidget()
+        heading = QLabel("Samples and recent files")
+        heading.setObjectName("heading")
+        self.open_button = QToolButton()
+        self.open_button.setText("Open…")
+        set_icon(self.open_button, "open")
+        self.open_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.open_button.setObjectName("more")
+        self.open_button.clicked.connect(self.open_wanted)
+        row = QHBoxLayout()
+        row.setContentsMargins(9, 7, 7, 0)
+        row.addWidget(heading)
+        row.addStretch(1)
+        row.addWidget(self.open_button)
+        layout = QVBoxLayout(top)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(3)
+        layout.addLayout(row)
+        layout.addWidget(self.gallery, 1)
+        top.setMinimumHeight(110)
+        return top
+
+    def _make_middle(self) -> QWidget:
+        middle = QWidget()
+        self.title = QLabel()
+        self.title.setObjectName("heading")
+        self.title.setWordWrap(True)
+        self.about = QLabel()
+        self.about.setWordWrap(True)
+        self.about.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.where = QLabel()
+        self.where.setObjectName("caption")
+        self.where.setTextFormat(Qt.TextFormat.PlainText)
+        self.where.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.error = QLabel()
+        self.error.setObjectName("error")
+        self.error.setWordWrap(True)
+        self.error.setTextFormat(Qt.TextFormat.PlainText)
+        self.error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.error.setAccessibleName("What is wrong with the problem or the options")
+        area, self._forms = form_area(9, 6, 9, 8)
+        self._forms.setSpacing(6)
+        self.help = HelpLine(4)
+        self.help.setContentsMargins(9, 4, 9, 4)
+        card = QVBoxLayout()
+        card.setContentsMargins(9, 6, 9, 0)
+        card.setSpacing(2)
+        for label in (self.title, self.about, self.where, self.error):
+            card.addWidget(label)
+        layout = QVBoxLayout(middle)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addWidget(_rule())
+        layout.addLayout(card)
+        layout.addWidget(area, 1)
+        self._help_rule = _rule()
+        layout.addWidget(self._help_rule)
+        layout.addWidget(self.help)
+        return middle
+
+    def _make_bottom(self) -> QWidget:
+        bottom = QWidget()
+        self.kind = QTabBar()
+        self.kind.setAccessibleName("Command line or Python")
+        self.kind.setDrawBase(False)
+        self.kind.addTab("Command line")
+        self.kind.addTab("Python")
+        self.copy = QToolButton()
+        self.copy.setText("Copy")
+        set_icon(self.copy, "copy")
+        self.copy.setIconSize(QSize(14, 14))
+        self.copy.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.copy.setToolTip("Copy to the clipboard")
+        self.text = QPlainTextEdit()
+        self.text.setReadOnly(True)
+        self.text.setAccessibleName("The same by command line or Python")
+        self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.text.setFrameShape(QFrame.Shape.NoFrame)
+        self.text.setTabChangesFocus(True)
+        row = QHBoxLayout()
+        row.setContentsMargins(3, 2, 7, 0)
+        row.addWidget(self.kind)
+        row.addStretch(1)
+        row.addWidget(self.copy)
+        layout = QVBoxLayout(bottom)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addWidget(_rule())
+        layout.addLayout(row)
+        layout.addWidget(self.text, 1)
+        bottom.setMinimumHeight(90)
+        self.kind.currentChanged.connect(lambda _index: self.show_text())
+        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.text.toPlainText()))
+        return bottom
+
+    # --- the problem --------------------------------------------------------------------------------------------
+
+    def show_nothing(self) -> None:
+        """No problem is chosen yet."""
+        self._show(None)
+        self.title.setText("No problem chosen")
+        self.about.setText("Choose a sample, open a file, or drop one anywhere on the window.")
+
+    def show_loading(self, path: Path) -> None:
+        """A file is being read."""
+        self.title.setText(path.name)
+        self.about.setText("Reading…")
+        self.error.hide()
+
+    def show_error(self, path: Path, message: str) -> None:
+        """A file cannot be used; what was shown before is gone."""
+        self._show(None)
+        self.title.setText(path.name)
+        self.about.clear()
+        self.where.setText(str(path))
+        self._complain(message)
+
+    def show_instance(self, instance: Instance) -> None:
+        """Show a problem with a fresh form."""
+        self._show(instance)
+
+    def _show(self, instance: Instance | None) -> None:
+        self.instance = instance
+        while (item := self._forms.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
+        self.form = self.run_form = None
+        self.help.reset()
+        self.where.clear()
+        self.error.hide()
+        if instance is not None:
+            self.title.setText(instance.problem.name)
+            self.about.setText(instance.problem.describe())
+            self.where.setText(elided(instance.source))
+            self.where.setToolTip(str(instance.source))
+            self.form = Form(type(instance.base), instance.base)
+            self.run_form = Form(Settings, instance.base_settings, ["seed", "checkpoint_interval"])
+            self._forms.addWidget(_heading(instance.solver.title.partition(" (")[0]))
+            self._forms.addWidget(self.form)
+            self._forms.addSpacing(6)
+            self._forms.addWidget(_heading("Every run"))
+            self._forms.addWidget(self.run_form)
+            for form in (self.form, self.run_form):
+                form.asked.connect(self.help.show_help)
+                form.changed.connect(self._on_change)
+            self.form.set_values(instance.options)
+            self.run_form.set_values({name: value for name, value in instance.settings.items() if value is not None})
+        self._forms.addStretch(1)
+        for widget in (self.help, self._help_rule, self.split.widget(2)):
+            widget.setVisible(instance is not None)
+        self._on_change()
+
+    def reset_options(self) -> None:
+        """All options back to their defaults."""
+        for form in (self.form, self.run_form):
+            if form is not None:
+                form.reset()
+
+    def options(self) -> dict[str, Any]:
+        """The solver's options that were asked for."""
+        return self.form.given() if self.form is not None else {}
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that were asked for, those of the tool bar included."""
+        own = self.run_form.given() if self.run_form is not None else {}
+        return {**self._toolbar_settings(), **own}
+
+    def errors(self) -> list[str]:
+        """What is wrong with the form."""
+        return [text for form in (self.form, self.run_form) if form is not None for text in form.errors()]
+
+    def show_text(self) -> None:
+        """Show the equivalent of the form."""
+        if self.instance is None:
+            self.text.clear()
+        elif self.kind.currentIndex() == 0:
+            self.text.setPlainText(self.command_text())
+        else:
+            self.text.setPlainText(self.python_text())
+
+    def command_text(self) -> str:
+        """What does the same in a terminal; empty without a problem."""
+        if self.instance is None:
+            return ""
+        return command_line(self.instance.source, self.settings(), self.options())
+
+    def python_text(self) -> str:
+        """What does the same in Python; empty without a problem."""
+        return "" if self.instance is None else python_snippet(self.instance, self.settings(), self.options())
+
+    def _on_change(self) -> None:
+        whole = [text for text in self.errors() if self.form is not None]
+        own = {name for form in (self.form, self.run_form) if form is not None for name in form.names}
+        general = [text for text in whole if not any(text.startswith(f"{name} must") for name in own)]
+        self._complain("\n".join(general))
+        self.show_text()
+        self.changed.emit()
+
+    def _complain(self, message: str) -> None:
+        self.error.setText(message)
+        self.error.setVisible(bool(message))
+
+
+def _rule() -> QFrame:
+    rule = QFrame()
+    rule.setObjectName("rule")
+    return rule
+
+
+def _heading(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setObjectName("heading")
+    label.setWordWrap(True)
+    return label

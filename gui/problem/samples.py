@@ -1,0 +1,72 @@
+"""The bundled instances and recorded runs that the gallery and the start page offer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.config import resolve
+from engine.demo import samples
+from engine.errors import QuintetError
+from engine.folder import RunFolder
+from engine.solvers import discover
+from gui.problem.instance import read_instance
+
+__all__ = ["Sample", "find_samples"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A bundled instance, or a recorded run.
+
+    ``group`` is the solver's title, ``title`` what the problem is called, ``about`` what its file says of it;
+    ``first`` marks the one sample of each solver that has settings of its own.
+    """
+
+    path: Path
+    group: str
+    title: str
+    description: str
+    about: str = ""
+    first: bool = False
+    recorded: bool = False
+
+
+def find_samples() -> list[Sample]:
+    """The bundled instances by solver, the one that has a TOML file first; then the recorded runs."""
+    found: list[Sample] = []
+    recorded: list[Sample] = []
+    for toml in samples():
+        solver = discover().get(toml.stem)
+        title = solver.title.partition(" (")[0] if solver is not None else toml.stem
+        folder = toml.parent / toml.stem
+        named = resolve(file=toml).problem
+        for path in (toml, *sorted(folder.glob("*"))):
+            if path.is_dir() or path.suffix == ".py" or (named is not None and path.resolve() == named.resolve()):
+                continue
+            try:
+                problem = read_instance(path).problem
+            except (QuintetError, ValueError):
+                continue
+            about = _comment(path) if path == toml else ""
+            found.append(Sample(path, title, problem.name, problem.describe(), about, first=path == toml))
+    for folder in sorted({path.parent for path in samples()[0].parent.rglob("run.toml")}):
+        try:
+            about = RunFolder.open(folder).description
+        except QuintetError:
+            continue
+        solver = discover().get(str(about.get("solver")))
+        title = solver.title.partition(" (")[0] if solver is not None else folder.name
+        name = str(about.get("problem", {}).get("name") or folder.name)
+        recorded.append(Sample(folder, "Recorded runs", name, f"{title}: a recorded run to replay", recorded=True))
+    return found + recorded
+
+
+def _comment(path: Path) -> str:
+    """The comment at the top of a TOML file."""
+    lines: list[str] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.lstrip("# "))
+    return " ".join(lines)

@@ -1,0 +1,142 @@
+"""What the middle shows before there is a run: a card for each solver's sample, and the recorded runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.problem.samples import Sample
+
+__all__ = ["Card", "StartPage"]
+
+_COLUMNS = 2
+
+
+class Card(QPushButton):
+    """A sample to click on: what solves it, what it is called, what it is."""
+
+    def __init__(self, sample: Sample) -> None:
+        super().__init__()
+        self.sample = sample
+        self.setObjectName("card")
+        self.setAccessibleName(f"{sample.group}: {sample.title}")
+        self.setAccessibleDescription(sample.description)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        group, title, about = QLabel(sample.group), QLabel(sample.title), QLabel(sample.about or sample.description)
+        group.setObjectName("caption")
+        title.setObjectName("cardtitle")
+        about.setObjectName("muted")
+        for label in (group, title, about):
+            label.setWordWrap(label is not title)
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(14, 10, 14, 12)
+        layout.setSpacing(3)
+        for label in (group, title, about):
+            layout.addWidget(label)
+        layout.addStretch(1)
+
+    def sizeHint(self):
+        """As large as what is in it."""
+        return self.layout().sizeHint()
+
+    def hasHeightForWidth(self) -> bool:
+        """Its text is wrapped."""
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        """The height of the wrapped text."""
+        return self.layout().totalHeightForWidth(width)
+
+
+class StartPage(QScrollArea):
+    """The first thing a user sees.
+
+    Signals: ``wanted(path)`` for a problem; ``replay_wanted(path)`` for a recorded run; ``open_wanted()``.
+    """
+
+    wanted = Signal(Path)
+    replay_wanted = Signal(Path)
+    open_wanted = Signal()
+
+    def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("start")
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.cards: list[Card] = []
+        big = QLabel("Drop a problem file here")
+        big.setObjectName("big")
+        open_button = QPushButton("Open a file…")
+        open_button.setDefault(True)
+        open_button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        open_button.clicked.connect(self.open_wanted)
+        small = QLabel("Its format is recognised. Or begin with a sample:")
+        small.setObjectName("muted")
+        row = QHBoxLayout()
+        row.addWidget(big)
+        row.addStretch(1)
+        row.addWidget(open_button)
+        self._grid = QGridLayout()
+        self._grid.setSpacing(10)
+        for column in range(_COLUMNS):
+            self._grid.setColumnStretch(column, 1)
+        names = (
+            ("start", "runs"),
+            ("new_instance", "makes a random problem"),
+            ("find_command", "finds any command"),
+            ("shortcuts", "shows all keys"),
+        )
+        keys = [
+            (actions[name].shortcut().toString(QKeySequence.SequenceFormat.NativeText), what) for name, what in names
+        ]
+        parts = (f"{key}  {what}".replace(" ", "\u00a0") for key, what in keys)
+        hint = QLabel("     ".join(parts))
+        hint.setObjectName("muted")
+        hint.setWordWrap(True)  # between the parts
+        inner = QWidget()
+        inner.setObjectName("page")
+        inner.setMaximumWidth(900)
+        column_layout = QVBoxLayout(inner)
+        column_layout.setContentsMargins(28, 30, 28, 24)
+        column_layout.setSpacing(6)
+        column_layout.addLayout(row)
+        column_layout.addWidget(hint)
+        column_layout.addSpacing(10)
+        column_layout.addWidget(small)
+        column_layout.addSpacing(4)
+        column_layout.addLayout(self._grid)
+        column_layout.addStretch(1)
+        outside = QWidget()
+        outside.setObjectName("page")
+        centred = QHBoxLayout(outside)
+        centred.setContentsMargins(0, 0, 0, 0)
+        centred.addStretch(1)
+        centred.addWidget(inner, 20)
+        centred.addStretch(1)
+        self.setWidget(outside)
+
+    def show_samples(self, found: Sequence[Sample]) -> None:
+        """A card for each solver's first sample, then for each recorded run."""
+        for sample in [*(one for one in found if one.first), *(one for one in found if one.recorded)]:
+            card = Card(sample)
+            card.clicked.connect(lambda _checked=False, sample=sample: self._choose(sample))
+            self._grid.addWidget(card, len(self.cards) // _COLUMNS, len(self.cards) % _COLUMNS)
+            self.cards.append(card)
+
+    def _choose(self, sample: Sample) -> None:
+        (self.replay_wanted if sample.recorded else self.wanted).emit(sample.path)

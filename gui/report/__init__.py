@@ -1,0 +1,1 @@
+"""Reports and plot files for other programs."""

@@ -1,0 +1,1 @@
+"""Runs: the library on disk, the run list, child processes, replay, and the tab of a run."""

@@ -1,0 +1,118 @@
+"""What stands above and below a dashboard: messages, and the controls of a replay."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLabel, QSlider, QToolButton, QWidget
+
+from gui.app.icons import set_icon
+from gui.runs.player import Player
+from gui.runs.summary import seconds_text
+
+__all__ = ["SPEEDS", "Banner", "ReplayBar"]
+
+SPEEDS: tuple[tuple[str, float], ...] = (
+    ("¼ ×", 0.25),
+    ("½ ×", 0.5),
+    ("1 ×", 1.0),
+    ("2 ×", 2.0),
+    ("5 ×", 5.0),
+    ("20 ×", 20.0),
+    ("100 ×", 100.0),
+    ("at once", math.inf),
+)
+
+
+class Banner(QFrame):
+    """A message across the top of a tab, with a button to put it away."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("banner")
+        self.text = QLabel()
+        self.text.setWordWrap(True)
+        self.text.setTextFormat(Qt.TextFormat.PlainText)
+        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.text.setAccessibleName("Message")
+        self.button = QToolButton()
+        set_icon(self.button, "close")
+        self.button.setAutoRaise(True)
+        self.button.setAccessibleName("Dismiss the message")
+        self.button.clicked.connect(self.hide)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(10, 5, 5, 5)
+        layout.addWidget(self.text, 1)
+        layout.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
+        self.hide()
+
+    def say(self, message: str, level: str = "error") -> None:
+        """Show a message; ``level`` is info, warning or error."""
+        self.setProperty("level", level)
+        self.style().unpolish(self)
+        self.style().polish(self)
+        self.text.setText(message)
+        self.show()
+
+
+class ReplayBar(QFrame):
+    """Play, position and speed of a replay; ``toggled()`` when it is held, or goes on."""
+
+    toggled = Signal()
+
+    def __init__(self, player: Player, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("header")
+        self.player = player
+        self.play = QToolButton()
+        self.play.setAutoRaise(True)
+        self.play.clicked.connect(self.toggle)
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setRange(0, 1000)
+        self.slider.setPageStep(50)
+        self.slider.setAccessibleName("Position in the recorded run")
+        self.slider.actionTriggered.connect(lambda _action: self._seek(self.slider.sliderPosition()))
+        self.slider.sliderReleased.connect(lambda: self._seek(self.slider.sliderPosition()))
+        self.clock = QLabel()
+        self.clock.setObjectName("muted")
+        self.speed = QComboBox()
+        self.speed.setAccessibleName("Speed of the replay")
+        for text, value in SPEEDS:
+            self.speed.addItem(text, value)
+        self.speed.setCurrentIndex(next((i for i, (_, v) in enumerate(SPEEDS) if v == player.speed), 2))
+        self.speed.currentIndexChanged.connect(lambda _index: player.set_speed(self.speed.currentData()))
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(8, 4, 8, 4)
+        layout.addWidget(self.play)
+        layout.addWidget(self.slider, 1)
+        layout.addWidget(self.clock)
+        layout.addWidget(self.speed)
+        self._state = ""
+        self.follow()
+
+    def toggle(self) -> None:
+        """Hold on, or go on; from the beginning, if it is over."""
+        if self.player.over or self.player.paused:
+            self.player.resume()
+        else:
+            self.player.pause()
+        self.follow()
+        self.toggled.emit()
+
+    def _seek(self, place: int) -> None:
+        if not self.slider.isSliderDown():
+            self.player.seek(place / 1000 * self.player.duration)
+
+    def follow(self) -> None:
+        """Show where the replay is."""
+        state = "replay" if self.player.over else "run" if self.player.paused else "pause"
+        if state != self._state:
+            self._state = state
+            words = {"replay": "Play from the beginning", "run": "Go on", "pause": "Pause the replay"}[state]
+            set_icon(self.play, state)
+            self.play.setToolTip(words)
+            self.play.setAccessibleName(words)
+        if not self.slider.isSliderDown() and self.player.duration > 0:
+            self.slider.setValue(round(1000 * min(1.0, self.player.position / self.player.duration)))
+        self.clock.setText(f"{seconds_text(self.player.position)} of {seconds_text(self.player.duration)}")

@@ -1,0 +1,215 @@
+"""The child process of a run: ``quintet solve ... --events -``, its events as they come, and ways to steer and end it.
+
+Reading never blocks and is bounded: the window asks for what has come, a batch at a time. To stop, the child is asked,
+then told to terminate, then killed; a child that dies by itself is reported like any other end.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
+
+import engine
+from engine.events import Event, Failed, Finished, from_json
+
+__all__ = ["Child", "child_environment", "program"]
+
+_READ = 1 << 20
+_ENDINGS = {"ask": "asked to stop", "terminate": "told to terminate", "kill": "killed"}
+
+
+def program() -> list[str]:
+    """What starts ``quintet``."""
+    return [sys.executable, "-m", "engine"]
+
+
+class Child(QObject):
+    """One run in a process of its own.
+
+    Parameters
+    ----------
+    words : sequence of str
+        After ``quintet``; ``--events -`` is added.
+    command : sequence of str, optional
+        What starts ``quintet``.
+    patience : (float, float)
+        Seconds from asking to terminating, and from terminating to killing.
+
+    Signals: ``said(text)``, a line of standard error; ``stopping(how)``, each step towards the end; ``ended()``, once
+    the process is gone and :meth:`take` has given its last event.
+    """
+
+    said = Signal(str)
+    stopping = Signal(str)
+    ended = Signal()
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        *,
+        command: Sequence[str] | None = None,
+        patience: tuple[float, float] = (8.0, 4.0),
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.words = list(words)
+        self._command = list(command or program())
+        self._patience = patience
+        self._step = ""
+        self._rest = b""
+        self._lines: deque[bytes] = deque()
+        self._gone = False
+        self._told_end = False
+        self.last: Event | None = None
+        self.garbled = 0
+        self._errors: list[str] = []
+        self._process = QProcess(self)
+        self._process.setProcessEnvironment(child_environment())
+        self._process.readyReadStandardError.connect(self._read_errors)
+        self._process.finished.connect(self._on_finished)
+        self._process.errorOccurred.connect(self._on_error)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._escalate)
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        whole = [*self._command, *self.words, "--events", "-"]
+        self._process.start(whole[0], whole[1:])
+
+    @property
+    def pid(self) -> int:
+        """The process id; 0 before the start and after the end."""
+        return int(self._process.processId())
+
+    @property
+    def running(self) -> bool:
+        """Whether the process is there, or still has events to give."""
+        return not self._told_end
+
+    def pause(self) -> None:
+        """Ask to hold on."""
+        self._say("pause")
+
+    def resume(self) -> None:
+        """Ask to go on."""
+        self._say("resume")
+
+    def stop(self) -> None:
+        """End the run: ask; called again, or after a while, terminate; then kill."""
+        self._escalate()
+
+    def stop_soon(self, patience: tuple[float, float]) -> None:
+        """Like :meth:`stop`, with less patience."""
+        self._patience = patience
+        self._escalate()
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self._step = "terminate"
+        self._escalate()
+
+    def close(self) -> None:
+        """End the process at once if it is there, and tell nobody."""
+        self.blockSignals(True)
+        self._timer.stop()
+        if self._process.state() != QProcess.ProcessState.NotRunning:
+            self._process.kill()
+            self._process.waitForFinished(3000)
+
+    def _say(self, word: str) -> None:
+        if self._process.state() != QProcess.ProcessState.NotRunning:
+            self._process.write(word.encode() + b"\n")
+
+    def _escalate(self) -> None:
+        if self._gone:
+            return
+        following = {"": "ask", "ask": "terminate", "terminate": "kill", "kill": "kill"}
+        self._step = following[self._step]
+        if self._step == "ask":
+            self._say("stop")
+            self._timer.start(int(self._patience[0] * 1000))
+        elif self._step == "terminate":
+            self._process.terminate()
+            self._timer.start(int(self._patience[1] * 1000))
+        else:
+            self._timer.stop()
+            self._process.kill()
+        self.stopping.emit(_ENDINGS[self._step])
+
+    def take(self, most: int = 4000) -> list[Event]:
+        """What has come since, at most so many events; after the last of them ``ended`` is told."""
+        if len(self._lines) < most:
+            *lines, self._rest = (self._rest + bytes(self._process.read(_READ).data())).split(b"\n")
+            self._lines.extend(lines)
+        events: list[Event] = []
+        while self._lines and len(events) < most:
+            self._parse(self._lines.popleft(), events)
+        if self._gone and not self._lines and not self._process.bytesAvailable() and not self._told_end:
+            self._told_end = True
+            QTimer.singleShot(0, self, self._tell_end)
+        return events
+
+    def _tell_end(self) -> None:
+        self.ended.emit()
+
+    def _parse(self, line: bytes, events: list[Event]) -> None:
+        if not line.strip():
+            return
+        try:
+            self.last = from_json(line)
+        except ValueError:
+            self.garbled += 1
+            return
+        events.append(self.last)
+
+    def outcome(self) -> tuple[str, str]:
+        """State and message for the run, once it is over: how the process ended if no event says it."""
+        if isinstance(self.last, Finished):
+            return self.last.status, ""
+        if isinstance(self.last, Failed):
+            return "failed", self.last.message
+        process = self._process
+        if process.error() == QProcess.ProcessError.FailedToStart:
+            return "failed", f"the solver process could not be started: {process.errorString()}"
+        if self._step in ("terminate", "kill"):
+            return "killed", f"the solver process did not stop when asked and was {_ENDINGS[self._step]}"
+        told = f": {self._errors[-1]}" if self._errors else ""
+        if process.exitStatus() == QProcess.ExitStatus.CrashExit:
+            return "killed", f"the solver process ended unexpectedly (signal {process.exitCode()}){told}"
+        return "failed", f"the solver process ended without a result (exit code {process.exitCode()}){told}"
+
+    def _read_errors(self) -> None:
+        text = bytes(self._process.readAllStandardError().data()).decode(errors="replace")
+        for line in text.splitlines()[-200:]:
+            if line.strip():
+                self._errors = [*self._errors[-49:], line.rstrip()]
+                self.said.emit(line.rstrip())
+
+    def _on_finished(self) -> None:
+        self._read_errors()
+        self._gone = True
+        self._timer.stop()
+
+    def _on_error(self, error: QProcess.ProcessError) -> None:
+        if error == QProcess.ProcessError.FailedToStart:
+            self._gone = True
+            self._timer.stop()
+
+
+def child_environment() -> QProcessEnvironment:
+    """This process's environment; the child finds the same ``engine``, also one that is not installed."""
+    environment = QProcessEnvironment.systemEnvironment()
+    root = Path(engine.__file__).resolve().parent.parent
+    paths = sysconfig.get_paths()
+    if root not in (Path(paths["purelib"]), Path(paths["platlib"])):
+        inherited = environment.value("PYTHONPATH")
+        environment.insert("PYTHONPATH", os.pathsep.join(part for part in (str(root), inherited) if part))
+    environment.insert("PYTHONUNBUFFERED", "1")
+    return environment

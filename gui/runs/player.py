@@ -1,0 +1,190 @@
+"""A recorded run played again, at any speed and from any moment, in the memory of a few thousand events.
+
+The file is read and parsed on a thread of its own, which waits when the window has enough to show.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import queue
+import threading
+import time
+from collections import deque
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from engine.events import Event, Started, from_json
+from gui.runs.library import last_line
+
+__all__ = ["Player"]
+
+_BATCH = 250
+_AHEAD = 24
+
+
+class _Reader:
+    """Parses a file of events into batches, a few ahead of whoever takes them; None is the end."""
+
+    def __init__(self, path: Path, size: int | None) -> None:
+        self.batches: queue.Queue[list[Event] | None] = queue.Queue(maxsize=_AHEAD)
+        self._path, self._size = path, size
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._read, name="quintet-reader", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Read no more."""
+        self._closed.set()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError), self._path.open("rb") as stream:
+            batch: list[Event] = []
+            read = 0
+            for line in stream:
+                read += len(line)
+                if self._size is not None and read > self._size:
+                    break
+                with contextlib.suppress(ValueError):
+                    batch.append(from_json(line))
+                if len(batch) >= _BATCH:
+                    if not self._put(batch):
+                        return
+                    batch = []
+            self._put(batch)
+        self._put(None)
+
+    def _put(self, batch: list[Event] | None) -> bool:
+        while not self._closed.is_set():
+            with contextlib.suppress(queue.Full):
+                self.batches.put(batch, timeout=0.1)
+                return True
+        return False
+
+
+class Player(QObject):
+    """Gives the events of a recording when their time has come.
+
+    Parameters
+    ----------
+    path : Path
+        An ``events.jsonl``.
+    speed : float
+        Recorded seconds per second; ``inf`` is as fast as they are taken.
+    size : int, optional
+        Bytes of the file to play; what is written behind them meanwhile is not shown.
+
+    Signals: ``ended()`` when the last event has been given; ``rewound()`` when a seek goes back, so that whoever shows
+    the run begins with an empty picture.
+    """
+
+    ended = Signal()
+    rewound = Signal()
+
+    def __init__(self, path: Path, speed: float = 1.0, parent: QObject | None = None, size: int | None = None) -> None:
+        super().__init__(parent)
+        self._path, self._size = path, size
+        self.speed = speed
+        self.paused = False
+        self.over = False
+        self.position = 0.0
+        self._skip_to: float | None = None
+        self._pending: deque[Event] = deque()
+        self._reader = _Reader(path, size)
+        self._clock = time.monotonic()
+        self.duration = _duration(path)
+
+    @property
+    def running(self) -> bool:
+        """Whether there is more to show."""
+        return not self.over
+
+    @property
+    def seeking(self) -> bool:
+        """Whether it hurries to a moment that was asked for."""
+        return self._skip_to is not None
+
+    @property
+    def hurrying(self) -> bool:
+        """Whether events are given as fast as they are taken."""
+        return not self.over and (self.seeking or (math.isinf(self.speed) and not self.paused))
+
+    def pause(self) -> None:
+        """Hold on."""
+        self.paused = True
+
+    def resume(self) -> None:
+        """Go on; from the beginning, if it is over."""
+        if self.over:
+            self.seek(0.0)
+        self.paused = False
+        self._clock = time.monotonic()
+
+    def set_speed(self, speed: float) -> None:
+        """From now on."""
+        self.speed = speed
+        self._clock = time.monotonic()
+
+    def seek(self, position: float) -> None:
+        """Show the run as it was at a moment, in its own seconds."""
+        if position < self.position or self.over:
+            self._reader.close()
+            self._pending.clear()
+            self._reader = _Reader(self._path, self._size)
+            self.position, self.over = 0.0, False
+            self.rewound.emit()
+        self._skip_to = position
+
+    def close(self) -> None:
+        """Show no more."""
+        self._reader.close()
+        self.over = True
+
+    def take(self, most: int = 4000) -> list[Event]:
+        """The events that are due, at most so many."""
+        now = time.monotonic()
+        passed, self._clock = now - self._clock, now
+        if self.over or (self.paused and not self.seeking):
+            return []
+        limit = self.position + (math.inf if math.isinf(self.speed) else passed * self.speed)
+        if self._skip_to is not None:
+            limit = self._skip_to
+        due: list[Event] = []
+        while len(due) < most and self._fill():
+            event = self._pending[0]
+            if isinstance(event, Started):  # a sitting begins, at its own time
+                self.position = event.time
+                limit = limit if math.isinf(limit) or self.seeking else event.time
+            elif event.time > limit:
+                self.position, self._skip_to = limit, None
+                break
+            due.append(self._pending.popleft())
+            self.position = max(self.position, event.time)
+        return due
+
+    def _tell_end(self) -> None:
+        if self.over:  # and nobody has gone back meanwhile
+            self.ended.emit()
+
+    def _fill(self) -> bool:
+        """Whether there is an event to look at now."""
+        while not self._pending:
+            try:
+                batch = self._reader.batches.get_nowait()
+            except queue.Empty:
+                return False
+            if batch is None:
+                self.over, self._skip_to = True, None
+                self.position = max(self.position, self.duration)
+                QTimer.singleShot(0, self, self._tell_end)
+                return False
+            self._pending.extend(batch)
+        return True
+
+
+def _duration(path: Path) -> float:
+    """The time of the last event."""
+    with contextlib.suppress(ValueError):
+        return from_json(last_line(path)).time
+    return 0.0

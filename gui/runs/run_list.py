@@ -1,0 +1,285 @@
+"""The list of runs at the right: two lines a run, with state, best value, bound, gap, seconds and colour."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QSize,
+    QSortFilterProxyModel,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPalette
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.app.style import state_colour
+from gui.app.theme import Theme
+from gui.runs.library import Library, RunNote
+from gui.runs.summary import gap_text, number_text, seconds_text, state_text
+
+__all__ = ["RunList"]
+
+_Index = QModelIndex | QPersistentModelIndex
+_NOTE = Qt.ItemDataRole.UserRole
+
+
+class _Model(QAbstractListModel):
+    def __init__(self, library: Library) -> None:
+        super().__init__()
+        self.library = library
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.library.notes)
+
+    def data(self, index: _Index, role: int = 0) -> Any:
+        note = self.library.notes[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return note.title
+        if role == _NOTE:
+            return note
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return spoken(note)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(note.created))
+            lines = [note.problem, f"{note.solver}, {when}", note.folder, note.message]
+            return "\n".join(line for line in lines if line)
+        return None
+
+    def touch(self, note: RunNote) -> None:
+        """Its numbers have changed."""
+        row = self.library.notes.index(note)
+        self.dataChanged.emit(self.index(row), self.index(row))
+
+    def renew(self) -> None:
+        """Runs have come or gone."""
+        self.beginResetModel()
+        self.endResetModel()
+
+
+def spoken(note: RunNote) -> str:
+    """A run in words."""
+    return (
+        f"{note.title}, {state_text(note.state)}, best {number_text(note.best)}, bound {number_text(note.bound)}, "
+        f"gap {gap_text(note.gap)}, {seconds_text(note.seconds)}"
+    )
+
+
+class _Delegate(QStyledItemDelegate):
+    """Draws a run: a mark in its colour, its title and state; under them its numbers."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        return QSize(120, 2 * QFontMetrics(option.font).height() + 16)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        note: RunNote = index.data(_NOTE)
+        theme = self.theme
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        box: QRect = option.rect
+        painter.save()
+        if selected:
+            painter.fillRect(box, QColor(theme.mixed(theme.accent, 0.22)))
+        elif option.state & QStyle.StateFlag.State_MouseOver:
+            painter.fillRect(box, QColor(theme.mixed(theme.accent, 0.09)))
+        painter.setPen(QColor(theme.grid))
+        painter.drawLine(box.bottomLeft(), box.bottomRight())
+        painter.fillRect(QRect(box.left(), box.top() + 6, 4, box.height() - 12), QColor(note.colour))
+        inner = box.adjusted(13, 7, -9, -8)
+        line = inner.height() // 2
+        bold = QFont(option.font)
+        bold.setBold(True)
+        state = state_text(note.state)
+        small = QFont(option.font)
+        small.setPointSizeF(option.font.pointSizeF() * 0.9)
+        state_width = QFontMetrics(small).horizontalAdvance(state)
+        top = QRect(inner.left(), inner.top(), inner.width(), line)
+        painter.setFont(small)
+        painter.setPen(QColor(state_colour(theme, note.state)))
+        painter.drawText(top, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, state)
+        painter.setFont(bold)
+        painter.setPen(option.palette.color(QPalette.ColorRole.Text))
+        title = QFontMetrics(bold).elidedText(
+            note.title, Qt.TextElideMode.ElideMiddle, inner.width() - state_width - 10
+        )
+        painter.drawText(top, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, title)
+        painter.setFont(small)
+        painter.setPen(QColor(theme.muted))
+        under = QRect(inner.left(), inner.top() + line + 2, inner.width(), line)
+        seconds = seconds_text(note.seconds)
+        painter.drawText(under, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, seconds)
+        room = inner.width() - QFontMetrics(small).horizontalAdvance(seconds) - 10
+        numbers = QFontMetrics(small).elidedText(_numbers(note), Qt.TextElideMode.ElideRight, room)
+        painter.drawText(under, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, numbers)
+        if option.state & QStyle.StateFlag.State_HasFocus:
+            painter.setPen(QColor(theme.accent))
+            painter.drawRect(box.adjusted(0, 0, -1, -2))
+        painter.restore()
+
+
+def _numbers(note: RunNote) -> str:
+    if note.best is None and note.bound is None:
+        return note.message.splitlines()[0] if note.message else note.solver.replace("_", " ")
+    parts = [number_text(note.best)]
+    if note.bound is not None and note.bound != note.best:
+        parts.append(f"bound {number_text(note.bound)}")
+    if note.gap is not None:
+        parts.append(f"gap {gap_text(note.gap)}")
+    return "  ·  ".join(parts)
+
+
+class _Filter(QSortFilterProxyModel):
+    words = ""
+
+    def filterAcceptsRow(self, row: int, parent: _Index) -> bool:
+        note = self.sourceModel().library.notes[row]  # type: ignore[attr-defined]
+        text = f"{note.title} {note.problem} {note.solver} {state_text(note.state)}".lower()
+        return all(word in text for word in self.words.lower().split())
+
+    def choose(self, words: str) -> None:
+        """Show the runs that have all the words."""
+        self.beginFilterChange()
+        self.words = words
+        self.endFilterChange()
+
+
+class _View(QListView):
+    activated_by_key = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter opens, on every platform."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.activated_by_key.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class RunList(QWidget):
+    """The list with its filter.
+
+    Signals: ``opened()`` when a run is to be shown; ``chosen()`` when the selection changes; ``menu(point)`` when the
+    context menu is wanted, at a global point.
+    """
+
+    opened = Signal()
+    chosen = Signal()
+    menu = Signal(QPoint)
+
+    def __init__(self, library: Library, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("dock")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._telling = True
+        self._model = _Model(library)
+        self._shown = _Filter()
+        self._shown.setSourceModel(self._model)
+        self.filter = QLineEdit()
+        self.filter.setPlaceholderText("Filter runs")
+        self.filter.setClearButtonEnabled(True)
+        self.filter.setAccessibleName("Filter of the run list")
+        self.view = _View()
+        self.view.setAccessibleName("Runs")
+        self.view.setModel(self._shown)
+        self._delegate = _Delegate(theme, self.view)
+        self.view.setItemDelegate(self._delegate)
+        self.view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view.setMouseTracking(True)
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.empty = QLabel("Every run is kept here.\nChoose a problem and press Run.")
+        self.empty.setObjectName("muted")
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.setSpacing(4)
+        top = QVBoxLayout()
+        top.setContentsMargins(6, 6, 6, 0)
+        top.addWidget(self.filter)
+        layout.addLayout(top)
+        layout.addWidget(self.empty, 1)
+        layout.addWidget(self.view, 1)
+        self.filter.textChanged.connect(self._shown.choose)
+        self.view.doubleClicked.connect(lambda _index: self.opened.emit())
+        self.view.activated_by_key.connect(self.opened)
+        self.view.selectionModel().selectionChanged.connect(lambda *_: self._tell())
+        self.view.customContextMenuRequested.connect(lambda at: self.menu.emit(self.view.viewport().mapToGlobal(at)))
+        self._show_emptiness()
+
+    def selected(self) -> list[RunNote]:
+        """The runs that are selected, in the order of the list."""
+        rows = sorted(index.row() for index in self.view.selectionModel().selectedIndexes())
+        return [self._shown.index(row, 0).data(_NOTE) for row in rows]
+
+    def select(self, *notes: RunNote) -> None:
+        """Select these runs alone."""
+        self.view.clearSelection()
+        for note in notes:
+            if note in self._model.library.notes:
+                index = self._shown.mapFromSource(self._model.index(self._model.library.notes.index(note)))
+                self.view.selectionModel().select(index, self.view.selectionModel().SelectionFlag.Select)
+                self.view.selectionModel().setCurrentIndex(index, self.view.selectionModel().SelectionFlag.NoUpdate)
+                self.view.scrollTo(index)
+
+    def touch(self, note: RunNote) -> None:
+        """Show a run's new numbers."""
+        if note in self._model.library.notes:
+            self._model.touch(note)
+
+    def renew(self, chosen: Sequence[RunNote] | None = None) -> None:
+        """Show the library anew; what was selected stays so, and what is seen stays where it is.
+
+        ``chosen`` is what was selected before the library changed, where it has changed already.
+        """
+        kept = [note.key for note in (self.selected() if chosen is None else chosen)]
+        seen = self.view.verticalScrollBar().value()
+        self._telling = False
+        self._model.renew()
+        self.select(*(note for note in self._model.library.notes if note.key in kept))
+        self._telling = True
+        self.view.verticalScrollBar().setValue(seen)
+        self._show_emptiness()
+
+    def _tell(self) -> None:
+        if self._telling:
+            self.chosen.emit()
+
+    def count(self) -> int:
+        """How many runs are shown."""
+        return self._shown.rowCount()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Colours of the list."""
+        self._delegate.theme = theme
+        self.view.viewport().update()
+
+    def _show_emptiness(self) -> None:
+        self.empty.setVisible(not self._model.library.notes)
+        self.view.setVisible(bool(self._model.library.notes))
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Rows grow with the font."""
+        if event.type() == QEvent.Type.FontChange:
+            self.view.doItemsLayout()
+        super().changeEvent(event)

@@ -1,0 +1,257 @@
+"""The bar at the top: Run, Pause, Stop, and how to run: time limit, backend, devices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from PySide6.QtCore import QLocale, QObject, QProcess, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QDoubleValidator
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QSizePolicy,
+    QSpinBox,
+    QToolBar,
+    QToolButton,
+    QWidget,
+    QWidgetAction,
+)
+
+from engine.config import Settings
+from gui.app.icons import set_icon
+from gui.runs.child import child_environment, program
+
+__all__ = ["DeviceProbe", "ToolBar"]
+
+_MOST_TIMES = 8  # that a pool holds one device
+_BACKENDS = (("auto", "Auto"), ("cuda", "CUDA"), ("opencl", "OpenCL"))
+
+
+class DeviceProbe(QObject):
+    """Asks ``quintet devices --json`` in a child process: a driver that crashes must not take the window with it.
+
+    Signals: ``found(devices, missing)``; ``failed(message)``.
+    """
+
+    found = Signal(list, dict)
+    failed = Signal(str)
+
+    def __init__(self, command: list[str] | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._process = QProcess(self)
+        self._process.setProcessEnvironment(child_environment())
+        self._process.finished.connect(self._read)
+        self._process.errorOccurred.connect(lambda _error: self.failed.emit(self._process.errorString()))
+        words = [*(command or program()), "devices", "--json"]
+        self._process.start(words[0], words[1:])
+
+    def close(self) -> None:
+        """Nobody waits any more."""
+        self._process.blockSignals(True)
+        if self._process.state() != QProcess.ProcessState.NotRunning:
+            self._process.kill()
+            self._process.waitForFinished(2000)
+
+    def _read(self) -> None:
+        text = bytes(self._process.readAllStandardOutput().data()).decode(errors="replace")
+        try:
+            content = json.loads(text)
+            self.found.emit(content["devices"], content["missing"])
+        except (ValueError, KeyError, TypeError):
+            error = bytes(self._process.readAllStandardError().data()).decode(errors="replace").strip()
+            self.failed.emit(error.splitlines()[-1] if error else "the list of devices cannot be read")
+
+
+class ToolBar(QToolBar):
+    """Steering and settings; ``changed()`` is told when a setting is."""
+
+    changed = Signal()
+
+    def __init__(self, actions: Mapping[str, QAction], parent: QWidget) -> None:
+        super().__init__("Main", parent)
+        self.setObjectName("main")
+        self.setMovable(False)
+        self.setIconSize(QSize(18, 18))
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.toggleViewAction().setEnabled(False)
+        self.base = Settings()
+        self._known: list[dict[str, Any]] = []
+        self._wanted: list[str] = []
+        for name in ("start", "pause", "stop"):
+            self.addAction(actions[name])
+            button = self.widgetForAction(actions[name])
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.setAccessibleName(actions[name].text().replace("&", ""))
+            if name == "pause":  # its text changes, and its neighbours should not move
+                button.setMinimumWidth(button.fontMetrics().horizontalAdvance("Play again") + 52)
+            if name == "start":
+                button.setObjectName("run")
+        set_icon(actions["start"], "run")
+        self.addSeparator()
+        self.time_limit = QLineEdit()
+        limits = QDoubleValidator(0.0, 1e9, 3, self)
+        limits.setLocale(QLocale.c())
+        self.time_limit.setValidator(limits)
+        self.time_limit.setPlaceholderText("none")
+        self.time_limit.setFixedWidth(70)
+        self.time_limit.setToolTip("Seconds after which a run ends with its best so far; pauses do not count")
+        self.time_limit.setAccessibleName("Time limit in seconds")
+        self._labelled("Time limit", self.time_limit)
+        self.addWidget(QLabel("s"))
+        self.backend = QComboBox()
+        for value, text in _BACKENDS:
+            self.backend.addItem(text, value)
+        self.backend.setToolTip(str(Settings.model_fields["backend"].description))
+        self.backend.setAccessibleName("Backend")
+        self._labelled("Backend", self.backend)
+        self.devices = QToolButton()
+        self.devices.setObjectName("devices")
+        self.devices.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.devices.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.devices.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        set_icon(self.devices, "device")
+        self.devices.setAccessibleName("Devices")
+        self.menu = QMenu(self)
+        self.devices.setMenu(self.menu)
+        self._labelled("Devices", self.devices)
+        room = QWidget()
+        room.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.addWidget(room)
+        for name in ("find_command", "switch_theme", "shortcuts"):
+            self.addAction(actions[name])
+            button = self.widgetForAction(actions[name])
+            assert isinstance(button, QToolButton)
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+            button.setAccessibleName(actions[name].text().replace("&", ""))
+        self.time_limit.textChanged.connect(lambda _text: self.changed.emit())
+        self.backend.currentIndexChanged.connect(self._on_backend)
+        self._fill()
+
+    def _labelled(self, text: str, widget: QWidget) -> None:
+        label = QLabel(text)
+        label.setBuddy(widget)
+        self.addWidget(label)
+        self.addWidget(widget)
+
+    def set_base(self, base: Settings) -> None:
+        """What the settings are where nothing is asked for."""
+        self.base = base
+        self.set_values({"backend": base.backend, "devices": base.devices, "time_limit": base.time_limit})
+
+    def show_devices(self, devices: list[dict[str, Any]], missing: dict[str, str]) -> None:
+        """Fill the menu with what this machine has."""
+        self._known = devices
+        self._fill(missing)
+        languages = {device["language"] for device in devices}
+        for row, (value, _) in enumerate(_BACKENDS):
+            tip = missing.get(value, "")
+            self.backend.setItemData(row, tip, Qt.ItemDataRole.ToolTipRole)
+            item = self.backend.model().item(row)  # type: ignore[attr-defined]
+            item.setEnabled(value == "auto" or value in languages)
+
+    def set_values(self, values: Mapping[str, Any]) -> None:
+        """Show settings."""
+        if "time_limit" in values:
+            self.time_limit.setText(f"{values['time_limit']:g}" if values["time_limit"] else "")
+        if "backend" in values:
+            self.backend.setCurrentIndex(max(0, self.backend.findData(values["backend"])))
+        if "devices" in values:
+            self._wanted = list(values["devices"] or [])
+            self._fill()
+        self.changed.emit()
+
+    def values(self) -> dict[str, Any]:
+        """The settings as they are shown."""
+        return {
+            "backend": self.backend.currentData(),
+            "devices": list(self._wanted) or None,
+            "time_limit": _seconds(self.time_limit.text()),
+        }
+
+    def given(self) -> dict[str, Any]:
+        """The settings that differ from what they are where nothing is asked for."""
+        given = {name: value for name, value in self.values().items() if value != getattr(self.base, name)}
+        if "devices" in given and given["devices"] is None:
+            del given["devices"]
+        return given
+
+    def _on_backend(self) -> None:
+        language = self.backend.currentData()
+        if language != "auto":
+            self._wanted = [name for name in self._wanted if name.startswith(f"{language}:")]
+        self._fill()
+        self.changed.emit()
+
+    def _fill(self, missing: Mapping[str, str] | None = None) -> None:
+        """The menu: a box to tick for each device of the backend."""
+        self.menu.clear()
+        self.boxes: dict[str, QCheckBox] = {}
+        self.counts: dict[str, QSpinBox] = {}
+        language = self.backend.currentData()
+        for device in self._known:
+            if language in ("auto", device["language"]):
+                self.menu.addAction(self._device_row(device))
+        if not self.boxes:
+            self.menu.addAction("No device found" if self._known or missing else "Looking for devices…").setEnabled(
+                False
+            )
+        for reason in (missing or {}).values():
+            self.menu.addAction(reason if len(reason) < 90 else reason[:89] + "…").setEnabled(False)
+        self._show_chosen()
+
+    def _device_row(self, device: Mapping[str, Any]) -> QWidgetAction:
+        """A box to tick, and how often the pool shall hold the device: twice is two contexts, two threads."""
+        name = device["id"]
+        box = QCheckBox(f"{name}   {device['name']}")
+        box.setToolTip(f"{device['platform']} {device['driver']}")
+        box.setChecked(name in self._wanted)
+        count = QSpinBox()
+        count.setRange(1, _MOST_TIMES)
+        count.setPrefix("× ")
+        count.setValue(max(1, self._wanted.count(name)))
+        count.setEnabled(box.isChecked())
+        count.setToolTip("How often the pool holds this device, each with a thread and a context of its own")
+        count.setAccessibleName(f"How often the pool holds {name}")
+        box.toggled.connect(count.setEnabled)
+        box.toggled.connect(lambda on: self._tick(name, count.value() if on else 0))
+        count.valueChanged.connect(lambda times: self._tick(name, times))
+        row = QWidget()
+        layout = QHBoxLayout(row)
+        layout.setContentsMargins(14, 3, 10, 3)
+        layout.addWidget(box, 1)
+        layout.addWidget(count)
+        row.setFocusProxy(box)
+        self.boxes[name], self.counts[name] = box, count
+        action = QWidgetAction(self.menu)
+        action.setDefaultWidget(row)
+        return action
+
+    def _tick(self, name: str, times: int) -> None:
+        self._wanted = [other for other in self._wanted if other != name] + times * [name]
+        order = [device["id"] for device in self._known]
+        self._wanted.sort(key=lambda other: order.index(other) if other in order else len(order))
+        self._show_chosen()
+        self.changed.emit()
+
+    def _show_chosen(self) -> None:
+        times = {name: self._wanted.count(name) for name in self._wanted}
+        text = ", ".join(name if count == 1 else f"{name} ×{count}" for name, count in times.items()) or "by default"
+        self.devices.setText(text if len(text) <= 24 else f"{len(self._wanted)} devices")
+        names = {device["id"]: device["name"] for device in self._known}
+        chosen = [f"{name} ({names[name]})" if name in names else name for name in self._wanted]
+        self.devices.setToolTip(", ".join(chosen) or "Every GPU of the backend, or its first device if it has none")
+
+
+def _seconds(text: str) -> float | None:
+    """A time limit; None where there is none, or what is written is not one yet."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if value > 0 else None
