@@ -130,7 +130,7 @@ def describe_devices(devices: Sequence[DeviceInfo], missing: dict[str, str]) -> 
 
 def _capabilities(info: DeviceInfo) -> str:
     has = info.capabilities
-    named = {"fp64": has.fp64, "int64 atomics": has.int64_atomics, "host memory": has.unified_host_memory}
+    named = {"fp64": has.fp64, "int64 atomics": has.int64_atomics, "host memory": has.host_visible_memory}
     named["peer access"] = has.peer_access
     words: list[str] = [has.kind, *(name for name, there in named.items() if there), has.linear_algebra]
     if has.compute_capability is not None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from engine.devices.base import Device
-from engine.devices.handles import Buffer, Kernel, Mark
+from engine.devices.handles import Buffer, Kernel, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.pool import DevicePool, Member, gather
 from engine.errors import BackendUnavailable, DeviceNotFound
@@ -23,9 +23,9 @@ __all__ = [
     "DeviceInfo",
     "DevicePool",
     "Kernel",
-    "Mark",
     "Member",
     "MemoryInfo",
+    "StreamEvent",
     "available",
     "gather",
     "select",

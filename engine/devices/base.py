@@ -2,7 +2,7 @@
 
 A device belongs to the one host thread that opened it (see :mod:`engine.devices.pool`): every method here is called on
 that thread, except where it says otherwise. Work on a device runs in the order it was given; work that may overlap is
-given to several lanes, each of which keeps its own order (see :meth:`Device.lane`).
+given to several streams, each of which keeps its own order (see :meth:`Device.stream`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices.handles import Buffer, Kernel, Mark
+from engine.devices.handles import Buffer, Kernel, StreamEvent
 from engine.devices.info import DeviceInfo, Language, MemoryInfo
 from engine.devices.templates import Source, render
 
@@ -36,10 +36,10 @@ class _Owned:
 class Device(ABC):
     """One opened device. Use it on the thread that opened it, and close it there.
 
-    ``taken`` counts the bytes that were allocated here; None where the driver tells more than that.
+    ``allocated_bytes`` counts the bytes that were allocated here; None where the driver tells more than that.
     """
 
-    taken: int | None = None
+    allocated_bytes: int | None = None
 
     memory_is_counted: ClassVar[bool] = False
     """Whether :meth:`memory` may be called from any thread, for it asks no driver."""
@@ -48,7 +48,7 @@ class Device(ABC):
         self.info = info
         self.capabilities = info.capabilities
         self._owned = _Owned()
-        self._lane = 0
+        self._stream_number = 0
 
     @property
     def language(self) -> Language:
@@ -234,7 +234,7 @@ class Device(ABC):
     def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:
         """Start ``grid`` work-groups of ``block`` work-items; returns at once, in order with the other work."""
 
-    def shared(self, buffer: Buffer) -> NDArray[Any] | None:
+    def shared_array(self, buffer: Buffer) -> NDArray[Any] | None:
         """The buffer's memory as an array that lasts as long as the buffer, where host and device see the same bytes.
 
         None where they do not, or only through a mapping (:meth:`host_views`). The host looks and writes there when
@@ -243,9 +243,9 @@ class Device(ABC):
         return None
 
     def host_views(self, *buffers: Buffer | None) -> contextlib.AbstractContextManager[list[NDArray[Any] | None]]:
-        """Arrays on the memory of these buffers themselves, where it is the host's (``unified_host_memory``).
+        """Arrays on the memory of these buffers themselves, where it is the host's (``host_visible_memory``).
 
-        The present lane's earlier work is done when the context begins, and its later work waits until it ends; then
+        The present stream's earlier work is done when the context begins, and its later work waits until it ends; then
         the arrays must not be used any more. None stays None.
 
         Raises
@@ -255,24 +255,24 @@ class Device(ABC):
         """
         raise TypeError(f"the memory of {self.info.id} is not the host's")
 
-    # --- lanes: work that may overlap ---------------------------------------------------------------------------
+    # --- streams: work that may overlap ---------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def lane(self, number: int) -> Iterator[None]:
-        """Give the work inside the ``with`` to a lane of its own (a stream, a queue); 0 is where it goes otherwise.
+    def stream(self, number: int) -> Iterator[None]:
+        """Issue the work inside the ``with`` on another stream (a CUDA stream, an OpenCL queue); 0 is the default.
 
-        A lane keeps its own order and runs beside the others, as far as the device can. Nothing orders two lanes but
-        :meth:`mark` and :meth:`after`::
+        A stream keeps its own order and runs concurrently with the others, as far as the device can. Two streams are
+        ordered by :meth:`record_event` and :meth:`wait_for_event` alone::
 
-            begun = device.mark()
-            with device.lane(1):
-                device.after(begun)             # what was given so far comes first
-                device.launch(factorise, ...)   # beside what the main lane does next
-                done = device.mark()
+            begun = device.record_event()
+            with device.stream(1):
+                device.wait_for_event(begun)             # what was given so far comes first
+                device.launch(factorise, ...)   # beside what the main stream does next
+                done = device.record_event()
             device.launch(sweep, ...)
-            device.after(done)                  # what comes now needs both
+            device.wait_for_event(done)                  # what comes now needs both
 
-        Copies that block wait for their own lane alone; :meth:`sync` and :meth:`release` wait for all.
+        Copies that block wait for their own stream alone; :meth:`sync` and :meth:`release` wait for all.
 
         Raises
         ------
@@ -280,40 +280,40 @@ class Device(ABC):
             If the number is negative.
         """
         if number < 0:
-            raise ValueError(f"lanes are numbered from 0; got {number}")
-        before, self._lane = self._lane, number
-        self._enter_lane(number)
+            raise ValueError(f"streams are numbered from 0; got {number}")
+        before, self._stream_number = self._stream_number, number
+        self._enter_stream(number)
         try:
             yield
         finally:
-            self._lane = before
-            self._enter_lane(before)
+            self._stream_number = before
+            self._enter_stream(before)
 
     @abstractmethod
-    def _enter_lane(self, number: int) -> None:
-        """Let the work that follows go to this lane, which is made when it is first entered."""
+    def _enter_stream(self, number: int) -> None:
+        """Let the work that follows go to this stream, which is made when it is first entered."""
 
     @abstractmethod
-    def mark(self) -> Mark:
-        """The point that the present lane has come to: behind everything given to it so far."""
+    def record_event(self) -> StreamEvent:
+        """The point that the present stream has come to: behind everything given to it so far."""
 
     @abstractmethod
-    def after(self, mark: Mark) -> None:
-        """Let what this lane is given from now on wait, on the device, for a mark of any lane; returns at once."""
+    def wait_for_event(self, event: StreamEvent) -> None:
+        """Make later work of this stream wait, on the device, for an event of any stream; returns at once."""
 
-    def after_peer(self, mark: Mark, peer: Device) -> None:
-        """As :meth:`after`, for a mark of another device of the same backend, where ``peer_access`` says so."""
+    def wait_for_peer_event(self, event: StreamEvent, peer: Device) -> None:
+        """As :meth:`wait_for_event`, for an event of another device of the backend (needs ``peer_access``)."""
         raise TypeError(f"{self.info.id} has no peer access")
 
     @abstractmethod
-    def wait(self, mark: Mark) -> None:
-        """Wait, on the host, until the device has come to the mark."""
+    def synchronize_event(self, event: StreamEvent) -> None:
+        """Wait, on the host, until the device has come to the event."""
 
-    def get_later(self, buffer: Buffer, out: NDArray[Any], start: int = 0) -> None:
-        """Copy elements from ``start`` on to a contiguous host array, in order with the lane; returns at once.
+    def get_async(self, buffer: Buffer, out: NDArray[Any], start: int = 0) -> None:
+        """Copy elements from ``start`` on to a contiguous host array, in order with the stream; returns at once.
 
-        The values are there when the host has waited for a later :meth:`mark`; ``out`` must live until then, and
-        overlaps with kernels only if it is, or views, an array of :meth:`staging`.
+        The values are there when the host has waited for an event recorded later; ``out`` must live until then. The
+        copy overlaps with kernels only if ``out`` is, or views, an array of :meth:`staging`.
 
         Raises
         ------
@@ -323,21 +323,21 @@ class Device(ABC):
             If ``out`` is of another type.
         """
         if not out.flags.c_contiguous:
-            raise ValueError("get_later: out must be contiguous")
-        _require_range("get_later", buffer, start, out.size)
-        _require_type("get_later", buffer, out.dtype)
+            raise ValueError("get_async: out must be contiguous")
+        _require_range("get_async", buffer, start, out.size)
+        _require_type("get_async", buffer, out.dtype)
         if out.nbytes:
-            self._read_later(buffer, out, start * buffer.dtype.itemsize)
+            self._read_async(buffer, out, start * buffer.dtype.itemsize)
 
     @abstractmethod
-    def _read_later(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
+    def _read_async(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
         """Begin to fill a contiguous host array from byte ``offset`` of the buffer on."""
 
-    def put_later(self, array: NDArray[Any], into: Buffer, start: int = 0) -> None:
-        """Copy a contiguous host array into a buffer from element ``start`` on, in order with the lane; does not wait.
+    def put_async(self, array: NDArray[Any], into: Buffer, start: int = 0) -> None:
+        """Copy a contiguous host array into a buffer from element ``start`` on, in order with the stream; no wait.
 
-        The array must stay as it is until the host has waited for a later :meth:`mark`; it overlaps with kernels only
-        if it is, or views, an array of :meth:`staging`.
+        The array must stay as it is until the host has waited for an event recorded later. The copy overlaps with
+        kernels only if the array is, or views, an array of :meth:`staging`.
 
         Raises
         ------
@@ -347,19 +347,19 @@ class Device(ABC):
             If ``into`` is of another type.
         """
         if not array.flags.c_contiguous:
-            raise ValueError("put_later: the array must be contiguous")
-        _require_range("put_later", into, start, array.size)
-        _require_type("put_later", into, array.dtype)
+            raise ValueError("put_async: the array must be contiguous")
+        _require_range("put_async", into, start, array.size)
+        _require_type("put_async", into, array.dtype)
         if array.nbytes:
-            self._write_later(into, array, start * into.dtype.itemsize)
+            self._write_async(into, array, start * into.dtype.itemsize)
 
     @abstractmethod
-    def _write_later(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
+    def _write_async(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
         """Begin to copy a contiguous host array to the buffer from byte ``offset`` on."""
 
     @abstractmethod
     def sync(self) -> None:
-        """Wait until all the work given to this device, on all its lanes, is done."""
+        """Wait until all the work given to this device, on all its streams, is done."""
 
     def close(self) -> None:
         """Finish the work and give everything back. Safe to call twice."""

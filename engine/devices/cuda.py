@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from engine.devices.base import Device
-from engine.devices.handles import Buffer, Events, Kernel, Mark
+from engine.devices.handles import Buffer, Events, Kernel, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.nvrtc import compile_cubin
 from engine.devices.templates import Source
@@ -69,7 +69,7 @@ def _describe(driver: Any, index: int) -> DeviceInfo:
         kind="gpu",
         fp64=True,
         int64_atomics=True,
-        unified_host_memory=False,
+        host_visible_memory=False,
         linear_algebra="cusolver" if importlib.util.find_spec("cupy") is not None else "kernels",
         compute_units=device.get_attribute(attribute.MULTIPROCESSOR_COUNT),
         local_memory=device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
@@ -77,6 +77,10 @@ def _describe(driver: Any, index: int) -> DeviceInfo:
         preferred_block=256,
         max_block=device.get_attribute(attribute.MAX_THREADS_PER_BLOCK),
         peer_access=all(other == index or device.can_access_peer(driver.Device(other)) for other in peers),
+        shuffle=True,
+        inline_ptx=True,
+        packed_i16=True,
+        bit_tensor_cores=device.compute_capability() >= (8, 0),
         compute_capability=device.compute_capability(),
     )
     version = driver.get_driver_version()
@@ -107,7 +111,7 @@ def _uuid(index: int) -> str | None:
 
 
 class CudaDevice(Device):
-    """A GPU, its primary context pushed on this thread, and a stream a lane."""
+    """A GPU, its primary context pushed on this thread, and its streams."""
 
     def __init__(self, info: DeviceInfo) -> None:
         super().__init__(info)
@@ -142,8 +146,8 @@ class CudaDevice(Device):
         del self._stream
 
     @property
-    def stream(self) -> int:
-        """The ``CUstream`` of the present lane, for libraries of the same context."""
+    def native_stream(self) -> int:
+        """The ``CUstream`` of the present stream, for libraries of the same context."""
         return int(self._stream.handle)
 
     def _finish(self) -> None:
@@ -261,40 +265,40 @@ class CudaDevice(Device):
         with self._reporting():
             self._finish()
 
-    def _enter_lane(self, number: int) -> None:
+    def _enter_stream(self, number: int) -> None:
         with self._reporting():
             while len(self._streams) <= number:
                 self._streams.append(self._driver.Stream())
         self._stream = self._streams[number]
 
-    def mark(self) -> Mark:
-        """See :meth:`Device.mark`."""
+    def record_event(self) -> StreamEvent:
+        """See :meth:`Device.record_event`."""
         with self._reporting():
-            mark = self._events.take()
-            self._events[mark].record(self._stream)
-        return mark
+            event = self._events.take()
+            self._events[event].record(self._stream)
+        return event
 
-    def after(self, mark: Mark) -> None:
-        """See :meth:`Device.after`."""
+    def wait_for_event(self, event: StreamEvent) -> None:
+        """See :meth:`Device.wait_for_event`."""
         with self._reporting():
-            self._stream.wait_for_event(self._events[mark])
+            self._stream.wait_for_event(self._events[event])
 
-    def after_peer(self, mark: Mark, peer: Device) -> None:
-        """See :meth:`Device.after_peer`."""
+    def wait_for_peer_event(self, event: StreamEvent, peer: Device) -> None:
+        """See :meth:`Device.wait_for_peer_event`."""
         if not isinstance(peer, CudaDevice):
             raise TypeError(f"{self.info.id} cannot wait for {peer.info.id}")
         with self._reporting():
-            self._stream.wait_for_event(peer._events[mark])
+            self._stream.wait_for_event(peer._events[event])
 
-    def wait(self, mark: Mark) -> None:
-        """See :meth:`Device.wait`."""
+    def synchronize_event(self, event: StreamEvent) -> None:
+        """See :meth:`Device.synchronize_event`."""
         with self._reporting():
-            self._events[mark].synchronize()
+            self._events[event].synchronize()
 
-    def _read_later(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
+    def _read_async(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
         with self._reporting():
             self._driver.memcpy_dtoh_async(out, source.argument + offset, stream=self._stream)
 
-    def _write_later(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
+    def _write_async(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
         with self._reporting():
             self._driver.memcpy_htod_async(target.argument + offset, host, stream=self._stream)

@@ -1,4 +1,4 @@
-"""What a device makes: buffers, kernels, and marks in its work."""
+"""What a device makes: buffers, kernels, and events in its work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.devices.templates import Source
 
-__all__ = ["Buffer", "Events", "Kernel", "Mark"]
+__all__ = ["Buffer", "Events", "Kernel", "StreamEvent"]
 
 
 @dataclass(eq=False)
@@ -54,11 +54,11 @@ class Kernel:
 
 
 @dataclass(frozen=True, eq=False)
-class Mark:
-    """A point in the work of one lane of a device, from :meth:`Device.mark`.
+class StreamEvent:
+    """A point in the work of one stream of a device, from :meth:`Device.record_event`.
 
     ``handle`` is the backend's event, or its number among :class:`Events`; ``idle`` is then where the number goes when
-    nobody has the mark any more, whichever thread that is on.
+    nobody has it any more, whichever thread that is on.
     """
 
     handle: Any
@@ -73,7 +73,7 @@ class Events:
     """Events of a device, for backends whose events may be dropped on the device's thread alone.
 
     Marks, which other threads and the garbage collector may be the last to have, know an event by its number; an event
-    whose mark is gone serves the next one. Only :meth:`clear` drops any.
+    that nobody has serves the next one. Only :meth:`clear` drops any.
     """
 
     def __init__(self, make: Callable[[], Any]) -> None:
@@ -84,17 +84,17 @@ class Events:
     def __len__(self) -> int:
         return len(self._made)
 
-    def __getitem__(self, mark: Mark) -> Any:
-        return self._made[mark.handle]
+    def __getitem__(self, event: StreamEvent) -> Any:
+        return self._made[event.handle]
 
-    def take(self) -> Mark:
-        """A mark with an event that no other mark has."""
+    def take(self) -> StreamEvent:
+        """An event that nobody else has."""
         if not self._idle:
             self._made.append(self._make())
-            return Mark(len(self._made) - 1, self._idle)
-        return Mark(self._idle.popleft(), self._idle)
+            return StreamEvent(len(self._made) - 1, self._idle)
+        return StreamEvent(self._idle.popleft(), self._idle)
 
     def clear(self) -> None:
-        """Drop every event; the marks that are left stand for nothing. To be called on the device's thread."""
+        """Drop every event; the events that are left stand for nothing. To be called on the device's thread."""
         self._made.clear()
         self._idle = deque()

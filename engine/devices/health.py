@@ -47,8 +47,8 @@ class Health:
         samples = {}
         for member in self._members:
             told: dict[str, float] = {"memory_total": float(member.info.memory)}
-            if member.taken is not None:
-                told["memory_used"] = float(member.taken)
+            if member.allocated_bytes is not None:
+                told["memory_used"] = float(member.allocated_bytes)
             if member.info.capabilities.kind == "cpu":
                 told["utilisation"] = host
             if member.label in self._nvml:

@@ -17,11 +17,26 @@ class Capabilities:
     Attributes
     ----------
     kind : {"cpu", "gpu", "other"}
-        What executes the kernels.
+        What executes the kernels; for messages and the choice of devices, not for solvers.
     fp64, int64_atomics : bool
         Whether doubles, and atomics on 64-bit integers, work.
-    unified_host_memory : bool
+    host_visible_memory : bool
         Whether device memory is the host's own.
+    shares_host_cores : bool
+        Whether kernels run on the cores that the host's threads need.
+    simt : bool
+        Whether work-items run in lock-step lanes of the hardware. Where they do not (CPUs), a group should be one
+        work-item with a core's work and explicit vectors.
+    shuffle : bool
+        Whether the language has functions that exchange values within 32 neighbouring work-items (CUDA's warps).
+    inline_ptx : bool
+        Whether the compiler takes NVIDIA's assembly.
+    packed_i16 : bool
+        Whether the language has functions on pairs of 16-bit integers in one word (CUDA's SIMD intrinsics).
+    bit_tensor_cores : bool
+        Whether the 1-bit tensor core instructions (NVIDIA, from compute capability 8.0 on) can be used.
+    launch_cost : float
+        Seconds that a launch costs the host, roughly.
     linear_algebra : {"cusolver", "lapack", "kernels"}
         Who factorises matrices for this device.
     compute_units : int
@@ -34,8 +49,9 @@ class Capabilities:
         Bytes that a buffer in constant memory may have.
     preferred_block, max_block : int
         A good default, and the largest, number of work-items a group.
-    vector_width : int
-        32-bit lanes that one work-item should handle by explicit vectors; 1 where work-items run in lanes themselves.
+    lanes : int
+        32-bit lanes that one work-item should handle by explicit vectors; 1 where work-items run in lanes themselves
+        (``simt``).
     peer_access : bool
         Whether buffers of another device of the same backend can be read directly.
     compute_capability : (int, int) or None
@@ -45,14 +61,21 @@ class Capabilities:
     kind: Literal["cpu", "gpu", "other"]
     fp64: bool
     int64_atomics: bool
-    unified_host_memory: bool
+    host_visible_memory: bool
     linear_algebra: Literal["cusolver", "lapack", "kernels"]
     compute_units: int
     local_memory: int
     local_memory_per_unit: int
     preferred_block: int
     max_block: int
-    vector_width: int = 1
+    lanes: int = 1
+    simt: bool = True
+    shuffle: bool = False
+    inline_ptx: bool = False
+    packed_i16: bool = False
+    bit_tensor_cores: bool = False
+    shares_host_cores: bool = False
+    launch_cost: float = 10e-6
     peer_access: bool = False
     compute_capability: tuple[int, int] | None = None
     constant_memory: int = 1 << 16

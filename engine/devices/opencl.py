@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from engine.devices.base import Device
-from engine.devices.handles import Buffer, Kernel, Mark
+from engine.devices.handles import Buffer, Kernel, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.templates import Source, compiler_location, dump
 from engine.errors import BackendUnavailable, DeviceError, KernelError
@@ -79,19 +79,24 @@ def _describe(index: int, device: cl.Device) -> DeviceInfo:
     max_block = int(device.max_work_group_size)
     local = int(device.local_mem_size)
     nvidia = "NVIDIA" in device.platform.name
+    compute_capability = _nvidia_compute_capability(device) if nvidia else None
     capabilities = Capabilities(
         kind=kind,
         fp64="cl_khr_fp64" in extensions,
         int64_atomics="cl_khr_int64_base_atomics" in extensions,
-        unified_host_memory=kind == "cpu",
+        host_visible_memory=kind == "cpu",
         linear_algebra="lapack" if kind == "cpu" else "kernels",
         compute_units=int(device.max_compute_units),
         local_memory=local,
         local_memory_per_unit=_nvidia_local_memory_per_unit(device) if nvidia else local,
         preferred_block=min(max_block, _PREFERRED_BLOCK[kind]),
         max_block=max_block,
-        vector_width=int(device.native_vector_width_int) if kind == "cpu" else 1,
-        compute_capability=_nvidia_compute_capability(device) if nvidia else None,
+        lanes=int(device.native_vector_width_int) if kind == "cpu" else 1,
+        simt=kind != "cpu",
+        inline_ptx=nvidia,
+        bit_tensor_cores=(compute_capability or (0, 0)) >= (8, 0),
+        shares_host_cores=kind == "cpu",
+        compute_capability=compute_capability,
         constant_memory=int(device.max_constant_buffer_size),
     )
     return DeviceInfo(
@@ -173,12 +178,12 @@ class _Memory:
 
 
 class OpenCLDevice(Device):
-    """A device, its context and an in-order queue a lane.
+    """A device, its context and an in-order queue for each stream.
 
     On CPUs whose driver has fine-grained shared virtual memory (OpenCL 2.0, section 5.6), buffers lie in it: the host
     reads and writes them itself once the queue is done, which takes a fraction of what a copy or a mapping by the
-    driver does. Short work is waited for awake there: the host looks at the last launch of a lane for a while before it
-    lets the driver put it to sleep.
+    driver does. The host polls the last launch of a stream for a while (``_AWAKE_SECONDS``) before it waits in the
+    driver, because being woken takes longer than a short kernel.
 
     A CPU described with fewer compute units than it has is opened as a sub-device of that many, where the driver can
     divide it. The rest is for threads that the host must not keep waiting: nothing is waited for awake then, for that
@@ -199,16 +204,16 @@ class OpenCLDevice(Device):
         except (self._cl.Error, IndexError) as error:
             raise DeviceError(f"cannot open {info.id} ({info.name}): {error}") from error
         self._queues: list[cl.CommandQueue] = [self._queue]
-        self._launched: dict[cl.CommandQueue, cl.Event] = {}  # the last of each lane, where host and device share
+        self._launched: dict[cl.CommandQueue, cl.Event] = {}  # the last of each stream, where host and device share
         self._copies: list[cl.Event] = []  # dropping one that is not done would wait for it, and hold the GIL
         self._programs: dict[str, cl.Program] = {}
-        self._shares = self.capabilities.unified_host_memory and _has_fine_grained_memory(part)
-        self.taken: int = 0
+        self._shares = self.capabilities.host_visible_memory and _has_fine_grained_memory(part)
+        self.allocated_bytes: int = 0
         self._owned.stack.callback(self._finish)
 
     @property
     def queue(self) -> cl.CommandQueue:
-        """The queue of the present lane, for what shares it."""
+        """The queue of the present stream, for what shares it."""
         return self._queue
 
     def _finish(self) -> None:
@@ -219,7 +224,7 @@ class OpenCLDevice(Device):
         self._copies.clear()
 
     def _wait_for(self, queue: cl.CommandQueue) -> None:
-        """Wait until a lane has done its work."""
+        """Wait until a stream has done its work."""
         last = self._launched.pop(queue, None)
         if last is not None:
             complete = self._cl.command_execution_status.COMPLETE
@@ -230,7 +235,7 @@ class OpenCLDevice(Device):
 
     def memory(self) -> MemoryInfo:
         """The device's total, and that less what this process has taken here (OpenCL tells no more)."""
-        return MemoryInfo(self.info.memory, self.info.memory - self.taken)
+        return MemoryInfo(self.info.memory, self.info.memory - self.allocated_bytes)
 
     def _program(self, source: Source) -> cl.Program:
         """Rendered source compiled for this device, once."""
@@ -275,12 +280,12 @@ class OpenCLDevice(Device):
                 memory = _Memory(cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes))
         except cl.Error as error:
             raise DeviceError(f"{self.info.id} refused {nbytes} bytes: {error}") from error
-        self.taken += nbytes
+        self.allocated_bytes += nbytes
         return memory, memory.buffer
 
     def _free(self, buffer: Buffer) -> None:
         self._finish()
-        self.taken -= buffer.argument.size
+        self.allocated_bytes -= buffer.argument.size
         buffer.argument.release()
 
     @contextlib.contextmanager
@@ -345,14 +350,14 @@ class OpenCLDevice(Device):
         if self._shares:
             self._launched[self._queue] = launched
 
-    def shared(self, buffer: Buffer) -> NDArray[Any] | None:
-        """See :meth:`Device.shared`."""
+    def shared_array(self, buffer: Buffer) -> NDArray[Any] | None:
+        """See :meth:`Device.shared_array`."""
         return _seen(buffer) if self._shares else None
 
     @contextlib.contextmanager
     def host_views(self, *buffers: Buffer | None) -> Iterator[list[NDArray[Any] | None]]:
         """See :meth:`Device.host_views`; memory not shared is mapped, which on CPUs copies nothing."""
-        if not self.capabilities.unified_host_memory:
+        if not self.capabilities.host_visible_memory:
             raise TypeError(f"the memory of {self.info.id} is not the host's")
         if self._shares:
             with self._reporting():
@@ -385,28 +390,28 @@ class OpenCLDevice(Device):
         with self._reporting():
             self._finish()
 
-    def _enter_lane(self, number: int) -> None:
+    def _enter_stream(self, number: int) -> None:
         with self._reporting():
             while len(self._queues) <= number:
                 self._queues.append(self._cl.CommandQueue(self._context, self._part))
         self._queue = self._queues[number]
 
-    def mark(self) -> Mark:
-        """See :meth:`Device.mark`."""
+    def record_event(self) -> StreamEvent:
+        """See :meth:`Device.record_event`."""
         with self._reporting():
             event = self._cl.enqueue_marker(self._queue)
             self._queue.flush()  # another queue, or the host, may wait for it
-        return Mark(event)
+        return StreamEvent(event)
 
-    def after(self, mark: Mark) -> None:
-        """See :meth:`Device.after`."""
+    def wait_for_event(self, event: StreamEvent) -> None:
+        """See :meth:`Device.wait_for_event`."""
         with self._reporting():
-            self._cl.enqueue_barrier(self._queue, wait_for=[mark.handle])
+            self._cl.enqueue_barrier(self._queue, wait_for=[event.handle])
 
-    def wait(self, mark: Mark) -> None:
-        """See :meth:`Device.wait`."""
+    def synchronize_event(self, event: StreamEvent) -> None:
+        """See :meth:`Device.synchronize_event`."""
         with self._reporting():
-            mark.handle.wait()
+            event.handle.wait()
 
     def _keep(self, copy: cl.Event) -> None:
         complete = self._cl.command_execution_status.COMPLETE
@@ -414,10 +419,10 @@ class OpenCLDevice(Device):
         self._copies.append(copy)
         self._queue.flush()
 
-    def _read_later(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
+    def _read_async(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
         with self._reporting():
             self._keep(self._cl.enqueue_copy(self._queue, out, source.argument, src_offset=offset, is_blocking=False))
 
-    def _write_later(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
+    def _write_async(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
         with self._reporting():
             self._keep(self._cl.enqueue_copy(self._queue, target.argument, host, dst_offset=offset, is_blocking=False))

@@ -84,9 +84,9 @@ class Member:
         return self._worked + (0.0 if since is None else time.perf_counter() - since)
 
     @property
-    def taken(self) -> int | None:
+    def allocated_bytes(self) -> int | None:
         """Bytes of device memory taken through this member, from any thread; None where it is not counted."""
-        return getattr(self._device, "taken", None)
+        return getattr(self._device, "allocated_bytes", None)
 
     def reads(self, other: Member) -> bool:
         """Whether this device can copy from the other's buffers, once :meth:`DevicePool.enable_peers` has been called.

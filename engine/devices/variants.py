@@ -8,21 +8,31 @@ from typing import Any
 
 from engine.devices.info import Capabilities
 
-__all__ = ["CPU", "GPU", "GPU_OF_LARGE_GROUPS", "SMALL_GPU", "Variant", "each_once"]
+__all__ = ["CPU", "CUDA_GPU", "GPU", "SMALL_GPU", "Variant", "each_once"]
 
 Variant = tuple[str, dict[str, Any]]
 """A template's name, and what it is rendered with."""
 
-GPU = Capabilities("gpu", True, True, False, "kernels", 132, 49152, 228 * 1024, 256, 1024)
-"""A data-centre GPU as OpenCL shows it: 48 KB of local memory a group."""
+GPU = Capabilities("gpu", True, True, False, "kernels", 132, 49152, 228 * 1024, 256, 1024, inline_ptx=True)
+"""A data-centre GPU as NVIDIA's OpenCL shows it: 48 KB of local memory a group."""
 
-GPU_OF_LARGE_GROUPS = Capabilities("gpu", True, True, False, "cusolver", 132, 227 * 1024, 228 * 1024, 256, 1024)
+CUDA_GPU = Capabilities(
+    *("gpu", True, True, False, "cusolver", 132, 227 * 1024, 228 * 1024, 256, 1024),
+    shuffle=True,
+    inline_ptx=True,
+    packed_i16=True,
+    bit_tensor_cores=True,
+    peer_access=True,
+    compute_capability=(9, 0),
+)
 """The same through CUDA, where one group may have nearly all of a multiprocessor's local memory."""
 
 SMALL_GPU = Capabilities("gpu", True, True, False, "kernels", 8, 32768, 32768, 256, 256)
 """An integrated GPU: groups of 256 at most."""
 
-CPU = Capabilities("cpu", True, True, True, "lapack", 2, 1 << 20, 1 << 20, 64, 4096, vector_width=16)
+CPU = Capabilities(
+    "cpu", True, True, True, "lapack", 2, 1 << 20, 1 << 20, 64, 4096, lanes=16, simt=False, shares_host_cores=True
+)
 """A CPU with 512-bit vectors."""
 
 

@@ -322,10 +322,10 @@ def test_shared_memory_is_seen_by_host_and_device_alike(device: Member) -> None:
     def run(running: Device) -> bool:
         buffer = running.put(np.arange(6.0).reshape(2, 3))
         copied = running.empty(6, np.float64)
-        seen = running.shared(buffer)
+        seen = running.shared_array(buffer)
         if seen is None:
             return False
-        assert running.capabilities.unified_host_memory
+        assert running.capabilities.host_visible_memory
         assert seen.shape == (2, 3)
         assert np.array_equal(seen, np.arange(6.0).reshape(2, 3))
         seen[1, 2] = 9.0
@@ -363,6 +363,6 @@ def test_description_and_capabilities_make_sense(device: Member) -> None:
     assert 1 <= capabilities.preferred_block <= capabilities.max_block
     assert 16 * 1024 <= capabilities.local_memory <= capabilities.local_memory_per_unit
     assert capabilities.compute_units >= 1
-    assert capabilities.vector_width >= 1
+    assert capabilities.lanes >= 1
     memory = device.memory()
     assert 0 < memory.free <= memory.total

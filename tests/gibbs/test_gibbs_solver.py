@@ -153,19 +153,19 @@ def test_memory_is_planned_for_the_matrices_that_a_device_owns() -> None:
 def test_devices_that_read_each_others_memory_make_the_same_draws(
     device: Member, kernel: str, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not device.submit(lambda running: running.shared(running.empty(1, np.float64)) is not None).result():
+    if not device.submit(lambda running: running.shared_array(running.empty(1, np.float64)) is not None).result():
         pytest.skip("the memory of this device is not the host's")
     problem, meetings = problem_of(400, columns), []
     host = draws_of(device, problem, kernel=kernel, draws=8)
 
     def copy_from_peer(device: Device, target: Buffer, source: Buffer, to: int, start: int, count: int) -> None:
         meetings.append(count)
-        values = device.shared(source)  # any device of this kind sees the same bytes
+        values = device.shared_array(source)  # any device of this kind sees the same bytes
         assert values is not None
         device.put(values.reshape(-1)[start : start + count], target, to)
 
     monkeypatch.setattr(DevicePool, "enable_peers", lambda pool: True)
-    monkeypatch.setattr(Device, "after_peer", lambda device, mark, peer: peer.wait(mark))
+    monkeypatch.setattr(Device, "wait_for_peer_event", lambda device, event, peer: peer.synchronize_event(event))
     monkeypatch.setattr(Device, "copy_from_peer", copy_from_peer)
     for devices in (2, 4):
         assert np.array_equal(draws_of(device, problem, devices, kernel=kernel, draws=8), host)
@@ -197,7 +197,7 @@ def test_every_provider_of_linear_algebra_makes_the_same_chain(device: Member, k
 
 def test_the_kernels_of_gpus_make_the_same_draws(device: Member) -> None:
     own = device.info.capabilities
-    gpu = replace(own, kind="gpu", unified_host_memory=False, linear_algebra="kernels", max_block=256)
+    gpu = replace(own, kind="gpu", host_visible_memory=False, linear_algebra="kernels", max_block=256)
     problem, draws = problem_of(300, 5), []
     for capabilities in (own, gpu):
         member: Any = SimpleNamespace(info=replace(device.info, capabilities=capabilities))

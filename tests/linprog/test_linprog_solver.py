@@ -300,7 +300,7 @@ def test_a_batch_takes_every_option_and_tells_how_far_it_is(device: Member) -> N
 
 @pytest.mark.parametrize("provider", ["lapack", "kernels"])
 def test_every_provider_leads_to_the_optimum(owner: engine.Engine, device: Member, provider: str) -> None:
-    if provider == "lapack" and not device.info.capabilities.unified_host_memory:
+    if provider == "lapack" and not device.info.capabilities.host_visible_memory:
         pytest.skip(f"the memory of {device.info.id} is not the host's")
     problem = generate(GeneratorOptions(m=30, n=60, seed=2))
     result = owner.solve(problem, provider=provider)

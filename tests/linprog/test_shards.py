@@ -145,7 +145,7 @@ def copy_what_the_host_sees(
     device: Device, target: Buffer, source: Buffer, target_start: int, source_start: int, count: int
 ) -> None:
     """Stands for ``copy_from_peer`` between devices of OpenCL whose memory is the host's."""
-    seen, other = device.shared(target), device.shared(source)
+    seen, other = device.shared_array(target), device.shared_array(source)
     assert seen is not None
     assert other is not None
     device.sync()
@@ -160,7 +160,7 @@ def ways_of(device: Member, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield "through the host"
     if device.info.language == "cuda":
         yield "directly"
-    elif device.submit(lambda running: running.shared(running.empty(1, np.float64)) is not None).result():
+    elif device.submit(lambda running: running.shared_array(running.empty(1, np.float64)) is not None).result():
         with monkeypatch.context() as patch:
             patch.setattr(Member, "reads", lambda *_: True)
             patch.setattr(Device, "copy_from_peer", copy_what_the_host_sees)

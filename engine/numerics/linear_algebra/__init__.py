@@ -40,7 +40,7 @@ def providers(device: Device) -> list[Provider]:
 
         if cusolver.missing() is None:
             found.append("cusolver")
-    if device.capabilities.unified_host_memory:
+    if device.capabilities.host_visible_memory:
         found.append("lapack")
     return [*found, "kernels"]
 
@@ -86,7 +86,7 @@ def linear_algebra(
             notice(f"{why}; linear algebra on {device.info.id} uses the kernels instead")
         chosen = "kernels"
     if chosen == "lapack":
-        if not device.capabilities.unified_host_memory:
+        if not device.capabilities.host_visible_memory:
             raise DeviceError(f"the memory of {device.info.id} is not the host's, so it cannot use the provider lapack")
         from engine.numerics.linear_algebra.lapack import Lapack
 

@@ -106,7 +106,7 @@ class CuSolver(LinearAlgebra):
     @contextlib.contextmanager
     def _on_stream(self) -> Iterator[None]:
         """CuPy's bindings work on CuPy's current stream, so it is made the device's own for the calls within."""
-        handle = self.device.stream
+        handle = self.device.native_stream
         stream = self._streams.get(handle)
         if stream is None:
             stream = self._streams[handle] = self._foreign(handle)

@@ -238,7 +238,7 @@ def _slots(pool: DevicePool, settings: Settings, crews: Sequence[Sequence[Member
     each = node_bytes(settings)
     for member in pool.members:
         room = member.memory().free / 2 / max(1, sharing[member.info.id])
-        if member.info.capabilities.unified_host_memory:
+        if member.info.capabilities.host_visible_memory:
             room = min(room, _HOST_MEMORY)
         slots[member.label] = max(1, min(settings.n, int(room // each))) if each else settings.n
         needed[member.label] = populations[member.label] * required_bytes(settings, slots[member.label])

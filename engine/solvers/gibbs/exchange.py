@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device, Mark
+from engine.devices import Buffer, Device, StreamEvent
 from engine.numerics.memory import Memory
 
 __all__ = ["Exchange", "Part", "Party"]
@@ -72,7 +72,7 @@ class _Left:
     values: NDArray[np.float64] | None = None
     device: Device | None = None
     outbox: Buffer | None = None
-    mark: Mark | None = None
+    mark: StreamEvent | None = None
 
 
 class Party:
@@ -109,12 +109,12 @@ class Party:
         for part in parts:
             device.copy(outbox, part.buffer, at, part.first, part.count)
             at += part.count
-        return _Left(ranges, None, device, outbox, device.mark())
+        return _Left(ranges, None, device, outbox, device.record_event())
 
     def _take(self, parts: Sequence[Part], left: _Left) -> None:
         device, at = self._device, 0
         if left.mark is not None and left.device is not None:
-            device.after_peer(left.mark, left.device)
+            device.wait_for_peer_event(left.mark, left.device)
         for part, (first, count) in zip(parts, left.ranges, strict=True):
             if left.values is not None:
                 device.put(left.values[at : at + count], part.buffer, first)

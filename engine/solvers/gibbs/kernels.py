@@ -359,7 +359,7 @@ class Launcher:
 @each_once
 def kernel_variants() -> Iterator[Variant]:
     """Every template of this solver with sets of constants that cover what devices ask for."""
-    cpu = replace(CPU, vector_width=8)
+    cpu = replace(CPU, lanes=8)
 
     for capabilities in (cpu, GPU):
         blocks = _blocks(capabilities)

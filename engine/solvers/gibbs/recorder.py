@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Mark
+from engine.devices import Buffer, StreamEvent
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.chains import WHOLE, Chains, Settings
 from engine.solvers.gibbs.rows import Rows
@@ -25,7 +25,7 @@ class _Batch:
     record: Buffer
     host: NDArray[np.float64]
     failed: NDArray[np.int32]
-    done: Mark | None = None
+    done: StreamEvent | None = None
     iterations: list[int] = field(default_factory=list)
 
 
@@ -64,9 +64,9 @@ class Recorder:
         """Begin to copy the batch to the host, with a count of failures."""
         batch = self._batches[self._turn]
         used = len(batch.iterations) * self._settings.chains * self.width
-        self._device.get_later(batch.record, batch.host[:used])
-        self._device.get_later(failed, batch.failed)
-        batch.done = self._device.mark()
+        self._device.get_async(batch.record, batch.host[:used])
+        self._device.get_async(failed, batch.failed)
+        batch.done = self._device.record_event()
 
     def collect(self, last: bool) -> Recorded:
         """Wait for the last batch, or for the one before it, and take its draws; none if there are none."""
@@ -74,7 +74,7 @@ class Recorder:
         shape = (len(batch.iterations), self._settings.chains, self.width)
         if batch.done is None:
             return [], np.zeros((0, *shape[1:])), 0
-        self._device.wait(batch.done)
+        self._device.synchronize_event(batch.done)
         batch.done = None
         iterations, batch.iterations = batch.iterations, []
         rows = batch.host[: shape[0] * shape[1] * shape[2]].reshape(shape).copy()

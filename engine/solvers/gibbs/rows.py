@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Mark
+from engine.devices import Buffer, StreamEvent
 from engine.errors import DeviceError
 from engine.numerics.linear_algebra import LinearAlgebra
 from engine.numerics.memory import Memory
@@ -114,7 +114,7 @@ class Rows:
         if streamed and blocks:
             size = max(block.strips for block in blocks) * layout.strip_rows * layout.stride
             self._ring = [self._memory.empty(size, dtype) for _ in range(2)]
-            self._used: list[Mark | None] = [None, None]
+            self._used: list[StreamEvent | None] = [None, None]
         return blocks
 
     def _each_block(self) -> Iterator[tuple[_Block, Any]]:
@@ -127,15 +127,15 @@ class Rows:
         for number, block in enumerate(self.blocks):
             ring = number % 2
             used = self._used[ring]
-            with device.lane(_LANE):
+            with device.stream(_LANE):
                 if used is not None:
-                    device.after(used)
+                    device.wait_for_event(used)
                 assert block.host is not None
-                device.put_later(block.host, self._ring[ring])
-                there = device.mark()
-            device.after(there)
+                device.put_async(block.host, self._ring[ring])
+                there = device.record_event()
+            device.wait_for_event(there)
             yield block, self._ring[ring]
-            self._used[ring] = device.mark()
+            self._used[ring] = device.record_event()
 
     def sweep(self, mode: Mode, beta: Buffer, out: Buffer, betas: int, seed: int = 0, step: int = 0) -> None:
         """One pass over this device's rows."""

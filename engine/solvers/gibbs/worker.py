@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device, Mark
+from engine.devices import Buffer, Device, StreamEvent
 from engine.errors import DeviceError
 from engine.numerics.linear_algebra import LinearAlgebra, linear_algebra
 from engine.numerics.memory import Memory
@@ -233,18 +233,18 @@ class Worker:
             *(int(settings.kernel == "ellipse"), settings.seed, STREAM_SCALES, step),
         )
 
-    def _mark(self) -> Mark | None:
+    def _mark(self) -> StreamEvent | None:
         """A mark where lanes are used: on CPUs the pass over the rows has every core, and one order costs less."""
-        return self.device.mark() if self._beside else None
+        return self.device.record_event() if self._beside else None
 
-    def _after(self, mark: Mark | None) -> None:
+    def _after(self, mark: StreamEvent | None) -> None:
         if mark is not None:
-            self.device.after(mark)
+            self.device.wait_for_event(mark)
 
-    def _factorise_all(self, scaled: Mark | None) -> None:
+    def _factorise_all(self, scaled: StreamEvent | None) -> None:
         """Each group's matrix on its lane, after the scales are known."""
         for group in self._groups:
-            with self.device.lane(group.lane):
+            with self.device.stream(group.lane):
                 self._after(scaled)
                 group.algebra.cholesky(group.matrix, group.status)
                 if self._counts:
@@ -261,11 +261,11 @@ class Worker:
             arguments = (buffer, narrow, q, self.layout.stride, chains * number)
             self.launcher.groups("narrow_coefficients", chains, *arguments)
 
-    def _scales_beside(self, step: int, gram: Buffer, diagonal: Buffer) -> Mark | None:
+    def _scales_beside(self, step: int, gram: Buffer, diagonal: Buffer) -> StreamEvent | None:
         """lambda, tau, nu, xi given beta, and the matrices, on the first group's lane."""
         device = self.device
         begun = self._mark()
-        with device.lane(int(self._beside)):
+        with device.stream(int(self._beside)):
             self._after(begun)
             self._update_scales(step, diagonal)
             for group in self._groups:
@@ -281,9 +281,9 @@ class Worker:
         self._factorise_all(scaled)
         self.rows.gather("f32", self.partial, chains.count * layout.width, self.shards)
         gathered = self._mark()
-        done: list[Mark | None] = []
+        done: list[StreamEvent | None] = []
         for group in self._groups:
-            with device.lane(group.lane):
+            with device.stream(group.lane):
                 self._after(gathered)
                 launcher.groups(
                     "prepare_solution",
@@ -326,10 +326,10 @@ class Worker:
         q = layout.columns
         scaled = self._scales_beside(step, self.gram, self.diagonal)
         self._factorise_all(scaled)
-        done: list[Mark | None] = []
+        done: list[StreamEvent | None] = []
         for group in self._groups:
             assert group.noise is not None
-            with device.lane(group.lane):
+            with device.stream(group.lane):
                 launcher.groups(
                     "prepare_solution",
                     group.count,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from engine.devices import Buffer, Capabilities, Device, Kernel
-from engine.devices.variants import CPU, GPU, GPU_OF_LARGE_GROUPS, SMALL_GPU, Variant, each_once
+from engine.devices.variants import CPU, CUDA_GPU, GPU, SMALL_GPU, Variant, each_once
 from engine.solvers.knapsack.schedule import MOST_FUSED
 
 __all__ = ["DEPTHS", "PAD", "Launcher", "Place", "Shapes", "ValueType", "kernel_variants", "shapes_for"]
@@ -270,7 +270,7 @@ def _share(cells: int, at_once: int, step: int, most: int | None = None) -> int:
 def kernel_variants() -> Iterator[Variant]:
     """Every template of this solver with every set of constants a device may ask for."""
     values: tuple[ValueType, ...] = ("i32", "i64")
-    for capabilities in (GPU, GPU_OF_LARGE_GROUPS, SMALL_GPU, CPU):
+    for capabilities in (GPU, CUDA_GPU, SMALL_GPU, CPU):
         for value in values:
             shapes = shapes_for(capabilities, value)
             tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"

@@ -188,7 +188,7 @@ class _Program:
             for member in pool.members:
                 if self._options.keep_memory is not None:
                     wanted.append(int(self._options.keep_memory * 1e6) // size)
-                elif member.info.capabilities.unified_host_memory:
+                elif member.info.capabilities.host_visible_memory:
                     wanted.append(widest)
                 else:
                     spare = member.memory().free // per_device[member.info.id] - 2 * row_cells * size

@@ -320,19 +320,19 @@ class DeviceShard:
         try:
             scratch, normal = self._matrix("L"), self._matrix("M")
             count = self._k * (self._m * (self._m + 1) // 2)
-            free = self.device.mark()
+            free = self.device.record_event()
             self.form()
             for sent, passage in others:
-                with self.device.lane(1):  # while this device is still at its own
-                    self.device.after(free)
+                with self.device.stream(1):  # while this device is still at its own
+                    self.device.wait_for_event(free)
                     if passage is None:
                         self.device.copy_from_peer(scratch, sent.result(), 0, 0, count)
                     else:
                         passage.receive(self.device, scratch, count)
-                    here = self.device.mark()
-                self.device.after(here)
+                    here = self.device.record_event()
+                self.device.wait_for_event(here)
                 self._over("add_lower", _PACKED, count, self._k, self._m, scratch, normal)
-                free = self.device.mark()
+                free = self.device.record_event()
         finally:
             for _, passage in others:
                 if passage is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device, Mark
+from engine.devices import Buffer, Device, StreamEvent
 from engine.errors import DeviceError
 
 __all__ = ["Passage"]
@@ -40,7 +40,7 @@ class Passage:
     def send(self, device: Device, source: Buffer, places: list[NDArray[Any]]) -> None:
         """All of a buffer, when what the lane was given before is done; returns when the receiver has the last piece,
         or has given up."""
-        under_way: deque[tuple[Mark, _Piece]] = deque()
+        under_way: deque[tuple[StreamEvent, _Piece]] = deque()
         for place in places:
             self._free.put(place)
         for start in range(0, source.size, _PIECE):
@@ -50,13 +50,13 @@ class Passage:
             if free is None:
                 return
             size = min(_PIECE, source.size - start)
-            device.get_later(source, free[:size], start)
-            under_way.append((device.mark(), (free, start, size)))
+            device.get_async(source, free[:size], start)
+            under_way.append((device.record_event(), (free, start, size)))
         while under_way:
             self._hand_on(device, *under_way.popleft())
 
-    def _hand_on(self, device: Device, filled: Mark, piece: _Piece) -> None:
-        device.wait(filled)
+    def _hand_on(self, device: Device, filled: StreamEvent, piece: _Piece) -> None:
+        device.synchronize_event(filled)
         self._filled.put(piece)
 
     def receive(self, device: Device, target: Buffer, count: int) -> None:
@@ -67,20 +67,20 @@ class Passage:
         engine.errors.DeviceError
             If the sender has failed, which tells why itself.
         """
-        under_way: deque[tuple[Mark, NDArray[Any]]] = deque()
+        under_way: deque[tuple[StreamEvent, NDArray[Any]]] = deque()
         missing = count
         while missing or under_way:
             if under_way and (not missing or len(under_way) > 1 or self._filled.empty()):
                 emptied, place = under_way.popleft()
-                device.wait(emptied)
+                device.synchronize_event(emptied)
                 self._free.put(place)
                 continue
             piece = self._filled.get()
             if piece is None:
                 raise DeviceError(f"{device.info.id} was not sent all that another device had for it")
             place, start, size = piece
-            device.put_later(place[:size], target, start)
-            under_way.append((device.mark(), place))
+            device.put_async(place[:size], target, start)
+            under_way.append((device.record_event(), place))
             missing -= size
 
     def end(self) -> None:

@@ -34,7 +34,7 @@ def device_shard(device: Device, data: ShardData, provider: Provider | None, not
     algebra = linear_algebra(device, provider, notice)
     if data.batch == 1 and isinstance(algebra, Lapack):
         probe = device.empty(1, np.float64)
-        shared = device.shared(probe) is not None
+        shared = device.shared_array(probe) is not None
         device.release(probe)
         if shared:
             if sp.issparse(data.A) and data.m * data.n <= _KEPT_SPARSE:
@@ -207,7 +207,7 @@ class UnifiedShard(DeviceShard):
         found = self._arrays.get(name)
         if found is None:
             buffer = self._matrix(name) if name in ("M", "L") else self._buffers[name]
-            seen = self.device.shared(buffer)
+            seen = self.device.shared_array(buffer)
             assert seen is not None
             found = self._arrays[name] = seen.reshape(buffer.shape[1:]) if len(buffer.shape) == 3 else seen
         return found

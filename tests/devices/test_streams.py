@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.devices import Device, DevicePool, Mark, Member
+from engine.devices import Device, DevicePool, Member, StreamEvent
 from engine.devices.handles import Events
 
 Trial = Callable[[str, str], str]
 
 SLOW = """
-// One work-item counts for a while, so that work of another lane could overtake it; then every value grows by 1.
+// One work-item counts for a while, so that work of another stream could overtake it; then every value grows by 1.
 KERNEL slow(GLOBAL i32* values, i32 count, i32 rounds)
 {
     u32 state = (u32)values[0] + 1u;
@@ -40,20 +40,20 @@ def kernels(running: Device, template: str) -> tuple[Any, Any]:
     return slow, running.kernel(template, "doubled", ("buffer", "buffer"), nothing=0)
 
 
-def test_a_lane_that_waits_for_a_mark_sees_what_came_before_it(device: Member, trial_template: Trial) -> None:
+def test_a_stream_that_waits_for_a_mark_sees_what_came_before_it(device: Member, trial_template: Trial) -> None:
     template = trial_template("lanes_after", SLOW)
 
     def work(running: Device) -> list[NDArray[Any]]:
         slow, doubled = kernels(running, template)
         values, beside, last = running.put(np.arange(64, dtype=np.int32)), *(running.empty(64, np.int32) for _ in "ab")
         running.launch(slow, 1, 1, values, 64, ROUNDS)
-        begun = running.mark()
-        with running.lane(1):
-            running.after(begun)
+        begun = running.record_event()
+        with running.stream(1):
+            running.wait_for_event(begun)
             running.launch(doubled, 4, 16, values, beside)
             running.launch(slow, 1, 1, beside, 64, ROUNDS)
-            done = running.mark()
-        running.after(done)
+            done = running.record_event()
+        running.wait_for_event(done)
         running.launch(doubled, 4, 16, beside, last)
         return [running.get(beside), running.get(last)]
 
@@ -62,7 +62,7 @@ def test_a_lane_that_waits_for_a_mark_sees_what_came_before_it(device: Member, t
     assert np.array_equal(last, 2 * beside)
 
 
-def test_copies_without_waiting_are_in_order_with_their_lane(device: Member, trial_template: Trial) -> None:
+def test_copies_without_waiting_are_in_order_with_their_stream(device: Member, trial_template: Trial) -> None:
     template = trial_template("lanes_later", SLOW)
 
     def work(running: Device) -> list[NDArray[Any]]:
@@ -70,14 +70,14 @@ def test_copies_without_waiting_are_in_order_with_their_lane(device: Member, tri
         source, target = running.staging(16, np.int32), running.staging(8, np.int32)
         source[:] = np.arange(16)
         target[:] = -1
-        with running.lane(2):
+        with running.stream(2):
             values = running.empty(20, np.int32)
             running.zero(values)
-            running.put_later(source, values, 4)
+            running.put_async(source, values, 4)
             running.launch(slow, 1, 1, values, 20, ROUNDS)
-            running.get_later(values, target, 10)
-            done = running.mark()
-        running.wait(done)
+            running.get_async(values, target, 10)
+            done = running.record_event()
+        running.synchronize_event(done)
         return [target.copy(), running.get(values, 0, 4)]
 
     target, rest = device.submit(work).result()
@@ -85,19 +85,19 @@ def test_copies_without_waiting_are_in_order_with_their_lane(device: Member, tri
     assert rest.tolist() == [1, 1, 1, 1]
 
 
-def test_sync_and_release_wait_for_every_lane(device: Member, trial_template: Trial) -> None:
+def test_sync_and_release_wait_for_every_stream(device: Member, trial_template: Trial) -> None:
     template = trial_template("lanes_sync", SLOW)
 
     def work(running: Device) -> NDArray[Any]:
         slow, _ = kernels(running, template)
         staging = running.staging(4, np.int32)
-        with running.lane(1):
+        with running.stream(1):
             values = running.put(np.zeros(4, np.int32))
             running.launch(slow, 1, 1, values, 4, ROUNDS)
-            running.get_later(values, staging)
+            running.get_async(values, staging)
         running.sync()
         copy = staging.copy()
-        with running.lane(3):
+        with running.stream(3):
             running.launch(slow, 1, 1, values, 4, ROUNDS)
         running.release(values)
         return copy
@@ -105,19 +105,19 @@ def test_sync_and_release_wait_for_every_lane(device: Member, trial_template: Tr
     assert device.submit(work).result().tolist() == [1, 1, 1, 1]
 
 
-def test_lanes_nest_and_an_error_inside_one_leaves_it(device: Member) -> None:
+def test_streams_nest_and_an_error_inside_one_leaves_it(device: Member) -> None:
     def work(running: Device) -> list[int]:
-        seen = [running._lane]
-        with running.lane(1):
-            with running.lane(2):
-                seen.append(running._lane)
-            seen.append(running._lane)
-            with pytest.raises(KeyError), running.lane(0):
+        seen = [running._stream_number]
+        with running.stream(1):
+            with running.stream(2):
+                seen.append(running._stream_number)
+            seen.append(running._stream_number)
+            with pytest.raises(KeyError), running.stream(0):
                 raise KeyError
-            seen.append(running._lane)
-        with pytest.raises(ValueError, match=r"numbered from 0; got -1"), running.lane(-1):
+            seen.append(running._stream_number)
+        with pytest.raises(ValueError, match=r"numbered from 0; got -1"), running.stream(-1):
             pass
-        return [*seen, running._lane]
+        return [*seen, running._stream_number]
 
     assert device.submit(work).result() == [0, 2, 1, 1, 0]
 
@@ -125,31 +125,31 @@ def test_lanes_nest_and_an_error_inside_one_leaves_it(device: Member) -> None:
 def test_copies_that_do_not_fit_are_refused(device: Member) -> None:
     def work(running: Device) -> None:
         buffer = running.put(np.zeros(4, np.int32))
-        with pytest.raises(ValueError, match="get_later: 3 elements from 2 on"):
-            running.get_later(buffer, np.empty(3, np.int32), 2)
-        with pytest.raises(TypeError, match="get_later: a buffer of int32"):
-            running.get_later(buffer, np.empty(3, np.float32))
-        with pytest.raises(ValueError, match="get_later: out must be contiguous"):
-            running.get_later(buffer, np.empty(8, np.int32)[::2])
-        with pytest.raises(ValueError, match="put_later: 5 elements"):
-            running.put_later(np.zeros(5, np.int32), buffer)
-        with pytest.raises(TypeError, match="put_later: a buffer of int32"):
-            running.put_later(np.zeros(2), buffer)
-        with pytest.raises(ValueError, match="put_later: the array must be contiguous"):
-            running.put_later(np.zeros(4, np.int32)[::2], buffer)
+        with pytest.raises(ValueError, match="get_async: 3 elements from 2 on"):
+            running.get_async(buffer, np.empty(3, np.int32), 2)
+        with pytest.raises(TypeError, match="get_async: a buffer of int32"):
+            running.get_async(buffer, np.empty(3, np.float32))
+        with pytest.raises(ValueError, match="get_async: out must be contiguous"):
+            running.get_async(buffer, np.empty(8, np.int32)[::2])
+        with pytest.raises(ValueError, match="put_async: 5 elements"):
+            running.put_async(np.zeros(5, np.int32), buffer)
+        with pytest.raises(TypeError, match="put_async: a buffer of int32"):
+            running.put_async(np.zeros(2), buffer)
+        with pytest.raises(ValueError, match="put_async: the array must be contiguous"):
+            running.put_async(np.zeros(4, np.int32)[::2], buffer)
 
     device.submit(work).result()
 
 
-def test_a_device_with_work_on_lanes_closes(device: Member, trial_template: Trial) -> None:
+def test_a_device_with_work_on_streams_closes(device: Member, trial_template: Trial) -> None:
     template = trial_template("lanes_close", SLOW)
 
     def work(running: Device) -> None:
         slow, _ = kernels(running, template)
-        with running.lane(1):
+        with running.stream(1):
             values = running.put(np.zeros(4, np.int32))
             running.launch(slow, 1, 1, values, 4, ROUNDS)
-            running.get_later(values, running.staging(4, np.int32))
+            running.get_async(values, running.staging(4, np.int32))
 
     with DevicePool([device.info]) as pool:
         pool.members[0].submit(work).result()
@@ -173,7 +173,7 @@ def test_events_are_used_again_and_dropped_where_they_are_cleared() -> None:
     held = id(events[first])
     others = [first]
     del first
-    ended = threading.Thread(target=others.clear)  # the last to have the mark
+    ended = threading.Thread(target=others.clear)  # the last to have the event
     ended.start()
     ended.join()
     assert FakeEvent.dropped_on == []
@@ -190,14 +190,14 @@ def test_events_are_used_again_and_dropped_where_they_are_cleared() -> None:
 
 
 def test_marks_may_be_left_to_another_thread_and_to_the_end(device: Member) -> None:
-    kept: list[Mark] = []
+    kept: list[StreamEvent] = []
 
     def work(running: Device) -> NDArray[Any]:
         values = running.put(np.arange(8, dtype=np.int32))
         for _ in range(100):
-            kept.append(running.mark())
-            running.after(kept[-1])
-        running.wait(kept[-1])
+            kept.append(running.record_event())
+            running.wait_for_event(kept[-1])
+        running.synchronize_event(kept[-1])
         return running.get(values)
 
     with DevicePool([device.info]) as pool:
