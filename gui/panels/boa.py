@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine.events import Finished, Metric, Trace
 from engine.problem import Problem
 from engine.results import Result
-from engine.solvers.boa.record import PORTRAYED_GENES
+from engine.solvers.boa.record import SNAPSHOT_GENES
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.pictures.network import NetworkView
@@ -71,9 +71,9 @@ class BOAPanel(Panel):
             Pixels("Entropy of every gene", "bits", theme=theme, key="gene entropy", across="gene", down="look"),
             people,
         )
-        if self._genes > PORTRAYED_GENES:
+        if self._genes > SNAPSHOT_GENES:
             for figure in (self.network, self.individuals, self.genes):
-                figure.hint(f"Shown while a run goes on for up to {number_text(PORTRAYED_GENES)} genes only.")
+                figure.hint(f"Shown while a run goes on for up to {number_text(SNAPSHOT_GENES)} genes only.")
         else:
             self.individuals.hint("Some of the population are shown after the first generation.")
             self.genes.hint("Shown after the first generation.")

@@ -15,13 +15,12 @@ import engine
 from engine.devices import Member, available
 from engine.errors import AuditError, OptionError, ProblemError, RunFolderError
 from engine.events import Event, Metric, Notice, Trace
-from engine.solvers.boa import instances, islands, record
+from engine.solvers.boa import islands, landscapes, record
+from engine.solvers.boa.balance import Balance
 from engine.solvers.boa.fitness import Snippet
 from engine.solvers.boa.learner import Learner
-from engine.solvers.boa.options import Options
+from engine.solvers.boa.options import Options, resolve
 from engine.solvers.boa.record import HISTORY_COLUMNS
-from engine.solvers.boa.shares import Balance
-from engine.solvers.boa.solve import settings_for
 
 
 @pytest.fixture(scope="module")
@@ -145,20 +144,20 @@ def test_all_devices_of_this_machine_together_go_the_way_of_one(islands: int) ->
 
 @pytest.mark.parametrize("devices", [1, 2, 3, 5])
 def test_shares_cover_every_node_and_offspring_once(devices: int) -> None:
-    settings = settings_for(Options(), 37, 1000, 0)
-    balance = Balance(settings, devices)
+    parameters = resolve(Options(), 37, 1000, 0)
+    balance = Balance(parameters, devices)
     random = np.random.default_rng(devices)
     for _ in range(20):
         nodes = [node for share in balance.shares for node in range(share.first_node, share.last_node)]
         words = [word for share in balance.shares for word in range(share.first_word, share.last_word)]
         assert nodes == list(range(37))
-        assert words == list(range(-(-settings.offspring // 32)))
+        assert words == list(range(-(-parameters.offspring // 32)))
         balance.note((10 ** random.uniform(-9, 3, devices)).tolist(), (10 ** random.uniform(-9, 3, devices)).tolist())
 
 
 def test_shares_follow_the_speed_of_the_devices() -> None:
-    settings = settings_for(Options(), 1000, 200_000, 0)
-    balance = Balance(settings, 3)
+    parameters = resolve(Options(), 1000, 200_000, 0)
+    balance = Balance(parameters, 3)
     speeds = np.array([6.0, 3.0, 1.0])
     for _ in range(20):
         learning = [share.pairs / speed for share, speed in zip(balance.shares, speeds, strict=True)]
@@ -368,7 +367,7 @@ def test_result_has_the_network_of_the_last_generation(running: engine.Engine) -
     assert all(f"  {source} -> {target};" in dot for source, target in edges)
 
 
-def test_portraits_show_network_and_individuals(running: engine.Engine) -> None:
+def test_snapshots_show_network_and_individuals(running: engine.Engine) -> None:
     events: list[Event] = []
     result = running.solve(engine.BOA("trap-5", 30), population=50, on_event=events.append)
     traces = {event.name: event for event in events if isinstance(event, Trace)}  # the last of each
@@ -391,7 +390,7 @@ def test_networks_are_read_now_and_then_only(running: engine.Engine, monkeypatch
     reads = []
     read = Learner.network
     monkeypatch.setattr(Learner, "network", lambda learner: reads.append(learner) or read(learner))
-    monkeypatch.setattr(record, "_PORTRAIT_SECONDS", 1000)
+    monkeypatch.setattr(record, "_SNAPSHOT_SECONDS", 1000)
     monkeypatch.setattr(islands, "SLICE_SECONDS", 0)  # a slice has one generation
     result = running.solve(engine.BOA("trap-5", 50), population=500)
     assert len(reads) == 2 < result.counters["generations"]  # the first, and the last
@@ -442,4 +441,4 @@ def test_instances_of_the_benchmarks_are_solved(running: engine.Engine, shared_d
 
 
 def test_random_instances_are_those_of_their_seed() -> None:
-    assert np.array_equal(instances.random_nk(20, seed=4).tables, instances.random_nk(20, seed=4).tables)
+    assert np.array_equal(landscapes.random_nk(20, seed=4).tables, landscapes.random_nk(20, seed=4).tables)

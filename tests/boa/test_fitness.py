@@ -11,9 +11,10 @@ import pytest
 
 import engine
 from engine.errors import ProblemError
-from engine.solvers.boa import instances
-from engine.solvers.boa.fitness import Decomposable, Fitness, Function, Hierarchy, Snippet, deceptive3, onemax, trap
+from engine.solvers.boa import landscapes, tables
+from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet
 from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
+from engine.solvers.boa.tables import Decomposable, deceptive3, onemax, trap
 
 
 def every(n: int) -> np.ndarray:
@@ -72,12 +73,12 @@ def test_hierarchies_follow_their_recursive_definition() -> None:
         onemax(11),
         Hierarchy("hiff", 16),
         Hierarchy("htrap", 9),
-        instances.random_nk(14, 4, 1, seed=1),
-        instances.random_nk(13, 3, 2, seed=2),
-        instances.random_nk(12, 2, 3, seed=3),
-        instances.random_nk(10, 0, 1, seed=4),
-        instances.random_ising(3, seed=5),
-        instances.random_ising(4, seed=6),
+        landscapes.random_nk(14, 4, 1, seed=1),
+        landscapes.random_nk(13, 3, 2, seed=2),
+        landscapes.random_nk(12, 2, 3, seed=3),
+        landscapes.random_nk(10, 0, 1, seed=4),
+        landscapes.random_ising(3, seed=5),
+        landscapes.random_ising(4, seed=6),
     ],
     ids=lambda fitness: f"{fitness.text}-{fitness.n}",
 )
@@ -91,7 +92,7 @@ def test_satisfied_clauses_are_counted() -> None:
     for bits in every(3):
         truth = lambda literal, bits=bits: bits[abs(literal) - 1] == (literal > 0)  # noqa: E731
         expected.append(sum(any(truth(literal) for literal in clause) for clause in clauses))
-    assert values(instances.max_sat(3, clauses), every(3)) == expected
+    assert values(tables.max_sat(3, clauses), every(3)) == expected
 
 
 def test_cuts_and_quadratic_forms_are_those_of_their_matrices() -> None:
@@ -100,12 +101,12 @@ def test_cuts_and_quadratic_forms_are_those_of_their_matrices() -> None:
     entries = [(a, b, int(matrix[a, b])) for a in range(6) for b in range(a, 6)]
     full = matrix + np.triu(matrix, 1).T
     bits = every(6)
-    form = instances.qubo(6, entries)
+    form = tables.qubo(6, entries)
     assert values(form, bits) == np.einsum("mi,ij,mj->m", bits.astype(int), full, bits.astype(int)).tolist()
     assert form.value(int(form.keys(bits).max())) == min(values(form, bits))
     edges = [entry for entry in entries if entry[0] != entry[1]]
     cut = [sum(w for a, b, w in edges if row[a] != row[b]) for row in bits]
-    assert values(instances.max_cut(6, edges), bits) == cut
+    assert values(tables.max_cut(6, edges), bits) == cut
 
 
 def test_tables_with_decimals_are_exact() -> None:
@@ -139,7 +140,7 @@ def test_tables_with_decimals_are_exact() -> None:
         (lambda: engine.BOA("onemax", 4, seeds=[[0, 1, 2, 0]]), "zeros and ones only"),
         (lambda: engine.BOA("onemax", 4, seeds=[0, 1]), "rows of 4 genes"),
         (lambda: Function(len, 4, processes=2), "with each=True"),
-        (lambda: instances.ising_grid_optimum(3, [(0, 4, 1)]), "no neighbours"),
+        (lambda: landscapes.ising_grid_optimum(3, [(0, 4, 1)]), "no neighbours"),
     ],
 )
 def test_what_breaks_a_rule_is_told(make: Any, message: str) -> None:
@@ -196,11 +197,11 @@ def test_samples_are_read_with_the_optimum_of_brute_force_where_it_is_small() ->
     problems = {name: engine.BOA.read(folder / name) for name in names}
     nk = problems["nk.txt"].fitness
     assert isinstance(nk, Decomposable)
-    assert nk.best_key == instances.nk_optimum(nk)
+    assert nk.best_key == landscapes.nk_optimum(nk)
     glass = problems["ising.txt"].fitness
     assert isinstance(glass, Decomposable)
     bonds = [
         (*glass.genes[2 * bond : 2 * bond + 2].tolist(), int(glass.tables[glass.table_starts[bond]]))
         for bond in range(len(glass.table_starts))
     ]
-    assert glass.best_key == instances.ising_grid_optimum(7, bonds)
+    assert glass.best_key == landscapes.ising_grid_optimum(7, bonds)

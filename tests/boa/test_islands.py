@@ -1,4 +1,4 @@
-"""Populations side by side: the same as their NumPy twins, whatever the devices, the slices and the interruptions."""
+"""Islands equal their NumPy references, whatever the devices, the slices and the interruptions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import engine
 from engine.devices import DevicePool, Member
 from engine.errors import OptionError
 from engine.solvers.boa import islands as islands_module
-from engine.solvers.boa.fitness import onemax, trap
 from engine.solvers.boa.islands import ISLAND_STRIDE, Islands, Migration
 from engine.solvers.boa.network import individuals
-from engine.solvers.boa.options import Options
+from engine.solvers.boa.options import Options, resolve
 from engine.solvers.boa.record import HISTORY_COLUMNS
-from engine.solvers.boa.solve import migration_for, settings_for
-from engine.solvers.boa.twin import Twin, migrate
+from engine.solvers.boa.reference import ReferenceRun, migrate
+from engine.solvers.boa.solve import migration_for
+from engine.solvers.boa.tables import onemax, trap
 from engine.solvers.boa.worker import Ending
 
 
@@ -34,27 +34,30 @@ def running(device: Member) -> Iterator[engine.Engine]:
 def test_islands_are_those_of_the_twins(device: Member, options: dict[str, Any]) -> None:
     fitness, generations = trap(30, 5), 7
     chosen = Options(population=500, islands=3, migration_interval=3, migration_fraction=0.07, **options)
-    settings = settings_for(chosen, 30, 500, seed=11)
-    migration = migration_for(chosen, settings, 1)
+    parameters = resolve(chosen, 30, 500, seed=11)
+    migration = migration_for(chosen, parameters, 1)
     assert (migration.islands, migration.migrants) == (3, 35)
-    twins = []
+    references = []
     for island in range(3):
-        own = settings_for(chosen, 30, 500, seed=11, chain=island * ISLAND_STRIDE)
-        twins.append(Twin(own, fitness.keys))
-    with DevicePool([device.info]) as pool, Islands(pool, settings, fitness, ["popcount"], NEVER, migration) as islands:
+        own = resolve(chosen, 30, 500, seed=11, chain=island * ISLAND_STRIDE)
+        references.append(ReferenceRun(own, fitness.keys))
+    with (
+        DevicePool([device.info]) as pool,
+        Islands(pool, parameters, fitness, ["popcount"], NEVER, migration) as islands,
+    ):
         islands.begin(np.zeros((0, 30), np.uint8))
         done = 0
         while done < generations:
             islands.advance(generations - done)
             while done < islands.step:
-                for twin in twins:
-                    twin.step()
+                for reference in references:
+                    reference.step()
                 done += 1
                 if done % 3 == 0:
-                    migrate(twins, 35)
-        for twin, snapshot in zip(twins, islands.snapshots(), strict=True):
-            assert np.array_equal(snapshot.keys, twin.keys)
-            assert np.array_equal(individuals(snapshot.planes, 500), twin.bits)
+                    migrate(references, 35)
+        for reference, state in zip(references, islands.states(), strict=True):
+            assert np.array_equal(state.keys, reference.keys)
+            assert np.array_equal(individuals(state.planes, 500), reference.bits)
 
 
 NEVER = Ending(None, 10**6)
@@ -100,12 +103,12 @@ def test_slices_do_not_change_what_islands_do(running: engine.Engine, monkeypatc
 
 def test_island_that_has_ended_goes_on_when_it_is_sent_something_better(device: Member) -> None:
     fitness = onemax(40)
-    settings = settings_for(Options(population=200), 40, 200, seed=1)
-    twin = Twin(settings, fitness.keys)
+    parameters = resolve(Options(population=200), 40, 200, seed=1)
+    reference = ReferenceRun(parameters, fitness.keys)
     migration = Migration(2, 5, 10)
     with (
         DevicePool([device.info]) as pool,
-        Islands(pool, settings, fitness, ["popcount"], Ending(None, 2), migration) as islands,
+        Islands(pool, parameters, fitness, ["popcount"], Ending(None, 2), migration) as islands,
     ):
         best = np.ones((1, 40), np.uint8)
         best[0, :2] = 0
@@ -114,7 +117,7 @@ def test_island_that_has_ended_goes_on_when_it_is_sent_something_better(device: 
         while islands.reason == 0 and islands.step < 60:
             done = islands.advance(1)
             seen += [(int(island), int(row[0])) for island, row in zip(done.islands, done.history, strict=True)]
-    assert twin.keys.max() < 38
+    assert reference.keys.max() < 38
     assert any(reason == islands_module.STALLED for _, reason in seen)
     ended = {island: seen.index((island, reason)) for island, reason in seen if reason}
     revived = [island for island, at in ended.items() if island in [other for other, _ in seen[at + 1 :]]]

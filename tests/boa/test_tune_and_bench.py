@@ -54,5 +54,5 @@ def test_commands_check_and_report(device: Member, capsys: pytest.CaptureFixture
     assert "individuals solve 2 of 2" in capsys.readouterr().out
     assert bench(["--quick", "--backend", backend, "--devices", device.info.id, "--genes", "30", "--repeat", "1"]) == 0
     text = capsys.readouterr().out
-    assert "generations equal to the NumPy twin" in text
+    assert "generations equal to the NumPy reference" in text
     assert "1/1" in text

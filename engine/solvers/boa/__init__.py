@@ -7,13 +7,13 @@ Munetomo, Akama, *Theoretical and empirical analysis of a GPU based parallel Bay
 
 from __future__ import annotations
 
-from engine.solvers import Generator, Later, MetricSpec, Solver
+from engine.solver import Generator, LazyImport, MetricSpec, Solver
 from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
-from engine.solvers.boa.kernels import kernel_variants
 from engine.solvers.boa.network import network_dot, network_graph, population_image
 from engine.solvers.boa.options import Options
+from engine.solvers.boa.population import PHASES
 from engine.solvers.boa.problem import BOA
-from engine.solvers.boa.search import PHASES
+from engine.solvers.boa.programs import kernel_variants
 from engine.solvers.boa.solve import solve
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
@@ -28,8 +28,8 @@ SOLVER = Solver(
     options=Options,
     solve=solve,
     generators={"nk": Generator(NKOptions, generate_nk, write_nk)},
-    bench=Later("engine.solvers.boa.bench", "bench"),
-    tune=Later("engine.solvers.boa.tune", "tune"),
+    bench=LazyImport("engine.solvers.boa.bench", "bench"),
+    tune=LazyImport("engine.solvers.boa.tune", "tune"),
     metrics=(
         MetricSpec("best", "Best value", "value"),
         MetricSpec("mean", "Mean value", "value"),

@@ -16,14 +16,12 @@ from rich.table import Table
 from engine.api import Engine
 from engine.cli_options import pool_options, run_command
 from engine.devices import Device, DevicePool, select
-from engine.solvers.boa.fitness import trap
-from engine.solvers.boa.kernels import Shapes, offers_tensor, shapes_for
-from engine.solvers.boa.options import Options
+from engine.solvers.boa.options import Counting, Options, Parameters, resolve
 from engine.solvers.boa.problem import BOA
-from engine.solvers.boa.settings import Counting, Settings
-from engine.solvers.boa.solve import settings_for
-from engine.solvers.boa.twin import Twin, permutation
-from engine.solvers.boa.worker import Worker
+from engine.solvers.boa.programs import Shapes, offers_tensor, shapes_for
+from engine.solvers.boa.reference import ReferenceRun, permutation
+from engine.solvers.boa.tables import trap
+from engine.solvers.boa.worker import DevicePopulation
 
 __all__ = ["bench"]
 
@@ -76,38 +74,42 @@ def _ways(device: Device) -> list[Counting]:
     return ["popcount", "histogram", "tensor"] if tensor else ["popcount", "histogram"]
 
 
-def _worker(device: Device, settings: Settings, counting: Counting, shapes: Shapes | None = None) -> Worker:
+def _worker(
+    device: Device, parameters: Parameters, counting: Counting, shapes: Shapes | None = None
+) -> DevicePopulation:
     """A worker whose selected individuals are ready to be learned from."""
-    fitness = trap(settings.n, 5)
-    worker = Worker(device, shapes or shapes_for(device.capabilities), settings, fitness, counting, settings.n, 1)
-    worker.draw(np.zeros((0, settings.n), np.uint8))
+    fitness = trap(parameters.n, 5)
+    worker = DevicePopulation(
+        device, shapes or shapes_for(device.capabilities), parameters, fitness, counting, parameters.n, 1
+    )
+    worker.draw(np.zeros((0, parameters.n), np.uint8))
     worker.evaluate_population()
-    worker.put_orders(permutation(settings, 0)[None])
+    worker.put_orders(permutation(parameters, 0)[None])
     worker.select(0, 0)
     return worker
 
 
 def _check(device: Device, console: Console) -> bool:
-    """Networks and offspring of every way of counting against the twin, edge for edge and bit for bit."""
+    """Networks and offspring of every way of counting against the reference, edge for edge and bit for bit."""
     wrong = total = 0
     for counting in _ways(device):
         for n, population, k in ((30, 997, 3), (135, 1500, 3), (260, 777, 4)):
-            settings = settings_for(Options(population=population, max_parents=k), n, population, seed=n)
-            worker = _worker(device, settings, counting)
-            words = -(-settings.offspring // 32)
+            parameters = resolve(Options(population=population, max_parents=k), n, population, seed=n)
+            worker = _worker(device, parameters, counting)
+            words = -(-parameters.offspring // 32)
             worker.learner.learn(0, n)
             worker.sample(0, 0, words)
             worker.evaluate(0, words)
             worker.replace(0)
             network, (_, keys) = worker.learner.network(), worker.population()
             worker.release()
-            twin = Twin(settings, trap(n, 5).keys)
-            twin.step()
-            assert twin.learned is not None
+            reference = ReferenceRun(parameters, trap(n, 5).keys)
+            reference.step()
+            assert reference.learned is not None
             own = [network.parents[node, : network.parent_count[node]].tolist() for node in range(n)]
             total += 1
-            wrong += own != twin.learned.parents or not np.array_equal(keys, twin.keys)
-    console.print(f"{device.info.id}: {total - wrong} of {total} generations equal to the NumPy twin")
+            wrong += own != reference.learned.parents or not np.array_equal(keys, reference.keys)
+    console.print(f"{device.info.id}: {total - wrong} of {total} generations equal to the NumPy reference")
     return wrong == 0
 
 
@@ -131,12 +133,12 @@ def _measure_counting(device: Device, quick: bool, console: Console) -> None:
     base = shapes_for(device.capabilities)
     for n, selected in sizes:
         n -= n % 5
-        settings = replace(settings_for(Options(), n, 2 * selected, 0), selected=selected, max_parents=1)
+        parameters = replace(resolve(Options(), n, 2 * selected, 0), selected=selected, max_parents=1)
         ways: list[tuple[str, Counting, Shapes]] = [(way, way, base) for way in _ways(device) if way != "histogram"]
         if gpu:
             ways += [("popcount, tiles of 128", "popcount", replace(base, count_each=8))]
         for label, way, shapes in ways:
-            worker = _worker(device, settings, way, shapes)
+            worker = _worker(device, parameters, way, shapes)
             seconds = _median_seconds(device, worker.learner.count_pairs)
             worker.release()
             rate = n * (n + 1) / 2 * selected / seconds
@@ -150,9 +152,9 @@ def _measure_learning(device: Device, console: Console) -> None:
     for n, selected, k in ((100, 2400, 3), (1000, 2400, 3)):
         if n > 100 and device.capabilities.kind == "cpu":
             continue
-        settings = replace(settings_for(Options(max_parents=k), n, 2 * selected, 0), selected=selected)
+        parameters = replace(resolve(Options(max_parents=k), n, 2 * selected, 0), selected=selected)
         for way in _ways(device):
-            worker = _worker(device, settings, way)
+            worker = _worker(device, parameters, way)
             seconds = _median_seconds(device, lambda: worker.learner.learn(0, n), 3 if way == "histogram" else 5)  # noqa: B023
             worker.release()
             table.add_row(f"{n}", f"{selected}", f"{k}", way, f"{1e3 * seconds:.2f}")

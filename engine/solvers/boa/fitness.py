@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import ProblemError
-from engine.problem import frozen
 
-__all__ = ["Decomposable", "Fitness", "Function", "Hierarchy", "Snippet", "deceptive3", "onemax", "trap"]
+__all__ = ["Bits", "Fitness", "Function", "Hierarchy", "Keys", "Snippet", "check_genes"]
 
 Bits = NDArray[np.uint8]
 Keys = NDArray[np.int64]
 
 _MOST_GENES = 1 << 20
-_WIDEST_SCOPE = 16
-_LARGEST_SUM = 2**41
-"""Keys stay below, so that the sum over a population of 2^21 fits 64 bits."""
 
 
 class Fitness(ABC):
@@ -77,170 +73,6 @@ def check_genes(n: int) -> int:
     if not 1 <= n <= _MOST_GENES:
         raise ProblemError(f"n must be from 1 to {_MOST_GENES:,}; got {n}")
     return int(n)
-
-
-class Decomposable(Fitness):
-    """A sum of functions of few genes each, given by tables.
-
-    Parameters
-    ----------
-    n : int
-    scopes : sequence of sequences of int
-        Genes of each function, at most 16; the first is the lowest bit of the table's index.
-    tables : sequence of array_like
-        For each function its ``2**len(scope)`` values, or one table for all. Values with up to nine decimals are exact;
-        others, and those whose sum would pass 2^41 then, are rounded to multiples of 2^-30 or of what is possible.
-    minimize : bool
-    constant : number
-        Added to every value.
-    optimum : number, optional
-        The best value, where known.
-
-    Raises
-    ------
-    ProblemError
-        If a scope or a table breaks these rules, naming it.
-    """
-
-    def __init__(
-        self,
-        n: int,
-        scopes: Sequence[Sequence[int]],
-        tables: Sequence[ArrayLike],
-        *,
-        minimize: bool = False,
-        constant: float = 0,
-        optimum: float | None = None,
-        text: str = "decomposable",
-    ) -> None:
-        self.n = check_genes(n)
-        self.text = text
-        self.minimize = minimize
-        widths = np.array([len(scope) for scope in scopes], np.int64)
-        shared = len(tables) == 1 and len(scopes) != 1
-        if len(scopes) == 0 or (len(tables) != len(scopes) and not shared):
-            raise ProblemError(f"there must be a table for each scope; got {len(tables)} for {len(scopes)} scopes")
-        for place, scope in enumerate(scopes):
-            self._check_scope(place, scope)
-        raw = [np.asarray(table, np.float64).ravel() for table in tables]
-        for place, width in enumerate(widths):
-            if len(raw[0 if shared else place]) != 1 << width:
-                size = len(raw[0 if shared else place])
-                raise ProblemError(f"table {place} must have {1 << width} values, for {width} genes; it has {size}")
-        flat = np.concatenate(raw)
-        if not np.isfinite(flat).all():
-            raise ProblemError("the values of tables must be finite")
-        largest = sum(float(np.abs(table).max()) for table in raw) * (len(scopes) if shared else 1) + abs(constant)
-        if largest >= _LARGEST_SUM:
-            raise ProblemError(f"the values of tables must stay below 2^41 in sum; got {largest:g}")
-        self.scale = _scale_of(np.append(flat, constant), largest)
-        sign = -1 if minimize else 1
-        self.tables: NDArray[np.int64] = frozen(sign * np.rint(flat * self.scale).astype(np.int64))
-        self.constant = sign * round(constant * self.scale)
-        starts = np.concatenate([[0], np.cumsum([len(table) for table in raw])[:-1]]).astype(np.int32)
-        self.table_starts: NDArray[np.int32] = frozen(np.zeros(len(scopes), np.int32) if shared else starts)
-        self.scope_starts: NDArray[np.int32] = frozen(np.concatenate([[0], np.cumsum(widths)]).astype(np.int32))
-        self.genes: NDArray[np.int32] = frozen(np.array([gene for scope in scopes for gene in scope], np.int32))
-        self.best_key = None if optimum is None else self.key(optimum)
-
-    def _check_scope(self, place: int, scope: Sequence[int]) -> None:
-        if len(scope) > _WIDEST_SCOPE:
-            raise ProblemError(f"scope {place} must have at most {_WIDEST_SCOPE} genes; it has {len(scope)}")
-        for gene in scope:
-            if not 0 <= gene < self.n:
-                raise ProblemError(f"genes of scope {place} must be from 0 to {self.n - 1}; got {gene}")
-        if len(set(scope)) != len(scope):
-            raise ProblemError(f"scope {place} names a gene twice: {list(scope)}")
-
-    @property
-    def width(self) -> int:
-        """Genes of every function, or 0 if they differ."""
-        widths = np.unique(np.diff(self.scope_starts))
-        return int(widths[0]) if len(widths) == 1 else 0
-
-    @property
-    def narrow(self) -> bool:
-        """Whether every sum fits 32 bits."""
-        sizes = np.diff(self.scope_starts)
-        largest = [int(np.abs(self.tables[at : at + (1 << size)]).max()) for at, size in self._distinct(sizes)]
-        return max(largest) * len(self.table_starts) + abs(self.constant) < 2**31
-
-    def _distinct(self, sizes: NDArray[Any]) -> list[tuple[int, int]]:
-        return sorted({(int(at), int(size)) for at, size in zip(self.table_starts, sizes, strict=True)})
-
-    def keys(self, bits: Bits) -> Keys:
-        """See :meth:`Fitness.keys`."""
-        total = np.full(len(bits), self.constant, np.int64)
-        for place, start in enumerate(self.table_starts):
-            index = np.zeros(len(bits), np.int64)
-            for position, gene in enumerate(self.genes[self.scope_starts[place] : self.scope_starts[place + 1]]):
-                index += bits[:, gene].astype(np.int64) << position
-            total += self.tables[start + index]
-        return total
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """See :meth:`Fitness.to_arrays`."""
-        best = [] if self.best_key is None else [self.best_key]
-        return {
-            "genes": self.genes,
-            "scope_starts": self.scope_starts,
-            "table_starts": self.table_starts,
-            "tables": self.tables,
-            "numbers": np.array([self.n, self.scale, self.minimize, self.constant, *best], np.int64),
-            "text": np.array(self.text),
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The inverse of :meth:`to_arrays`."""
-        made = cls.__new__(cls)
-        numbers = [int(number) for number in arrays["numbers"]]
-        made.n, made.scale, made.constant, made.minimize = numbers[0], numbers[1], numbers[3], bool(numbers[2])
-        made.best_key = numbers[4] if len(numbers) > 4 else None
-        made.text = str(arrays["text"])
-        made.tables, made.genes = frozen(arrays["tables"]), frozen(arrays["genes"])
-        made.table_starts, made.scope_starts = frozen(arrays["table_starts"]), frozen(arrays["scope_starts"])
-        return made
-
-
-def _scale_of(values: NDArray[np.float64], largest: float) -> int:
-    """The least power of ten, to nine, that makes all values whole; else a power of two, to 2^30, that leaves room."""
-    for digits in range(10):
-        scaled = values * 10.0**digits
-        if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-14 * np.abs(scaled)) and largest * 10**digits < _LARGEST_SUM:
-            return int(10**digits)
-    return int(2 ** min(30, math.ceil(math.log2(_LARGEST_SUM / max(largest, 1.0))) - 1))
-
-
-def onemax(n: int) -> Decomposable:
-    """The number of ones; optimum n."""
-    n = check_genes(n)
-    return Decomposable(n, [[gene] for gene in range(n)], [[0, 1]], optimum=n, text="onemax")
-
-
-def trap(n: int, k: int = 5) -> Decomposable:
-    """Sum over blocks of k genes: k if all are one, else k - 1 - (number of ones); optimum n.
-
-    Source: K. Deb, D. E. Goldberg, "Analyzing deception in trap functions", FOGA 2 (1993) 93-108.
-    """
-    n = check_genes(n)
-    if not 2 <= k <= _WIDEST_SCOPE or n % k:
-        raise ProblemError(f"trap-{k} needs k from 2 to {_WIDEST_SCOPE} and n a multiple of k; got n = {n}")
-    table = [k if ones == k else k - 1 - ones for ones in (index.bit_count() for index in range(1 << k))]
-    return Decomposable(n, [range(start, start + k) for start in range(0, n, k)], [table], optimum=n, text=f"trap-{k}")
-
-
-def deceptive3(n: int) -> Decomposable:
-    """Sum over blocks of three: 0.9, 0.8, 0 and 1 for 0, 1, 2 and 3 ones; optimum n / 3.
-
-    Source: Pelikan, Goldberg, Cantu-Paz, GECCO 1999, section 5.1.
-    """
-    n = check_genes(n)
-    if n % 3:
-        raise ProblemError(f"deceptive-3 needs n a multiple of 3; got {n}")
-    table = [(0.9, 0.8, 0.0, 1.0)[index.bit_count()] for index in range(8)]
-    scopes = [range(start, start + 3) for start in range(0, n, 3)]
-    return Decomposable(n, scopes, [table], optimum=n // 3, text="deceptive-3")
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.files import write_whole
-from engine.solvers.boa.fitness import Decomposable
 from engine.solvers.boa.problem import BOA
+from engine.solvers.boa.tables import Decomposable
 
 __all__ = ["NKOptions", "generate_nk", "write_nk"]
 

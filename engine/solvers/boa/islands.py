@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from engine.devices import DevicePool, Member
 from engine.run import SLICE_SECONDS
 from engine.solvers.boa.fitness import Fitness, Function
-from engine.solvers.boa.kernels import HISTORY_FIELDS
 from engine.solvers.boa.memory import node_bytes, required_bytes
-from engine.solvers.boa.search import MOST_GENERATIONS, HostEvaluation, Portrait, Search, Slice, Snapshot
-from engine.solvers.boa.settings import Counting, Settings
+from engine.solvers.boa.options import Counting, Parameters
+from engine.solvers.boa.population import MOST_GENERATIONS, HostEvaluation, Population, PopulationState, Slice, Snapshot
+from engine.solvers.boa.programs import HISTORY_FIELDS
 from engine.solvers.boa.worker import Ending
 
 __all__ = ["CONVERGED", "ISLAND_STRIDE", "STALLED", "TARGET", "Islands", "Migration", "Round"]
@@ -67,7 +67,7 @@ class Islands:
     Parameters
     ----------
     pool : DevicePool
-    settings : Settings
+    parameters : Parameters
         Of the first island; the others differ in their chain.
     fitness : Fitness
     counting : sequence of {"popcount", "histogram", "tensor"}
@@ -86,28 +86,28 @@ class Islands:
     def __init__(
         self,
         pool: DevicePool,
-        settings: Settings,
+        parameters: Parameters,
         fitness: Fitness,
         counting: Sequence[Counting],
         ending: Ending,
         migration: Migration,
         host: HostEvaluation | None = None,
     ) -> None:
-        self.settings = settings
+        self.parameters = parameters
         self.step = 0
         self.migration = migration
         self._length = 1
         self._best_keys = np.full(migration.islands, np.iinfo(np.int64).min)
         count = migration.islands
         crews = [[pool.members[i % len(pool)]] for i in range(count)] if count > 1 else [pool.members]
-        slots = _slots(pool, settings, crews)
+        slots = _slots(pool, parameters, crews)
         ways = {member.label: way for member, way in zip(pool.members, counting, strict=True)}
         with contextlib.ExitStack() as stack:
-            self._searches = [
+            self._populations = [
                 stack.enter_context(
-                    Search(
+                    Population(
                         crew,
-                        replace(settings, chain=settings.chain + island * ISLAND_STRIDE),
+                        replace(parameters, chain=parameters.chain + island * ISLAND_STRIDE),
                         fitness,
                         ways,
                         slots,
@@ -130,76 +130,78 @@ class Islands:
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
-    def _all(self, task: Callable[[Search], T], searches: Sequence[Search] = ()) -> list[T]:
+    def _all(self, task: Callable[[Population], T], populations: Sequence[Population] = ()) -> list[T]:
         """Do something with some islands or all, those on different devices at once."""
-        chosen = searches or self._searches
-        return list(self._workers.map(task, chosen)) if self._threads > 1 else [task(search) for search in chosen]
+        chosen = populations or self._populations
+        return (
+            list(self._workers.map(task, chosen)) if self._threads > 1 else [task(population) for population in chosen]
+        )
 
     @property
     def active(self) -> int:
         """How many islands go on."""
-        return sum(search.reason == 0 for search in self._searches)
+        return sum(population.reason == 0 for population in self._populations)
 
     @property
     def reason(self) -> int:
         """Why all have ended; 0 while one goes on and the target is not reached."""
-        reasons = [search.reason for search in self._searches]
+        reasons = [population.reason for population in self._populations]
         return TARGET if TARGET in reasons else 0 if 0 in reasons else max(reasons)
 
     # --- beginning and going on ---------------------------------------------------------------------------------
 
     def begin(self, seeds: NDArray[np.uint8]) -> Round:
         """Draw and evaluate the initial populations; ``seeds`` (s, n) belong to the first."""
-        first = self._searches[0]
-        drawn = self._all(lambda search: search.begin(seeds if search is first else seeds[:0]))
-        return self._merged(drawn, self._searches)
+        first = self._populations[0]
+        drawn = self._all(lambda population: population.begin(seeds if population is first else seeds[:0]))
+        return self._merged(drawn, self._populations)
 
-    def restore(self, step: int, snapshots: Sequence[Snapshot]) -> None:
-        """Go on from snapshots, one an island."""
+    def restore(self, step: int, states: Sequence[PopulationState]) -> None:
+        """Go on from states, one an island."""
         self.step = step
-        for search, snapshot in zip(self._searches, snapshots, strict=True):
-            search.restore(snapshot)
-        self._best_keys[:] = [search.best_key for search in self._searches]
+        for population, state in zip(self._populations, states, strict=True):
+            population.restore(state)
+        self._best_keys[:] = [population.best_key for population in self._populations]
 
-    def snapshots(self) -> list[Snapshot]:
+    def states(self) -> list[PopulationState]:
         """Everything needed to go on from here."""
-        return self._all(Search.snapshot)
+        return self._all(Population.state)
 
     @property
-    def _leader(self) -> Search:
+    def _leader(self) -> Population:
         """The island with the best individual."""
-        return self._searches[int(np.argmax(self._best_keys))]
+        return self._populations[int(np.argmax(self._best_keys))]
 
     def best(self) -> NDArray[np.uint8]:
         """Genes of the best individual of all."""
         return self._leader.best()
 
-    def portrait(self) -> Portrait:
+    def snapshot(self) -> Snapshot:
         """The network and some individuals of the island with the best one."""
-        return self._leader.portrait()
+        return self._leader.snapshot()
 
     def advance(self, most: int) -> Round:
         """About a slice's worth of generations, ``most`` at most and up to the next migration."""
         interval = self.migration.interval
         count = max(1, min(self._length, most, self._most))
-        if len(self._searches) > 1:
+        if len(self._populations) > 1:
             count = min(count, interval - self.step % interval)
-        going = [search for search in self._searches if search.reason == 0]
+        going = [population for population in self._populations if population.reason == 0]
         began = time.perf_counter()
-        done = self._merged(self._all(lambda search: search.advance(count), going), going)
+        done = self._merged(self._all(lambda population: population.advance(count), going), going)
         spent = time.perf_counter() - began
         self._length = max(1, min(2 * count, int(SLICE_SECONDS * count / max(spent, 1e-9))))
         self.step += count
-        if len(self._searches) > 1 and self.reason != TARGET:
+        if len(self._populations) > 1 and self.reason != TARGET:
             if self.active == 0:
                 self.step = -(-self.step // interval) * interval  # when they ended, does not depend on slices
             if self.step % interval == 0:
                 self._migrate()
         return done
 
-    def _merged(self, parts: Sequence[Slice], searches: Sequence[Search]) -> Round:
+    def _merged(self, parts: Sequence[Slice], populations: Sequence[Population]) -> Round:
         """Rows by generation, then island; without what came after an island had reached the target."""
-        numbers = [self._searches.index(search) for search in searches]
+        numbers = [self._populations.index(population) for population in populations]
         islands = np.repeat(numbers, [len(part.history) for part in parts])
         steps = np.concatenate([np.arange(len(part.history)) for part in parts])
         history = np.concatenate([part.history for part in parts])
@@ -217,17 +219,17 @@ class Islands:
 
     def _migrate(self) -> None:
         """The best of each replace the worst of the next."""
-        leaving = self._all(lambda search: search.emigrants(self.migration.migrants))
+        leaving = self._all(lambda population: population.emigrants(self.migration.migrants))
 
-        def receive(search: Search) -> None:
-            migrants = leaving[self._searches.index(search) - 1]
-            if search.reason == 0 or migrants.keys.max() > search.best_key:
-                search.immigrate(migrants)
+        def receive(population: Population) -> None:
+            migrants = leaving[self._populations.index(population) - 1]
+            if population.reason == 0 or migrants.keys.max() > population.best_key:
+                population.immigrate(migrants)
 
         self._all(receive)
 
 
-def _slots(pool: DevicePool, settings: Settings, crews: Sequence[Sequence[Member]]) -> dict[str, int]:
+def _slots(pool: DevicePool, parameters: Parameters, crews: Sequence[Sequence[Member]]) -> dict[str, int]:
     """How many nodes each device learns at a time, in at most half of its free memory; refuses what does not fit."""
     populations = {member.label: sum(member in crew for crew in crews) for member in pool.members}
     sharing = {
@@ -235,15 +237,15 @@ def _slots(pool: DevicePool, settings: Settings, crews: Sequence[Sequence[Member
         for member in pool.members
     }
     slots, needed = {}, {}
-    each = node_bytes(settings)
+    each = node_bytes(parameters)
     for member in pool.members:
         room = member.memory().free / 2 / max(1, sharing[member.info.id])
         if member.info.capabilities.host_visible_memory:
             room = min(room, _HOST_MEMORY)
-        slots[member.label] = max(1, min(settings.n, int(room // each))) if each else settings.n
-        needed[member.label] = populations[member.label] * required_bytes(settings, slots[member.label])
+        slots[member.label] = max(1, min(parameters.n, int(room // each))) if each else parameters.n
+        needed[member.label] = populations[member.label] * required_bytes(parameters, slots[member.label])
     islands = f"{len(crews)} populations of" if len(crews) > 1 else "the population"
-    size = f"{settings.population:,} x {settings.n:,} genes"
+    size = f"{parameters.population:,} x {parameters.n:,} genes"
     pool.require_memory(
         needed, f"{islands} {size}" if len(crews) > 1 else f"{islands} ({size})", "lower population or max_parents"
     )

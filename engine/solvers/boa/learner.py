@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.boa.kernels import Launcher
 from engine.solvers.boa.memory import PopulationMemory
-from engine.solvers.boa.settings import Settings
+from engine.solvers.boa.options import Parameters
+from engine.solvers.boa.programs import Launcher
 
 __all__ = ["Learner", "Network"]
 
@@ -30,25 +30,25 @@ class Learner:
     ----------
     memory : PopulationMemory
     launcher : Launcher
-    settings : Settings
+    parameters : Parameters
     """
 
-    def __init__(self, memory: PopulationMemory, launcher: Launcher, settings: Settings) -> None:
+    def __init__(self, memory: PopulationMemory, launcher: Launcher, parameters: Parameters) -> None:
         self._memory = memory
         self._launcher = launcher
-        self._settings = settings
+        self._parameters = parameters
 
     def learn(self, first: int, last: int) -> None:
         """The parents of nodes first .. last - 1, and their counts."""
         memory = self._memory
-        settings, shapes = self._settings, self._launcher.shapes
-        if settings.max_parents == 0:
+        parameters, shapes = self._parameters, self._launcher.shapes
+        if parameters.max_parents == 0:
             self.recount()
             return
         self.count_pairs()
         for start in range(first, last, memory.slots):
             slots = min(memory.slots, last - start)
-            for level in range(settings.max_parents):
+            for level in range(parameters.max_parents):
                 self._launcher.groups(
                     "open_nodes", 1, level, slots, start, memory.parent_count, memory.active, memory.status, level=level
                 )
@@ -67,18 +67,18 @@ class Learner:
 
     def count_pairs(self) -> None:
         """How many of the selected have both, for all pairs of genes."""
-        self._count("pairs", self._settings.n, 0, 0)
+        self._count("pairs", self._parameters.n, 0, 0)
 
     def _count(self, mode: str, lines: int, level: int, start: int) -> None:
         memory = self._memory
-        n = self._settings.n
+        n = self._parameters.n
         self._launcher.count(
             mode,
             lines,
             n,
             *(memory.chosen, memory.chosen_words, n, memory.pairs, memory.masks, memory.counts, memory.active),
             *(level, memory.rows, start, memory.status),
-            histogram=(memory.parents, memory.depth, self._settings.selected),
+            histogram=(memory.parents, memory.depth, self._parameters.selected),
         )
 
     def _choose(self, level: int, slots: int, start: int) -> None:
@@ -87,8 +87,8 @@ class Learner:
         self._launcher.groups(
             "choose_parents",
             slots,
-            *(memory.pairs, memory.counts, self._settings.n, memory.rows),
-            *(start, self._settings.selected, memory.active),
+            *(memory.pairs, memory.counts, self._parameters.n, memory.rows),
+            *(start, self._parameters.selected, memory.active),
             *(memory.parents, memory.parent_count, memory.scores, memory.totals, memory.tables),
             *(level * memory.table_row, (rows + level) * memory.table_row, memory.table_row),
             *(memory.prices[level], memory.status),
@@ -100,15 +100,15 @@ class Learner:
         memory = self._memory
         self._launcher.groups(
             "count_configurations",
-            self._settings.n,
-            *(memory.chosen, memory.chosen_words, self._settings.selected),
+            self._parameters.n,
+            *(memory.chosen, memory.chosen_words, self._parameters.selected),
             *(memory.parents, memory.parent_count, memory.totals, memory.status),
         )
 
     def network(self) -> Network:
         """The network learned, as far as this device has it."""
         memory = self._memory
-        n = self._settings.n
+        n = self._parameters.n
         return Network(
             memory.device.get(memory.parents).reshape(n, -1),
             memory.device.get(memory.parent_count),

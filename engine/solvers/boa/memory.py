@@ -6,10 +6,11 @@ import numpy as np
 
 from engine.devices import Buffer, Device
 from engine.numerics.memory import Memory
-from engine.solvers.boa.fitness import Decomposable, Fitness, Hierarchy
-from engine.solvers.boa.kernels import HISTORY_FIELDS
+from engine.solvers.boa.fitness import Fitness, Hierarchy
+from engine.solvers.boa.options import Parameters, padded_words
+from engine.solvers.boa.programs import HISTORY_FIELDS
 from engine.solvers.boa.scores import entropy_table, score_tables
-from engine.solvers.boa.settings import Settings, padded_words
+from engine.solvers.boa.tables import Decomposable
 
 __all__ = ["FIELDS", "SAMPLE_WORDS", "PopulationMemory", "node_bytes", "required_bytes"]
 
@@ -20,27 +21,27 @@ SAMPLE_WORDS = 2
 """Words of individuals that are shown of a population."""
 
 
-def required_bytes(settings: Settings, slots: int) -> int:
+def required_bytes(parameters: Parameters, slots: int) -> int:
     """Device memory that a run takes, with ``slots`` nodes learned at a time."""
-    n, k = settings.n, max(1, settings.max_parents)
-    words = sum(padded_words(count) for count in (settings.population, settings.selected, settings.offspring))
+    n, k = parameters.n, max(1, parameters.max_parents)
+    words = sum(padded_words(count) for count in (parameters.population, parameters.selected, parameters.offspring))
     planes = 4 * n * words
     rows = (1 << k) - k - 1
     network = 4 * n * (k + (3 << k) + 8)
     rtr = 0
-    if settings.replacement == "rtr":
-        rtr = (settings.population + settings.offspring) * 4 * (-(-n // 32)) + 4 * (
-            settings.population + settings.offspring
+    if parameters.replacement == "rtr":
+        rtr = (parameters.population + parameters.offspring) * 4 * (-(-n // 32)) + 4 * (
+            parameters.population + parameters.offspring
         )
-    keys = 8 * (settings.population + settings.offspring) + 4 * (2 * settings.population + settings.selected)
-    tables = (8 * (k + 1) + 4) * (settings.selected + 2)
-    return planes + 4 * n * n + node_bytes(settings) * slots * (rows > 0) + network + rtr + keys + tables
+    keys = 8 * (parameters.population + parameters.offspring) + 4 * (2 * parameters.population + parameters.selected)
+    tables = (8 * (k + 1) + 4) * (parameters.selected + 2)
+    return planes + 4 * n * n + node_bytes(parameters) * slots * (rows > 0) + network + rtr + keys + tables
 
 
-def node_bytes(settings: Settings) -> int:
+def node_bytes(parameters: Parameters) -> int:
     """Memory for the masks and counts of a node."""
-    k = max(1, settings.max_parents)
-    return 4 * ((1 << k) - k - 1) * (padded_words(settings.selected) + settings.n)
+    k = max(1, parameters.max_parents)
+    return 4 * ((1 << k) - k - 1) * (padded_words(parameters.selected) + parameters.n)
 
 
 class PopulationMemory(Memory):
@@ -49,7 +50,7 @@ class PopulationMemory(Memory):
     Parameters
     ----------
     device : Device
-    settings : Settings
+    parameters : Parameters
     fitness : Fitness
     slots : int
         Nodes learned at a time.
@@ -57,25 +58,25 @@ class PopulationMemory(Memory):
         Generations that may pass between two readings.
     """
 
-    def __init__(self, device: Device, settings: Settings, fitness: Fitness, slots: int, history: int) -> None:
+    def __init__(self, device: Device, parameters: Parameters, fitness: Fitness, slots: int, history: int) -> None:
         super().__init__(device)
         self.slots = slots
-        n, k = settings.n, settings.max_parents
+        n, k = parameters.n, parameters.max_parents
         self.depth = max(1, k)
         self.rows = (1 << self.depth) - self.depth - 1  # masks of a node: 2^level - 1 at each level
-        self.words = padded_words(settings.population)
-        self.chosen_words = padded_words(settings.selected)
-        self.offspring_words = padded_words(settings.offspring)
+        self.words = padded_words(parameters.population)
+        self.chosen_words = padded_words(parameters.selected)
+        self.offspring_words = padded_words(parameters.offspring)
         empty = self.empty
         self.population = empty(n * self.words, np.uint32)
         self.chosen = empty(n * self.chosen_words, np.uint32)
         self.offspring = empty(n * self.offspring_words, np.uint32)
         device.zero(self.offspring)
-        self.keys = empty(settings.population, np.int64)
-        self.offspring_keys = empty(settings.offspring, np.int64)
-        self.columns = empty(settings.selected, np.int32)
-        self.kept = empty(settings.population, np.int32)
-        self.source = empty(settings.population, np.int32)
+        self.keys = empty(parameters.population, np.int64)
+        self.offspring_keys = empty(parameters.offspring, np.int64)
+        self.columns = empty(parameters.selected, np.int32)
+        self.kept = empty(parameters.population, np.int32)
+        self.source = empty(parameters.population, np.int32)
         self.order = empty(history * n, np.int32)
         self.present_order = empty(n, np.int32)
         self.pairs = empty(n * n, np.int32)
@@ -97,17 +98,17 @@ class PopulationMemory(Memory):
         self.history = empty(history * FIELDS, np.int64)
         self.genes = empty(n, np.uint8)
         self.sample = empty(SAMPLE_WORDS * n, np.uint32)
-        self.entropies = self.put(entropy_table(settings.selected))
-        tables = score_tables(settings.score, settings.selected, self.depth, settings.equivalent_sample_size)
+        self.entropies = self.put(entropy_table(parameters.selected))
+        tables = score_tables(parameters.score, parameters.selected, self.depth, parameters.equivalent_sample_size)
         self.tables = self.put(tables.wrapped().ravel())
-        self.table_row = settings.selected + 2
+        self.table_row = parameters.selected + 2
         self.prices = tables.prices
-        if settings.replacement == "rtr":
+        if parameters.replacement == "rtr":
             row_words = -(-n // 32)
-            self.population_rows = empty(settings.population * row_words, np.uint32)
-            self.offspring_rows = empty(settings.offspring * row_words, np.uint32)
-            self.heads = empty(settings.population, np.uint32)
-            self.next = empty(settings.offspring, np.uint32)
+            self.population_rows = empty(parameters.population * row_words, np.uint32)
+            self.offspring_rows = empty(parameters.offspring * row_words, np.uint32)
+            self.heads = empty(parameters.population, np.uint32)
+            self.next = empty(parameters.offspring, np.uint32)
             device.zero(self.heads)
         self.fitness_arguments = self._fitness_buffers(fitness)
 

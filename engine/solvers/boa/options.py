@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from engine.solvers import SolverOptions
+from engine.errors import OptionError
+from engine.solver import SolverOptions
+from engine.solvers.boa.scores import Score
 
-__all__ = ["MOST_INDIVIDUALS", "MOST_ISLANDS", "Options"]
+__all__ = [
+    "GENE_STRIDE",
+    "MOST_INDIVIDUALS",
+    "MOST_ISLANDS",
+    "STREAM_INITIAL",
+    "STREAM_OFFSPRING",
+    "STREAM_PERMUTATION",
+    "STREAM_TOURNAMENT",
+    "STREAM_WINDOW",
+    "Counting",
+    "Options",
+    "Parameters",
+    "padded_words",
+    "resolve",
+]
+
+Counting = Literal["popcount", "histogram", "tensor"]
+
+STREAM_INITIAL, STREAM_PERMUTATION, STREAM_TOURNAMENT, STREAM_OFFSPRING, STREAM_WINDOW = range(1, 6)
+"""Streams of random words: one for each kind of draw."""
+
+GENE_STRIDE = 1 << 28
+"""A draw for gene g and item i (a word of 32 individuals) has the index ``g * GENE_STRIDE + i``."""
+
+_WORDS_TOGETHER = 16
 
 MOST_INDIVIDUALS = 1 << 21
 MOST_ISLANDS = 64
@@ -84,3 +112,93 @@ class Options(SolverOptions):
         if self.selection == "truncation" and self.selection_fraction == 1:
             raise ValueError("selection_fraction must be below 1 for truncation, which selects nobody otherwise")
         return self
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """One run of the algorithm, sizes resolved.
+
+    Attributes
+    ----------
+    n : int
+        Genes.
+    population, selected, offspring : int
+        N individuals; S of them are learned from; M new ones are sampled each generation.
+    max_parents : int
+        k, the most edges into a node.
+    seed, chain : int
+        Key of every draw; ``chain`` numbers independent runs of one seed.
+    """
+
+    n: int
+    population: int
+    selected: int
+    offspring: int
+    max_parents: int
+    selection: Literal["truncation", "tournament"]
+    tournament_size: int
+    replacement: Literal["worst", "rtr"]
+    window: int
+    score: Score
+    equivalent_sample_size: float
+    probabilities: Literal["frequency", "laplace"]
+    permutation: Literal["fresh", "fixed"]
+    structure_generations: int
+    seed: int
+    chain: int = 0
+
+    def structure_step(self, generation: int) -> int:
+        """The generation whose permutation and network a generation uses."""
+        return 0 if self.permutation == "fixed" else generation - generation % self.structure_generations
+
+    def learns(self, generation: int) -> bool:
+        """Whether the network is learned anew in this generation; else only its probabilities are."""
+        return generation % self.structure_generations == 0
+
+
+def padded_words(count: int) -> int:
+    """32-bit words of a plane of so many bits: whole 512-bit groups, the bits past the end zero."""
+    return -(-count // (32 * _WORDS_TOGETHER)) * _WORDS_TOGETHER
+
+
+def resolve(options: Options, n: int, population: int, seed: int, chain: int = 0) -> Parameters:
+    """Sizes and rules of a run with a given population.
+
+    Raises
+    ------
+    OptionError
+        If the fractions leave nobody to learn from, or nobody to replace.
+    """
+    truncation = options.selection == "truncation"
+    fraction = options.selection_fraction or (0.3 if truncation else 1.0)
+    selected = max(1, math.floor(fraction * population + 0.5))
+    rest = options.offspring_fraction
+    if rest is None and truncation and options.niching == "worst":
+        offspring = population - selected
+    else:
+        offspring = math.floor((rest or (1.0 if options.niching == "rtr" else 0.5)) * population + 0.5)
+    if options.niching == "worst":
+        offspring = min(offspring, population - 1)
+    if selected >= population and truncation:
+        raise OptionError(f"selection_fraction {fraction:g} of {population} individuals selects all of them")
+    if offspring < 1:
+        raise OptionError(f"offspring_fraction {rest:g} of {population} individuals makes none")
+    window = options.window or max(1, min(n, population // 20))
+    return Parameters(
+        n=n,
+        population=population,
+        selected=selected,
+        offspring=offspring,
+        max_parents=options.max_parents,
+        selection=options.selection,
+        tournament_size=options.tournament_size,
+        replacement=options.niching,
+        window=min(window, population),
+        score=options.score,
+        equivalent_sample_size=options.equivalent_sample_size,
+        probabilities=options.probabilities,
+        permutation=options.permutation,
+        structure_generations=options.structure_generations,
+        seed=seed,
+        chain=chain,
+    )

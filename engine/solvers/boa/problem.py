@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from engine.errors import ProblemError
 from engine.formats import bit_strings
 from engine.problem import Problem, frozen
-from engine.solvers.boa import instances
-from engine.solvers.boa.fitness import Decomposable, Fitness, Function, Hierarchy, Snippet
+from engine.solvers.boa import tables
+from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet
+from engine.solvers.boa.landscapes import random_ising, random_nk
+from engine.solvers.boa.tables import Decomposable
 
 __all__ = ["BOA"]
 
@@ -71,7 +73,7 @@ class BOA(Problem):
         elif n is None:
             raise ProblemError("n is missing: how many genes the fitness takes")
         elif isinstance(fitness, str):
-            self.fitness = instances.built_in(fitness, n)
+            self.fitness = tables.built_in(fitness, n)
         elif callable(fitness):
             self.fitness = Function(fitness, n, each=each, processes=processes, minimize=minimize, optimum=optimum)
         else:
@@ -108,29 +110,27 @@ class BOA(Problem):
     @classmethod
     def nk(cls, n: int, neighbours: int = 4, step: int = 1, seed: int = 0) -> Self:
         """A random nearest-neighbour NK landscape with its exact optimum."""
-        return cls(
-            instances.random_nk(n, neighbours, step, seed), name=f"NK n={n} k={neighbours} step={step} seed={seed}"
-        )
+        return cls(random_nk(n, neighbours, step, seed), name=f"NK n={n} k={neighbours} step={step} seed={seed}")
 
     @classmethod
     def ising(cls, side: int, seed: int = 0) -> Self:
         """A random +-J spin glass on a torus, up to side 10 with its exact optimum."""
-        return cls(instances.random_ising(side, seed), name=f"Ising {side}x{side} seed={seed}")
+        return cls(random_ising(side, seed), name=f"Ising {side}x{side} seed={seed}")
 
     @classmethod
     def max_sat(cls, n: int, clauses: Sequence[Sequence[int]]) -> Self:
         """The most clauses that hold; literals are 1-based, negative for negated."""
-        return cls(instances.max_sat(n, clauses))
+        return cls(tables.max_sat(n, clauses))
 
     @classmethod
     def max_cut(cls, n: int, edges: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Self:
         """The heaviest cut; edges are (vertex, vertex, weight), 0-based."""
-        return cls(instances.max_cut(n, edges, optimum))
+        return cls(tables.max_cut(n, edges, optimum))
 
     @classmethod
     def qubo(cls, n: int, entries: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Self:
         """The least x'Qx; an entry off the diagonal is given once and stands for two, 0-based."""
-        return cls(instances.qubo(n, entries, optimum))
+        return cls(tables.qubo(n, entries, optimum))
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -143,7 +143,7 @@ class BOA(Problem):
         """
         parsed = bit_strings.read(path)
         try:
-            return cls(instances.from_parsed(parsed), name=Path(path).name)
+            return cls(tables.from_parsed(parsed), name=Path(path).name)
         except ProblemError as error:
             raise ProblemError(str(error), path) from error
 

@@ -15,28 +15,28 @@ from engine.results import Result, Status
 from engine.run import Run
 from engine.solvers.boa.fitness import Fitness, Function, Snippet
 from engine.solvers.boa.islands import Islands, Round
-from engine.solvers.boa.kernels import HISTORY_FIELDS
 from engine.solvers.boa.network import edge_list, individuals
+from engine.solvers.boa.options import Parameters
+from engine.solvers.boa.population import Snapshot
+from engine.solvers.boa.programs import HISTORY_FIELDS
 from engine.solvers.boa.scores import ENTROPY_UNIT
-from engine.solvers.boa.search import Portrait
-from engine.solvers.boa.settings import Settings
 
-__all__ = ["HISTORY_COLUMNS", "PORTRAYED_GENES", "Record", "gene_entropies"]
+__all__ = ["HISTORY_COLUMNS", "SNAPSHOT_GENES", "Record", "gene_entropies"]
 
 HISTORY_COLUMNS = (
     *("population", "generation", "evaluations", "best", "mean", "worst", "edges", "open_genes", "entropy", "island"),
 )
 """Columns of ``result.arrays["history"]``; values in the user's unit, entropy the mean of a gene's, in bits."""
 
-_PORTRAIT_SECONDS, _PORTRAIT_SHARE = 0.2, 0.02  # of the run's time, so that long runs do not drown in portraits
-PORTRAYED_GENES = 1000
-_PORTRAYED_INDIVIDUALS = 64
+_SNAPSHOT_SECONDS, _SNAPSHOT_SHARE = 0.2, 0.02  # of the run's time, so that long runs do not drown in snapshots
+SNAPSHOT_GENES = 1000
+_SNAPSHOT_INDIVIDUALS = 64
 _COUNTS = ("best_key", "evaluations", "generations", "populations", "barren", "before", "population", "islands")
 
 
 @dataclass
 class Record:
-    """Best individual, counts, history, and the last portrait of a population."""
+    """Best individual, counts, history, and the last snapshot of a population."""
 
     fitness: Fitness
     best_key: int | None = None
@@ -49,10 +49,10 @@ class Record:
     population: int = 0
     islands: int = 1
     rows: list[list[float]] = field(default_factory=list)
-    portrait: Portrait | None = None
+    snapshot: Snapshot | None = None
     _present: dict[int, list[float]] = field(default_factory=dict)
     _resumed: bool = False
-    _portrayed_at: float = -math.inf
+    _snapshot_at: float = -math.inf
 
     @property
     def value(self) -> int | float | None:
@@ -61,13 +61,13 @@ class Record:
 
     # --- while it goes on ---------------------------------------------------------------------------------------
 
-    def begin(self, settings: Settings, islands: int) -> None:
+    def begin(self, parameters: Parameters, islands: int) -> None:
         """A population, or one an island, begins or, after a restart of the program, goes on."""
         if not self._resumed:
             self.before = self.best_key
         self._resumed = False
         self._present.clear()
-        self.population, self.islands = settings.population, islands
+        self.population, self.islands = parameters.population, islands
 
     def end(self) -> None:
         """A population has ended: note whether it was better than those before."""
@@ -77,20 +77,20 @@ class Record:
 
     def take(self, run: Run, islands: Islands, done: Round) -> None:
         """Take over what a slice did, and tell it."""
-        settings, fitness = islands.settings, self.fitness
+        parameters, fitness = islands.parameters, self.fitness
         for place, (row, island) in enumerate(zip(done.history.tolist(), done.islands.tolist(), strict=True)):
             values = dict(zip(HISTORY_FIELDS, row, strict=True))
-            self.evaluations += settings.offspring if values["generation"] else settings.population
+            self.evaluations += parameters.offspring if values["generation"] else parameters.population
             self.generations += values["generation"] > 0
             if done.means is None:
-                mean = (-1 if fitness.minimize else 1) * values["sum"] / settings.population / fitness.scale
+                mean = (-1 if fitness.minimize else 1) * values["sum"] / parameters.population / fitness.scale
             else:
                 mean = float(done.means[place])
             self.rows.append(
                 [
-                    *(settings.population, values["generation"], self.evaluations),
+                    *(parameters.population, values["generation"], self.evaluations),
                     *(fitness.value(values["best"]), mean, fitness.value(values["worst"])),
-                    *(values["edges"], values["open"], values["entropy"] * ENTROPY_UNIT / settings.n, island),
+                    *(values["edges"], values["open"], values["entropy"] * ENTROPY_UNIT / parameters.n, island),
                 ]
             )
         best = int(done.history[:, HISTORY_FIELDS.index("best")].max())
@@ -99,8 +99,8 @@ class Record:
             run.incumbent(self.value, None if fitness.best_key is None else fitness.value(fitness.best_key))
         self._present.update((int(row[-1]), row) for row in self.rows[-len(done.history) :])
         self._tell(run, done)
-        if run.elapsed - self._portrayed_at >= max(_PORTRAIT_SECONDS, _PORTRAIT_SHARE * run.elapsed):
-            self.portray(run, islands)
+        if run.elapsed - self._snapshot_at >= max(_SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * run.elapsed):
+            self.take_snapshot(run, islands)
 
     def _tell(self, run: Run, done: Round) -> None:
         """The last generation of every island: the best, worst and latest of all, and means of the rest."""
@@ -115,22 +115,22 @@ class Record:
         for phase, seconds in done.seconds.items():
             run.metric(f"{phase}_seconds", seconds)
 
-    def portray(self, run: Run, islands: Islands) -> None:
+    def take_snapshot(self, run: Run, islands: Islands) -> None:
         """Read a network and some individuals, and tell them where that is little."""
         if islands.step == 0:
             return
-        self.portrait = portrait = islands.portrait()
-        self._portrayed_at = run.elapsed
-        if islands.settings.n <= PORTRAYED_GENES:
-            run.trace("gene_entropy", portrait.generation, gene_entropies(portrait).round(4).tolist())
-            run.trace("edges", portrait.generation, self._edges().ravel().tolist())
-            run.trace("population", portrait.generation, portrait.planes.ravel().tolist())
+        self.snapshot = snapshot = islands.snapshot()
+        self._snapshot_at = run.elapsed
+        if islands.parameters.n <= SNAPSHOT_GENES:
+            run.trace("gene_entropy", snapshot.generation, gene_entropies(snapshot).round(4).tolist())
+            run.trace("edges", snapshot.generation, self._edges().ravel().tolist())
+            run.trace("population", snapshot.generation, snapshot.planes.ravel().tolist())
 
     def _edges(self) -> NDArray[np.int32]:
-        if self.portrait is None:
+        if self.snapshot is None:
             return np.zeros((0, 2), np.int32)
-        network = self.portrait.network
-        return edge_list(self.portrait.order, network.parents, network.parent_count)
+        network = self.snapshot.network
+        return edge_list(self.snapshot.order, network.parents, network.parent_count)
 
     # --- checkpoints --------------------------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class Record:
                     f"the best string has the value {fitness.value(again)}, but the devices found {self.value}"
                 )
         edges, n = self._edges(), len(self.best)
-        planes = np.zeros((n, 0), np.uint32) if self.portrait is None else self.portrait.planes
+        planes = np.zeros((n, 0), np.uint32) if self.snapshot is None else self.snapshot.planes
         return Result(
             status=status,
             objective=self.value,
@@ -186,21 +186,21 @@ class Record:
             },
             arrays={
                 "edges": edges,
-                "order": np.zeros(0, np.int32) if self.portrait is None else self.portrait.order,
-                "population": individuals(planes, min(_PORTRAYED_INDIVIDUALS, self.population)),
+                "order": np.zeros(0, np.int32) if self.snapshot is None else self.snapshot.order,
+                "population": individuals(planes, min(_SNAPSHOT_INDIVIDUALS, self.population)),
                 "history": np.array(self.rows),
             },
         )
 
 
-def gene_entropies(portrait: Portrait) -> NDArray[np.float64]:
+def gene_entropies(snapshot: Snapshot) -> NDArray[np.float64]:
     """Entropy in bits of each gene among the individuals that the network was learned from."""
-    network = portrait.network
+    network = snapshot.network
     cells = np.arange(network.totals.shape[1])
     used = cells < (2 << network.parent_count)[:, None]
     ones = (network.totals * (used & (cells % 2 == 1))).sum(axis=1)
     share = ones / np.maximum(1, (network.totals * used).sum(axis=1))
     inside = np.clip(share, 1e-12, 1 - 1e-12)
-    entropy = np.zeros(len(portrait.order))
-    entropy[portrait.order] = -(inside * np.log2(inside) + (1 - inside) * np.log2(1 - inside))
+    entropy = np.zeros(len(snapshot.order))
+    entropy[snapshot.order] = -(inside * np.log2(inside) + (1 - inside) * np.log2(1 - inside))
     return np.where(entropy < 1e-9, 0.0, entropy)

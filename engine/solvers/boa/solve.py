@@ -17,71 +17,27 @@ from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.islands import TARGET, Islands, Migration
-from engine.solvers.boa.kernels import offers_tensor
 from engine.solvers.boa.learner import Network
-from engine.solvers.boa.options import MOST_INDIVIDUALS, Options
+from engine.solvers.boa.options import MOST_INDIVIDUALS, Counting, Options, Parameters, resolve
+from engine.solvers.boa.population import HostEvaluation, PopulationState
 from engine.solvers.boa.problem import BOA
+from engine.solvers.boa.programs import offers_tensor
 from engine.solvers.boa.record import Record
-from engine.solvers.boa.search import HostEvaluation, Snapshot
-from engine.solvers.boa.settings import Counting, Settings
 from engine.solvers.boa.worker import Ending
 
-__all__ = ["migration_for", "settings_for", "solve"]
+__all__ = ["migration_for", "solve"]
 
 _SMALLEST = 64
 _BARREN_DOUBLINGS = 2
-_SNAPSHOT = ("planes", "keys", "status")
+_STATE = ("planes", "keys", "status")
 _NETWORK = ("parents", "parent_count", "totals")
 
 
-def settings_for(options: Options, n: int, population: int, seed: int, chain: int = 0) -> Settings:
-    """Sizes and rules of a run with a given population.
-
-    Raises
-    ------
-    OptionError
-        If the fractions leave nobody to learn from, or nobody to replace.
-    """
-    truncation = options.selection == "truncation"
-    fraction = options.selection_fraction or (0.3 if truncation else 1.0)
-    selected = max(1, math.floor(fraction * population + 0.5))
-    rest = options.offspring_fraction
-    if rest is None and truncation and options.niching == "worst":
-        offspring = population - selected
-    else:
-        offspring = math.floor((rest or (1.0 if options.niching == "rtr" else 0.5)) * population + 0.5)
-    if options.niching == "worst":
-        offspring = min(offspring, population - 1)
-    if selected >= population and truncation:
-        raise OptionError(f"selection_fraction {fraction:g} of {population} individuals selects all of them")
-    if offspring < 1:
-        raise OptionError(f"offspring_fraction {rest:g} of {population} individuals makes none")
-    window = options.window or max(1, min(n, population // 20))
-    return Settings(
-        n=n,
-        population=population,
-        selected=selected,
-        offspring=offspring,
-        max_parents=options.max_parents,
-        selection=options.selection,
-        tournament_size=options.tournament_size,
-        replacement=options.niching,
-        window=min(window, population),
-        score=options.score,
-        equivalent_sample_size=options.equivalent_sample_size,
-        probabilities=options.probabilities,
-        permutation=options.permutation,
-        structure_generations=options.structure_generations,
-        seed=seed,
-        chain=chain,
-    )
-
-
-def migration_for(options: Options, settings: Settings, devices: int) -> Migration:
+def migration_for(options: Options, parameters: Parameters, devices: int) -> Migration:
     """How many populations there are, and what passes between them."""
     islands = devices if isinstance(options.islands, str) else options.islands
-    migrants = max(1, math.floor(options.migration_fraction * settings.population))
-    return Migration(islands, options.migration_interval, min(migrants, settings.selected, settings.offspring))
+    migrants = max(1, math.floor(options.migration_fraction * parameters.population))
+    return Migration(islands, options.migration_interval, min(migrants, parameters.selected, parameters.offspring))
 
 
 def solve(problem: BOA, options: Options, pool: DevicePool, run: Run) -> Result:
@@ -191,17 +147,17 @@ def _populations(
     restored = _restored(run, record)
     for chain in range(record.populations, options.restarts if auto else 1):
         size_now = min(size << chain, MOST_INDIVIDUALS)
-        settings = settings_for(options, n, size_now, run.seed, chain)
-        migration = migration_for(options, settings, len(restored[1]) if restored else len(pool))
+        parameters = resolve(options, n, size_now, run.seed, chain)
+        migration = migration_for(options, parameters, len(restored[1]) if restored else len(pool))
         try:
-            islands = Islands(pool, settings, fitness, counting, Ending(target, patience), migration, host)
+            islands = Islands(pool, parameters, fitness, counting, Ending(target, patience), migration, host)
         except OutOfDeviceMemory as error:
             if record.best is None:
                 raise
             run.notice(f"no larger population: {error}", level="warning")
             return Status.ITERATION_LIMIT
         with islands:
-            record.begin(settings, migration.islands)
+            record.begin(parameters, migration.islands)
             reason = _evolve(problem, options, run, record, islands, restored)
             restored = None
         record.end()
@@ -225,7 +181,7 @@ def _evolve(
     run: Run,
     record: Record,
     islands: Islands,
-    restored: tuple[int, list[Snapshot]] | None,
+    restored: tuple[int, list[PopulationState]] | None,
 ) -> int:
     """One population to its end; why it ended, 0 for a limit of generations or evaluations."""
     if restored is not None:
@@ -236,9 +192,9 @@ def _evolve(
     try:
         reason = _generations(options, run, record, islands)
     except (StopRequested, ProblemError):
-        record.portray(run, islands)
+        record.take_snapshot(run, islands)
         raise
-    record.portray(run, islands)
+    record.take_snapshot(run, islands)
     return reason
 
 
@@ -253,7 +209,7 @@ def _generations(options: Options, run: Run, record: Record, islands: Islands) -
             _checkpoint(run, record, islands)
         left = options.max_generations - islands.step
         if options.max_evaluations is not None:
-            each = islands.settings.offspring * islands.active
+            each = islands.parameters.offspring * islands.active
             left = min(left, (options.max_evaluations - record.evaluations) // each)
         if left <= 0:
             return 0
@@ -266,24 +222,24 @@ def _generations(options: Options, run: Run, record: Record, islands: Islands) -
 
 
 def _checkpoint(run: Run, record: Record, islands: Islands) -> None:
-    """Keep the record, and the snapshots of all islands in arrays whose first axis is the island."""
-    snapshots = islands.snapshots()
-    arrays = {name: np.stack([getattr(snapshot, name) for snapshot in snapshots]) for name in _SNAPSHOT}
-    networks = {name: np.stack([getattr(snapshot.network, name) for snapshot in snapshots]) for name in _NETWORK}
+    """Keep the record, and the states of all islands in arrays whose first axis is the island."""
+    states = islands.states()
+    arrays = {name: np.stack([getattr(state, name) for state in states]) for name in _STATE}
+    networks = {name: np.stack([getattr(state.network, name) for state in states]) for name in _NETWORK}
     run.save_checkpoint(arrays | networks | record.arrays(), record.state() | {"step": islands.step})
 
 
-def _restored(run: Run, record: Record) -> tuple[int, list[Snapshot]] | None:
-    """Step and snapshots of a checkpoint, if there is one; its record is taken over."""
+def _restored(run: Run, record: Record) -> tuple[int, list[PopulationState]] | None:
+    """Step and states of a checkpoint, if there is one; its record is taken over."""
     if run.restored is None:
         return None
     arrays = run.restored.arrays
     state = dict(run.restored.state)
     step = int(state.pop("step"))
     record.restore(arrays, state)
-    snapshots = []
+    states = []
     for island in range(len(arrays["status"])):
-        planes, keys, status = (arrays[name][island] for name in _SNAPSHOT)
+        planes, keys, status = (arrays[name][island] for name in _STATE)
         parents, parent_count, totals = (arrays[name][island] for name in _NETWORK)
-        snapshots.append(Snapshot(planes, keys, status, Network(parents, parent_count, totals)))
-    return step, snapshots
+        states.append(PopulationState(planes, keys, status, Network(parents, parent_count, totals)))
+    return step, states

@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 from engine.devices import Buffer, Device
 from engine.numerics.philox import stream_word
 from engine.solvers.boa.fitness import Fitness, Function
-from engine.solvers.boa.kernels import Launcher, Shapes
 from engine.solvers.boa.learner import Learner
 from engine.solvers.boa.memory import FIELDS, SAMPLE_WORDS, PopulationMemory
-from engine.solvers.boa.settings import (
+from engine.solvers.boa.options import (
     STREAM_INITIAL,
     STREAM_OFFSPRING,
     STREAM_TOURNAMENT,
     STREAM_WINDOW,
     Counting,
-    Settings,
+    Parameters,
     padded_words,
 )
+from engine.solvers.boa.programs import Launcher, Shapes
 
-__all__ = ["Ending", "Migrants", "Worker"]
+__all__ = ["DevicePopulation", "Ending", "Migrants"]
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class Migrants:
     keys: NDArray[np.int64]
 
 
-class Worker:
+class DevicePopulation:
     """State on one device.
 
     Parameters
     ----------
     device : Device
     shapes : Shapes
-    settings : Settings
+    parameters : Parameters
     fitness : Fitness
     counting : {"popcount", "histogram", "tensor"}
     slots : int
@@ -62,26 +62,26 @@ class Worker:
         self,
         device: Device,
         shapes: Shapes,
-        settings: Settings,
+        parameters: Parameters,
         fitness: Fitness,
         counting: Counting,
         slots: int,
         history: int,
     ) -> None:
         self.device = device
-        self.settings = settings
+        self.parameters = parameters
         self.shapes = shapes
-        self.memory = PopulationMemory(device, settings, fitness, slots, history)
+        self.memory = PopulationMemory(device, parameters, fitness, slots, history)
         self.launcher = Launcher(
             device,
             shapes,
-            max_parents=settings.max_parents,
-            laplace=settings.probabilities == "laplace",
-            tournament=settings.tournament_size,
+            max_parents=parameters.max_parents,
+            laplace=parameters.probabilities == "laplace",
+            tournament=parameters.tournament_size,
             counting=counting,
             fitness=None if isinstance(fitness, Function) else fitness,
         )
-        self.learner = Learner(self.memory, self.launcher, settings)
+        self.learner = Learner(self.memory, self.launcher, parameters)
 
     def release(self) -> None:
         """Give the memory back."""
@@ -91,21 +91,21 @@ class Worker:
 
     def draw(self, seeds: NDArray[np.uint8]) -> None:
         """The initial population; ``seeds`` (s, n) become its first s individuals."""
-        memory, settings = self.memory, self.settings
-        stream = stream_word(STREAM_INITIAL, settings.chain)
-        quads = memory.words // 4 * settings.n
+        memory, parameters = self.memory, self.parameters
+        stream = stream_word(STREAM_INITIAL, parameters.chain)
+        quads = memory.words // 4 * parameters.n
         self.launcher.spread(
             "draw_population",
             quads,
-            *(memory.population, settings.n, memory.words, settings.population, settings.seed, stream),
+            *(memory.population, parameters.n, memory.words, parameters.population, parameters.seed, stream),
         )
         self.device.zero(memory.status)
         if len(seeds):
             words = -(-len(seeds) // 32)
-            known = np.zeros((settings.n, 32 * words), np.uint8)
+            known = np.zeros((parameters.n, 32 * words), np.uint8)
             known[:, : len(seeds)] = seeds.T
             packed = np.packbits(known, axis=1, bitorder="little").view("<u4").astype(np.uint32)
-            planes = self.device.get(memory.population).reshape(settings.n, memory.words)
+            planes = self.device.get(memory.population).reshape(parameters.n, memory.words)
             mask = np.packbits(np.arange(32 * words) < len(seeds), bitorder="little").view("<u4").astype(np.uint32)
             planes[:, :words] = (planes[:, :words] & ~mask) | packed
             self.device.put(planes.ravel(), memory.population)
@@ -114,14 +114,14 @@ class Worker:
         """Keys of the whole population, by the device."""
         memory = self.memory
         self.launcher.evaluate(
-            *(memory.population, memory.words, 0, self.settings.population, memory.keys, memory.status),
+            *(memory.population, memory.words, 0, self.parameters.population, memory.keys, memory.status),
             *memory.fitness_arguments,
         )
 
     def population(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Bit planes (n, words) and keys (N,)."""
         memory = self.memory
-        planes = self.device.get(memory.population).reshape(self.settings.n, memory.words)
+        planes = self.device.get(memory.population).reshape(self.parameters.n, memory.words)
         return planes, self.keys()
 
     def keys(self) -> NDArray[np.int64]:
@@ -147,45 +147,45 @@ class Worker:
 
     def select(self, generation: int, place: int) -> None:
         """Choose whom to learn from, and bring their genes into the order of permutation ``place``."""
-        memory, settings = self.memory, self.settings
-        count = settings.population
-        self.device.copy(memory.present_order, memory.order, 0, place * settings.n, settings.n)
-        if settings.selection == "truncation":
-            self._best(settings.selected, memory.columns)
+        memory, parameters = self.memory, self.parameters
+        count = parameters.population
+        self.device.copy(memory.present_order, memory.order, 0, place * parameters.n, parameters.n)
+        if parameters.selection == "truncation":
+            self._best(parameters.selected, memory.columns)
         else:
-            stream = stream_word(STREAM_TOURNAMENT, settings.chain)
+            stream = stream_word(STREAM_TOURNAMENT, parameters.chain)
             self.launcher.spread(
                 "run_tournaments",
-                settings.selected,
-                *(memory.keys, count, settings.selected, memory.columns),
-                *(settings.seed, stream, generation, memory.status),
+                parameters.selected,
+                *(memory.keys, count, parameters.selected, memory.columns),
+                *(parameters.seed, stream, generation, memory.status),
             )
         self.launcher.tiles(
             "gather_planes",
             memory.chosen_words,
-            settings.n,
-            *(memory.population, memory.words, memory.columns, settings.selected, memory.present_order, settings.n),
+            parameters.n,
+            *(memory.population, memory.words, memory.columns, parameters.selected, memory.present_order, parameters.n),
             *(memory.chosen, memory.chosen_words, memory.status),
         )
 
     def _best(self, wanted: int, chosen: Buffer) -> None:
         memory = self.memory
         self.launcher.groups(
-            "select_best", 1, memory.keys, self.settings.population, wanted, chosen, memory.source, memory.status
+            "select_best", 1, memory.keys, self.parameters.population, wanted, chosen, memory.source, memory.status
         )
 
     def sample(self, generation: int, first: int, last: int) -> None:
         """Words first .. last - 1 of the offspring, sampled from the network."""
-        memory, settings = self.memory, self.settings
+        memory, parameters = self.memory, self.parameters
         self.launcher.spread(
             "make_probabilities",
-            settings.n << settings.max_parents,
-            *(memory.totals, memory.parent_count, settings.n, memory.thresholds, memory.status),
+            parameters.n << parameters.max_parents,
+            *(memory.totals, memory.parent_count, parameters.n, memory.thresholds, memory.status),
         )
         self.launcher.groups(
             "plan_levels",
             1,
-            *(memory.parents, memory.parent_count, settings.n),
+            *(memory.parents, memory.parent_count, parameters.n),
             *(memory.level_of, memory.levels, memory.schedule, memory.status),
         )
         self.launcher.groups(
@@ -193,14 +193,14 @@ class Worker:
             -(-(last - first) // self.shapes.sample_words),
             *(memory.parents, memory.parent_count, memory.thresholds),
             *(memory.present_order, memory.levels, memory.schedule),
-            *(first, last, memory.offspring, memory.offspring_words, settings.offspring),
-            *(settings.seed, stream_word(STREAM_OFFSPRING, settings.chain), generation, memory.status),
+            *(first, last, memory.offspring, memory.offspring_words, parameters.offspring),
+            *(parameters.seed, stream_word(STREAM_OFFSPRING, parameters.chain), generation, memory.status),
         )
 
     def evaluate(self, first: int, last: int) -> None:
         """Keys of words first .. last - 1 of the offspring, by the device."""
         memory = self.memory
-        count = min(32 * last, self.settings.offspring)
+        count = min(32 * last, self.parameters.offspring)
         self.launcher.evaluate(
             *(memory.offspring, memory.offspring_words, 32 * first, count, memory.offspring_keys, memory.status),
             *memory.fitness_arguments,
@@ -209,7 +209,7 @@ class Worker:
     def offspring(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Bit planes (n, words) and keys (M,) of the offspring."""
         memory = self.memory
-        planes = self.device.get(memory.offspring).reshape(self.settings.n, memory.offspring_words)
+        planes = self.device.get(memory.offspring).reshape(self.parameters.n, memory.offspring_words)
         return planes, self.device.get(memory.offspring_keys)
 
     def set_offspring(self, planes: NDArray[np.uint32] | None, keys: NDArray[np.int64]) -> None:
@@ -221,39 +221,41 @@ class Worker:
 
     def replace(self, generation: int) -> None:
         """Bring the offspring into the population."""
-        memory, settings = self.memory, self.settings
-        if settings.replacement == "rtr":
+        memory, parameters = self.memory, self.parameters
+        if parameters.replacement == "rtr":
             self._find_nearest(generation)
-        elif settings.selection == "tournament" or settings.offspring != settings.population - settings.selected:
-            self._best(settings.population - settings.offspring, memory.kept)
+        elif (
+            parameters.selection == "tournament" or parameters.offspring != parameters.population - parameters.selected
+        ):
+            self._best(parameters.population - parameters.offspring, memory.kept)
         self._merge(memory.offspring_words)
 
     def _merge(self, offspring_words: int) -> None:
-        memory, settings = self.memory, self.settings
+        memory, parameters = self.memory, self.parameters
         self.launcher.tiles(
             "merge_planes",
             memory.words,
-            settings.n,
-            *(memory.population, memory.words, memory.keys, settings.population),
-            *(memory.offspring, offspring_words, memory.offspring_keys, memory.source, settings.n, memory.status),
+            parameters.n,
+            *(memory.population, memory.words, memory.keys, parameters.population),
+            *(memory.offspring, offspring_words, memory.offspring_keys, memory.source, parameters.n, memory.status),
         )
 
     def _find_nearest(self, generation: int) -> None:
-        memory, settings = self.memory, self.settings
-        count = settings.population
-        row_words = -(-settings.n // 32)
+        memory, parameters = self.memory, self.parameters
+        count = parameters.population
+        row_words = -(-parameters.n // 32)
         for planes, words, individuals, rows in (
             (memory.population, memory.words, count, memory.population_rows),
-            (memory.offspring, memory.offspring_words, settings.offspring, memory.offspring_rows),
+            (memory.offspring, memory.offspring_words, parameters.offspring, memory.offspring_rows),
         ):
             self.launcher.spread(
-                "turn_planes", individuals * row_words, planes, words, settings.n, individuals, rows, memory.status
+                "turn_planes", individuals * row_words, planes, words, parameters.n, individuals, rows, memory.status
             )
         self.launcher.groups(
             "find_nearest",
-            settings.offspring,
-            *(memory.population_rows, memory.offspring_rows, settings.n, count, memory.keys, memory.offspring_keys),
-            *(settings.window, settings.seed, stream_word(STREAM_WINDOW, settings.chain), generation),
+            parameters.offspring,
+            *(memory.population_rows, memory.offspring_rows, parameters.n, count, memory.keys, memory.offspring_keys),
+            *(parameters.window, parameters.seed, stream_word(STREAM_WINDOW, parameters.chain), generation),
             *(memory.heads, memory.next, memory.status),
         )
         self.launcher.spread(
@@ -267,9 +269,9 @@ class Worker:
         self.launcher.groups(
             "summarise",
             1,
-            *(memory.keys, self.settings.population, memory.status, memory.history, place),
+            *(memory.keys, self.parameters.population, memory.status, memory.history, place),
             *(target, int(ending.target is not None), ending.patience, generation, int(generation > 0)),
-            *(memory.totals, memory.parent_count, self.settings.n, memory.entropies),
+            *(memory.totals, memory.parent_count, self.parameters.n, memory.entropies),
         )
 
     # --- migration ----------------------------------------------------------------------------------------------
@@ -277,7 +279,7 @@ class Worker:
     def emigrants(self, count: int) -> Migrants:
         """Copies of the ``count`` best individuals, in the order of their numbers; also after the population's end."""
         memory = self.memory
-        n, words = self.settings.n, padded_words(count)
+        n, words = self.parameters.n, padded_words(count)
         ended = self.device.get(memory.status, 0, 1)
         self._set_reason(0)
         self.device.put(np.arange(n, dtype=np.int32), memory.present_order)
@@ -296,12 +298,12 @@ class Worker:
 
     def immigrate(self, migrants: Migrants) -> None:
         """Let individuals take the places of the worst; a population that had ended goes on."""
-        memory, settings = self.memory, self.settings
+        memory, parameters = self.memory, self.parameters
         words = migrants.planes.shape[1]
         self._set_reason(0)
         self.device.put(migrants.planes.ravel(), memory.offspring)
         self.device.put(migrants.keys, memory.offspring_keys)
-        self._best(settings.population - len(migrants.keys), memory.kept)
+        self._best(parameters.population - len(migrants.keys), memory.kept)
         self._merge(words)
 
     def _set_reason(self, reason: int) -> None:
@@ -316,14 +318,14 @@ class Worker:
     def best(self) -> NDArray[np.uint8]:
         """Genes of the best individual."""
         memory = self.memory
-        n = self.settings.n
+        n = self.parameters.n
         self.launcher.spread("read_individual", n, memory.population, memory.words, n, memory.status, memory.genes)
         return self.device.get(memory.genes)
 
     def first_individuals(self) -> NDArray[np.uint32]:
         """The bit planes (n, words) of the first 64 individuals."""
         memory = self.memory
-        n = self.settings.n
-        words = min(SAMPLE_WORDS, -(-self.settings.population // 32))
+        n = self.parameters.n
+        words = min(SAMPLE_WORDS, -(-self.parameters.population // 32))
         self.launcher.spread("read_sample", n * words, memory.population, memory.words, n, words, memory.sample)
         return self.device.get(memory.sample, 0, n * words).reshape(n, words)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.boa.settings import Settings
+from engine.solvers.boa.options import Parameters
 
 __all__ = ["Balance", "Share"]
 
@@ -49,8 +49,8 @@ class Balance:
         One a device; together every node and every word of offspring once.
     """
 
-    def __init__(self, settings: Settings, devices: int) -> None:
-        self._settings = settings
+    def __init__(self, parameters: Parameters, devices: int) -> None:
+        self._parameters = parameters
         self._learning = np.full(devices, 1 / devices)
         self._sampling = np.full(devices, 1 / devices)
         self._share_out()
@@ -62,8 +62,8 @@ class Balance:
         self._share_out()
 
     def _share_out(self) -> None:
-        words = -(-self._settings.offspring // 32)
-        nodes = np.rint(self._settings.n * np.sqrt(_ends(self._learning))).astype(int).tolist()
+        words = -(-self._parameters.offspring // 32)
+        nodes = np.rint(self._parameters.n * np.sqrt(_ends(self._learning))).astype(int).tolist()
         columns = np.rint(words * _ends(self._sampling)).astype(int).tolist()
         self.shares = [Share(nodes[i], nodes[i + 1], columns[i], columns[i + 1]) for i in range(len(self._learning))]
 

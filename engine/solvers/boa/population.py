@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Device, Member, gather
+from engine.solvers.boa.balance import Balance, Share
 from engine.solvers.boa.fitness import Fitness, Function
-from engine.solvers.boa.kernels import HISTORY_FIELDS, shapes_for
 from engine.solvers.boa.learner import Network
 from engine.solvers.boa.network import individuals
-from engine.solvers.boa.settings import Counting, Settings
-from engine.solvers.boa.shares import Balance, Share
-from engine.solvers.boa.twin import permutation, permutations
-from engine.solvers.boa.worker import Ending, Migrants, Worker
+from engine.solvers.boa.options import Counting, Parameters
+from engine.solvers.boa.programs import HISTORY_FIELDS, shapes_for
+from engine.solvers.boa.reference import permutation, permutations
+from engine.solvers.boa.worker import DevicePopulation, Ending, Migrants
 
-__all__ = ["MOST_GENERATIONS", "PHASES", "HostEvaluation", "Portrait", "Search", "Slice", "Snapshot"]
+__all__ = ["MOST_GENERATIONS", "PHASES", "HostEvaluation", "Population", "PopulationState", "Slice", "Snapshot"]
 
 PHASES = ("selection", "learning", "sampling", "evaluation", "replacement")
 """The parts of a generation whose seconds are told."""
@@ -38,7 +38,7 @@ HostEvaluation = Callable[[NDArray[np.uint8]], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class PopulationState:
     """Where a population is, as a checkpoint keeps it."""
 
     planes: NDArray[np.uint32]
@@ -48,7 +48,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class Portrait:
+class Snapshot:
     """What a population looks like: its last network with the gene of each rank, and the first of its individuals.
 
     ``planes`` are bit planes, shape (n, 2), or (n, 1) for populations up to 32.
@@ -69,14 +69,14 @@ class Slice:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-class Search:
+class Population:
     """A population being evolved. A context manager: leaving it gives the device memory back.
 
     Parameters
     ----------
     members : sequence of Member
         The devices that share the population.
-    settings : Settings
+    parameters : Parameters
     fitness : Fitness
     counting : mapping of label to {"popcount", "histogram", "tensor"}
     slots : mapping of label to int
@@ -89,14 +89,14 @@ class Search:
     def __init__(
         self,
         members: Sequence[Member],
-        settings: Settings,
+        parameters: Parameters,
         fitness: Fitness,
         counting: Mapping[str, Counting],
         slots: Mapping[str, int],
         ending: Ending,
         host: HostEvaluation | None = None,
     ) -> None:
-        self.settings = settings
+        self.parameters = parameters
         self.generation = 0
         self.reason = 0
         self.best_key = 0
@@ -104,29 +104,29 @@ class Search:
         self._fitness = fitness
         self._host = host
         self._members = list(members)
-        self._balance = Balance(settings, len(members))
+        self._balance = Balance(parameters, len(members))
         self._together = len(members) == 1 and not isinstance(fitness, Function)
         rows = MOST_GENERATIONS if self._together else 1
-        self._workers: list[Worker] = gather(
+        self._workers: list[DevicePopulation] = gather(
             [
-                member.submit(_make, settings, fitness, counting[member.label], slots[member.label], rows)
+                member.submit(_make, parameters, fitness, counting[member.label], slots[member.label], rows)
                 for member in members
             ]
         )
 
-    def __enter__(self) -> Search:
+    def __enter__(self) -> Population:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._all(lambda worker: worker.release())
 
-    def _all(self, task: Callable[[Worker], Any]) -> list[Any]:
+    def _all(self, task: Callable[[DevicePopulation], Any]) -> list[Any]:
         """Do something with every worker, on its own thread."""
         return gather(
             [member.submit(_with, worker, task) for member, worker in zip(self._members, self._workers, strict=True)]
         )
 
-    def _each(self, task: Callable[[Worker, Share], object]) -> list[float]:
+    def _each(self, task: Callable[[DevicePopulation, Share], object]) -> list[float]:
         """Let every device do its share; the seconds each took."""
         return gather(
             [
@@ -135,7 +135,7 @@ class Search:
             ]
         )
 
-    def _first(self, task: Callable[[Worker], Any]) -> Any:
+    def _first(self, task: Callable[[DevicePopulation], Any]) -> Any:
         """Do something with the first worker, on its thread."""
         return self._members[0].submit(_with, self._workers[0], task).result()
 
@@ -147,43 +147,43 @@ class Search:
         if self._host is None:
             self._all(lambda worker: worker.evaluate_population())
         else:
-            planes, _ = self._first(Worker.population)
-            keys = self._host(individuals(planes, self.settings.population))
+            planes, _ = self._first(DevicePopulation.population)
+            keys = self._host(individuals(planes, self.parameters.population))
             self._all(lambda worker: worker.set_keys(keys))
         self._all(lambda worker: worker.summarise(0, 0, self._ending))
         return self._noted(Slice(self._first(lambda worker: worker.history(1)), self._means()))
 
-    def restore(self, snapshot: Snapshot) -> None:
-        """Go on from a snapshot."""
+    def restore(self, state: PopulationState) -> None:
+        """Go on from a state."""
 
-        def load(worker: Worker) -> None:
-            worker.load(snapshot.planes, snapshot.keys, snapshot.status)
-            worker.learner.set_network(snapshot.network)
+        def load(worker: DevicePopulation) -> None:
+            worker.load(state.planes, state.keys, state.status)
+            worker.learner.set_network(state.network)
 
         self._all(load)
-        status = dict(zip(HISTORY_FIELDS, snapshot.status.tolist(), strict=True))
+        status = dict(zip(HISTORY_FIELDS, state.status.tolist(), strict=True))
         self.reason, self.generation, self.best_key = status["reason"], status["generation"], status["best"]
 
-    def snapshot(self) -> Snapshot:
+    def state(self) -> PopulationState:
         """Everything needed to go on from here."""
 
-        def read(worker: Worker) -> Snapshot:
+        def read(worker: DevicePopulation) -> PopulationState:
             planes, keys = worker.population()
-            return Snapshot(planes, keys, worker.device.get(worker.memory.status), worker.learner.network())
+            return PopulationState(planes, keys, worker.device.get(worker.memory.status), worker.learner.network())
 
-        snapshot: Snapshot = self._first(read)
-        return snapshot
+        state: PopulationState = self._first(read)
+        return state
 
     def best(self) -> NDArray[np.uint8]:
         """Genes of the best individual."""
-        genes: NDArray[np.uint8] = self._first(Worker.best)
+        genes: NDArray[np.uint8] = self._first(DevicePopulation.best)
         return genes
 
-    def portrait(self) -> Portrait:
+    def snapshot(self) -> Snapshot:
         """The last network, and some individuals."""
         network, planes = self._first(lambda worker: (worker.learner.network(), worker.first_individuals()))
-        order = permutation(self.settings, max(0, self.generation - 1))
-        return Portrait(self.generation, order, network, planes)
+        order = permutation(self.parameters, max(0, self.generation - 1))
+        return Snapshot(self.generation, order, network, planes)
 
     # --- migration ----------------------------------------------------------------------------------------------
 
@@ -200,11 +200,11 @@ class Search:
     # --- generations --------------------------------------------------------------------------------------------
 
     def advance(self, count: int) -> Slice:
-        """So many generations, from 1 to :data:`MOST_GENERATIONS`; fewer if the search ends by itself."""
+        """So many generations, from 1 to :data:`MOST_GENERATIONS`; fewer if the population ends by itself."""
         if self._together:
-            orders = permutations(self.settings, self.generation, count)
+            orders = permutations(self.parameters, self.generation, count)
             done: Slice = self._first(
-                lambda worker: _run_slice(worker, self.generation, orders, self._ending, self.settings)
+                lambda worker: _run_slice(worker, self.generation, orders, self._ending, self.parameters)
             )
             return self._noted(done)
         done = self._noted(self._one_by_one())
@@ -223,13 +223,13 @@ class Search:
         """The mean value, if rows of the history cannot tell it."""
         if not isinstance(self._fitness, Function):
             return []
-        keys: NDArray[np.int64] = self._first(Worker.keys)
+        keys: NDArray[np.int64] = self._first(DevicePopulation.keys)
         return [float(self._fitness.values(keys).mean())]
 
     def _one_by_one(self) -> Slice:
         """One generation on several devices, or with evaluation by the host."""
-        settings, generation, ending = self.settings, self.generation, self._ending
-        order = permutation(settings, generation)[None]
+        parameters, generation, ending = self.parameters, self.generation, self._ending
+        order = permutation(parameters, generation)[None]
         seconds = dict.fromkeys(PHASES, 0.0)
         clock = time.perf_counter()
 
@@ -239,7 +239,7 @@ class Search:
             seconds[phase] += now - clock
             clock = now
 
-        def select(worker: Worker) -> None:
+        def select(worker: DevicePopulation) -> None:
             worker.put_orders(order)
             worker.select(generation, 0)
             worker.device.sync()
@@ -256,7 +256,7 @@ class Search:
         self._exchange_offspring()
         lap("evaluation")
 
-        def finish(worker: Worker) -> NDArray[np.int64]:
+        def finish(worker: DevicePopulation) -> NDArray[np.int64]:
             worker.replace(generation)
             worker.summarise(generation + 1, 0, ending)
             return worker.history(1)
@@ -270,7 +270,7 @@ class Search:
     def _learn(self, generation: int) -> list[float]:
         """The network, on every device; the seconds each took for its nodes, 0 where nodes are not shared."""
         nothing = [0.0] * len(self._members)
-        if not self.settings.learns(generation) or self.settings.max_parents == 0:
+        if not self.parameters.learns(generation) or self.parameters.max_parents == 0:
             self._each(lambda worker, share: worker.learner.recount())
             return nothing
         seconds = self._each(lambda worker, share: worker.learner.learn(share.first_node, share.last_node))
@@ -293,7 +293,7 @@ class Search:
     def _exchange_offspring(self) -> None:
         """Put the shares of the offspring together, with the host's keys where it evaluates, and give them to all."""
         several = len(self._members) > 1
-        parts: list[tuple[NDArray[np.uint32], NDArray[np.int64]]] = self._all(Worker.offspring)
+        parts: list[tuple[NDArray[np.uint32], NDArray[np.int64]]] = self._all(DevicePopulation.offspring)
         planes, keys = parts[0]
         for (other_planes, other_keys), share in zip(parts[1:], self._balance.shares[1:], strict=True):
             planes[:, share.first_word : share.last_word] = other_planes[:, share.first_word : share.last_word]
@@ -301,44 +301,52 @@ class Search:
                 32 * share.first_word : 32 * share.last_word
             ]
         if self._host is not None:
-            keys = self._host(individuals(planes, self.settings.offspring))
+            keys = self._host(individuals(planes, self.parameters.offspring))
         if several or self._host is not None:
             self._all(lambda worker: worker.set_offspring(planes if several else None, keys))
 
 
-def _make(device: Device, settings: Settings, fitness: Fitness, counting: Counting, slots: int, history: int) -> Worker:
-    return Worker(device, shapes_for(device.capabilities), settings, fitness, counting, slots, history)
+def _make(
+    device: Device, parameters: Parameters, fitness: Fitness, counting: Counting, slots: int, history: int
+) -> DevicePopulation:
+    return DevicePopulation(device, shapes_for(device.capabilities), parameters, fitness, counting, slots, history)
 
 
-def _with(device: Device, worker: Worker, task: Callable[[Worker], Any]) -> Any:
+def _with(device: Device, worker: DevicePopulation, task: Callable[[DevicePopulation], Any]) -> Any:
     return task(worker)
 
 
-def _timed(device: Device, worker: Worker, task: Callable[[Worker, Share], object], share: Share) -> float:
+def _timed(
+    device: Device, worker: DevicePopulation, task: Callable[[DevicePopulation, Share], object], share: Share
+) -> float:
     began = time.perf_counter()
     task(worker, share)
     device.sync()
     return time.perf_counter() - began
 
 
-def _steps(worker: Worker, settings: Settings, generation: int, place: int) -> tuple[Callable[[], object], ...]:
+def _steps(
+    worker: DevicePopulation, parameters: Parameters, generation: int, place: int
+) -> tuple[Callable[[], object], ...]:
     """What a device does for each of :data:`PHASES` when it does all of it."""
-    words = -(-settings.offspring // 32)
+    words = -(-parameters.offspring // 32)
     return (
         lambda: worker.select(generation, place),
-        lambda: worker.learner.learn(0, settings.n) if settings.learns(generation) else worker.learner.recount(),
+        lambda: worker.learner.learn(0, parameters.n) if parameters.learns(generation) else worker.learner.recount(),
         lambda: worker.sample(generation, 0, words),
         lambda: worker.evaluate(0, words),
         lambda: worker.replace(generation),
     )
 
 
-def _run_slice(worker: Worker, first: int, orders: NDArray[np.int32], ending: Ending, settings: Settings) -> Slice:
+def _run_slice(
+    worker: DevicePopulation, first: int, orders: NDArray[np.int32], ending: Ending, parameters: Parameters
+) -> Slice:
     """Give the device all the generations of a slice, the first of them timed phase by phase."""
     seconds: dict[str, float] = {}
     worker.put_orders(orders)
     for place in range(len(orders)):
-        for phase, step in zip(PHASES, _steps(worker, settings, first + place, place), strict=True):
+        for phase, step in zip(PHASES, _steps(worker, parameters, first + place, place), strict=True):
             began = time.perf_counter()
             step()
             if place == 0:

@@ -21,20 +21,20 @@ from numpy.typing import NDArray
 
 from engine.numerics.philox import philox4x32, stream_word, uniform_words
 from engine.solvers.boa.network import individuals
-from engine.solvers.boa.scores import ScoreTables, score_tables
-from engine.solvers.boa.settings import (
+from engine.solvers.boa.options import (
     GENE_STRIDE,
     STREAM_INITIAL,
     STREAM_OFFSPRING,
     STREAM_PERMUTATION,
     STREAM_TOURNAMENT,
     STREAM_WINDOW,
-    Settings,
+    Parameters,
 )
+from engine.solvers.boa.scores import ScoreTables, score_tables
 
 __all__ = [
     "Learned",
-    "Twin",
+    "ReferenceRun",
     "best_first",
     "initial_population",
     "learn",
@@ -50,32 +50,32 @@ Bits = NDArray[np.uint8]
 Keys = NDArray[np.int64]
 
 
-def permutation(settings: Settings, generation: int) -> NDArray[np.int32]:
+def permutation(parameters: Parameters, generation: int) -> NDArray[np.int32]:
     """Genes in the order in which they are sampled; an edge goes from an earlier to a later one."""
-    return np.asarray(permutations(settings, generation, 1)[0], np.int32)
+    return np.asarray(permutations(parameters, generation, 1)[0], np.int32)
 
 
-def permutations(settings: Settings, first: int, count: int) -> NDArray[np.int32]:
+def permutations(parameters: Parameters, first: int, count: int) -> NDArray[np.int32]:
     """Permutations of ``count`` generations from ``first`` on, shape (count, n): random words, sorted."""
-    steps = [settings.structure_step(generation) for generation in range(first, first + count)]
-    counters = np.zeros((count, settings.n, 4), np.uint32)
-    counters[:, :, 0] = np.arange(settings.n)
+    steps = [parameters.structure_step(generation) for generation in range(first, first + count)]
+    counters = np.zeros((count, parameters.n, 4), np.uint32)
+    counters[:, :, 0] = np.arange(parameters.n)
     counters[:, :, 2] = np.array(steps)[:, None]
-    counters[:, :, 3] = stream_word(STREAM_PERMUTATION, settings.chain)
-    words = philox4x32(counters, (settings.seed & 0xFFFFFFFF, settings.seed >> 32))
+    counters[:, :, 3] = stream_word(STREAM_PERMUTATION, parameters.chain)
+    words = philox4x32(counters, (parameters.seed & 0xFFFFFFFF, parameters.seed >> 32))
     return np.asarray(np.lexsort((words[..., 1], words[..., 0])), np.int32)
 
 
-def initial_population(settings: Settings) -> Bits:
+def initial_population(parameters: Parameters) -> Bits:
     """Uniform individuals, shape (N, n)."""
-    columns = -(-settings.population // 32)
-    planes = np.empty((settings.n, columns), np.uint32)
-    for gene in range(settings.n):
+    columns = -(-parameters.population // 32)
+    planes = np.empty((parameters.n, columns), np.uint32)
+    for gene in range(parameters.n):
         words = uniform_words(
-            settings.seed, STREAM_INITIAL, 0, gene * GENE_STRIDE, -(-columns // 4), chain=settings.chain
+            parameters.seed, STREAM_INITIAL, 0, gene * GENE_STRIDE, -(-columns // 4), chain=parameters.chain
         )
         planes[gene] = words.reshape(-1)[:columns]
-    return individuals(planes, settings.population)
+    return individuals(planes, parameters.population)
 
 
 def best_first(keys: Keys) -> NDArray[np.int64]:
@@ -83,21 +83,21 @@ def best_first(keys: Keys) -> NDArray[np.int64]:
     return np.argsort(-keys, kind="stable")
 
 
-def tournament_winners(settings: Settings, keys: Keys, generation: int) -> NDArray[np.int32]:
+def tournament_winners(parameters: Parameters, keys: Keys, generation: int) -> NDArray[np.int32]:
     """S winners of tournaments between individuals drawn with replacement."""
     drawn = []
-    for attempt in range(-(-settings.tournament_size // 4)):
+    for attempt in range(-(-parameters.tournament_size // 4)):
         words = uniform_words(
-            settings.seed,
+            parameters.seed,
             STREAM_TOURNAMENT,
             generation,
             0,
-            settings.selected,
-            chain=settings.chain,
+            parameters.selected,
+            chain=parameters.chain,
             attempt=attempt,
         )
         drawn.append(words)
-    entrants = _scaled(np.concatenate(drawn, axis=1)[:, : settings.tournament_size], len(keys))
+    entrants = _scaled(np.concatenate(drawn, axis=1)[:, : parameters.tournament_size], len(keys))
     rank = np.empty(len(keys), np.int64)
     rank[best_first(keys)] = np.arange(len(keys))
     winners = entrants[np.arange(len(entrants)), np.argmin(rank[entrants], axis=1)]
@@ -182,23 +182,23 @@ def probabilities(counts: NDArray[np.int64], laplace: bool) -> NDArray[np.int64]
     return np.where(both > 0, (ones << 31) // np.maximum(both, 1), 1 << 30)
 
 
-def sample(settings: Settings, learned: Learned, generation: int) -> Bits:
+def sample(parameters: Parameters, learned: Learned, generation: int) -> Bits:
     """Offspring by ancestral sampling, shape (M, n).
 
     The random number of an individual and a gene has 31 bits, the highest first: bit b is that of the individual in
     word b of the eight blocks drawn for this gene and these 32 individuals.
     """
-    columns = -(-settings.offspring // 32)
-    ranked = np.zeros((32 * columns, settings.n), np.uint8)
+    columns = -(-parameters.offspring // 32)
+    ranked = np.zeros((32 * columns, parameters.n), np.uint8)
     for rank, gene in enumerate(learned.order):
         blocks = [
             uniform_words(
-                settings.seed,
+                parameters.seed,
                 STREAM_OFFSPRING,
                 generation,
                 int(gene) * GENE_STRIDE,
                 columns,
-                chain=settings.chain,
+                chain=parameters.chain,
                 attempt=attempt,
             )
             for attempt in range(8)
@@ -210,18 +210,18 @@ def sample(settings: Settings, learned: Learned, generation: int) -> Bits:
         code = np.zeros(32 * columns, np.int64)
         for place, parent in enumerate(learned.parents[rank]):
             code += ranked[:, parent].astype(np.int64) << place
-        ranked[:, rank] = number < probabilities(learned.counts[rank], settings.probabilities == "laplace")[code]
-    made = np.empty((settings.offspring, settings.n), np.uint8)
-    made[:, learned.order] = ranked[: settings.offspring]
+        ranked[:, rank] = number < probabilities(learned.counts[rank], parameters.probabilities == "laplace")[code]
+    made = np.empty((parameters.offspring, parameters.n), np.uint8)
+    made[:, learned.order] = ranked[: parameters.offspring]
     return made
 
 
-class Twin:
+class ReferenceRun:
     """A run in NumPy.
 
     Parameters
     ----------
-    settings : Settings
+    parameters : Parameters
     evaluate : callable
         From (m, n) uint8 to (m,) int64: the fitness to maximise, exactly.
 
@@ -233,37 +233,37 @@ class Twin:
         The last network.
     """
 
-    def __init__(self, settings: Settings, evaluate: Callable[[Bits], Keys]) -> None:
-        self.settings = settings
+    def __init__(self, parameters: Parameters, evaluate: Callable[[Bits], Keys]) -> None:
+        self.parameters = parameters
         self._evaluate = evaluate
         self.generation = 0
-        self.bits = initial_population(settings)
+        self.bits = initial_population(parameters)
         self.keys = evaluate(self.bits)
         self.learned: Learned | None = None
         self._tables = score_tables(
-            settings.score, settings.selected, settings.max_parents, settings.equivalent_sample_size
+            parameters.score, parameters.selected, parameters.max_parents, parameters.equivalent_sample_size
         )
 
     def select(self) -> NDArray[np.int32]:
         """Individuals to learn from."""
-        settings = self.settings
-        if settings.selection == "tournament":
-            return tournament_winners(settings, self.keys, self.generation)
-        return np.sort(best_first(self.keys)[: settings.selected]).astype(np.int32)
+        parameters = self.parameters
+        if parameters.selection == "tournament":
+            return tournament_winners(parameters, self.keys, self.generation)
+        return np.sort(best_first(self.keys)[: parameters.selected]).astype(np.int32)
 
     def step(self) -> None:
         """One generation."""
-        settings, generation = self.settings, self.generation
+        parameters, generation = self.parameters, self.generation
         chosen = self.bits[self.select()]
-        if settings.learns(generation) or self.learned is None:
-            order = permutation(settings, generation)
-            self.learned = learn(chosen, order, settings.max_parents, self._tables)
+        if parameters.learns(generation) or self.learned is None:
+            order = permutation(parameters, generation)
+            self.learned = learn(chosen, order, parameters.max_parents, self._tables)
         else:
             self.learned = _counted(chosen, self.learned)
-        offspring = sample(settings, self.learned, generation)
+        offspring = sample(parameters, self.learned, generation)
         keys = self._evaluate(offspring)
-        if settings.replacement == "worst":
-            slots = np.sort(best_first(self.keys)[settings.population - settings.offspring :])
+        if parameters.replacement == "worst":
+            slots = np.sort(best_first(self.keys)[parameters.population - parameters.offspring :])
             self.bits[slots], self.keys[slots] = offspring, keys
         else:
             self._replace_nearest(offspring, keys)
@@ -271,16 +271,16 @@ class Twin:
 
     def _replace_nearest(self, offspring: Bits, keys: Keys) -> None:
         """Restricted tournaments, all against the population as it was; the best rival for a slot takes it."""
-        settings = self.settings
+        parameters = self.parameters
         ones = self.bits.astype(np.float32)
         winner: dict[int, int] = {}
-        blocks = -(-settings.window // 4)
+        blocks = -(-parameters.window // 4)
         for rival in range(len(offspring)):
             start = rival * blocks
             words = uniform_words(
-                settings.seed, STREAM_WINDOW, self.generation, start, blocks, chain=settings.chain
+                parameters.seed, STREAM_WINDOW, self.generation, start, blocks, chain=parameters.chain
             ).reshape(-1)
-            window = _scaled(words[: settings.window], settings.population)
+            window = _scaled(words[: parameters.window], parameters.population)
             distance = np.abs(ones[window] - offspring[rival]).sum(axis=1)
             nearest = int(window[np.lexsort((window, distance))[0]])
             if keys[rival] > self.keys[nearest]:
@@ -291,15 +291,15 @@ class Twin:
             self.bits[slot], self.keys[slot] = offspring[rival], keys[rival]
 
 
-def migrate(twins: Sequence[Twin], count: int) -> None:
+def migrate(references: Sequence[ReferenceRun], count: int) -> None:
     """The ``count`` best of each population replace the worst of the next, the last one's those of the first."""
     groups = []
-    for twin in twins:
-        best = np.sort(best_first(twin.keys)[:count])
-        groups.append((twin.bits[best], twin.keys[best]))
-    for twin, (bits, keys) in zip(twins, groups[-1:] + groups[:-1], strict=True):
-        worst = np.sort(best_first(twin.keys)[len(twin.keys) - count :])
-        twin.bits[worst], twin.keys[worst] = bits, keys
+    for reference in references:
+        best = np.sort(best_first(reference.keys)[:count])
+        groups.append((reference.bits[best], reference.keys[best]))
+    for reference, (bits, keys) in zip(references, groups[-1:] + groups[:-1], strict=True):
+        worst = np.sort(best_first(reference.keys)[len(reference.keys) - count :])
+        reference.bits[worst], reference.keys[worst] = bits, keys
 
 
 def _counted(chosen: Bits, learned: Learned) -> Learned:

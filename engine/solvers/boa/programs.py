@@ -8,9 +8,10 @@ from typing import Any
 
 from engine.devices import Buffer, Capabilities, Device
 from engine.devices.variants import CPU, GPU, SMALL_GPU, Variant, each_once
-from engine.solvers.boa.fitness import Decomposable, Fitness, Hierarchy, Snippet
+from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet
+from engine.solvers.boa.options import Counting
 from engine.solvers.boa.scores import ENTROPY_UNIT
-from engine.solvers.boa.settings import Counting
+from engine.solvers.boa.tables import Decomposable, onemax, trap
 
 __all__ = ["HISTORY_FIELDS", "Launcher", "Shapes", "kernel_variants", "offers_tensor", "shapes_for"]
 
@@ -299,8 +300,6 @@ def _tiles(lines: int, n: int, edge: int) -> int:
 @each_once
 def kernel_variants() -> Iterator[Variant]:
     """Every template of this solver with sets of constants that cover what devices ask for."""
-    from engine.solvers.boa.fitness import onemax, trap
-
     for capabilities in (GPU, SMALL_GPU, CPU):
         shapes = shapes_for(capabilities)
         wanted: list[tuple[str, dict[str, Any]]] = []

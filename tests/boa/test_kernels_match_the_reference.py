@@ -12,15 +12,16 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from engine.devices import Device, Member
-from engine.solvers.boa import fitness as functions
-from engine.solvers.boa.kernels import Shapes, offers_tensor, shapes_for
+from engine.solvers.boa import tables as functions
+from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet
 from engine.solvers.boa.learner import Network
+from engine.solvers.boa.options import Counting, Parameters
+from engine.solvers.boa.programs import Shapes, offers_tensor, shapes_for
+from engine.solvers.boa.reference import ReferenceRun, learn, permutation, sample
 from engine.solvers.boa.scores import score_tables
-from engine.solvers.boa.settings import Counting, Settings
-from engine.solvers.boa.twin import Twin, learn, permutation, sample
-from engine.solvers.boa.worker import Ending, Worker
+from engine.solvers.boa.worker import DevicePopulation, Ending
 
-BASE = Settings(
+BASE = Parameters(
     n=30,
     population=1000,
     selected=333,
@@ -47,28 +48,28 @@ def individuals(planes: np.ndarray, count: int) -> np.ndarray:
 
 def follow(
     device: Device,
-    settings: Settings,
-    fitness: functions.Fitness,
+    parameters: Parameters,
+    fitness: Fitness,
     counting: Counting = "popcount",
     shapes: Shapes | None = None,
     generations: int = 3,
     slots: int | None = None,
 ) -> None:
-    worker = Worker(
-        device, shapes or shapes_for(device.capabilities), settings, fitness, counting, slots or settings.n, 1
+    worker = DevicePopulation(
+        device, shapes or shapes_for(device.capabilities), parameters, fitness, counting, slots or parameters.n, 1
     )
-    twin = Twin(settings, fitness.keys)
-    words = -(-settings.offspring // 32)
+    reference = ReferenceRun(parameters, fitness.keys)
+    words = -(-parameters.offspring // 32)
     try:
-        worker.draw(np.zeros((0, settings.n), np.uint8))
+        worker.draw(np.zeros((0, parameters.n), np.uint8))
         worker.evaluate_population()
         worker.summarise(0, 0, NEVER)
-        same_population(worker, twin)
+        same_population(worker, reference)
         for generation in range(generations):
-            worker.put_orders(permutation(settings, generation)[None])
+            worker.put_orders(permutation(parameters, generation)[None])
             worker.select(generation, 0)
-            if settings.learns(generation):
-                worker.learner.learn(0, settings.n)
+            if parameters.learns(generation):
+                worker.learner.learn(0, parameters.n)
             else:
                 worker.learner.recount()
             network = worker.learner.network()
@@ -76,22 +77,22 @@ def follow(
             worker.evaluate(0, words)
             worker.replace(generation)
             worker.summarise(generation + 1, 0, NEVER)
-            twin.step()
-            assert twin.learned is not None
-            same_network(network, twin.learned.parents, twin.learned.counts)
-            same_population(worker, twin)
+            reference.step()
+            assert reference.learned is not None
+            same_network(network, reference.learned.parents, reference.learned.counts)
+            same_population(worker, reference)
             row = dict(zip(("reason", "generation", "best", "individual"), worker.history(1)[0].tolist(), strict=False))
-            best = int(twin.keys.max())
-            assert (row["best"], row["individual"]) == (best, int(np.argmax(twin.keys)))
-            assert np.array_equal(worker.best(), twin.bits[row["individual"]])
+            best = int(reference.keys.max())
+            assert (row["best"], row["individual"]) == (best, int(np.argmax(reference.keys)))
+            assert np.array_equal(worker.best(), reference.bits[row["individual"]])
     finally:
         worker.release()
 
 
-def same_population(worker: Worker, twin: Twin) -> None:
+def same_population(worker: DevicePopulation, reference: ReferenceRun) -> None:
     planes, keys = worker.population()
-    assert np.array_equal(keys, twin.keys)
-    assert np.array_equal(individuals(planes, twin.settings.population), twin.bits)
+    assert np.array_equal(keys, reference.keys)
+    assert np.array_equal(individuals(planes, reference.parameters.population), reference.bits)
 
 
 def same_network(network: Network, parents: list[list[int]], counts: list[np.ndarray]) -> None:
@@ -124,8 +125,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_generations_are_those_of_the_twin(device: Member, variant: str) -> None:
-    settings = dataclasses.replace(BASE, **VARIANTS[variant])
-    device.submit(follow, settings, functions.trap(settings.n, 5)).result()
+    parameters = dataclasses.replace(BASE, **VARIANTS[variant])
+    device.submit(follow, parameters, functions.trap(parameters.n, 5)).result()
 
 
 @pytest.mark.parametrize(
@@ -133,17 +134,17 @@ def test_generations_are_those_of_the_twin(device: Member, variant: str) -> None
     [
         functions.onemax(30),
         functions.deceptive3(30),
-        functions.Hierarchy("hiff", 32),
-        functions.Hierarchy("htrap", 27),
+        Hierarchy("hiff", 32),
+        Hierarchy("htrap", 27),
         functions.Decomposable(33, [[0, 32, 5], [7], range(10, 20)], [range(8), [0, 0.25], np.arange(1024) % 7]),
         functions.Decomposable(31, [[0, 30]], [[0, 1e7, 0.125, 3]], minimize=True, constant=-1.5),
-        functions.Snippet(
+        Snippet(
             "for (i32 i = 0; i < N; ++i) fitness += BIT(i) * (i + 1);", 31, host=lambda bits: bits @ np.arange(1, 32)
         ),
     ],
     ids=lambda fitness: fitness.text,
 )
-def test_devices_and_host_agree_on_every_kind_of_fitness(device: Member, fitness: functions.Fitness) -> None:
+def test_devices_and_host_agree_on_every_kind_of_fitness(device: Member, fitness: Fitness) -> None:
     device.submit(follow, dataclasses.replace(BASE, n=fitness.n), fitness, generations=1).result()
 
 
@@ -151,8 +152,8 @@ def test_devices_and_host_agree_on_every_kind_of_fitness(device: Member, fitness
 def test_every_way_of_counting_learns_the_same_network(device: Member, counting: Counting) -> None:
     if counting == "tensor" and not offers_tensor(device.info.capabilities):
         pytest.skip("tensor cores that multiply bits need an NVIDIA GPU of compute capability 8.0")
-    settings = dataclasses.replace(BASE, n=40, max_parents=3)
-    device.submit(follow, settings, functions.trap(40, 5), counting).result()
+    parameters = dataclasses.replace(BASE, n=40, max_parents=3)
+    device.submit(follow, parameters, functions.trap(40, 5), counting).result()
 
 
 def test_nodes_learned_a_few_at_a_time_are_the_same(device: Member) -> None:
@@ -168,9 +169,9 @@ def test_shapes_that_a_cpu_cannot_compile_are_refused(device: Member) -> None:
     if device.info.capabilities.kind != "cpu":
         pytest.skip("GPUs take these shapes")
     many = shapes_for(dataclasses.replace(device.info.capabilities, kind="gpu", max_block=256))
-    settings = dataclasses.replace(BASE, max_parents=4)
+    parameters = dataclasses.replace(BASE, max_parents=4)
     with pytest.raises(ValueError, match="minutes for the shapes of GPUs with 4 parents"):
-        device.submit(follow, settings, functions.trap(30, 5), shapes=many).result()
+        device.submit(follow, parameters, functions.trap(30, 5), shapes=many).result()
 
 
 @hypothesis_settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -189,19 +190,19 @@ def test_networks_of_awkward_populations_are_those_of_the_twin(device: Member, d
             bits[:, gene] = random.integers(0, 2)
         elif kind <= 2:
             bits[:, gene] = bits[:, random.integers(0, n)] ^ (kind == 2)
-    settings = dataclasses.replace(
+    parameters = dataclasses.replace(
         BASE, n=n, population=selected + 1, selected=selected, offspring=33, max_parents=k, seed=seed
     )
-    expected = learn(bits, permutation(settings, 0), k, score_tables("k2", selected, k))
+    expected = learn(bits, permutation(parameters, 0), k, score_tables("k2", selected, k))
 
     def learned(device: Device) -> Network:
-        worker = Worker(
-            device, shapes_for(device.capabilities), settings, functions.onemax(n), "popcount", settings.n, 1
+        worker = DevicePopulation(
+            device, shapes_for(device.capabilities), parameters, functions.onemax(n), "popcount", parameters.n, 1
         )
         try:
             worker.draw(np.concatenate([bits, np.zeros((1, n), np.uint8)]))
             worker.set_keys(np.r_[np.ones(selected, np.int64), 0])
-            worker.put_orders(permutation(settings, 0)[None])
+            worker.put_orders(permutation(parameters, 0)[None])
             worker.select(0, 0)
             worker.learner.learn(0, n)
             return worker.learner.network()
@@ -221,19 +222,19 @@ def test_offspring_follow_the_joint_distribution_of_the_network() -> None:
     second = np.where(first, random.random(4000) < 0.9, random.random(4000) < 0.2)
     third = (first ^ second) ^ (random.random(4000) < 0.1)
     bits = np.stack([first, second, third], axis=1).astype(np.uint8)
-    settings = dataclasses.replace(BASE, n=3, population=10_000, selected=4000, offspring=60_000, max_parents=2)
-    network = learn(bits, permutation(settings, 0), 2, score_tables("k2", 4000, 2))
+    parameters = dataclasses.replace(BASE, n=3, population=10_000, selected=4000, offspring=60_000, max_parents=2)
+    network = learn(bits, permutation(parameters, 0), 2, score_tables("k2", 4000, 2))
     assert sum(map(len, network.parents)) == 3
     weights = np.array([1, 2, 4])
     expected = np.bincount(bits @ weights, minlength=8) / 4000 * 60_000  # a complete network is the joint distribution
-    counted = np.bincount(sample(settings, network, 0) @ weights, minlength=8)
+    counted = np.bincount(sample(parameters, network, 0) @ weights, minlength=8)
     chi_square = float(((counted - expected) ** 2 / expected).sum())
     assert chi_square < 24.3  # the 0.999 quantile for 7 degrees of freedom
 
 
 def test_learning_does_not_depend_on_how_genes_are_numbered() -> None:
-    twin = Twin(BASE, functions.trap(30, 5).keys)
-    chosen, order = twin.bits[twin.select()], permutation(BASE, 0)
+    reference = ReferenceRun(BASE, functions.trap(30, 5).keys)
+    chosen, order = reference.bits[reference.select()], permutation(BASE, 0)
     tables = score_tables("k2", BASE.selected, 3)
     shuffled = np.random.default_rng(1).permutation(30)
     place = np.argsort(shuffled)
