@@ -1,4 +1,4 @@
-"""Every kernel against the algorithm in NumPy, bit for bit, over whole generations."""
+"""Every kernel equals the algorithm in NumPy, bit for bit, over whole generations."""
 
 from __future__ import annotations
 
