@@ -12,6 +12,7 @@
     │   ├── BackendUnavailable     3   a whole backend cannot be used, and why
     │   ├── KernelError            3   a kernel does not compile or launch
     │   └── OutOfDeviceMemory      3   the planned memory does not fit, found before anything is allocated
+    ├── KernelArgumentError        3   a kernel was called with a wrong argument: a fault of the program, not of a device
     └── AuditError                 4   an answer failed its check on the host, so there is no answer
 
 A message is one sentence: the name, the rule, what was given, and where.
@@ -29,6 +30,7 @@ __all__ = [
     "DeviceError",
     "DeviceNotFound",
     "InputError",
+    "KernelArgumentError",
     "KernelError",
     "OptionError",
     "OutOfDeviceMemory",
@@ -130,6 +132,23 @@ class KernelError(DeviceError):
         self.device = device
         self.log = log
         self.source_path = source_path
+
+
+class KernelArgumentError(QuintetError, TypeError):
+    """A kernel was called with a wrong name, number, type or range of arguments; nothing was launched.
+
+    Parameters
+    ----------
+    template, language, device : str
+        Which kernel source, for which language, on which device.
+    message : str
+        The kernel, and what is wrong with which argument.
+    """
+
+    exit_code = 3
+
+    def __init__(self, template: str, language: str, device: str, message: str) -> None:
+        super().__init__(f"kernel {template} ({language}, {device}): {message}")
 
 
 class OutOfDeviceMemory(DeviceError):

@@ -10,13 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from engine.devices.base import Device
-from engine.devices.handles import Buffer, Kernel, StreamEvent
+from engine.devices.handles import Buffer, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.pool import DevicePool, Member, gather
+from engine.devices.program import BoundKernel, Kernel, Program
 from engine.errors import BackendUnavailable, DeviceNotFound
 
 __all__ = [
     "Backend",
+    "BoundKernel",
     "Buffer",
     "Capabilities",
     "Device",
@@ -25,6 +27,7 @@ __all__ = [
     "Kernel",
     "Member",
     "MemoryInfo",
+    "Program",
     "StreamEvent",
     "available",
     "gather",

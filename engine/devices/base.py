@@ -17,8 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices.handles import Buffer, Kernel, StreamEvent
+from engine.devices.handles import Buffer, StreamEvent
 from engine.devices.info import DeviceInfo, Language, MemoryInfo
+from engine.devices.program import Kernel, Program, Signature
 from engine.devices.templates import Source, render
 
 __all__ = ["Device"]
@@ -30,7 +31,7 @@ class _Owned:
 
     stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     buffers: set[Buffer] = field(default_factory=set)
-    kernels: dict[Any, Kernel] = field(default_factory=dict)
+    programs: dict[tuple[str, str], Program] = field(default_factory=dict)
 
 
 class Device(ABC):
@@ -59,6 +60,32 @@ class Device(ABC):
     def memory(self) -> MemoryInfo:
         """Total and free memory in bytes."""
 
+    def program(self, template: str, **constants: Any) -> Program:
+        """A template rendered with constants; the same object whenever it is asked for with the same ones.
+
+        Parameters
+        ----------
+        template : str
+            Name under ``kernels/`` without its suffix, for example ``"knapsack/rows"``.
+        **constants
+            What the template is rendered with.
+
+        Raises
+        ------
+        engine.errors.KernelError
+            If the template does not render. Its kernels are compiled when they are first asked for.
+
+        Examples
+        --------
+        >>> rows = device.program("knapsack/rows", value="i32", lanes=1, block=256)
+        >>> rows.advance_row(grid, block, source=row, out=target, weight=17, profit=67, ...)
+        """
+        key = (template, repr(sorted(constants.items())))  # the text tells 1 from 1.0 and True
+        found = self._owned.programs.get(key)
+        if found is None:
+            found = self._owned.programs[key] = Program(self, render(template, self.language, **constants))
+        return found
+
     def kernel(
         self,
         template: str,
@@ -68,37 +95,11 @@ class Device(ABC):
         local_bytes: int = 0,
         **constants: Any,
     ) -> Kernel:
-        """Render, compile and keep a kernel.
-
-        Parameters
-        ----------
-        template : str
-            Name under ``kernels/`` without its suffix, for example ``"knapsack/rows"``.
-        entry : str
-            The ``KERNEL`` function in it.
-        argument_types : sequence of str
-            ``"buffer"`` or a NumPy scalar type name for each argument.
-        local_bytes : int
-            Size of the ``DYNAMIC_LOCAL_ARRAY`` in the kernel, in bytes.
-        **constants
-            What the template is rendered with.
-
-        Raises
-        ------
-        engine.errors.KernelError
-            If the template does not render or compile.
-        """
-        key = (template, entry, tuple(argument_types), tuple(sorted(constants.items())), local_bytes)
-        found = self._owned.kernels.get(key)
-        if found is None:
-            source = render(template, self.language, **constants)
-            handle = self._build(source, entry, tuple(argument_types), local_bytes)
-            found = Kernel(entry, tuple(argument_types), local_bytes, handle, source)
-            self._owned.kernels[key] = found
-        return found
+        """The kernel ``entry`` of :meth:`program`; for callers that launch with positional arguments."""
+        return self.program(template, **constants).kernel(entry)
 
     @abstractmethod
-    def _build(self, source: Source, entry: str, argument_types: tuple[str, ...], local_bytes: int) -> Any:
+    def _build(self, source: Source, signature: Signature) -> Any:
         """Compile rendered source and return the backend's kernel object."""
 
     def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> Buffer:
@@ -231,8 +232,17 @@ class Device(ABC):
         """Give an array of :meth:`staging` back before the device is closed."""
 
     @abstractmethod
+    def _launch(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> None:
+        """Start ``grid`` work-groups of ``block`` work-items with arguments in the order of the signature.
+
+        ``native`` holds the backend's own buffers, and scalars whose range is still to be checked by packing them.
+        """
+
     def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:
-        """Start ``grid`` work-groups of ``block`` work-items; returns at once, in order with the other work."""
+        """Start a kernel with positional arguments; returns at once, in order with the other work."""
+        if grid > 0:
+            native = [value.argument if isinstance(value, Buffer) else value for value in arguments]
+            self._launch(kernel, grid, block, native)
 
     def shared_array(self, buffer: Buffer) -> NDArray[Any] | None:
         """The buffer's memory as an array that lasts as long as the buffer, where host and device see the same bytes.
@@ -367,9 +377,9 @@ class Device(ABC):
             with contextlib.suppress(Exception):
                 self._free(buffer)
         self._owned.buffers.clear()
-        for kernel in self._owned.kernels.values():  # whoever still has one must not keep what it needs alive
-            kernel.handle = None
-        self._owned.kernels.clear()
+        for program in self._owned.programs.values():
+            program.forget()
+        self._owned.programs.clear()
         self._owned.stack.close()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,9 +17,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from engine.devices.base import Device
-from engine.devices.handles import Buffer, Events, Kernel, StreamEvent
+from engine.devices.handles import Buffer, Events, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.nvrtc import compile_cubin
+from engine.devices.program import Kernel, Signature
 from engine.devices.templates import Source
 from engine.errors import BackendUnavailable, DeviceError, KernelError
 
@@ -159,19 +161,21 @@ class CudaDevice(Device):
         free, total = self._driver.mem_get_info()
         return MemoryInfo(total, free)
 
-    def _build(self, source: Source, entry: str, argument_types: tuple[str, ...], local_bytes: int) -> Any:
+    def _build(self, source: Source, signature: Signature) -> Any:
         try:
             module = self._modules.get(source.digest)
             if module is None:
                 cubin = compile_cubin(source, self._architecture, self.info.id)
                 module = self._modules[source.digest] = self._driver.module_from_buffer(cubin)
-            function = module.get_function(entry)
-            if local_bytes > 48 * 1024:
+            function = module.get_function(signature.name)
+            if signature.local_bytes > 48 * 1024:
                 attribute = self._driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
-                function.set_attribute(attribute, local_bytes)
+                function.set_attribute(attribute, signature.local_bytes)
         except self._driver.Error as error:
-            raise KernelError(source.template, "cuda", self.info.id, f"{entry} does not load: {error}") from error
-        function.prepare([np.uintp if kind == "buffer" else np.dtype(kind).type for kind in argument_types])
+            message = f"{signature.name} does not load: {error}"
+            raise KernelError(source.template, "cuda", self.info.id, message) from error
+        packed = struct.calcsize("".join(parameter.code for parameter in signature.parameters))
+        function.prepare([f"{packed}s"])  # one block of bytes, which Kernel.format packs with the ABI's alignment
         return function
 
     def _allocate(self, nbytes: int) -> tuple[Any, Any]:
@@ -244,14 +248,14 @@ class CudaDevice(Device):
             self._finish()
             array.base.free()  # type: ignore[union-attr]
 
-    def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:
-        """See :meth:`Device.launch`."""
-        if grid <= 0:
-            return
-        native = [value.argument if isinstance(value, Buffer) else value for value in arguments]
+    def _launch(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> None:
+        try:
+            packed = kernel.format.pack(*native)
+        except (struct.error, OverflowError, TypeError):
+            raise kernel.out_of_range(native) from None
         try:
             kernel.handle.prepared_async_call(
-                (grid, 1), (block, 1, 1), self._stream, *native, shared_size=kernel.local_bytes
+                (grid, 1), (block, 1, 1), self._stream, packed, shared_size=kernel.local_bytes
             )
         except self._driver.Error as error:
             raise KernelError(kernel.source.template, "cuda", self.info.id, f"{kernel.entry}: {error}") from error

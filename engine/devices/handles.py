@@ -1,4 +1,4 @@
-"""What a device makes: buffers, kernels, and events in its work."""
+"""What a device makes: buffers, and events of its streams."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.devices.templates import Source
-
-__all__ = ["Buffer", "Events", "Kernel", "StreamEvent"]
+__all__ = ["Buffer", "Events", "StreamEvent"]
 
 
 @dataclass(eq=False)
@@ -37,20 +35,6 @@ class Buffer:
     def nbytes(self) -> int:
         """Size in bytes."""
         return self.size * self.dtype.itemsize
-
-
-@dataclass(eq=False)
-class Kernel:
-    """A compiled kernel of one device, ready to launch.
-
-    ``argument_types`` has one entry an argument: ``"buffer"``, or a NumPy scalar type name such as ``"int32"``.
-    """
-
-    entry: str
-    argument_types: tuple[str, ...]
-    local_bytes: int
-    handle: Any
-    source: Source
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import struct
 import threading
 import time
 import warnings
@@ -18,8 +19,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from engine.devices.base import Device
-from engine.devices.handles import Buffer, Kernel, StreamEvent
+from engine.devices.handles import Buffer, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
+from engine.devices.program import Kernel, Signature
 from engine.devices.templates import Source, compiler_location, dump
 from engine.errors import BackendUnavailable, DeviceError, KernelError
 
@@ -257,12 +259,15 @@ class OpenCLDevice(Device):
                 dump(source)
         return program
 
-    def _build(self, source: Source, entry: str, argument_types: tuple[str, ...], local_bytes: int) -> Any:
-        try:
-            kernel = self._cl.Kernel(self._program(source), entry)
-        except self._cl.Error as error:
-            raise KernelError(source.template, "opencl", self.info.id, f"has no entry {entry}") from error
-        kernel.set_scalar_arg_dtypes([None if kind == "buffer" else np.dtype(kind) for kind in argument_types])
+    def _build(self, source: Source, signature: Signature) -> Any:
+        program = self._program(source)
+        with _BUILDING:  # PyOpenCL generates the code that passes arguments, which two threads must not do at once
+            try:
+                kernel = self._cl.Kernel(program, signature.name)
+            except self._cl.Error as error:
+                message = f"has no kernel {signature.name}"
+                raise KernelError(source.template, "opencl", self.info.id, message) from error
+            kernel.set_scalar_arg_dtypes([None if p.is_buffer else p.dtype for p in signature.parameters])
         return kernel
 
     def _allocate(self, nbytes: int) -> tuple[Any, Any]:
@@ -338,13 +343,14 @@ class OpenCLDevice(Device):
     def release_staging(self, array: NDArray[Any]) -> None:
         """Nothing to do: the array is Python's."""
 
-    def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:
-        """See :meth:`Device.launch`."""
-        if grid <= 0:
-            return
-        native = [value.argument if isinstance(value, Buffer) else value for value in arguments]
+    def _launch(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> None:
         try:
-            launched = kernel.handle(self._queue, (grid * block,), (block,), *native)
+            kernel.scalar_format.pack(*kernel.scalars(native))
+        except (struct.error, OverflowError, TypeError):
+            raise kernel.out_of_range(native) from None
+        try:
+            kernel.handle.set_args(*native)
+            launched = self._cl.enqueue_nd_range_kernel(self._queue, kernel.handle, (grid * block,), (block,))
         except self._cl.Error as error:
             raise KernelError(kernel.source.template, "opencl", self.info.id, f"{kernel.entry}: {error}") from error
         if self._shares:
