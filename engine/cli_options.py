@@ -18,9 +18,11 @@ __all__ = [
     "config_option",
     "debug_option",
     "devices_option",
+    "has_foreign_options",
     "options",
     "own_options",
     "pool_options",
+    "positionals",
     "run_command",
     "split_options",
     "time_limit_option",
@@ -85,10 +87,53 @@ def own_options(command: click.Command) -> dict[str, bool]:
     } | {"--help": False, "-h": False}
 
 
+def positionals(arguments: Sequence[str], own: Mapping[str, bool]) -> tuple[list[str], list[str]]:
+    """The words of a command line that may be positional arguments, before the solver's options are known.
+
+    Parameters
+    ----------
+    arguments, own
+        As for :func:`split_options`.
+
+    Returns
+    -------
+    certain : list of str
+        Words that can be nothing else.
+    possible : list of str
+        Words after an option that is not the command's own: each is a value if that option takes one.
+    """
+    certain: list[str] = []
+    possible: list[str] = []
+    tokens = deque(arguments)
+    while tokens:
+        token = tokens.popleft()
+        if token == "--":
+            certain += tokens
+            break
+        option, has_value, _ = token.partition("=")
+        if option in own:
+            if own[option] and not has_value and tokens:
+                tokens.popleft()
+        elif not token.startswith("--"):
+            certain.append(token)
+        elif not has_value and tokens and not tokens[0].startswith("--"):
+            possible.append(tokens.popleft())
+    return certain, possible
+
+
+def has_foreign_options(arguments: Sequence[str], own: Mapping[str, bool]) -> bool:
+    """Whether there is an option that is not the command's own."""
+    before = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return any(word.startswith("--") and word.partition("=")[0] not in own for word in before)
+
+
 def split_options(
-    arguments: Sequence[str], own: Mapping[str, bool], models: Iterable[type[BaseModel]]
+    arguments: Sequence[str],
+    own: Mapping[str, bool],
+    models: Iterable[type[BaseModel]],
+    hint: Callable[[str], str] = lambda name: "",
 ) -> tuple[list[str], dict[str, Any]]:
-    """Part the fields of models from a command's own arguments.
+    """Separate the fields of models from a command's own arguments.
 
     A field is written ``--name value`` or ``--name=value``, a true-or-false field ``--name`` or ``--no-name``;
     dashes and underscores are the same.
@@ -101,6 +146,8 @@ def split_options(
         From :func:`own_options`.
     models : iterable of type
         Models whose fields may be given.
+    hint : callable, optional
+        For the name of an unknown option, the end of the message; if it is empty, the nearest known option is named.
 
     Returns
     -------
@@ -112,7 +159,7 @@ def split_options(
     Raises
     ------
     engine.errors.OptionError
-        If an option is neither, with the nearest right one, or lacks its value.
+        If an option is unknown, or lacks its value.
     """
     flags: dict[str, bool] = {}
     for model in models:
@@ -141,13 +188,13 @@ def split_options(
         elif name.startswith("no_") and flags.get(name[3:]) and not has_value:
             given[name[3:]] = False
         else:
-            known = [
-                *own,
-                *(_written(name) for name in flags),
-                *(f"--no-{_dashed(n)}" for n, flag in flags.items() if flag),
-            ]
-            raise OptionError(f"unknown option '{option}'{nearest(option, known)}")
+            raise OptionError(f"unknown option '{option}'{hint(name) or nearest(option, _known(own, flags))}")
     return rest, given
+
+
+def _known(own: Mapping[str, bool], flags: Mapping[str, bool]) -> list[str]:
+    """Every option as it is written."""
+    return [*own, *map(_written, flags), *(f"--no-{_dashed(name)}" for name, flag in flags.items() if flag)]
 
 
 def _value_of(option: str, tokens: deque[str]) -> str:

@@ -26,10 +26,12 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from engine.errors import OptionError, nearest
-from engine.models import Given, validated
-from engine.solvers import Solver, SolverOptions, discover
+from engine.models import Given, Seed, validated
+from engine.problem import Problem
+from engine.solver import Solver, SolverOptions
+from engine.solvers import discover
 
-__all__ = ["FILE_NAME", "VARIABLES", "Resolved", "Settings", "resolve", "solver_options"]
+__all__ = ["FILE_NAME", "VARIABLES", "Resolved", "Settings", "option_hint", "resolve", "solver_options"]
 
 FILE_NAME = "quintet.toml"
 
@@ -57,7 +59,7 @@ class Settings(BaseModel):
     time_limit: float | None = Field(
         default=None, gt=0, description="Seconds after which a run ends with its best so far; pauses do not count."
     )
-    seed: int = Field(default=0, ge=0, description="Seed of every random choice.")
+    seed: Seed = Field(default=0, description="Seed of every random choice, below 2^64.")
     run_folder: str | None = Field(
         default=None, description="Folder to keep the run in, so that it can be resumed or replayed."
     )
@@ -169,17 +171,49 @@ def resolve(
     return Resolved(_settings(given), given, options, problem, path)
 
 
-def solver_options(solver: Solver, resolved: Resolved | None, arguments: Mapping[str, Any]) -> SolverOptions:
+def solver_options(
+    solver: Solver,
+    resolved: Resolved | None,
+    arguments: Mapping[str, Any],
+    problem: type[Problem] | None = None,
+) -> SolverOptions:
     """The options of one run: those of ``resolved``, with ``arguments`` on top.
+
+    Parameters
+    ----------
+    solver : Solver
+    resolved : Resolved or None
+        Its options that apply to other problem classes of the same solver are left out.
+    arguments : mapping
+        Options by name, as they were given in a call or on the command line.
+    problem : type, optional
+        The class of the problem to solve; by default the first the solver takes.
 
     Raises
     ------
     engine.errors.OptionError
         One sentence for each name that is unknown and each value that is not allowed.
     """
-    given = dict(resolved.given_options.get(solver.name, {})) if resolved is not None else {}
+    model = solver.options_model(problem or solver.problems[0])
+    layers = resolved.given_options.get(solver.name, {}) if resolved is not None else {}
+    elsewhere = set(solver.option_names) - set(model.model_fields)
+    given = {name: value for name, value in layers.items() if name not in elsewhere}
     given |= {name: Given(value) for name, value in arguments.items()}
-    return validated(solver.options, given, what="option", of=f" of {solver.name}")
+    return validated(
+        model, given, what="option", of=f" of {solver.name}", hint=lambda name: option_hint(name, solver, problem)
+    )
+
+
+def option_hint(name: str, solver: Solver, problem: type[Problem] | None = None) -> str:
+    """What an option that this solver does not have for this problem belongs to, for the end of a message.
+
+    Empty if no solver has it.
+    """
+    if name in solver.option_names:
+        classes = [kind.__name__ for kind in solver.problems if name in solver.options_model(kind).model_fields]
+        return f"; it applies to {', '.join(classes)}, not to {problem.__name__}" if problem is not None else ""
+    owners = [other.name for other in discover().values() if name in other.option_names]
+    return f"; it is an option of {', '.join(owners)}, not of {solver.name}" if owners else ""
 
 
 def _arguments(arguments: Mapping[str, Any]) -> dict[str, Given]:
@@ -237,10 +271,11 @@ def _read_table(path: Path, text: str, name: str, table: Mapping[str, Any]) -> d
         where = Given(table, origin, _line_of(text, name)).where
         raise OptionError(f"unknown solver '{name}'{nearest(name, discover())}{where}")
     options = {key: Given(value, origin, _line_of(text, name, key)) for key, value in table.items()}
-    known = solver.options.model_fields
+    known = solver.option_names
     for key, value in options.items():
         if key not in known:
-            raise OptionError(f"unknown option '{key}' of {name}{nearest(key, known)}{value.where}")
+            hint = option_hint(key, solver) or nearest(key, known)
+            raise OptionError(f"unknown option '{key}' of {name}{hint}{value.where}")
     return options
 
 
@@ -271,7 +306,7 @@ def _add_environment(
         others = {
             f"{_PREFIX}{solver.name}_{option}".upper(): (solver.name, option)
             for solver in discover().values()
-            for option in solver.options.model_fields
+            for option in solver.option_names
         }
     for name, value in ours.items():
         found = Given(value, f"environment {name}")

@@ -1,4 +1,4 @@
-"""Models of options in plain words: what text means for a field, what a field accepts, and what is wrong with a value.
+"""Options models: what text means for a field, what a field accepts, and what is wrong with a value.
 
 Settings, solver options and generator options are pydantic models. Users write their values in files, variables,
 command lines and calls; here they become models, or one sentence a mistake.
@@ -7,21 +7,42 @@ command lines and calls; here they become models, or one sentence a mistake.
 from __future__ import annotations
 
 import types
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from engine.errors import OptionError, nearest
+from engine.text import number_text
 
-__all__ = ["Given", "alternatives", "field_type", "is_flag", "validated", "value_text"]
+__all__ = ["Given", "Seed", "alternatives", "field_type", "is_flag", "validated", "value_text"]
 
 M = TypeVar("M", bound=BaseModel)
+
+Seed = Annotated[int, Field(ge=0, lt=2**64)]
+"""A seed: what fits 64 bits, for every solver and generator alike."""
 
 _TYPE_NAMES = {bool: "true or false", int: "integer", float: "number", str: "text"}
 _SEQUENCES = (list, tuple, set, frozenset)
 _BOUNDS = (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"), ("multiple_of", "a multiple of"))
+
+_WHOLE, _NUMBER, _FLAG = "must be a whole number", "must be a number", "must be true or false"
+_MESSAGES = {
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be greater than {gt}",
+    "less_than_equal": "must be at most {le}",
+    "less_than": "must be less than {lt}",
+    "multiple_of": "must be a multiple of {multiple_of}",
+    "literal_error": "must be {expected}",
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float", "int_parsing_size"), _WHOLE),
+    **dict.fromkeys(("float_parsing", "float_type"), _NUMBER),
+    **dict.fromkeys(("bool_parsing", "bool_type"), _FLAG),
+    "list_type": "must be a list",
+    "string_type": "must be text",
+}
+"""What is said for pydantic's types of errors, filled from their context; other types keep pydantic's message."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +61,14 @@ class Given:
         return f" ({self.origin}, line {self.line})" if self.line is not None else f" ({self.origin})"
 
 
-def validated(model: type[M], given: Mapping[str, Given], *, what: str, of: str = "") -> M:
+def validated(
+    model: type[M],
+    given: Mapping[str, Given],
+    *,
+    what: str,
+    of: str = "",
+    hint: Callable[[str], str] = lambda name: "",
+) -> M:
     """Make the model, or say what is wrong.
 
     Parameters
@@ -51,6 +79,8 @@ def validated(model: type[M], given: Mapping[str, Given], *, what: str, of: str 
         What the user gave; the rest are defaults.
     what, of : str
         Completed to ``"unknown <what> 'variannt'<of>; did you mean 'variant'?"``.
+    hint : callable, optional
+        For an unknown name, the end of its message; if that is empty, the nearest known name is suggested.
 
     Raises
     ------
@@ -58,7 +88,7 @@ def validated(model: type[M], given: Mapping[str, Given], *, what: str, of: str 
         With one sentence for each unknown name and each value that is not allowed, in the order of ``given``.
     """
     wrong = {
-        name: f"unknown {what} '{name}'{of}{nearest(name, model.model_fields)}{value.where}"
+        name: f"unknown {what} '{name}'{of}{hint(name) or nearest(name, model.model_fields)}{value.where}"
         for name, value in given.items()
         if name not in model.model_fields
     }
@@ -103,7 +133,7 @@ def _sentences(error: ValidationError, model: type[BaseModel], given: Mapping[st
     rules: dict[str, list[str]] = {}
     for problem in error.errors():
         name = str(problem["loc"][0]) if problem["loc"] else ""
-        rule = _rule(problem["type"], problem["msg"])
+        rule = _rule(problem)
         if rule not in rules.setdefault(name, []):
             rules[name].append(rule)
     return {name: _sentence(model, name, found, given.get(name)) for name, found in rules.items()}
@@ -122,14 +152,17 @@ def _sentence(model: type[BaseModel], name: str, rules: list[str], given: Given 
     return f"{text}; got {value_text(given.value)}{given.where}{hint}"
 
 
-def _rule(kind: str, message: str) -> str:
-    """Pydantic's message as the end of a sentence that begins with the name."""
-    if kind == "value_error":
-        return message.removeprefix("Value error, ")
-    rule = message.replace("Input should", "must", 1).partition(", ")[0] if kind != "literal_error" else message
-    rule = rule.replace("Input should", "must", 1).replace("greater than or equal to", "at least", 1)
-    rule = rule.replace("less than or equal to", "at most", 1).replace("valid integer", "whole number", 1)
-    return rule.replace("valid boolean", "true or false", 1).replace("a true", "true", 1).replace("a valid ", "a ", 1)
+def _rule(problem: ErrorDetails) -> str:
+    """The end of a sentence that begins with the name: from the table of messages, else pydantic's own."""
+    context = problem.get("ctx", {})
+    if problem["type"] == "value_error" and "error" in context:
+        return str(context["error"])
+    template = _MESSAGES.get(problem["type"])
+    if template is None:
+        return problem["msg"]
+    return template.format(
+        **{name: number_text(value) if isinstance(value, float) else value for name, value in context.items()}
+    )
 
 
 def _choices(model: type[BaseModel], name: str) -> list[str]:

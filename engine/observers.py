@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from engine.events import Event, Failed, Finished, Incumbent, Notice, Progress, Started, StateChanged, to_json
+from engine.text import number_text, seconds_text, short_number_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -161,8 +162,8 @@ class ProgressBar:
             phase=event.phase,
             total=max(event.total, 1e-300),
             completed=event.done,
-            counts=f"{_count(event.done)}/{_count(event.total)} {event.unit}".rstrip(),
-            rate=f"{_count(speed)}/s" if speed > 0 else "",
+            counts=f"{short_number_text(event.done)}/{short_number_text(event.total)} {event.unit}".rstrip(),
+            rate=f"{short_number_text(speed)}/s" if speed > 0 else "",
         )
 
     def _print(self, notice: Notice) -> None:
@@ -181,7 +182,7 @@ def _elapsed_column(owner: ProgressBar) -> Any:
 
     class Elapsed(ProgressColumn):
         def render(self, task: Task) -> Text:
-            return Text(f"{owner.elapsed():.1f} s", style="dim")
+            return Text(seconds_text(owner.elapsed()), style="dim")
 
     return Elapsed(Column(no_wrap=True))
 
@@ -189,22 +190,9 @@ def _elapsed_column(owner: ProgressBar) -> Any:
 def _best_text(event: Incumbent, wide: bool) -> str:
     parts = []
     if event.objective is not None:
-        parts.append(f"best {_number(event.objective)}")
+        parts.append(f"best {number_text(event.objective, 8, grouped=True)}")
     if event.bound is not None and (wide or event.objective is None):
-        parts.append(f"bound {_number(event.bound)}")
+        parts.append(f"bound {number_text(event.bound, 8, grouped=True)}")
     if event.gap is not None:
         parts.append(f"gap {event.gap:.2%}" if event.gap < 10 else "gap > 1000%")
     return "  ".join(parts)
-
-
-def _number(value: float | int) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.8g}"
-
-
-def _count(value: float) -> str:
-    """``12.3M``: three digits or so."""
-    for unit in ("", "k", "M", "G", "T"):
-        if abs(value) < 1000:
-            return f"{value:.0f}{unit}" if unit == "" and value == int(value) else f"{value:.3g}{unit}"
-        value /= 1000
-    return f"{value:.3g}P"

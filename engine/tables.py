@@ -12,11 +12,12 @@ from pydantic import BaseModel
 
 from engine.config import Resolved, Settings
 from engine.devices import DeviceInfo
-from engine.devices.info import bytes_text
 from engine.models import field_type, value_text
 from engine.problem import Problem
 from engine.results import Result
-from engine.solvers import Solver, solver_for
+from engine.solver import Solver
+from engine.solvers import solver_for
+from engine.text import bytes_text, number_text
 
 __all__ = [
     "describe_devices",
@@ -24,7 +25,6 @@ __all__ = [
     "describe_result",
     "describe_settings",
     "describe_solver",
-    "number_text",
     "print_pairs",
     "print_table",
 ]
@@ -71,13 +71,6 @@ def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
         return
     for name, value in rows:
         print(f"{name.ljust(width)}  {value}")
-
-
-def number_text(value: float | int | None, digits: int = 12) -> str:
-    """A number in full where it is whole, else to so many digits; a dash where there is none."""
-    if value is None:
-        return "-"
-    return str(value) if isinstance(value, int) else f"{value:.{digits}g}"
 
 
 def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> None:
@@ -154,8 +147,10 @@ def describe_solver(solver: Solver) -> None:
     print(f"problems: {', '.join(problem.__name__ for problem in solver.problems)}")
     if solver.generators:
         print(f"generators: {', '.join(solver.generators)} (quintet generate KIND)")
-    print()
-    describe_model(solver.options)
+    for model in solver.option_models:
+        classes = [kind.__name__ for kind in solver.problems if solver.options_model(kind) is model]
+        print()
+        describe_model(model, f"options for {', '.join(classes)}" if len(solver.option_models) > 1 else "")
     if solver.metrics:
         print()
         print_table(
@@ -164,7 +159,7 @@ def describe_solver(solver: Solver) -> None:
         )
 
 
-def describe_model(model: type[BaseModel]) -> None:
+def describe_model(model: type[BaseModel], caption: str = "") -> None:
     """Print the fields of a model: name, what is allowed, default, description."""
     print_table(
         ("option", "value", "default", "description"),
@@ -177,6 +172,7 @@ def describe_model(model: type[BaseModel]) -> None:
             )
             for name, field in model.model_fields.items()
         ],
+        caption,
     )
 
 

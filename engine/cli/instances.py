@@ -18,6 +18,7 @@ from engine.cli_options import (
     devices_option,
     options,
     own_options,
+    positionals,
     split_options,
     time_limit_option,
 )
@@ -28,7 +29,9 @@ from engine.errors import InputError, OptionError, QuintetError, nearest
 from engine.models import Given, validated
 from engine.observers import ProgressBar
 from engine.problem import Problem
-from engine.solvers import Generator, discover
+from engine.solver import Generator
+from engine.solvers import discover
+from engine.text import number_text
 
 __all__ = ["demo", "generate"]
 
@@ -86,8 +89,8 @@ def _outcome_row(outcome: Outcome) -> tuple[str, ...]:
         outcome.problem.name if outcome.problem is not None else outcome.name,
         outcome.name,
         str(result.status).replace("_", " ") if result is not None else "-",
-        tables.number_text(result.objective) if result is not None else "-",
-        tables.number_text(outcome.optimum),
+        number_text(result.objective) if result is not None else "-",
+        number_text(outcome.optimum),
         f"{result.seconds:.2f}" if result is not None else "-",
         verdict,
     )
@@ -97,14 +100,19 @@ class _GeneratorCommand(click.Command):
     """A command that takes the options of the kind it is asked for."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        kinds = _generators()
-        kind = next((kinds[word] for word in args if word in kinds), None)
-        models = [generator.options for generator in kinds.values()] if kind is None else [kind.options]
-        if kind is not None and {"-h", "--help"} & set(args):
-            tables.describe_model(kind.options)
+        kinds, own = _generators(), own_options(self)
+        certain, possible = positionals(args, own)
+        name = certain[0] if certain else next((word for word in possible if word in kinds), None)
+        if name is not None and name not in kinds:
+            raise OptionError(f"unknown kind '{name}'{nearest(name, kinds)} (known: {', '.join(kinds)})")
+        models = [] if name is None else [kinds[name].options]
+        if name is not None and {"-h", "--help"} & set(args):
+            tables.describe_model(models[0])
             ctx.exit()
-        rest, ctx.meta["quintet.options"] = split_options(args, own_options(self), models)
-        return super().parse_args(ctx, rest)
+        ctx.meta["quintet.options"] = {}
+        if name is not None:
+            args, ctx.meta["quintet.options"] = split_options(args, own, models)
+        return super().parse_args(ctx, args)
 
 
 def _generators() -> dict[str, Generator]:
@@ -118,10 +126,7 @@ def _generators() -> dict[str, Generator]:
 @click.pass_context
 def generate(context: click.Context, /, kind: str, output: str) -> int:
     """Make a random instance of the family KIND."""
-    kinds = _generators()
-    if kind not in kinds:
-        raise OptionError(f"unknown kind '{kind}'{nearest(kind, kinds)} (known: {', '.join(kinds)})")
-    generator = kinds[kind]
+    generator = _generators()[kind]
     given = {name: Given(value) for name, value in context.meta["quintet.options"].items()}
     problem = generator.make(validated(generator.options, given, what="option", of=f" of {kind}"))
     if output != "-":

@@ -13,14 +13,13 @@ import click
 
 from engine import config, tables
 from engine.api import Engine, engine_to_resume
+from engine.cli.solver_options import NO_PROBLEM, SolverCommand, problem_file
 from engine.cli_options import (
     backend_option,
     config_option,
     debug_option,
     devices_option,
     options,
-    own_options,
-    split_options,
     time_limit_option,
 )
 from engine.control import Controls
@@ -33,7 +32,6 @@ from engine.problem import Problem
 from engine.replay import Replay
 from engine.results import Result
 from engine.run import Observer, Run
-from engine.solvers import discover
 
 __all__ = ["replay", "resume", "solve"]
 
@@ -51,16 +49,7 @@ _solution_option = click.option(
 )
 
 
-class _SolverCommand(click.Command):
-    """A command that takes every solver's options besides its own."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        models = [solver.options for solver in discover().values()]
-        rest, ctx.meta["quintet.options"] = split_options(args, own_options(self), models)
-        return super().parse_args(ctx, rest)
-
-
-@click.command(cls=_SolverCommand, epilog="The solver's own options are --NAME VALUE; quintet solvers NAME lists them.")
+@click.command(cls=SolverCommand, epilog="The solver's own options are --NAME VALUE; quintet solvers NAME lists them.")
 @click.argument("file", required=False)
 @options(backend_option, devices_option, time_limit_option)
 @click.option("--seed", metavar="N", help="Seed of every random choice.")
@@ -77,14 +66,11 @@ def solve(
     **arguments: Any,
 ) -> int:
     """Solve the problem in FILE: an instance, a TOML file that names one with its settings, or a run folder."""
-    if file is not None and file.lower().endswith(".toml"):
-        if config_file is not None:
-            raise OptionError(f"{file} and --config {config_file} are both configurations; give one of them")
-        file, config_file = None, file
+    path, config_file = problem_file(file, config_file)
     resolved = config.resolve(arguments, file=config_file)
-    path = resolved.problem if file is None else Path(file)
+    path = resolved.problem if path is None else path
     if path is None:
-        raise OptionError('no problem: name a FILE, or a configuration with a line problem = "FILE"')
+        raise OptionError(NO_PROBLEM)
     _require_folder(solution)
     problem = read_problem(path)
     owner = Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file)

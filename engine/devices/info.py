@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.text import bytes_text as bytes_text
+
 __all__ = ["Capabilities", "DeviceInfo", "Language", "MemoryInfo", "bytes_text"]
 
 Language = Literal["cuda", "opencl"]
@@ -111,12 +113,3 @@ class MemoryInfo:
 
     total: int
     free: int
-
-
-def bytes_text(count: float) -> str:
-    """``5.1 GB``: a number of bytes for people, in powers of 1000."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if abs(count) < 1000:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"

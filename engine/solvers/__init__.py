@@ -27,6 +27,7 @@ __all__ = [
     "public_names",
     "recognize",
     "solver_for",
+    "solver_for_class",
     "solver_named",
 ]
 
@@ -69,11 +70,16 @@ def solver_named(name: str) -> Solver:
 
 def solver_for(problem: Problem) -> Solver:
     """The solver that takes this problem."""
+    return solver_for_class(type(problem))
+
+
+def solver_for_class(problem: type[Problem]) -> Solver:
+    """The solver that takes problems of this class."""
     for solver in discover().values():
-        if isinstance(problem, solver.problems):
+        if issubclass(problem, solver.problems):
             return solver
     known = ", ".join(problem_classes())
-    raise InputError(f"no solver takes a {type(problem).__name__}; the problems are {known}")
+    raise InputError(f"no solver takes a {problem.__name__}; the problems are {known}")
 
 
 def recognize(path: Path) -> type[Problem]:

@@ -1,0 +1,42 @@
+"""Numbers, durations and sizes as people read them: one function for each, used by messages, tables and the app."""
+
+from __future__ import annotations
+
+__all__ = ["bytes_text", "number_text", "seconds_text", "short_number_text"]
+
+
+def number_text(value: float | int | None, digits: int = 12, grouped: bool = False) -> str:
+    """A number: integers in full, others to ``digits`` significant digits; ``"-"`` for None.
+
+    ``grouped`` separates thousands by commas in integers.
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, int):
+        return f"{value:,}" if grouped else str(value)
+    return f"{value:.{digits}g}"
+
+
+def short_number_text(value: float) -> str:
+    """About three digits and a metric prefix: ``12.3M``."""
+    for unit in ("", "k", "M", "G", "T"):
+        if abs(value) < 1000:
+            return f"{value:.0f}{unit}" if unit == "" and value == int(value) else f"{value:.3g}{unit}"
+        value /= 1000
+    return f"{value:.3g}P"
+
+
+def seconds_text(seconds: float) -> str:
+    """A duration: ``3.2 s``, ``4:05`` or ``1:02:03``."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    whole = int(seconds)
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+
+
+def bytes_text(count: float) -> str:
+    """``5.1 GB``: a number of bytes, in powers of 1000."""
+    from rich.filesize import decimal
+
+    return decimal(int(count))
