@@ -137,7 +137,7 @@ class Engine:
         }
         resolved = self._resolved.with_arguments(arguments)
         solver = solver_for(problem)
-        chosen = config.solver_options(solver, resolved, options)
+        chosen = config.solver_options(solver, resolved, options, type(problem))
         settings = resolved.settings
         folder = None
         observers = _observers(on_event)

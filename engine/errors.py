@@ -12,7 +12,7 @@
     │   ├── BackendUnavailable     3   a whole backend cannot be used, and why
     │   ├── KernelError            3   a kernel does not compile or launch
     │   └── OutOfDeviceMemory      3   the planned memory does not fit, found before anything is allocated
-    ├── KernelArgumentError        3   a kernel was called with a wrong argument: a fault of the program, not of a device
+    ├── KernelArgumentError        3   a kernel was called with a wrong argument: a fault of the program, not the device
     └── AuditError                 4   an answer failed its check on the host, so there is no answer
 
 A message is one sentence: the name, the rule, what was given, and where.

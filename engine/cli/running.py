@@ -13,7 +13,7 @@ import click
 
 from engine import config, tables
 from engine.api import Engine, engine_to_resume
-from engine.cli.solver_options import NO_PROBLEM, SolverCommand, problem_file
+from engine.cli.solver_options import NoProblem, SolverCommand, problem_file
 from engine.cli_options import (
     backend_option,
     config_option,
@@ -70,7 +70,7 @@ def solve(
     resolved = config.resolve(arguments, file=config_file)
     path = resolved.problem if path is None else path
     if path is None:
-        raise OptionError(NO_PROBLEM)
+        raise NoProblem
     _require_folder(solution)
     problem = read_problem(path)
     owner = Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file)

@@ -21,9 +21,14 @@ from engine.problem import Problem
 from engine.solver import Solver, SolverOptions
 from engine.solvers import recognize, solver_for_class, solver_named
 
-__all__ = ["NO_PROBLEM", "SolverCommand", "problem_file"]
+__all__ = ["NoProblem", "SolverCommand", "problem_file"]
 
-NO_PROBLEM = 'no problem: name a FILE, or a configuration with a line problem = "FILE"'
+
+class NoProblem(OptionError):
+    """Neither the command line nor the configuration names a problem."""
+
+    def __init__(self) -> None:
+        super().__init__('no problem: name a FILE, or a configuration with a line problem = "FILE"')
 
 
 class SolverCommand(click.Command):
@@ -55,20 +60,26 @@ def _split(arguments: list[str], own: Mapping[str, bool]) -> tuple[list[str], di
     certain, possible = positionals(arguments, own)
     if certain:
         return _split_for(certain[0], arguments, own)
-    readings = []
+    readings, errors = [], []
     for word in dict.fromkeys(possible):
         if not Path(word).exists():
             continue
         try:
             rest, given = _split_for(word, arguments, own)
-        except InputError:
+        except InputError as error:
+            errors.append(error)
             continue
         if positionals(rest, own)[0] == [word]:
             readings.append((word, (rest, given)))
     if len(readings) > 1:
         words = " or ".join(word for word, _ in readings)
         raise OptionError(f"FILE can be {words}; write it before the options")
-    return readings[0][1] if readings else _split_for(None, arguments, own)
+    if readings:
+        return readings[0][1]
+    try:
+        return _split_for(None, arguments, own)
+    except NoProblem as error:
+        raise errors[0] if errors else error from None
 
 
 def _split_for(file: str | None, arguments: list[str], own: Mapping[str, bool]) -> tuple[list[str], dict[str, Any]]:
@@ -77,7 +88,7 @@ def _split_for(file: str | None, arguments: list[str], own: Mapping[str, bool]) 
     if path is None:
         path = config.resolve(file=config_file).problem
     if path is None:
-        raise OptionError(NO_PROBLEM)
+        raise NoProblem
     solver, problem, models = _takes(path)
     return split_options(arguments, own, models, lambda name: config.option_hint(name, solver, problem))
 

@@ -74,10 +74,11 @@ def solver_for(problem: Problem) -> Solver:
 
 
 def solver_for_class(problem: type[Problem]) -> Solver:
-    """The solver that takes problems of this class."""
-    for solver in discover().values():
-        if issubclass(problem, solver.problems):
-            return solver
+    """The solver that takes problems of this class, or of its nearest base class that one takes."""
+    for base in problem.__mro__:
+        for solver in discover().values():
+            if base in solver.problems:
+                return solver
     known = ", ".join(problem_classes())
     raise InputError(f"no solver takes a {problem.__name__}; the problems are {known}")
 

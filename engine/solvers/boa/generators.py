@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.files import write_whole
+from engine.models import Seed
 from engine.solvers.boa.problem import BOA
 from engine.solvers.boa.tables import Decomposable
 
@@ -21,7 +22,7 @@ class NKOptions(BaseModel):
     n: int = Field(100, ge=1, le=100_000, description="Number of genes.")
     neighbours: int = Field(4, ge=0, le=15, description="Genes to the right that a gene's table also depends on.")
     step: int = Field(1, ge=1, description="Genes from one table to the next.")
-    seed: int = Field(0, ge=0, description="Seed of the tables.")
+    seed: Seed = Field(0, description="Seed of the tables.")
 
 
 def generate_nk(options: NKOptions) -> BOA:

@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.formats import taillard, tsplib
+from engine.models import Seed
 from engine.solvers.branch_and_bound.atsp import ATSP
 from engine.solvers.branch_and_bound.flowshop import Flowshop
 
@@ -55,7 +56,7 @@ class ATSPOptions(BaseModel):
     u: float | None = Field(
         None, gt=0, allow_inf_nan=False, description="Inverse reach of a crane's moves; default: the square root of n."
     )
-    seed: int = Field(0, ge=0, le=2**63 - 1, description="Seed of the random numbers.")
+    seed: Seed = Field(0, description="Seed of the random numbers.")
 
 
 def generate_flowshop(options: FlowshopOptions) -> Flowshop:

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.formats.tables import write_csv
+from engine.models import Seed
 from engine.solvers.gibbs.problem import HorseshoeProbit
 
 __all__ = ["ProbitOptions", "generate", "write"]
@@ -24,7 +25,7 @@ class ProbitOptions(BaseModel):
     strength: float = Field(1.0, ge=0, description="size of their coefficients")
     correlation: float = Field(0.0, ge=0, lt=1, description="correlation of neighbouring columns")
     intercept: float = Field(0.0, description="shifts the share of ones")
-    seed: int = Field(0, ge=0, description="seed")
+    seed: Seed = Field(0, description="seed")
 
 
 def generate(options: ProbitOptions) -> HorseshoeProbit:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from engine.formats import knapsack as formats
+from engine.models import Seed
 from engine.solvers.knapsack.problem import Knapsack
 
 __all__ = ["GeneratorOptions", "generate", "write"]
@@ -38,9 +39,7 @@ class GeneratorOptions(BaseModel):
         le=10**15,
         description="Range R: weights are drawn from 1 to R (profits, in the inverse class).",
     )
-    seed: int = Field(
-        0, ge=0, le=2**63 - 1, description="Seed of the random numbers; the same seed, the same instance."
-    )
+    seed: Seed = Field(0, description="Seed of the random numbers; the same seed, the same instance.")
     capacity_fraction: float = Field(
         0.5,
         gt=0,

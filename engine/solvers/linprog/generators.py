@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from engine.models import Seed
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.sparse import sp
 
@@ -22,7 +23,7 @@ class GeneratorOptions(BaseModel):
     type: Literal["dense", "inequalities", "transport"] = Field("dense", description="Which family.")
     m: int = Field(200, ge=1, le=100_000, description="Rows; sources of a transportation problem.")
     n: int = Field(400, ge=1, le=1_000_000, description="Variables; destinations of a transportation problem.")
-    seed: int = Field(0, ge=0, le=2**63 - 1, description="Seed of the random numbers.")
+    seed: Seed = Field(0, description="Seed of the random numbers.")
 
 
 def generate(options: GeneratorOptions) -> LinearProgram:

@@ -1,0 +1,148 @@
+"""Options of one solver do not change how the command line of another is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import counting
+import pytest
+from pydantic import Field
+
+from engine.problem import Problem
+from engine.solver import Solver, SolverOptions
+from engine.solvers import discover
+
+pytestmark = pytest.mark.usefixtures("_quiet_surroundings", "_sixth_solver")
+
+
+class Tally(counting.Counting):
+    """Counting again, for another solver."""
+
+    kind = "tally"
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        return head.startswith("tally ")
+
+
+class Score(Tally):
+    """A second class of the same solver."""
+
+    kind = "score"
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        return head.startswith("score ")
+
+
+class TallyOptions(SolverOptions):
+    """``aloud`` is a switch of the solver counting, and takes a value here."""
+
+    aloud: int = Field(default=1, description="How loud.")
+    reduce: int = Field(default=0, description="How far to reduce.")
+
+
+class ScoreOptions(SolverOptions):
+    """Options of the other class."""
+
+    reduce: bool = Field(default=True, description="Whether to reduce.")
+    board: int = Field(default=1, description="Which board.")
+
+
+def solve(problem: Problem, options: Any, pool: Any, run: Any) -> Any:
+    """Count, whatever the options are."""
+    return counting.solve(problem, counting.Options(slice_seconds=0), pool, run)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def _sixth_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    solver = Solver(
+        name="tallying",
+        title="Tallying",
+        problems=(Tally, Score),
+        options={Tally: TallyOptions, Score: ScoreOptions},
+        solve=solve,
+    )
+    monkeypatch.setitem(discover(), solver.name, solver)
+    Path("tally.txt").write_text("tally 5\n")
+    Path("score.txt").write_text("score 5\n")
+
+
+def options_of(output: str) -> dict[str, Any]:
+    started = json.loads(output.splitlines()[0])
+    return dict(started["options"])
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["--reduce", "7", "tally.txt"], {"reduce": 7}),
+        (["tally.txt", "--reduce", "7"], {"reduce": 7}),
+        (["--reduce", "score.txt"], {"reduce": True}),
+        (["--no-reduce", "score.txt"], {"reduce": False}),
+        (["--reduce", "--board", "3", "score.txt"], {"reduce": True, "board": 3}),
+        (["--aloud", "small.txt"], {"aloud": True}),
+        (["--aloud", "3", "tally.txt"], {"aloud": 3}),
+        (["--seed", "3", "--aloud", "small.txt"], {"aloud": True}),
+    ],
+)
+def test_a_word_after_an_option_is_its_value_only_if_the_problems_solver_says_so(
+    words: list[str], wanted: dict[str, Any], quintet: Any
+) -> None:
+    code, output, errors = quintet("solve", *words, "--events", "-")
+    assert (code, errors) == (0, "")
+    assert {name: options_of(output)[name] for name in wanted} == wanted
+
+
+def test_the_configuration_names_the_problem_of_options_too(quintet: Any) -> None:
+    Path("c.toml").write_text('problem = "tally.txt"\n[tallying]\nboard = 3\naloud = 2\n')
+    code, output, errors = quintet("solve", "--config", "c.toml", "--reduce", "7", "--events", "-")
+    assert (code, errors) == (0, "")
+    assert options_of(output) == {"aloud": 2, "reduce": 7}  # board is for the other class
+    assert options_of(quintet("solve", "c.toml", "--reduce=8", "--events=-")[1])["reduce"] == 8
+    code, output, _ = quintet("solve", "--config", "c.toml", "score.txt", "--events", "-")
+    assert options_of(output) == {"board": 3, "reduce": True}
+
+
+def test_the_problem_of_a_run_folder_has_its_solvers_options(quintet: Any) -> None:
+    assert quintet("solve", "tally.txt", "--run-folder", "r")[0] == 0
+    code, output, errors = quintet("solve", "--reduce", "4", "r", "--events", "-")
+    assert (code, errors) == (0, "")
+    assert options_of(output)["reduce"] == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["small.txt", "--board", "3"], "unknown option '--board'; it is an option of tallying, not of counting"),
+        (["tally.txt", "--board", "3"], "unknown option '--board'; it applies to Score, not to Tally"),
+        (["tally.txt", "--aload", "3"], "unknown option '--aload'; did you mean '--aloud'?"),
+        (["--reduce"], "no problem: name a FILE"),
+        (["--board", "small.txt"], "unknown option '--board'; it is an option of tallying, not of counting"),
+        (["--board", "nowhere.txt"], "no problem: name a FILE"),
+    ],
+)
+def test_options_of_another_solver_are_refused_with_its_name(words: list[str], message: str, quintet: Any) -> None:
+    code, output, errors = quintet("solve", *words)
+    assert (code, output) == (2, "")
+    assert errors.startswith(f"error: {message}")
+
+
+def test_a_call_is_told_whose_option_it_gave() -> None:
+    import engine
+    from engine.errors import OptionError
+
+    with pytest.raises(OptionError, match="unknown option 'board' of counting; it is an option of tallying, not"):
+        engine.solve(counting.Counting(3), board=3)
+    with pytest.raises(OptionError, match="unknown option 'board' of tallying; it applies to Score, not to Tally"):
+        engine.solve(Tally(3), board=3)
+
+
+def test_solvers_describes_the_options_of_each_class(quintet: Any) -> None:
+    code, output, _ = quintet("solvers", "tallying")
+    assert code == 0
+    assert "options for Tally" in output
+    assert "options for Score" in output
+    assert "Which board." in output
