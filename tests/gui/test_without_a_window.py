@@ -255,7 +255,7 @@ def test_the_command_line_says_what_the_form_says(options: dict[str, Any], limit
         validated(counting.Options, given_options, what="option").model_dump()
         == counting.Options(**options).model_dump()
     )
-    parsed = solve.make_context("solve", rest).params
+    parsed = solve.make_context("solve", list(rest)).params
     assert parsed["devices"] == ["opencl:0", "opencl:0"]
     assert (None if parsed["time_limit"] == "none" else float(parsed["time_limit"])) == limit
     assert rest[0] == "a file.txt"
