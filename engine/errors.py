@@ -11,6 +11,8 @@
     ├── DeviceError                3   a device or its driver
     │   ├── BackendUnavailable     3   a whole backend cannot be used, and why
     │   ├── KernelError            3   a kernel does not compile or launch
+    │   ├── DeviceLost             3   a device of a pool failed; the others may go on
+    │   ├── PeerFailed             3   a device waited for another one, which failed
     │   └── OutOfDeviceMemory      3   the planned memory does not fit, found before anything is allocated
     ├── KernelArgumentError        3   a kernel was called with a wrong argument: a fault of the program, not the device
     └── AuditError                 4   an answer failed its check on the host, so there is no answer
@@ -23,17 +25,20 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 __all__ = [
     "AuditError",
     "BackendUnavailable",
     "DeviceError",
+    "DeviceLost",
     "DeviceNotFound",
     "InputError",
     "KernelArgumentError",
     "KernelError",
     "OptionError",
     "OutOfDeviceMemory",
+    "PeerFailed",
     "ProblemError",
     "QuintetError",
     "RunFolderError",
@@ -132,6 +137,33 @@ class KernelError(DeviceError):
         self.device = device
         self.log = log
         self.source_path = source_path
+
+
+class DeviceLost(DeviceError):
+    """A device of a pool failed, and the others may go on without it.
+
+    Parameters
+    ----------
+    label : str
+        The member of the pool, as in ``result.devices``.
+    index : int
+        Its place in the pool.
+    error : DeviceError
+        What went wrong.
+    results : dict of int to object
+        What the other members returned, by place.
+    """
+
+    def __init__(self, label: str, index: int, error: DeviceError, results: dict[int, Any] | None = None) -> None:
+        super().__init__(f"the device {label} was lost: {error}")
+        self.label = label
+        self.index = index
+        self.error = error
+        self.results = results or {}
+
+
+class PeerFailed(DeviceError):
+    """A device waited for another one of the pool, which has failed and says why itself."""
 
 
 class KernelArgumentError(QuintetError, TypeError):

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices.health import Health, Sampler
+from engine.devices.slices import SLICE_SECONDS
 from engine.errors import QuintetError
 from engine.events import (
     DeviceStatus,
@@ -47,9 +48,6 @@ if TYPE_CHECKING:
 __all__ = ["SLICE_SECONDS", "Observer", "Run", "StopRequested"]
 
 Observer = Callable[[Event], None]
-
-SLICE_SECONDS = 0.05
-"""How long a device should work between two calls of :meth:`Run.poll`."""
 
 _METRIC_INTERVAL = 0.1
 _HEALTH_INTERVAL = 0.5

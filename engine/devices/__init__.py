@@ -10,13 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from engine.devices.base import Device
+from engine.devices.group import Rendezvous, WorkerGroup
 from engine.devices.handles import Buffer, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.pool import DevicePool, Member, gather
 from engine.devices.program import BoundKernel, Kernel, Program
+from engine.devices.slices import SLICE_SECONDS, SliceLength
 from engine.errors import BackendUnavailable, DeviceNotFound
 
 __all__ = [
+    "SLICE_SECONDS",
     "Backend",
     "BoundKernel",
     "Buffer",
@@ -28,7 +31,10 @@ __all__ = [
     "Member",
     "MemoryInfo",
     "Program",
+    "Rendezvous",
+    "SliceLength",
     "StreamEvent",
+    "WorkerGroup",
     "available",
     "gather",
     "select",

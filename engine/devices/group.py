@@ -1,0 +1,240 @@
+"""One worker object on each device of a pool, made, called and closed on its device's thread."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+
+from engine.devices.base import Device
+from engine.devices.pool import Member
+from engine.errors import DeviceError, DeviceLost, PeerFailed
+
+__all__ = ["Rendezvous", "WorkerGroup"]
+
+W = TypeVar("W")
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class Rendezvous:
+    """Where the threads of several devices meet: each leaves a value and gets those of all.
+
+    Parameters
+    ----------
+    parties : int
+        How many threads there are, numbered from 0.
+    """
+
+    def __init__(self, parties: int) -> None:
+        self.parties = parties
+        self._barrier = threading.Barrier(parties)
+        self._values: list[list[Any]] = [[None] * parties for _ in range(2)]
+        self._turns = [0] * parties
+
+    def all_gather(self, party: int, value: T) -> list[T]:
+        """What every party has left, in their order; returns when all have.
+
+        Raises
+        ------
+        engine.errors.PeerFailed
+            If a party has failed, so that it will never come.
+        """
+        values = self._values[self._turns[party] % 2]  # the other list may still be read
+        self._turns[party] += 1
+        values[party] = value
+        try:
+            self._barrier.wait()
+        except threading.BrokenBarrierError:
+            raise PeerFailed("another device of the pool has failed") from None
+        return list(values)
+
+    def abort(self) -> None:
+        """Let nobody wait for a party that has failed; see :meth:`WorkerGroup.on_failure`."""
+        self._barrier.abort()
+
+
+class WorkerGroup(Generic[W]):
+    """Typed workers, one on each member of a pool; a context manager that closes them.
+
+    Parameters
+    ----------
+    members : sequence of Member
+    make : callable
+        ``make(device, *arguments[i])`` makes the worker of member i, on its thread. A method ``close`` of the worker,
+        if it has one, is called there at the end.
+    arguments : sequence of tuple, optional
+        For each member the further arguments of ``make``.
+    tolerant : bool
+        Raise :class:`engine.errors.DeviceLost` for a device that failed, for a solver that goes on with the others
+        (:meth:`lose`); otherwise the device's own error is raised.
+
+    Methods are passed as functions of the worker's class (``group.each(Worker.step, 3)``), which keeps their types; a
+    method that a worker's class overrides is called as overridden.
+
+    If several members fail, the error that came first is raised, after all have ended. While one fails and another
+    waits for it, the callbacks of :meth:`on_failure` end the waiting; the :class:`engine.errors.PeerFailed` that it
+    ends with is raised only if there is no other error.
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        make: Callable[..., W],
+        arguments: Sequence[tuple[Any, ...]] | None = None,
+        *,
+        tolerant: bool = False,
+    ) -> None:
+        self.members = list(members)
+        self.failed = threading.Event()
+        self._tolerant = tolerant
+        self._lock = threading.Lock()
+        self._errors: list[tuple[int, BaseException]] = []
+        self._on_failure: list[Callable[[], None]] = []
+        self._workers: dict[int, W] = {}
+        given = arguments if arguments is not None else [()] * len(self.members)
+        if len(given) != len(self.members):
+            raise ValueError(f"{len(self.members)} workers need as many arguments; got {len(given)}")
+
+        def build(device: Device, index: int) -> None:
+            with self._reporting(index):
+                self._workers[index] = make(device, *given[index])
+
+        try:
+            self._collect({index: member.submit(build, index) for index, member in enumerate(self.members)})
+        except BaseException:
+            self._close(quietly=True)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._close(quietly=error is not None)
+
+    def __len__(self) -> int:
+        return len(self._workers)
+
+    @property
+    def alive(self) -> list[int]:
+        """Indices of the members that have not been lost."""
+        return sorted(self._workers)
+
+    def worker(self, index: int) -> W:
+        """The worker object of a member; only what its thread does not change may be read from elsewhere."""
+        return self._workers[index]
+
+    def on_failure(self, callback: Callable[[], None]) -> None:
+        """Have something called as soon as a member fails, on that member's thread, such as ``Rendezvous.abort``."""
+        self._on_failure.append(callback)
+
+    def submit(
+        self, index: int, method: Callable[Concatenate[W, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Future[T]:
+        """Call a method of one worker on its thread; the future has what it returns."""
+        worker = self._workers[index]
+
+        def call(_: Device) -> T:
+            with self._reporting(index):
+                return _overridden(worker, method)(worker, *args, **kwargs)
+
+        return self.members[index].submit(call)
+
+    def each(self, method: Callable[Concatenate[W, P], T], /, *args: P.args, **kwargs: P.kwargs) -> list[T]:
+        """Call a method of every worker with the same arguments; the results in order of the members."""
+        futures = {i: self.submit(i, method, *args, **kwargs) for i in self.alive}
+        return [result for _, result in sorted(self._collect(futures).items())]
+
+    def map(self, method: Callable[..., T], arguments: Sequence[tuple[Any, ...] | None]) -> list[T | None]:
+        """Call a method of each worker with arguments of its own.
+
+        ``arguments`` has one entry a member of the pool, lost ones included; None leaves a member out, whose result
+        is None.
+        """
+        futures = {i: self.submit(i, method, *given) for i in self.alive if (given := arguments[i]) is not None}
+        results = self._collect(futures)
+        return [results.get(i) for i in range(len(self.members))]
+
+    def first(self, method: Callable[Concatenate[W, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a method of the first worker that is left."""
+        index = self.alive[0]
+        return self._collect({index: self.submit(index, method, *args, **kwargs)})[index]
+
+    def gather(self, futures: dict[int, Future[T]]) -> dict[int, T]:
+        """Results of :meth:`submit` by member, once all are done, with the group's rules for errors."""
+        return self._collect(futures)
+
+    def lose(self, index: int) -> None:
+        """Go on without a member: its worker is closed, if its device still lets it, and called no more."""
+        worker = self._workers.pop(index)
+        self.failed.clear()
+        self.members[index].submit(lambda _: _closed(worker, quietly=True))
+
+    # --- errors -------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _reporting(self, index: int) -> Iterator[None]:
+        """Remember what fails first, and end the waiting of the others."""
+        try:
+            yield
+        except BaseException as error:
+            with self._lock:
+                self._errors.append((index, error))
+            self.failed.set()
+            for callback in self._on_failure:
+                callback()
+            raise
+
+    def _collect(self, futures: dict[int, Future[T]]) -> dict[int, T]:
+        wait(futures.values())
+        failed = {index for index, future in futures.items() if future.exception() is not None}
+        if not failed:
+            return {index: future.result() for index, future in futures.items()}
+        with self._lock:
+            errors, self._errors = self._errors, []
+        errors = [(i, e) for i, e in errors if i in failed] or [(i, _error_of(futures[i])) for i in sorted(failed)]
+        index, error = next(((i, e) for i, e in errors if not isinstance(e, PeerFailed)), errors[0])
+        if self._tolerant and isinstance(error, DeviceError):
+            results = {i: future.result() for i, future in futures.items() if i not in failed}
+            raise DeviceLost(self.members[index].label, index, error, results) from error
+        raise error
+
+    def _close(self, *, quietly: bool) -> None:
+        futures = [
+            self.members[index].submit(lambda _, worker: _closed(worker, quietly), worker)
+            for index, worker in sorted(self._workers.items())
+        ]
+        self._workers.clear()
+        wait(futures)
+        for future in futures:
+            future.result()
+
+
+def _error_of(future: Future[Any]) -> BaseException:
+    error = future.exception()
+    assert error is not None
+    return error
+
+
+def _overridden(worker: Any, method: Callable[..., T]) -> Callable[..., T]:
+    """The worker's own version of a method of one of its bases; any other function as it is."""
+    name = getattr(method, "__name__", "")
+    own: Callable[..., T] | None = getattr(type(worker), name, None)
+    inherited = any(vars(base).get(name) is method for base in type(worker).__mro__)
+    return own if own is not None and inherited else method
+
+
+def _closed(worker: Any, quietly: bool) -> None:
+    close = getattr(worker, "close", None)
+    if close is None:
+        return
+    try:
+        close()
+    except Exception:
+        if not quietly:
+            raise

@@ -1,0 +1,123 @@
+"""Workers on the devices of a pool: who is called where, whose error is raised, and what is left when one fails."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from engine.devices import Device, DevicePool, Member, Rendezvous, WorkerGroup, available
+from engine.errors import DeviceError, DeviceLost, PeerFailed
+from tests.devices.faults import failing
+
+
+class Counter:
+    """Adds up on its device's thread."""
+
+    def __init__(self, device: Device, start: int = 0, closed: list[int] | None = None) -> None:
+        self.device = device
+        self.thread = threading.get_ident()
+        self.total = start
+        self.closed = closed
+
+    def add(self, amount: int) -> int:
+        assert threading.get_ident() == self.thread
+        self.total += amount
+        return self.total
+
+    def fail(self, seconds: float, error: Exception) -> None:
+        time.sleep(seconds)
+        raise error
+
+    def meet(self, rendezvous: Rendezvous, party: int, rounds: int) -> list[int]:
+        seen: list[int] = []
+        for turn in range(rounds):
+            seen = rendezvous.all_gather(party, 10 * turn + party)
+        return seen
+
+    def allocate(self) -> None:
+        self.device.empty(8, "int32")
+
+    def close(self) -> None:
+        if self.closed is not None:
+            self.closed.append(self.total)
+
+
+class Doubling(Counter):
+    def add(self, amount: int) -> int:
+        return super().add(2 * amount)
+
+
+@pytest.fixture
+def members() -> Iterator[list[Member]]:
+    found, missing = available()
+    if not found:
+        pytest.skip("; ".join(missing.values()))
+    with DevicePool([found[0]] * 3) as pool:
+        yield pool.members
+
+
+def test_calls_reach_each_worker_on_its_own_thread_in_order(members: list[Member]) -> None:
+    closed: list[int] = []
+    with WorkerGroup(members, Counter, [(i, closed) for i in range(3)]) as workers:
+        assert workers.each(Counter.add, 10) == [10, 11, 12]
+        assert workers.map(Counter.add, [(1,), None, (2,)]) == [11, None, 14]
+        assert workers.first(Counter.add, 1) == 12
+        assert workers.submit(1, Counter.add, 5).result() == 16
+    assert sorted(closed) == [12, 14, 16]
+
+
+def test_an_overridden_method_is_called_as_overridden(members: list[Member]) -> None:
+    with WorkerGroup(members, Doubling) as workers:
+        assert workers.each(Counter.add, 1) == [2, 2, 2]
+
+
+def test_the_first_real_error_is_raised_after_all_have_ended(members: list[Member]) -> None:
+    slow, fast = RuntimeError("slow"), RuntimeError("fast")
+    with WorkerGroup(members, Counter) as workers:
+        with pytest.raises(RuntimeError, match="fast"):
+            workers.map(Counter.fail, [(0.1, slow), (0.0, PeerFailed("no reason")), (0.02, fast)])
+        assert workers.failed.is_set()
+        assert workers.each(Counter.add, 1) == [1, 1, 1]  # the group can still be used
+
+
+def test_who_waits_for_a_failed_device_is_let_go(members: list[Member]) -> None:
+    rendezvous = Rendezvous(3)
+    with WorkerGroup(members, Counter) as workers:
+        futures = {i: workers.submit(i, Counter.meet, rendezvous, i, 5) for i in range(3)}
+        assert workers.gather(futures) == {i: [40, 41, 42] for i in range(3)}
+        workers.on_failure(rendezvous.abort)
+        waiting = {i: workers.submit(i, Counter.meet, rendezvous, i, 5) for i in range(2)}
+        waiting[2] = workers.submit(2, Counter.fail, 0.02, RuntimeError("lost"))  # type: ignore[assignment]
+        with pytest.raises(RuntimeError, match="lost"):
+            workers.gather(waiting)
+        assert all(isinstance(waiting[i].exception(), PeerFailed) for i in range(2))
+
+
+def test_a_tolerant_group_goes_on_without_a_lost_device(members: list[Member]) -> None:
+    with WorkerGroup(members, Counter, tolerant=True) as workers:
+        label = members[1].label
+        with failing(label, at_allocation=1) as failures, pytest.raises(DeviceLost, match="fallen off") as caught:
+            workers.each(Counter.allocate)
+        assert failures == [1]
+        assert (caught.value.index, caught.value.label) == (1, label)
+        assert caught.value.results == {0: None, 2: None}
+        workers.lose(1)
+        assert workers.alive == [0, 2]
+        assert workers.each(Counter.add, 3) == [3, 3]
+        assert workers.map(Counter.add, [(1,), (1,), (1,)]) == [4, None, 4]
+
+
+def test_workers_that_were_made_are_closed_if_another_cannot_be(members: list[Member]) -> None:
+    closed: list[int] = []
+
+    def make(device: Device, start: int) -> Counter:
+        if start == 1:
+            raise DeviceError("no memory")
+        return Counter(device, start, closed)
+
+    with pytest.raises(DeviceError, match="no memory"):
+        WorkerGroup(members, make, [(i,) for i in range(3)])
+    assert sorted(closed) == [0, 2]

@@ -1,0 +1,32 @@
+"""The length of slices follows the time they take, within its limits."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.devices.slices import SliceLength
+
+
+def test_a_slice_grows_at_most_twofold_and_shrinks_at_once() -> None:
+    length = SliceLength(start=10, seconds=0.05)
+    length.took(0.001)
+    assert length.amount == 20
+    length.took(1.0)
+    assert length.amount == 1
+    length.took(0.02, amount=100)
+    assert length.amount == 200
+
+
+def test_limits_hold() -> None:
+    length = SliceLength(start=5, least=3, most=8, seconds=0.1)
+    length.took(10.0)
+    assert length.amount == 3
+    for _ in range(5):
+        length.took(1e-9)
+    assert length.amount == 8
+
+
+@pytest.mark.parametrize("wrong", [{"least": 0}, {"least": 3, "most": 2}, {"seconds": 0}, {"growth": 1}])
+def test_nonsense_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="a slice needs"):
+        SliceLength(**wrong)
