@@ -56,6 +56,11 @@ class Device(ABC):
         """``"cuda"`` or ``"opencl"``."""
         return self.info.language
 
+    @property
+    def native_stream(self) -> int:
+        """The driver's handle of the present stream, for libraries that share its context (``cuda_context``)."""
+        raise TypeError(f"{self.info.id} has no stream that other libraries can use")
+
     @abstractmethod
     def memory(self) -> MemoryInfo:
         """Total and free memory in bytes."""

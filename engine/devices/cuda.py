@@ -82,6 +82,7 @@ def _describe(driver: Any, index: int) -> DeviceInfo:
         shuffle=True,
         inline_ptx=True,
         packed_i16=True,
+        cuda_context=True,
         bit_tensor_cores=device.compute_capability() >= (8, 0),
         compute_capability=device.compute_capability(),
     )

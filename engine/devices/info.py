@@ -37,6 +37,8 @@ class Capabilities:
         Whether the language has functions on pairs of 16-bit integers in one word (CUDA's SIMD intrinsics).
     bit_tensor_cores : bool
         Whether the 1-bit tensor core instructions (NVIDIA, from compute capability 8.0 on) can be used.
+    cuda_context : bool
+        Whether NVIDIA's libraries can work in the device's own context (``Device.native_stream``).
     launch_cost : float
         Seconds that a launch costs the host, roughly.
     linear_algebra : {"cusolver", "lapack", "kernels"}
@@ -76,6 +78,7 @@ class Capabilities:
     inline_ptx: bool = False
     packed_i16: bool = False
     bit_tensor_cores: bool = False
+    cuda_context: bool = False
     shares_host_cores: bool = False
     launch_cost: float = 10e-6
     peer_access: bool = False

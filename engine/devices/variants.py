@@ -22,6 +22,7 @@ CUDA_GPU = Capabilities(
     inline_ptx=True,
     packed_i16=True,
     bit_tensor_cores=True,
+    cuda_context=True,
     peer_access=True,
     compute_capability=(9, 0),
 )

@@ -182,10 +182,17 @@ def fill(
     count = buffer.size // each
     _require_counter(seed, step, start, count, attempt)
     block = max(block for block in _BLOCKS if block <= device.capabilities.preferred_block)
-    types = ("buffer", "int64", "uint64", "uint32", "uint32", "int64", "uint32")
-    kernel = device.kernel("common/philox_fill", "fill_random", types, block=block, output=output)
-    groups = min(-(-count // block), 32 * device.capabilities.compute_units)
-    device.launch(kernel, groups, block, buffer, count, seed, stream_word(stream, chain), step, start, attempt)
+    device.program("common/philox_fill", block=block, output=output).fill_random(
+        min(-(-count // block), 32 * device.capabilities.compute_units),
+        block,
+        out=buffer,
+        count=count,
+        seed=seed,
+        stream=stream_word(stream, chain),
+        step=step,
+        first=start,
+        attempt=attempt,
+    )
 
 
 def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices import Buffer, Device, Kernel
+from engine.devices import Buffer, Device, Program
 from engine.numerics.closing import Closing
 from engine.numerics.groups import GROUP_SIZES, group_size
 
@@ -33,13 +33,6 @@ _STRANDS = 256
 _SPANS = 1024
 _LEAST_SPAN = 16 * _STRANDS
 _TYPES = {"int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64"}
-_ARGUMENTS: dict[Operation, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "sum": (("buffer",), ("buffer",)),
-    "min": (("buffer",), ("buffer",)),
-    "max": (("buffer",), ("buffer",)),
-    "argmin": (("buffer",), ("buffer", "buffer")),
-    "argmin_pairs": (("buffer", "buffer"), ("buffer", "buffer")),
-}
 """Buffers before and after the three numbers start, count and span."""
 
 
@@ -133,13 +126,14 @@ class Reducer(Closing):
         spans = -(-count // span)
         values, value = self._buffers(self.dtype)
         places, place = self._buffers("place")
-        kernel = self._kernel("argmin")
+        program = self._program()
+        reduce = program.reduce_argmin.bind(values=buffer, start=start, count=count, span=span)
         if spans == 1:
-            self._device.launch(kernel, 1, self._block, buffer, start, count, span, value, place)
+            reduce(1, self._block, results=value, places=place)
         else:
-            self._device.launch(kernel, spans, self._block, buffer, start, count, span, values, places)
-            kernel = self._kernel("argmin_pairs")
-            self._device.launch(kernel, 1, self._block, values, places, 0, spans, _SPANS, value, place)
+            reduce(spans, self._block, results=values, places=places)
+            pairs: dict[str, Any] = {"values": values, "indices": places, "start": 0, "count": spans, "span": _SPANS}
+            program.reduce_argmin_pairs(1, self._block, results=value, places=place, **pairs)
         return self._device.get(value)[0].item(), int(self._device.get(place)[0])
 
     def _reduced(self, operation: Operation, buffer: Buffer, start: int, count: int) -> int | float:
@@ -147,13 +141,12 @@ class Reducer(Closing):
         spans = -(-count // span)
         total = np.dtype(np.int64) if operation == "sum" and self.dtype.kind == "i" else self.dtype
         results, result = self._buffers(total)
-        kernel = self._kernel(operation)
-        if spans == 1:
-            self._device.launch(kernel, 1, self._block, buffer, start, count, span, result)
-        else:
-            self._device.launch(kernel, spans, self._block, buffer, start, count, span, results)
-            kernel = self._kernel(operation, total)
-            self._device.launch(kernel, 1, self._block, results, 0, spans, _SPANS, result)
+        reduce = self._program().kernel(f"reduce_{operation}")
+        target = result if spans == 1 else results
+        reduce(spans, self._block, values=buffer, start=start, count=count, span=span, results=target)
+        if spans > 1:
+            again = self._program(total).kernel(f"reduce_{operation}")
+            again(1, self._block, values=results, start=0, count=spans, span=_SPANS, results=result)
         value: int | float = self._device.get(result)[0].item()
         return value
 
@@ -177,12 +170,9 @@ class Reducer(Closing):
             self._scratch[kind] = self._device.empty(_SPANS, dtype), self._device.empty(1, dtype)
         return self._scratch[kind]
 
-    def _kernel(self, operation: Operation, dtype: np.dtype[Any] | None = None) -> Kernel:
-        before, after = _ARGUMENTS[operation]
+    def _program(self, dtype: np.dtype[Any] | None = None) -> Program:
         value = _TYPES[(dtype or self.dtype).name]
-        constants: dict[str, Any] = {"value": value, "block": self._block, "strands": _STRANDS}
-        types = (*before, "int64", "int64", "int64", *after)
-        return self._device.kernel("common/reduce", f"reduce_{operation}", types, **constants)
+        return self._device.program("common/reduce", value=value, block=self._block, strands=_STRANDS)
 
 
 def reduce_sum(device: Device, buffer: Buffer) -> int | float:

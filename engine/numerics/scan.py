@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices import Buffer, Device, Kernel
+from engine.devices import Buffer, Device, Program
 from engine.numerics.closing import Closing
 from engine.numerics.groups import GROUP_SIZES, group_size
 
@@ -87,13 +87,12 @@ class Scanner(Closing):
         """Scan into ``prefixes``; returns the buffer that will begin with the total."""
         tiles = -(-count // _TILE)
         totals = self._scratch(level, tiles)
-        scan = self._kernel("scan_tiles", ("buffer", "int64", "buffer", "buffer"), values, prefixes)
-        self._device.launch(scan, tiles, self._block, values, count, prefixes, totals)
+        program = self._program(values, prefixes)
+        program.scan_tiles(tiles, self._block, values=values, count=count, prefixes=prefixes, totals=totals)
         if tiles == 1:
             return totals
         total = self._scan(totals, totals, tiles, level + 1)
-        add = self._kernel("add_offsets", ("buffer", "int64", "buffer"), values, prefixes)
-        self._device.launch(add, tiles, self._block, prefixes, count, totals)
+        program.add_offsets(tiles, self._block, prefixes=prefixes, count=count, offsets=totals)
         return total
 
     def _scratch(self, level: int, tiles: int) -> Buffer:
@@ -104,9 +103,8 @@ class Scanner(Closing):
             self._totals[level] = self._device.empty(tiles, np.int64)
         return self._totals[level]
 
-    def _kernel(self, entry: str, types: tuple[str, ...], values: Buffer, prefixes: Buffer) -> Kernel:
-        constants = _constants(values.dtype.name, prefixes.dtype.name, self._block)
-        return self._device.kernel("common/scan", entry, types, **constants)
+    def _program(self, values: Buffer, prefixes: Buffer) -> Program:
+        return self._device.program("common/scan", **_constants(values.dtype.name, prefixes.dtype.name, self._block))
 
 
 def exclusive_scan(device: Device, values: Buffer, dtype: DTypeLike | None = None) -> tuple[Buffer, int]:

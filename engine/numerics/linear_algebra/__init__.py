@@ -35,7 +35,7 @@ __all__ = ["LinearAlgebra", "Provider", "kernel_variants", "linear_algebra", "pr
 def providers(device: Device) -> list[Provider]:
     """The providers that this device can use here, the best first; ``"kernels"`` is always one if it has float64."""
     found: list[Provider] = []
-    if device.language == "cuda":
+    if device.capabilities.cuda_context:
         from engine.numerics.linear_algebra import cusolver
 
         if cusolver.missing() is None:
@@ -53,8 +53,8 @@ def linear_algebra(
     Parameters
     ----------
     device : Device
-        On whose thread this is called and the object is used. Calls take their place in the device's present lane,
-        which is asked for at every call. Scratch memory is the object's, so lanes that run side by side take an
+        On whose thread this is called and the object is used. Calls take their place in the device's present stream,
+        which is asked for at every call. Scratch memory is the object's, so streams that run concurrently take an
         object each.
     provider : {"cusolver", "lapack", "kernels"}, optional
         By default what ``device.capabilities.linear_algebra`` says; if that is cuSOLVER and CuPy is not installed, the
@@ -71,9 +71,7 @@ def linear_algebra(
         raise DeviceError(f"{device.info.id} ({device.info.name}) has no float64, which linear algebra needs")
     chosen: Provider = provider or device.capabilities.linear_algebra
     if chosen == "cusolver":
-        from engine.devices.cuda import CudaDevice
-
-        if not isinstance(device, CudaDevice):
+        if not device.capabilities.cuda_context:
             raise DeviceError(f"{device.info.id} is not a CUDA device, so it cannot use the provider cusolver")
         from engine.numerics.linear_algebra import cusolver
 

@@ -16,8 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from engine.devices import Buffer
-from engine.devices.cuda import CudaDevice
+from engine.devices import Buffer, Device
 from engine.errors import DeviceError
 from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
 
@@ -68,9 +67,9 @@ class CuSolver(LinearAlgebra):
 
     provider: Provider = "cusolver"
 
-    device: CudaDevice
+    device: Device
 
-    def __init__(self, device: CudaDevice) -> None:
+    def __init__(self, device: Device) -> None:
         super().__init__(device)
         found = _libraries()
         self._cupy = found.cupy
@@ -135,25 +134,21 @@ class CuSolver(LinearAlgebra):
         width, height = columns[1] - columns[0], rows[1] - rows[0]
         target = self._scratch_of("strip", width * height)
         value = "f64" if matrix.dtype == np.float64 else "f32"
-        types = ("buffer", *("int64",) * 6, "buffer", "int64", "int32", "int32", "buffer")
-        kernel = self.device.kernel("numerics/vector", "scale_copy", types, value=value, block=256, strands=256)
-        mode = 0 if scale is None else 2 if root else 1
-        self.device.launch(
-            kernel,
+        self.device.program("numerics/vector", value=value, block=256, strands=256).scale_copy(
             min(-(-width * height // 1024), 16 * self.device.capabilities.compute_units),
             256,
-            matrix,
-            rows[0],
-            matrix.shape[-1],
-            columns[0],
-            width,
-            height,
-            batch_rows,
-            scale if scale is not None else target,
-            batch_rows if by_row else matrix.shape[-1],
-            mode,
-            int(by_row),
-            target,
+            A=matrix,
+            row0=rows[0],
+            columns=matrix.shape[-1],
+            first=columns[0],
+            width=width,
+            rows=height,
+            batch_rows=batch_rows,
+            s=scale if scale is not None else target,
+            s_batch=batch_rows if by_row else matrix.shape[-1],
+            mode=0 if scale is None else 2 if root else 1,
+            by_row=int(by_row),
+            target=target,
         )
         return target
 
@@ -243,14 +238,14 @@ class CuSolver(LinearAlgebra):
                     self._solver, _LOWER, n, matrix.argument, n, work.argument, work.size, status.argument
                 )
             self._mirror(matrix, n, upper_to_lower=True)
-        check = self.device.kernel("numerics/triangle", "check_diagonal", ("buffer", "int64", "buffer"))
-        self.device.launch(check, batch, 256, matrix, n, status)  # the library takes NaN for a good pivot
+        # the library takes NaN for a good pivot
+        self.device.program("numerics/triangle").check_diagonal(batch, 256, A=matrix, n=n, status=status)
 
     def _mirror(self, matrix: Buffer, n: int, *, upper_to_lower: bool) -> None:
         rows = -(-n // 32)
         tiles = rows * (rows + 1) // 2
-        kernel = self.device.kernel("numerics/triangle", "mirror", ("buffer", "int64", "int64", "int32"))
-        self.device.launch(kernel, tiles, 256, matrix, n, tiles, int(upper_to_lower))
+        mirror = self.device.program("numerics/triangle").mirror
+        mirror(tiles, 256, A=matrix, n=n, tiles=tiles, upper_to_lower=int(upper_to_lower))
 
     def _matrix_pointers(self, buffer: Buffer, batch: int, stride: int) -> Buffer:
         """The addresses of a batch's matrices, on the device."""

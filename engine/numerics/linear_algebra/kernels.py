@@ -23,15 +23,6 @@ _SIZE = 64
 _ADDED = 80.0  # about as many products take as long as writing a partial sum and reading it again
 _OUTER = 128  # columns after which what is to the right of them is updated, by kernels of many work-items a group
 _ROWS = 16
-_PANEL = ("buffer", "int64", "int64", "int64", "int32", "buffer", "buffer")
-_PRODUCT = (
-    *("buffer", "int64", "int64", "int64"),
-    *("buffer", "int64", "int64"),
-    *("buffer", "int64", "int64", "int64"),
-    *("buffer", "int64", "int64", "int64"),
-    *("int64", "int64", "int64", "int32", "int32", "int32"),
-    *("int64", "int32", "int64", "float64", "float64", "buffer"),
-)
 _TYPES = {"float64": "f64", "float32": "f32"}
 _LARGE: dict[str, int] = {"tile": 128, "each": 8, "depth": 8, "block": 256, "tensor": 0}
 _SMALL: dict[str, int] = {"tile": 64, "each": 4, "depth": 16, "block": 256, "tensor": 0}
@@ -115,37 +106,42 @@ class Kernels(LinearAlgebra):
         tiles = _tiles(m, n, shape["tile"], lower)
         splits, part = self._splits(tiles * batch, k, batch * m * n, shape["depth"])
         partial = self._scratch_of("partial", batch * splits * m * n) if splits > 1 else c[0]
-        kernel = self.device.kernel("numerics/product", "multiply", _PRODUCT, **constants)
-        self.device.launch(
-            kernel,
+        program = self.device.program("numerics/product", **constants)
+        program.multiply(
             tiles * splits * batch,
             shape["block"],
-            *a,
-            scale if scale is not None else c[0],
-            0,
-            scale_batch,
-            *b,
-            *c,
-            m,
-            n,
-            k,
-            int(lower),
-            int(scale is not None),
-            int(transpose_a) + 2 * int(transpose_b),
-            tiles,
-            splits,
-            part,
-            alpha,
-            beta,
-            partial,
+            **_operand("A", a),
+            s=scale if scale is not None else c[0],
+            s_start=0,
+            s_batch=scale_batch,
+            **_operand("B", b),
+            **_operand("C", c),
+            M=m,
+            N=n,
+            K=k,
+            lower=int(lower),
+            scaled=int(scale is not None),
+            turned=int(transpose_a) + 2 * int(transpose_b),
+            tiles=tiles,
+            splits=splits,
+            part=part,
+            alpha=alpha,
+            beta=beta,
+            partial=partial,
         )
         if splits > 1:
-            types = (
-                *("buffer", "int32", "float64", "float64"),
-                *("buffer", "int64", "int64", "int64", "int64", "int64", "int32"),
+            program.add_parts(
+                batch * m,
+                shape["block"],
+                partial=partial,
+                splits=splits,
+                alpha=alpha,
+                beta=beta,
+                **_operand("C", c),
+                M=m,
+                N=n,
+                lower=int(lower),
             )
-            add = self.device.kernel("numerics/product", "add_parts", types, **constants)
-            self.device.launch(add, batch * m, shape["block"], partial, splits, alpha, beta, *c, m, n, int(lower))
 
     def _shape(self, batch: int, m: int, n: int, lower: bool) -> dict[str, int]:
         if self._block == 1:
@@ -179,29 +175,26 @@ class Kernels(LinearAlgebra):
 
     def _panel(self, matrix: Buffer, status: Buffer, batch: int, n: int) -> Callable[[int, int], None]:
         """What finishes the columns from ``first`` on, where those from ``since`` on are not yet taken out of them."""
-        kernel, launch = self.device.kernel, self.device.launch
+        program = self.device.program("numerics/cholesky", size=_SIZE, block=self._block)
         if self._block == 1:
             self.device.zero(status)
-            types = ("buffer", "int64", "int64", "int32")
-            factor = kernel("numerics/cholesky", "factor_diagonal", (*types, "buffer"), size=_SIZE, block=1)
-            panel = kernel("numerics/cholesky", "solve_panel", types, size=_SIZE, block=1)
 
             def in_turn(first: int, since: int) -> None:
                 count = min(_SIZE, n - first)
-                launch(factor, batch, 1, matrix, n, first, count, status)
+                program.factor_diagonal(batch, 1, A=matrix, n=n, first=first, count=count, status=status)
                 if first + count < n:
                     groups = -(-(n - first - count) // _ROWS)
-                    launch(panel, batch * groups, 1, matrix, n, first, groups)
+                    program.solve_panel(batch * groups, 1, A=matrix, n=n, first=first, groups=groups)
 
             return in_turn
 
-        both = kernel("numerics/cholesky", "factor_panel", _PANEL, size=_SIZE, block=self._block)
         diagonal = self._scratch_of("diagonal", batch * 2 * _SIZE**2)
+        factor = program.factor_panel.bind(A=matrix, n=n, diagonal=diagonal, status=status)
 
         def at_once(first: int, since: int) -> None:
             tiles = max(0, -(-(n - first) // _SIZE) - 1)
             groups = tiles + 1 + (first > 0)
-            launch(both, batch * groups, 2 * _SIZE, matrix, n, first, since, groups, diagonal, status)
+            factor(batch * groups, 2 * _SIZE, first=first, since=since, groups=groups)
 
         return at_once
 
@@ -214,23 +207,23 @@ class Kernels(LinearAlgebra):
         n: int,
         which: Literal["lower", "transposed", "both"],
     ) -> None:
-        types = ("buffer", "buffer", "int64", "int64", "int32", "int32")
-        entries = {
+        program = self.device.program("numerics/triangular", size=_SIZE, block=self._block)
+        names = {
             "lower": ("solve_lower",),
             "transposed": ("solve_lower_transposed",),
             "both": ("solve_lower", "solve_lower_transposed"),
         }[which]
-        for entry in entries:
-            kernel = self.device.kernel("numerics/triangular", entry, types, size=_SIZE, block=self._block)
+        for name in names:
+            solve = program.kernel(name).bind(L=factor, R=rhs, n=n, rows_per_factor=per_factor)
             if self._block == 1:
-                self.device.launch(kernel, rows, 1, factor, rhs, n, per_factor, 0, 1)
+                solve(rows, 1, done=0, groups=1)
                 continue
             blocks = -(-n // self._block)
-            order = range(blocks) if entry == "solve_lower" else range(blocks - 1, -1, -1)
+            order = range(blocks) if name == "solve_lower" else range(blocks - 1, -1, -1)
             for step, block in enumerate(order):
-                done = -1 if step == 0 else (block - 1 if entry == "solve_lower" else block + 1)
+                done = -1 if step == 0 else (block - 1 if name == "solve_lower" else block + 1)
                 groups = 1 if step == 0 else blocks - step
-                self.device.launch(kernel, rows * groups, self._block, factor, rhs, n, per_factor, done, groups)
+                solve(rows * groups, self._block, done=done, groups=groups)
 
     def _matvec(
         self,
@@ -244,32 +237,34 @@ class Kernels(LinearAlgebra):
         alpha: float,
         beta: float,
     ) -> None:
-        constants: dict[str, Any] = {"value": _TYPES[matrix.dtype.name], "block": self._block, "strands": self._block}
+        value = _TYPES[matrix.dtype.name]
+        program = self.device.program("numerics/vector", value=value, block=self._block, strands=self._block)
+        common: dict[str, Any] = {"A": matrix, "m": m, "n": n, "x": vector, "alpha": alpha, "beta": beta, "y": out}
         if not transposed:
-            row_types = ("buffer", "int64", "int64", "buffer", "float64", "float64", "buffer")
-            kernel = self.device.kernel("numerics/vector", "multiply_rows", row_types, **constants)
             grid = batch * m if self._block > 1 else batch * -(-m // 16)
-            self.device.launch(kernel, grid, self._block, matrix, m, n, vector, alpha, beta, out)
+            program.multiply_rows(grid, self._block, **common)
             return
-        types = ("buffer", "int64", "int64", "buffer", "int64", "int64", "float64", "float64", "buffer", "buffer")
-        kernel = self.device.kernel("numerics/vector", "multiply_columns", types, **constants)
         if self._block == 1:
-            grid = batch * -(-n // 256)
-            self.device.launch(kernel, grid, 1, matrix, m, n, vector, 1, m, alpha, beta, out, out)
+            program.multiply_columns(batch * -(-n // 256), 1, parts=1, span=m, partial=out, **common)
             return
         strips = -(-n // 64)
         parts = max(1, min(8 * self._units // max(1, strips * batch), m // 32))
         span = -(-m // parts)
         parts = max(1, -(-m // max(1, span)))
         partial = self._scratch_of("columns", batch * parts * n) if parts > 1 else out
-        self.device.launch(
-            kernel, batch * strips * parts, self._block, matrix, m, n, vector, parts, span, alpha, beta, partial, out
-        )
+        grid = batch * strips * parts
+        program.multiply_columns(grid, self._block, parts=parts, span=span, partial=partial, **common)
         if parts > 1:
-            add_types = ("buffer", "int64", "int64", "int64", "float64", "float64", "buffer")
-            add = self.device.kernel("numerics/vector", "add_columns", add_types, **constants)
             groups = -(-batch * n // self._block)
-            self.device.launch(add, groups, self._block, partial, parts, n, batch * n, alpha, beta, out)
+            sums: dict[str, Any] = {"parts": parts, "n": n, "total": batch * n, "alpha": alpha, "beta": beta}
+            program.add_columns(groups, self._block, partial=partial, y=out, **sums)
+
+
+def _operand(name: str, matrix: tuple[Buffer, int, int, int]) -> dict[str, Any]:
+    """A matrix (buffer, start, row length, batch stride) as arguments of the product."""
+    buffer, start, row, batch = matrix
+    low = name.lower()
+    return {name: buffer, f"{low}_start": start, f"{low}_row": row, f"{low}_batch": batch}
 
 
 @functools.lru_cache(maxsize=256)
