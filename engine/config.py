@@ -10,6 +10,9 @@ The file is the one that is named, else ``$QUINTET_CONFIG``, else ``quintet.toml
     variant = "tiles"
 
 In the environment a setting is ``QUINTET_<SETTING>`` and an option ``QUINTET_<SOLVER>_<OPTION>``.
+
+pydantic-settings is not used: it merges its sources into one dictionary before validation, so that the origin and line
+of a value are lost, and it passes over unknown variables. Checking names and origins is what most of this module does.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from engine.errors import OptionError, nearest
+from engine.formats.source import DEFAULT_LIMIT
 from engine.models import Given, Seed, validated
 from engine.problem import Problem
 from engine.solver import Solver, SolverOptions
@@ -64,6 +68,9 @@ class Settings(BaseModel):
         default=None, description="Folder to keep the run in, so that it can be resumed or replayed."
     )
     checkpoint_interval: float = Field(default=30.0, gt=0, description="Seconds between checkpoints in the run folder.")
+    max_read_bytes: int = Field(
+        default=DEFAULT_LIMIT, ge=1, le=2**62, description="Bytes of memory that reading a problem file may take."
+    )
 
     @field_validator("devices", mode="before")
     @classmethod

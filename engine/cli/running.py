@@ -27,6 +27,7 @@ from engine.errors import OptionError, RunFolderError
 from engine.events import Event
 from engine.files import write_whole
 from engine.folder import RunFolder, read_problem
+from engine.formats.source import limited
 from engine.observers import JsonLines, ProgressBar
 from engine.problem import Problem
 from engine.replay import Replay
@@ -72,7 +73,8 @@ def solve(
     if path is None:
         raise NoProblem
     _require_folder(solution)
-    problem = read_problem(path)
+    with limited(resolved.settings.max_read_bytes):
+        problem = read_problem(path)
     owner = Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file)
 
     def start(observers: list[Observer]) -> Run:

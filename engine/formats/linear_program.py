@@ -1,4 +1,4 @@
-"""Linear programs in MPS (fixed and free) and LP files, plain or gzipped.
+"""Linear programs in MPS (fixed and free) and LP files, plain or compressed by gzip, bzip2 or xz.
 
 HiGHS reads them. It takes a number that is none for zero, leaves out entries of rows it does not know, makes a second
 column of one that comes back, mistakes RANGES before RHS, and tells no lines; so MPS files are checked line by line
@@ -10,11 +10,9 @@ The objective's constant is minus the right-hand side of its row; a negative upp
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import math
 import tempfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +23,7 @@ from numpy.typing import NDArray
 
 from engine.errors import ProblemError
 from engine.formats.lp_fault import faulty_line
+from engine.formats.source import read_text, without_compression
 
 __all__ = ["ParsedProgram", "read", "recognize", "write"]
 
@@ -36,7 +35,6 @@ _LARGEST_ENTRY = 1e15  # of the matrix, for HiGHS
 _INFINITY = 1e20  # likewise, of costs and bounds
 _NUMBER = frozenset("0123456789+-.eEdDinfatyINFATY")  # neither 1_0 nor digits of other scripts
 _FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
-_LONGEST = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -66,8 +64,7 @@ class ParsedProgram:
 
 def recognize(path: Path, head: str) -> bool:
     """Whether a file looks like MPS or LP: by its name, and for other names by an MPS file's first section."""
-    name = path.name.lower().removesuffix(".gz")
-    if name.endswith((".mps", ".lp")):
+    if without_compression(path).name.lower().endswith((".mps", ".lp")):
         return True
     lines = [line for line in head.splitlines() if line.strip() and not line.startswith("*")]
     words = [line.split()[0] for line in lines[:40] if not line[0].isspace()]
@@ -83,38 +80,19 @@ def read(path: str | Path) -> ParsedProgram:
         If the file cannot be read, or breaks its format; with the line.
     """
     path = Path(path)
-    text = _text(path)
+    text = read_text(path, "the linear program")
     if not text.strip():
         raise ProblemError("the linear program is an empty file", path)
-    stem = path.name.lower().removesuffix(".gz")
+    stem = without_compression(path).name.lower()
     kind = "lp" if stem.endswith(".lp") else "mps"
     if kind == "mps":
         _Checker(text, path).check()
-    if not path.name.lower().endswith(".gz") and stem.endswith("." + kind):
+    if path.suffix.lower() == f".{kind}":
         return _through_highs(path, path)
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / f"model.{kind}"
         plain.write_text(text, encoding="utf-8")
         return _through_highs(plain, path)
-
-
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > _LONGEST:
-            raise ProblemError(f"a linear program of more than {_LONGEST} bytes is not read", path)
-        data = path.read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
-    except OSError as error:
-        raise ProblemError(f"the linear program cannot be read: {error.strerror or error}", path) from error
-    except (EOFError, zlib.error) as error:
-        raise ProblemError(f"the linear program is not a whole gzip file: {error}", path) from error
-    except ValueError as error:
-        raise ProblemError(f"the linear program cannot be read: {error}", repr(str(path))) from error
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ProblemError("the linear program is not a text file", path) from error
 
 
 def _through_highs(file: Path, path: Path) -> ParsedProgram:

@@ -1,13 +1,15 @@
-"""Tables of numbers with a target column: CSV and TSV with a header, LIBSVM, Parquet, and data frames.
+"""Tables of numbers with a target column: text with separators, LIBSVM, Parquet, and data frames.
 
-Text is read by NumPy, so nothing else is needed; Parquet needs pyarrow.
+Text is separated by commas, semicolons, tabs or spaces. It is read without pandas and scikit-learn, which are optional:
+a file means the same whatever else is installed. LIBSVM follows the rules of ``sklearn.datasets.load_svmlight_file``
+(tests compare both). Parquet needs pyarrow.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
+from engine.formats.source import read_bytes, read_head, read_text, require_memory, without_compression
 
-__all__ = ["Table", "from_frame", "is_frame", "read", "recognize", "write_csv"]
+__all__ = ["TARGETS", "Table", "from_frame", "is_frame", "looks_like_text", "read", "recognize", "write_csv"]
 
-_LIBSVM_LINE = re.compile(r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?(\s+\d+:[^\s:]+)+\s*(#.*)?$")
-_NUMBER = re.compile(r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
-_TARGETS = ("target", "y", "label", "class", "outcome", "response")
-_MOST_FEATURES = 1 << 24
+TARGETS = ("target", "y", "label", "class", "outcome", "response")
+"""Titles of a column that is taken as the target where none is named, in lower case."""
+
+_LIBSVM_LINE = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?(\s+(qid|[0-9]+):[^\s:]+)*\s*(#.*)?")
+_NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
+_TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".data", ".dat", ".txt")
+_ADVICE = "make numbers of it first, for example one column of 0 and 1 for each category"
 
 
 @dataclass(frozen=True)
@@ -65,11 +71,7 @@ def _numbers(values: NDArray[Any], name: str, path: str | Path | None) -> NDArra
     if values.dtype.kind in "OUST":
         for row, value in enumerate(values.tolist()):
             if isinstance(value, (str, bytes)):
-                raise ProblemError(
-                    f"column '{name}' holds text ('{str(value)[:40]}' in row {row}); make numbers of it first, "
-                    "for example one column of 0 and 1 for each category",
-                    path,
-                )
+                raise ProblemError(f"column '{name}' holds text ('{str(value)[:40]}' in row {row}); {_ADVICE}", path)
         try:
             return np.array([np.nan if value is None else value for value in values.tolist()], np.float64)
         except (TypeError, ValueError):
@@ -78,26 +80,56 @@ def _numbers(values: NDArray[Any], name: str, path: str | Path | None) -> NDArra
 
 
 def recognize(path: Path, head: str) -> str | None:
-    """``"parquet"``, ``"libsvm"``, ``"csv"`` or ``"tsv"``, by the name and the first lines; None for anything else."""
-    suffix = path.suffix.lower()
-    if suffix in (".parquet", ".pq") and head.startswith("PAR1"):
+    """``"parquet"``, ``"libsvm"``, ``"csv"`` or ``"tsv"``, by the name and the first lines; None for anything else.
+
+    Text with separators is recognised if a title in its header is one of :data:`TARGETS`.
+    """
+    if path.suffix.lower() in (".parquet", ".pq") and head.startswith("PAR1"):
         return "parquet"
-    lines = [line for line in head.splitlines() if line.strip() and not line.startswith("#")]
-    if not lines:
-        return None
-    whole = lines if len(lines) == 1 else lines[:-1]
-    if all(_LIBSVM_LINE.match(line) for line in whole[:20]):
+    lines = _lines(head)
+    if _is_libsvm(lines):
         return "libsvm"
-    if suffix not in (".csv", ".tsv", ".tab", ".data", ".txt"):
-        return None
-    separator = "\t" if suffix in (".tsv", ".tab") or ("\t" in lines[0] and "," not in lines[0]) else ","
-    titles = [word.strip().strip('"') for word in lines[0].split(separator)]
-    has_header = len(titles) > 1 and not any(_NUMBER.match(word) for word in titles)
-    if has_header and len(whole) > 1 and len(whole[1].split(separator)) == len(titles):
-        names = {title.lower() for title in titles}
-        if suffix in (".csv", ".tsv", ".tab") and names & set(_TARGETS):
-            return "tsv" if separator == "\t" else "csv"
+    if path.suffix.lower() in (".csv", ".tsv", ".tab") and {title.lower() for title in _header(lines)} & set(TARGETS):
+        return "tsv" if _separator(lines[0]) == "\t" else "csv"
     return None
+
+
+def looks_like_text(path: Path, head: str) -> bool:
+    """Whether a file may be a table of text with separators, whatever its columns are called."""
+    lines = _lines(head)
+    return path.suffix.lower() in _TEXT_SUFFIXES and len(lines) > 1 and len(_cells(lines[0], _separator(lines[0]))) > 1
+
+
+def _lines(head: str) -> list[str]:
+    """The lines of a file's beginning that hold something; the last one, which may be cut off, only if it is alone."""
+    lines = [line for line in head.removeprefix("\ufeff").splitlines() if line.strip() and not line.startswith("#")]
+    return lines[:-1] if len(lines) > 1 and not head.endswith("\n") and len(head) >= 4096 else lines
+
+
+def _is_libsvm(lines: list[str]) -> bool:
+    """Whether the first lines are a label and features each, and one has a feature."""
+    return any(":" in line for line in lines) and all(_LIBSVM_LINE.fullmatch(line.strip()) for line in lines[:20])
+
+
+def _header(lines: list[str]) -> list[str]:
+    """The titles of the columns; empty if the first line is not a header over rows of as many cells."""
+    if len(lines) < 2:
+        return []
+    separator = _separator(lines[0])
+    titles = _cells(lines[0], separator)
+    if len(titles) < 2 or any(map(_NUMBER.fullmatch, titles)) or len(_cells(lines[1], separator)) != len(titles):
+        return []
+    return titles
+
+
+def _separator(first: str) -> str | None:
+    """What separates the cells of a table, by its first line; None for spaces."""
+    return next((separator for separator in (",", ";", "\t") if separator in first), None)
+
+
+def _cells(line: str, separator: str | None) -> list[str]:
+    """The cells of one line; quotes are taken off, but may not hold a separator here."""
+    return [cell.strip().strip('"') for cell in (line.split() if separator is None else line.split(separator))]
 
 
 def read(path: str | Path, target: str | int | None = None) -> Table:
@@ -106,85 +138,109 @@ def read(path: str | Path, target: str | int | None = None) -> Table:
     Parameters
     ----------
     target : str or int, optional
-        Name or number (from 0, negative from the end) of the target column; by default the one called target, y,
-        label, class, outcome or response, else the last. LIBSVM has its own.
+        Name or number (from 0, negative from the end) of the target column; by default the one whose title is in
+        :data:`TARGETS`, else the last. LIBSVM has its own.
 
     Raises
     ------
     ProblemError
-        If the file cannot be read, is in none of these formats, or a feature holds text; with the column or line.
+        If the file cannot be read, is in none of these formats, would take more memory than the limit, or a feature
+        holds text; with the column or line.
     """
     path = Path(path)
     try:
-        with path.open("rb") as stream:
-            head = stream.read(1 << 16).decode("utf-8", errors="replace")
+        head = read_head(path, 1 << 16)
     except OSError as error:
         raise ProblemError(f"the table cannot be read: {error.strerror or error}", path) from error
-    kind = recognize(path, head)
-    if kind == "parquet" or path.suffix.lower() in (".parquet", ".pq"):
+    except ValueError as error:
+        raise ProblemError(f"the table cannot be read: {error}", repr(str(path))) from error
+    plain = without_compression(path)
+    if plain.suffix.lower() in (".parquet", ".pq") or recognize(plain, head) == "parquet":
         return _read_parquet(path, target)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ProblemError("the table is not a text file", path) from error
-    if kind == "libsvm":
-        return _read_libsvm(text, path)
-    return _read_text(text, path, target)
+    text = read_text(path, "the table")
+    return _read_libsvm(text, path) if _is_libsvm(_lines(head)) else _read_text(text, path, target)
 
 
 def _target_of(names: list[str], target: str | int | None, path: Path) -> int:
+    """The number of the target column."""
+    if isinstance(target, str) and target not in names and re.fullmatch(r"-?[0-9]{1,9}", target):
+        target = int(target)
     if isinstance(target, int) and not isinstance(target, bool):
         if not -len(names) <= target < len(names):
             raise ProblemError(f"there is no column {target}; the table has {len(names)}", path)
         return target % len(names)
     if isinstance(target, str):
         if target not in names:
-            raise ProblemError(f"there is no column '{target}'; the table has {', '.join(names[:20])}", path)
+            shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+            raise ProblemError(f"there is no column '{target}'; the table has {shown}", path)
         return names.index(target)
     lower = [name.lower() for name in names]
-    return next((lower.index(name) for name in _TARGETS if name in lower), len(names) - 1)
+    return next((lower.index(name) for name in TARGETS if name in lower), len(names) - 1)
 
 
 def _read_text(text: str, path: Path, target: str | int | None) -> Table:
-    """CSV or TSV; the first line is a header if none of its cells is a number."""
-    first = text.lstrip().split("\n", 1)[0]
-    separator = "\t" if "\t" in first and "," not in first else ";" if ";" in first and "," not in first else ","
-    rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text), delimiter=separator), 1) if row]
+    """A table of text; the first line is a header if none of its cells is a number."""
+    rows = _rows(text, path)
     if not rows:
         raise ProblemError("the table is empty", path)
     titles = [cell.strip() for cell in rows[0][1]]
-    has_header = not any(_NUMBER.match(cell) for cell in titles)
+    has_header = not any(map(_NUMBER.fullmatch, titles))
     names = titles if has_header else [f"x{column}" for column in range(len(titles))]
     body = rows[1:] if has_header else rows
-    if len(names) < 2:
-        raise ProblemError("the table has one column; it takes features and a target", path, rows[0][0])
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ProblemError(f"two columns are called '{twice}'", path, rows[0][0])
+    _require_columns(names, path, rows[0][0])
     for number, row in body:
         if len(row) != len(names):
             raise ProblemError(f"a row has {len(row)} cells; the table has {len(names)} columns", path, number)
     chosen = _target_of(names, target, path)
-    columns = list(zip(*(row for _, row in body), strict=True)) if body else [()] * len(names)
-    features = []
-    for column, name in enumerate(names):
-        if column == chosen:
-            continue
-        try:
-            features.append(np.array(columns[column], dtype=np.float64))
-        except ValueError:
-            place = next(i for i, cell in enumerate(columns[column]) if not _is_number(cell))
-            cell = columns[column][place].strip()
-            what = f"holds text ('{cell[:40]}')" if cell else "has an empty cell"
-            advice = "make numbers of it first, for example one column of 0 and 1 for each category"
-            raise ProblemError(
-                f"column '{name}' {what}; " + (advice if cell else "fill it or leave the row out"), path, body[place][0]
-            ) from None
+    require_memory(8 * len(body) * len(names), f"a table of {len(body)} rows and {len(names)} columns", path)
+    columns: list[Sequence[str]] = list(zip(*(row for _, row in body), strict=True)) if body else [()] * len(names)
+    lines = [number for number, _ in body]
+    features = [_column(columns[c], name, lines, path) for c, name in enumerate(names) if c != chosen]
     y = np.array([cell.strip() for cell in columns[chosen]])
     if all(_is_number(cell) for cell in y.tolist()):
         y = y.astype(np.float64)
-    names_of_features = [name for column, name in enumerate(names) if column != chosen]
-    return Table(np.column_stack(features), y, names_of_features, names[chosen])
+    return Table(np.column_stack(features), y, [n for c, n in enumerate(names) if c != chosen], names[chosen])
+
+
+def _rows(text: str, path: Path) -> list[tuple[int, list[str]]]:
+    """The lines that hold something, as cells, each with its number; lines that begin with ``#`` are left out."""
+    lines = text.splitlines()
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    separator = _separator(first)
+    if separator is None:
+        return [
+            (number, line.split()) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")
+        ]
+    reader = csv.reader((line for line in lines), delimiter=separator)
+    rows: list[tuple[int, list[str]]] = []
+    try:
+        for row in reader:
+            if row and not (row[0].startswith("#") or (len(row) == 1 and not row[0].strip())):
+                rows.append((reader.line_num, row))
+    except csv.Error as error:
+        raise ProblemError(f"the table cannot be read: {error}", path, reader.line_num) from error
+    return rows
+
+
+def _require_columns(names: list[str], path: Path, line: int | None = None) -> None:
+    if len(names) < 2:
+        raise ProblemError("the table has one column; it needs features and a target", path, line)
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ProblemError(f"two columns are called '{name[:40]}'", path, line)
+        seen.add(name)
+
+
+def _column(cells: Sequence[str], name: str, lines: Sequence[int], path: Path) -> NDArray[np.float64]:
+    """A feature's cells as numbers."""
+    try:
+        return np.array(cells, dtype=np.float64)
+    except ValueError:
+        place = next((i for i, cell in enumerate(cells) if not _is_number(cell)), 0)
+    cell = cells[place].strip()
+    what = f"holds text ('{cell[:40]}'); {_ADVICE}" if cell else "has an empty cell; fill it or leave the row out"
+    raise ProblemError(f"column '{name[:40]}' {what}", path, lines[place])
 
 
 def _is_number(cell: str) -> bool:
@@ -196,44 +252,76 @@ def _is_number(cell: str) -> bool:
 
 
 def _read_libsvm(text: str, path: Path) -> Table:
-    """``label index:value ...``, indices from 1; what is left out is 0."""
-    labels: list[float] = []
-    where: list[int] = []
-    indices: list[int] = []
-    values: list[float] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
-        try:
-            labels.append(float(words[0]))
-            for word in words[1:]:
-                index, _, value = word.partition(":")
-                where.append(len(labels) - 1)
-                indices.append(int(index))
-                values.append(float(value))
-        except ValueError as error:
-            raise ProblemError(f"'{line[:60]}' is not a line of LIBSVM", path, number) from error
-        if indices and not 1 <= indices[-1] <= _MOST_FEATURES:
-            raise ProblemError(f"an index must be from 1 to {_MOST_FEATURES}; got {indices[-1]}", path, number)
-    columns = max(indices, default=0)
-    X = np.zeros((len(labels), columns))
-    X[where, np.array(indices, np.int64) - 1] = values
-    return Table(X, np.array(labels), [f"x{column}" for column in range(1, columns + 1)], "label")
+    """``label index:value ...`` with ``#`` before comments; what is left out is 0.
+
+    By scikit-learn's rules: a row may have no feature, indices count from 1 unless one of them is 0, ``qid:`` is
+    passed over.
+    """
+    rows = [(number, line.partition("#")[0].split()) for number, line in enumerate(text.splitlines(), start=1)]
+    rows = [(number, words) for number, words in rows if words]
+    pairs = [[word.partition(":") for word in words[1:] if not word.startswith("qid:")] for _, words in rows]
+    try:
+        labels = np.array([float(words[0]) for _, words in rows])
+        indices = np.array([int(index) for row in pairs for index, _, _ in row], np.int64)
+        values = np.array([float(value) for row in pairs for _, _, value in row])
+    except (ValueError, OverflowError):
+        number, words = _first_wrong(rows, _is_libsvm_row)
+        raise ProblemError(f"'{' '.join(words)[:60]}' is not a line of LIBSVM", path, number) from None
+    if not indices.size:
+        raise ProblemError("no row of the table has a feature", path)
+    where = np.repeat(np.arange(len(rows)), [len(row) for row in pairs])
+    base = 0 if (indices == 0).any() else 1
+    if indices.min() < 0:
+        place = int(where[np.argmax(indices < 0)])
+        raise ProblemError(f"an index must be at least 0; got {indices.min()}", path, rows[place][0])
+    columns = int(indices.max()) + 1 - base
+    require_memory(8 * len(rows) * columns, f"a table of {len(rows)} rows and {columns} columns", path)
+    cells = where * columns + (indices - base)
+    order = np.argsort(cells, kind="stable")
+    repeated = np.flatnonzero(np.diff(cells[order]) == 0)
+    if repeated.size:
+        place = int(order[repeated[0]])
+        raise ProblemError(f"a row has the index {indices[place]} twice", path, rows[int(where[place])][0])
+    X = np.zeros((len(rows), columns))
+    X[where, indices - base] = values
+    return Table(X, labels, [f"x{column}" for column in range(base, columns + base)], "label")
+
+
+def _first_wrong(rows: Iterable[tuple[int, list[str]]], sound: Callable[[list[str]], bool]) -> tuple[int, list[str]]:
+    return next((number, words) for number, words in rows if not sound(words))
+
+
+def _is_libsvm_row(words: list[str]) -> bool:
+    try:
+        float(words[0])
+        for word in words[1:]:
+            index, _, value = word.partition(":")
+            if index != "qid":
+                np.int64(int(index))
+                float(value)
+    except (ValueError, OverflowError):
+        return False
+    return True
 
 
 def _read_parquet(path: Path, target: str | int | None) -> Table:
     try:
+        import pyarrow as arrow
         import pyarrow.parquet as parquet
     except ImportError as error:
         raise ProblemError("reading Parquet needs the package pyarrow", path) from error
+    data = read_bytes(path, "the Parquet file")
     try:
-        table = parquet.read_table(path)
-    except Exception as error:
+        file = parquet.ParquetFile(arrow.BufferReader(data))
+        rows, columns = file.metadata.num_rows, file.metadata.num_columns
+        require_memory(8 * rows * columns, f"a table of {rows} rows and {columns} columns", path)
+        table = file.read()
+    except ProblemError:
+        raise
+    except Exception as error:  # pyarrow has many kinds
         raise ProblemError(f"the Parquet file cannot be read: {error}", path) from error
     names = [str(name) for name in table.column_names]
-    if len(names) < 2:
-        raise ProblemError("the table has one column; it takes features and a target", path)
+    _require_columns(names, path)
     chosen = _target_of(names, target, path)
     arrays = [table.column(column).to_numpy() for column in range(len(names))]
     features = [_numbers(arrays[c], name, path) for c, name in enumerate(names) if c != chosen]

@@ -1,4 +1,4 @@
-"""What the readers of plain-text instances share: the file as text, and its whole numbers with the line of each."""
+"""What the readers of plain-text instances share: whole numbers, with the line of each for messages."""
 
 from __future__ import annotations
 
@@ -9,24 +9,9 @@ from pathlib import Path
 
 from engine.errors import ProblemError
 
-__all__ = ["Numbers", "read_text"]
+__all__ = ["Numbers"]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
-_LONGEST = 1 << 27
-
-
-def read_text(path: str | Path, what: str) -> str:
-    """The file's text; :class:`ProblemError`, which calls it ``what``, if it cannot be read or is not text."""
-    try:
-        if Path(path).stat().st_size > _LONGEST:
-            raise ProblemError(f"{what} of more than {_LONGEST} bytes is not read", path)
-        return Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise ProblemError(f"{what} cannot be read: {error.strerror or error}", path) from error
-    except UnicodeDecodeError as error:
-        raise ProblemError(f"{what} is not a text file", path) from error
-    except ValueError as error:
-        raise ProblemError(f"{what} cannot be read: {error}", repr(str(path))) from error
 
 
 @dataclass

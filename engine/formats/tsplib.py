@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
-from engine.formats.text import Numbers, read_text
+from engine.formats.source import read_text
+from engine.formats.text import Numbers
 
 __all__ = ["parse", "read", "recognize", "write"]
 

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from engine.errors import InputError, OptionError, ProblemError, nearest
+from engine.formats.source import read_head, without_compression
 from engine.problem import Problem
 from engine.solver import Generator, LazyImport, MetricSpec, Solver, SolverOptions
 
@@ -92,12 +93,13 @@ def recognize(path: Path) -> type[Problem]:
         If the file cannot be read, or no problem recognises it.
     """
     try:
-        with path.open("rb") as stream:
-            head = stream.read(4096).decode("utf-8", errors="replace")
+        head = read_head(path, 4096)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except ValueError as error:  # a name that no file can have
+        raise InputError(f"cannot read {str(path)!r}: {error}") from error
     for problem in problem_classes().values():
-        if problem.recognizes(path, head):
+        if problem.recognizes(without_compression(path), head):
             return problem
     raise _unrecognized(path)
 

@@ -233,7 +233,7 @@ def test_a_fault_is_one_sentence_with_file_and_line(text: str, rule: str, line: 
 
 
 def test_a_directory_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(ProblemError, match="this is a directory") as caught:
+    with pytest.raises(ProblemError, match="the knapsack file is a folder") as caught:
         formats.read(tmp_path)
     assert str(tmp_path) in str(caught.value)
 

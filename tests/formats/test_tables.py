@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import engine
 from engine.errors import ProblemError
 from engine.formats import tables
+from engine.formats.source import limited
 from engine.solvers import recognize
 
 ROWS = [[1.5, -2.0, 1], [0.25, 3e-3, 0], [7, 8, 1]]
@@ -58,6 +60,65 @@ def test_libsvm(tmp_path: Path) -> None:
     assert problem.y.tolist() == [True, False, True]
 
 
+LIBSVM = {
+    "rows without a feature": "-1\n+1 2:0.5\n-1\n+1 1:1 3:2\n-1 # nothing\n",
+    "counted from 0": "1 0:1 2:3\n0\n1 1:2\n",
+    "query ids and comments": "# made by hand\n1 qid:1 1:1\n\n0 qid:2 2:1e-3 # second\n",
+    "many rows without a feature first": "-1\n" * 40 + "1 2:3\n",
+    "negative and exponents": "-1.0 1:-1e2 4:.5\n+1 2:+3\n",
+}
+
+
+@pytest.mark.parametrize("name", LIBSVM)
+def test_libsvm_is_read_as_scikit_learn_reads_it(name: str, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("sklearn.datasets")
+    path = write(tmp_path / "data", LIBSVM[name])
+    X, y = datasets.load_svmlight_file(str(path))
+    table = tables.read(path)
+    assert np.array_equal(table.X, X.toarray())
+    assert np.array_equal(table.y, y)
+    assert recognize(path) is engine.HorseshoeProbit
+
+
+def test_columns_may_be_separated_by_spaces(tmp_path: Path) -> None:
+    rows = "".join("  ".join(map(str, row)) + " \n" for row in ROWS)
+    expect(tables.read(write(tmp_path / "data.txt", rows)))
+    table = tables.read(write(tmp_path / "titled.txt", "a y  b\n" + rows))
+    assert (table.names, table.target) == (["a", "b"], "y")
+    assert np.array_equal(table.X, np.array(ROWS)[:, [0, 2]])
+
+
+def test_columns_may_be_separated_by_semicolons(tmp_path: Path) -> None:
+    table = tables.read(write(tmp_path / "data.csv", "a;b;y\n" + "".join(";".join(map(str, r)) + "\n" for r in ROWS)))
+    expect(table)
+    assert recognize(tmp_path / "data.csv") is engine.HorseshoeProbit
+
+
+@pytest.mark.parametrize("module", ["gzip", "bz2", "lzma"])
+def test_a_compressed_table_is_read_and_recognised(module: str, tmp_path: Path) -> None:
+    packing = importlib.import_module(module)
+    suffix = {"gzip": ".gz", "bz2": ".bz2", "lzma": ".xz"}[module]
+    path = tmp_path / f"data.csv{suffix}"
+    text = "a,b,y\n" + "".join(",".join(map(str, row)) + "\n" for row in ROWS)
+    path.write_bytes(packing.compress(text.encode()))
+    assert recognize(path) is engine.HorseshoeProbit
+    expect(tables.read(path))
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ProblemError, match="damaged compressed file"):
+        tables.read(path)
+
+
+def test_a_table_larger_than_the_limit_is_refused_before_it_is_made(tmp_path: Path) -> None:
+    path = write(tmp_path / "wide", "1 1:1\n0 16777216:1\n" * 30)
+    with pytest.raises(ProblemError, match=r"a table of 60 rows and 16777216 columns would take 8.1 GB of memory"):
+        tables.read(path)
+    text = write(tmp_path / "data.csv", "a,b,y\n" + "1,2,1\n" * 100)
+    with limited(1000), pytest.raises(ProblemError, match=r"a table of 100 rows and 3 columns would take 2.4 kB"):
+        tables.read(text)
+    with limited(100), pytest.raises(ProblemError, match="the table would take 606 bytes"):
+        tables.read(text)
+
+
 def test_a_large_libsvm_file_is_read(shared_data: Path) -> None:
     problem = engine.HorseshoeProbit.read(shared_data / "gibbs" / "a9a.libsvm")
     assert problem.X.shape == (32561, 123)
@@ -93,6 +154,10 @@ def test_frames_keep_their_names_and_refuse_text(library: str) -> None:
         ("a,b,y\n1,2,1\n2,0\n", r"a row has 2 cells; the table has 3 columns.*line 3"),
         ("a,a,y\n1,2,1\n", "two columns are called 'a'"),
         ("y\n1\n", "the table has one column"),
+        ("1 1:2\n0 2:x\n", "'0 2:x' is not a line of LIBSVM.*line 2"),
+        ("1 1:2 1:3\n", "a row has the index 1 twice.*line 1"),
+        ("1 1:2\n1 99999999999999999999:3\n", "is not a line of LIBSVM.*line 2"),
+        ("a,b,y\n1," + "9" * 200_000 + "x,1\n", "field larger than field limit"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_its_place(tmp_path: Path, text: str, message: str) -> None:

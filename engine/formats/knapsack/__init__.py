@@ -38,6 +38,7 @@ from engine.files import write_whole
 from engine.formats.knapsack import pisinger, table
 from engine.formats.knapsack.parsed import ParsedKnapsack
 from engine.formats.knapsack.words import Words, plain_text, rows_of
+from engine.formats.source import read_bytes
 
 __all__ = ["FORMATS", "ParsedKnapsack", "parse", "read", "recognize", "write"]
 
@@ -68,15 +69,7 @@ def read(path: str | Path) -> ParsedKnapsack:
     ProblemError
         If there is no such file, it is not text, or it breaks its format; the message has the path and the line.
     """
-    try:
-        data = Path(path).read_bytes()
-    except IsADirectoryError as error:
-        raise ProblemError("a knapsack instance is a file; this is a directory", path) from error
-    except OSError as error:
-        raise ProblemError(f"the knapsack file cannot be read: {error.strerror or error}", path) from error
-    except ValueError as error:
-        raise ProblemError(f"the knapsack file cannot be read: {error}", repr(str(path))) from error
-    return parse(data, path)
+    return parse(read_bytes(path, "the knapsack file"), path)
 
 
 def parse(data: bytes, path: str | Path | None = None) -> ParsedKnapsack:

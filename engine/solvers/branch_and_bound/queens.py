@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from engine.devices import Capabilities
 from engine.errors import OptionError, ProblemError
-from engine.formats.text import Numbers, read_text
+from engine.formats.source import read_text
+from engine.formats.text import Numbers
 from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
 
 __all__ = ["Queens", "QueensTree"]

@@ -1,0 +1,186 @@
+"""Reading the bytes of an instance file, and the limit to the memory that reading may take.
+
+Files state sizes before they hold the data (a number of jobs, an index of a column), and compressed files unpack to a
+multiple of their size. Every reader checks what it is about to allocate with :func:`require_memory` first.
+
+The limit is :data:`DEFAULT_LIMIT` bytes, or what ``QUINTET_MAX_READ_BYTES`` or the setting ``max_read_bytes`` says, or,
+within a ``with`` block, what :func:`limited` says.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import contextvars
+import gzip
+import io
+import lzma
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from engine.errors import ProblemError
+from engine.text import bytes_text
+
+__all__ = [
+    "COMPRESSED",
+    "DEFAULT_LIMIT",
+    "limit",
+    "limited",
+    "read_bytes",
+    "read_head",
+    "read_text",
+    "require_memory",
+    "without_compression",
+]
+
+DEFAULT_LIMIT = 4 << 30
+COMPRESSED = (".gz", ".bz2", ".xz")
+"""Suffixes of compressed files, as users name them; what a file is compressed with is seen from its first bytes."""
+
+_VARIABLE = "QUINTET_MAX_READ_BYTES"
+_CHUNK = 1 << 20
+_limit: contextvars.ContextVar[int | None] = contextvars.ContextVar("limit", default=None)
+
+
+@contextlib.contextmanager
+def limited(size: int) -> Iterator[None]:
+    """Within this block, reading a file may take so many bytes of memory."""
+    token = _limit.set(size)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def limit() -> int:
+    """Bytes of memory that reading a file may take."""
+    chosen = _limit.get()
+    if chosen is not None:
+        return chosen
+    text = os.environ.get(_VARIABLE, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else DEFAULT_LIMIT
+
+
+def require_memory(size: int, what: str, path: str | Path | None = None, line: int | None = None) -> None:
+    """Refuse to allocate more than the limit.
+
+    Parameters
+    ----------
+    size : int
+        Bytes that are about to be allocated.
+    what : str
+        What for, as the subject of a sentence.
+    path, line
+        For the message.
+
+    Raises
+    ------
+    ProblemError
+        If ``size`` is beyond the limit.
+    """
+    if size > limit():
+        raise ProblemError(
+            f"{what} would take {_size_text(size)} of memory; the limit is {_size_text(limit())} (max_read_bytes)",
+            path,
+            line,
+        )
+
+
+def _size_text(size: int) -> str:
+    return bytes_text(size) if size < 10**24 else "more than 10^24 bytes"
+
+
+def read_bytes(path: str | Path, what: str) -> bytes:
+    """The content of a file, unpacked if it is compressed by gzip, bzip2 or xz.
+
+    Parameters
+    ----------
+    path : path-like
+    what : str
+        What the file should be, with its article, for messages: ``"the knapsack file"``.
+
+    Raises
+    ------
+    ProblemError
+        If it is no file, cannot be read or unpacked, or is larger than the limit.
+    """
+    try:
+        path = Path(path)
+        if path.is_dir():
+            raise ProblemError(f"{what} is a folder", path)
+        require_memory(path.stat().st_size, what, path)
+        with path.open("rb") as stream:
+            head = stream.read(6)
+            stream.seek(0)
+            unpacked = _unpacked(stream, head)
+            return stream.read() if unpacked is None else _all_of(unpacked, what, path)
+    except OSError as error:
+        raise ProblemError(f"{what} cannot be read: {error.strerror or error}", path) from error
+    except ProblemError:
+        raise
+    except ValueError as error:  # a name that no file can have
+        raise ProblemError(f"{what} cannot be read: {error}", repr(str(path))) from error
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
+        raise ProblemError(f"{what} is a damaged compressed file: {error}", path) from error
+
+
+def read_head(path: str | Path, size: int) -> str:
+    """The first ``size`` bytes of a file, unpacked and decoded; what is not UTF-8 is replaced.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read. What cannot be unpacked is an empty text.
+    """
+    with Path(path).open("rb") as stream:
+        head = stream.read(size)
+        stream.seek(0)
+        unpacked = _unpacked(stream, head)
+        if unpacked is not None:
+            try:
+                head = unpacked.read(size)
+            except (OSError, EOFError, zlib.error, lzma.LZMAError):
+                head = b""
+    return head.decode("utf-8", errors="replace")
+
+
+def without_compression(path: Path) -> Path:
+    """The path without the suffix of a compressed file."""
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+
+
+def _unpacked(stream: IO[bytes], head: bytes) -> io.BufferedIOBase | None:
+    """A stream of what is compressed in this one; None if nothing is."""
+    if head.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=stream)
+    if head.startswith(b"BZh"):
+        return bz2.BZ2File(stream)
+    if head.startswith(b"\xfd7zXZ\x00"):
+        return lzma.LZMAFile(stream)
+    return None
+
+
+def _all_of(stream: io.BufferedIOBase, what: str, path: Path) -> bytes:
+    content = io.BytesIO()
+    while chunk := stream.read(_CHUNK):
+        require_memory(content.tell() + len(chunk), f"{what}, unpacked,", path)
+        content.write(chunk)
+    return content.getvalue()
+
+
+def read_text(path: str | Path, what: str) -> str:
+    """The content of a text file in UTF-8, unpacked if it is compressed; see :func:`read_bytes`.
+
+    Raises
+    ------
+    ProblemError
+        Also if it is not text.
+    """
+    data = read_bytes(path, what)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ProblemError(f"{what} is not a text file", path) from error
