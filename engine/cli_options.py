@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 from pydantic import BaseModel
 
+from engine.devices.backends import backends
 from engine.errors import OptionError, nearest
 from engine.models import is_flag
 
@@ -65,7 +66,7 @@ def pool_options(devices: str, backend: str | None = None) -> Callable[[F], F]:
     backend : {"auto", "cuda", "opencl"}, optional
         The default; None leaves it to the configuration.
     """
-    choice = click.Choice(["auto", "cuda", "opencl"])
+    choice = click.Choice(["auto", *backends()])
     return options(
         click.option("--backend", type=choice, default=backend, help="What the kernels run through."),
         click.option("--devices", "names", metavar="NAME", multiple=True, callback=_names, help=devices),

@@ -23,11 +23,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from engine.devices.backends import backends
 from engine.errors import OptionError, nearest
 from engine.formats.source import DEFAULT_LIMIT
 from engine.models import Given, Seed, validated
@@ -52,7 +53,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
-    backend: Literal["auto", "cuda", "opencl"] = Field(
+    backend: str = Field(
         default="auto", description="What the kernels run through; auto is CUDA where it can be used, else OpenCL."
     )
     devices: list[str] | None = Field(
@@ -71,6 +72,14 @@ class Settings(BaseModel):
     max_read_bytes: int = Field(
         default=DEFAULT_LIMIT, ge=1, le=2**62, description="Bytes of memory that reading a problem file may take."
     )
+
+    @field_validator("backend")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        known = ["auto", *backends()]
+        if value not in known:
+            raise ValueError(f"must be {', '.join(map(repr, known[:-1]))} or {known[-1]!r}")
+        return value
 
     @field_validator("devices", mode="before")
     @classmethod

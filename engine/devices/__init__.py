@@ -1,13 +1,6 @@
-"""Devices: what this machine has, and choosing among it by the names users write.
-
-A device answers to its id (``cuda:0``), to its index alone (``0``, within the chosen backend), to a part of its name
-(``H200``: all that match) and to its UUID.
-"""
+"""Devices: what this machine has, the pool of those that a run uses, and the work they are given."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from typing import Literal
 
 from engine.devices.base import Device
 from engine.devices.group import Rendezvous, WorkerGroup
@@ -15,8 +8,8 @@ from engine.devices.handles import Buffer, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.pool import DevicePool, Member, gather
 from engine.devices.program import BoundKernel, Kernel, Program
+from engine.devices.selection import Backend, available, select
 from engine.devices.slices import SLICE_SECONDS, SliceLength
-from engine.errors import BackendUnavailable, DeviceNotFound
 
 __all__ = [
     "SLICE_SECONDS",
@@ -39,77 +32,3 @@ __all__ = [
     "gather",
     "select",
 ]
-
-Backend = Literal["auto", "cuda", "opencl"]
-
-
-def _listers() -> dict[str, Callable[[], list[DeviceInfo]]]:
-    from engine.devices import cuda, opencl
-
-    return {"cuda": cuda.list_devices, "opencl": opencl.list_devices}
-
-
-def available(backend: Backend = "auto") -> tuple[list[DeviceInfo], dict[str, str]]:
-    """All devices of a backend (of both for ``"auto"``), and for each backend without any, why."""
-    found: list[DeviceInfo] = []
-    missing: dict[str, str] = {}
-    for language, lister in _listers().items():
-        if backend in ("auto", language):
-            try:
-                found += lister()
-            except BackendUnavailable as error:
-                missing[language] = str(error)
-    return found, missing
-
-
-def select(backend: Backend = "auto", names: Sequence[str] | None = None) -> list[DeviceInfo]:
-    """The devices a run uses.
-
-    Parameters
-    ----------
-    backend : {"auto", "cuda", "opencl"}
-        ``"auto"`` is CUDA where it can be used, else OpenCL.
-    names : sequence of str, optional
-        Devices by id, index, part of the name or UUID, in the order to use them; the same may be named twice. By
-        default all GPUs of the backend, or its first device if it has no GPU.
-
-    Raises
-    ------
-    engine.errors.BackendUnavailable
-        If the backend has no device, saying what is missing.
-    engine.errors.DeviceNotFound
-        If a name matches nothing, saying what there is.
-    """
-    found, missing = available(backend)
-    if not found:
-        raise BackendUnavailable("; ".join(missing.values()))
-    if not names:
-        first = [info for info in found if info.language == found[0].language]
-        gpus = [info for info in first if info.capabilities.kind == "gpu"]
-        return gpus or first[:1]
-    return [info for name in names for info in _matching(name, found, missing, backend)]
-
-
-def _matching(name: str, found: list[DeviceInfo], missing: dict[str, str], backend: Backend) -> list[DeviceInfo]:
-    text = name.strip().lower()
-    first_language = found[0].language
-    rules: tuple[Callable[[DeviceInfo], bool], ...] = (
-        lambda info: info.id == text,
-        lambda info: text.isdigit() and info.index == int(text) and info.language == first_language,
-        lambda info: info.uuid.lower() == text,
-        lambda info: bool(text) and text in info.name.lower(),
-    )
-    for rule in rules:
-        matches = [info for info in found if rule(info)]
-        if matches:
-            return matches
-    language, _, index = text.partition(":")
-    if language in missing:
-        raise BackendUnavailable(missing[language])
-    if language in ("cuda", "opencl") and index and backend not in ("auto", language):
-        raise DeviceNotFound(f'{name} is not of the backend "{backend}"; set backend = "{language}" or "auto"')
-    own = [info for info in found if info.language == language] if language in ("cuda", "opencl") else found
-    what = {"cuda": "CUDA device", "opencl": "OpenCL device"}.get(language, "device")
-    label = index if what != "device" else f"'{name}'"
-    there = "; ".join(f"{info.id} ({info.name})" for info in own) or "none"
-    raise DeviceNotFound(f"no {what} {label}; this machine has {there}")

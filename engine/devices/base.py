@@ -53,7 +53,7 @@ class Device(ABC):
 
     @property
     def language(self) -> Language:
-        """``"cuda"`` or ``"opencl"``."""
+        """The backend: what the device's kernels are written in."""
         return self.info.language
 
     @property

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from engine.devices.backends import BackendModule
 from engine.devices.base import Device
 from engine.devices.handles import Buffer, Events, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
@@ -24,7 +25,7 @@ from engine.devices.program import Kernel, Signature
 from engine.devices.templates import Source
 from engine.errors import BackendUnavailable, DeviceError, KernelError
 
-__all__ = ["CudaDevice", "list_devices"]
+__all__ = ["BACKEND", "CudaDevice", "list_devices"]
 
 _RETAINED: list[Any] = []
 """Primary contexts, kept to the end of the process: PyCUDA's destructor of one may run on any thread, and there it may
@@ -78,6 +79,7 @@ def _describe(driver: Any, index: int) -> DeviceInfo:
         local_memory_per_unit=device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
         preferred_block=256,
         max_block=device.get_attribute(attribute.MAX_THREADS_PER_BLOCK),
+        peer_copies=True,
         peer_access=all(other == index or device.can_access_peer(driver.Device(other)) for other in peers),
         shuffle=True,
         inline_ptx=True,
@@ -307,3 +309,6 @@ class CudaDevice(Device):
     def _write_async(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
         with self._reporting():
             self._driver.memcpy_htod_async(target.argument + offset, host, stream=self._stream)
+
+
+BACKEND = BackendModule("cuda", "CUDA", 0, list_devices, CudaDevice)

@@ -9,7 +9,8 @@ from engine.text import bytes_text as bytes_text
 
 __all__ = ["Capabilities", "DeviceInfo", "Language", "MemoryInfo", "bytes_text"]
 
-Language = Literal["cuda", "opencl"]
+Language = str
+"""The name of a backend, ``"cuda"`` or ``"opencl"``: what a device's kernels are written in."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,10 @@ class Capabilities:
     lanes : int
         32-bit lanes that one work-item should handle by explicit vectors; 1 where work-items run in lanes themselves
         (``simt``).
+    peer_copies : bool
+        Whether the backend can copy from buffers that another context made (``Device.copy_from_peer``).
     peer_access : bool
-        Whether buffers of another device of the same backend can be read directly.
+        Whether it can do so with the buffers of every other device of the machine.
     compute_capability : (int, int) or None
         NVIDIA's architecture number, where there is one.
     """
@@ -81,6 +84,7 @@ class Capabilities:
     cuda_context: bool = False
     shares_host_cores: bool = False
     launch_cost: float = 10e-6
+    peer_copies: bool = False
     peer_access: bool = False
     compute_capability: tuple[int, int] | None = None
     constant_memory: int = 1 << 16

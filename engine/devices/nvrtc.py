@@ -7,6 +7,7 @@ import functools
 import hashlib
 import os
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,17 @@ __all__ = ["compile_cubin"]
 _OPTIONS = "-lineinfo"
 
 
-@functools.cache
+_LOADING = threading.Lock()
+
+
 def _core() -> tuple[Any, str]:
-    """``cuda.core`` and NVRTC's version."""
+    """``cuda.core`` and NVRTC's version; imported by one thread at a time, for another would see it half made."""
+    with _LOADING:
+        return _imported_core()
+
+
+@functools.cache
+def _imported_core() -> tuple[Any, str]:
     try:
         from cuda import core
         from cuda.bindings import nvrtc

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from engine.devices.backends import BackendModule
 from engine.devices.base import Device
 from engine.devices.handles import Buffer, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
+from engine.devices.processes import require_own_process
 from engine.devices.program import Kernel, Signature
 from engine.devices.templates import Source, compiler_location, dump
 from engine.errors import BackendUnavailable, DeviceError, KernelError
@@ -28,9 +30,11 @@ from engine.errors import BackendUnavailable, DeviceError, KernelError
 if TYPE_CHECKING:
     import pyopencl as cl
 
-__all__ = ["OpenCLDevice", "list_devices"]
+__all__ = ["BACKEND", "OpenCLDevice", "list_devices"]
 
 _BUILD_OPTIONS = ("-cl-std=CL1.2", "-w")
+_BUILD_ATTEMPTS = 5
+_CACHE_FAULTS = ("unable to rename temporary", "rename temp", "Could not open file", "No such file or directory")
 _BUILDING = threading.Lock()  # warnings are filtered for the whole process
 _AWAKE_SECONDS = 1e-4  # about what it takes to fall asleep, be woken, and find the caches cold
 _PREFERRED_BLOCK = {"gpu": 256, "cpu": 64, "other": 64}
@@ -48,6 +52,7 @@ def _pyopencl() -> Any:
 
 def _native_devices() -> list[cl.Device]:
     """All OpenCL devices, GPUs before others before CPUs; each platform's own order is kept."""
+    require_own_process()  # some drivers start their threads when they are asked what there is
     cl = _pyopencl()
     try:
         platforms = cl.get_platforms()
@@ -244,9 +249,7 @@ class OpenCLDevice(Device):
         program = self._programs.get(source.digest)
         if program is None:
             try:
-                with _BUILDING, warnings.catch_warnings():
-                    warnings.simplefilter("ignore", self._cl.CompilerWarning)  # NVIDIA's log is never empty
-                    program = self._cl.Program(self._context, source.text).build(options=list(_BUILD_OPTIONS))
+                program = self._compiled(source)
             except self._cl.Error as error:
                 log = str(error)
                 where = compiler_location(log, source.text)
@@ -258,6 +261,20 @@ class OpenCLDevice(Device):
             if os.environ.get("QUINTET_DUMP_KERNELS"):
                 dump(source)
         return program
+
+    def _compiled(self, source: Source) -> cl.Program:
+        """Built by the driver; once more where processes that start together disturb each other in PoCL's cache."""
+        for attempt in range(_BUILD_ATTEMPTS):
+            try:
+                with _BUILDING, warnings.catch_warnings():
+                    warnings.simplefilter("ignore", self._cl.CompilerWarning)  # NVIDIA's log is never empty
+                    program: cl.Program = self._cl.Program(self._context, source.text)
+                    return program.build(options=list(_BUILD_OPTIONS))
+            except self._cl.Error as error:
+                if attempt + 1 == _BUILD_ATTEMPTS or not any(sign in str(error) for sign in _CACHE_FAULTS):
+                    raise
+                time.sleep(0.05 * 2**attempt)
+        raise AssertionError("the last attempt returns or raises")
 
     def _build(self, source: Source, signature: Signature) -> Any:
         program = self._program(source)
@@ -432,3 +449,6 @@ class OpenCLDevice(Device):
     def _write_async(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
         with self._reporting():
             self._keep(self._cl.enqueue_copy(self._queue, target.argument, host, dst_offset=offset, is_blocking=False))
+
+
+BACKEND = BackendModule("opencl", "OpenCL", 1, list_devices, OpenCLDevice)

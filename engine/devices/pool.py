@@ -12,8 +12,10 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
+from engine.devices.backends import backends
 from engine.devices.base import Device
 from engine.devices.info import DeviceInfo, MemoryInfo, bytes_text
+from engine.devices.processes import require_own_process
 from engine.errors import OutOfDeviceMemory
 
 __all__ = ["DevicePool", "Member", "beside_gpus", "gather"]
@@ -23,13 +25,8 @@ T = TypeVar("T")
 
 
 def _open(info: DeviceInfo) -> Device:
-    if info.language == "cuda":
-        from engine.devices.cuda import CudaDevice
-
-        return CudaDevice(info)
-    from engine.devices.opencl import OpenCLDevice
-
-    return OpenCLDevice(info)
+    require_own_process()
+    return backends()[info.language].open(info)
 
 
 def beside_gpus(info: DeviceInfo, gpus: int) -> DeviceInfo:
@@ -70,6 +67,7 @@ class Member:
             assert self._device is not None
             self._working_since = began = time.perf_counter()
             try:
+                require_own_process()
                 return function(self._device, *args, **kwargs)
             finally:
                 self._working_since = None
@@ -94,7 +92,7 @@ class Member:
         See :meth:`engine.devices.Device.copy_from_peer`; a GPU that is listed twice reads its own memory.
         """
         infos = (self.info, other.info)
-        if any(info.language != "cuda" for info in infos):
+        if self.info.language != other.info.language or not all(info.capabilities.peer_copies for info in infos):
             return False
         return self.info.index == other.info.index or all(info.capabilities.peer_access for info in infos)
 

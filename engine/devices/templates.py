@@ -29,6 +29,7 @@ from mako.exceptions import (
 from mako.lookup import TemplateCollection
 from mako.template import Template
 
+from engine.devices.backends import backends
 from engine.errors import KernelError
 
 __all__ = ["Source", "compiler_location", "dump", "render", "render_text", "template_names"]
@@ -141,8 +142,8 @@ def render(template: str, language: str, **constants: Any) -> Source:
     ----------
     template : str
         Name under ``kernels/`` without ``.mako``.
-    language : {"cuda", "opencl"}
-        Whose prelude is put in front; templates see it as ``language``.
+    language : str
+        The backend whose prelude is put in front, ``"cuda"`` or ``"opencl"``; templates see it as ``language``.
     **constants
         What the template uses. A name it uses and does not get is an error.
 
@@ -154,12 +155,26 @@ def render(template: str, language: str, **constants: Any) -> Source:
     parts = []
     for name in (f"{_PRELUDE}.{language}.mako", f"{template}.mako"):
         try:
-            parts.append(_TEMPLATES.get_template(name).render_unicode(language=language, **constants))
+            found = _prelude(language) if name.startswith(_PRELUDE) else _TEMPLATES.get_template(name)
+            parts.append(found.render_unicode(language=language, **constants))
         except TemplateLookupException as error:
             raise KernelError(template, language, "rendering", str(error)) from error
         except Exception as error:
             raise KernelError(template, language, "rendering", _mako_message(error, name)) from error
     return Source(template, language, "\n".join(parts))
+
+
+def _prelude(language: str) -> Template:
+    """What defines the common dialect: in ``kernels/common``, or where the backend says."""
+    backend = backends().get(language)
+    if backend is None or backend.prelude is None:
+        return _TEMPLATES.get_template(f"{_PRELUDE}.{language}.mako")
+    return _foreign(backend.prelude.parent).get_template(backend.prelude.name)
+
+
+@functools.cache
+def _foreign(folder: Path) -> _Kernels:
+    return _Kernels(folder)
 
 
 def _mako_message(error: Exception, name: str) -> str:

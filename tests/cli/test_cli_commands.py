@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from engine import events
 from engine.cli import cli
 from engine.cli_options import own_options
 from engine.config import Settings
+from engine.devices import selection
+from engine.devices.backends import backends
 from engine.folder import RunFolder
 from engine.solvers import discover
 
@@ -279,7 +282,7 @@ def test_devices_says_why_there_is_none(quintet: Any, monkeypatch: pytest.Monkey
 
         raise BackendUnavailable("CUDA is unavailable: the driver is on holiday")
 
-    monkeypatch.setattr(sys.modules["engine.devices"], "_listers", lambda: {"cuda": missing})
+    monkeypatch.setattr(selection, "backends", lambda: {"cuda": replace(backends()["cuda"], list_devices=missing)})
     code, output, _ = quintet("devices")
     assert code == 3
     assert output == "CUDA is unavailable: the driver is on holiday\n"

@@ -236,9 +236,10 @@ def test_a_plan_that_does_not_fit_is_refused_in_one_sentence(
 
 def test_devices_that_can_are_let_read_each_other(fakes: tuple[Diary, set[str]]) -> None:
     diary, fails = fakes
-    able = replace(INFO, language="cuda", capabilities=replace(INFO.capabilities, kind="gpu", peer_access=True))
+    itself = replace(INFO.capabilities, kind="gpu", peer_copies=True)
+    able = replace(INFO, language="cuda", capabilities=replace(itself, peer_access=True))
     first, second = replace(able, index=90), replace(able, index=91)
-    unable = replace(first, index=92, capabilities=INFO.capabilities)
+    unable = replace(first, index=92, capabilities=itself)
     for given, expected, all_of_them in [
         ([first, second], {"cuda:90": [90, 91], "cuda:91": [90, 91]}, True),
         ([first, second, infos(1)[0]], {"cuda:90": [90, 91], "cuda:91": [90, 91]}, False),

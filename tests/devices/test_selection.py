@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from engine.devices import Capabilities, DeviceInfo, available, cuda, select
+from engine.devices import Capabilities, DeviceInfo, available, cuda, select, selection
+from engine.devices.backends import backends
 from engine.errors import BackendUnavailable, DeviceNotFound
 
 GPU = Capabilities("gpu", True, True, False, "cusolver", 132, 49152, 233472, 256, 1024)
@@ -33,8 +33,12 @@ def install(patch: pytest.MonkeyPatch, cuda_devices: list[DeviceInfo] | None, op
             raise BackendUnavailable(MISSING)
         return cuda_devices
 
-    listers = {"cuda": list_cuda, "opencl": lambda: opencl}
-    patch.setattr(importlib.import_module("engine.devices"), "_listers", lambda: listers)
+    known = backends()
+    found = {
+        "cuda": replace(known["cuda"], list_devices=list_cuda),
+        "opencl": replace(known["opencl"], list_devices=lambda: opencl),
+    }
+    patch.setattr(selection, "backends", lambda: found)
 
 
 @pytest.fixture

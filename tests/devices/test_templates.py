@@ -13,6 +13,7 @@ import pytest
 
 from engine.devices import Device, Member, templates
 from engine.devices.nvrtc import compile_cubin
+from engine.devices.program import Program
 from engine.devices.templates import compiler_location, dump, render, template_names
 from engine.errors import BackendUnavailable, KernelError
 
@@ -110,7 +111,7 @@ def compile_trial(request: pytest.FixtureRequest) -> Compile:
     member: Member = request.getfixturevalue("opencl")
 
     def build(device: Device, template: str, **constants: Any) -> None:
-        device._build(render(template, "opencl", **constants), "broken", ("buffer",), 0)
+        Program(device, render(template, "opencl", **constants)).kernel("broken")
 
     def on_device(template: str, **constants: Any) -> None:
         member.submit(build, template, **constants).result()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 import time
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 import engine.devices.pool  # noqa: F401 - patched below
-from engine.devices import Capabilities, DeviceInfo
+from engine.devices import Capabilities, DeviceInfo, selection
+from engine.devices.backends import backends
 from engine.errors import AuditError, DeviceError, ProblemError
 from engine.events import Started
 from engine.problem import Problem
@@ -190,7 +192,8 @@ def quiet_surroundings(patch: Any, home: Path) -> None:
 def install(patch: Any) -> None:
     """Put the solver and the device in place, by a ``MonkeyPatch``."""
     patch.setitem(discover(), SOLVER.name, SOLVER)
-    patch.setattr(sys.modules["engine.devices"], "_listers", lambda: {"opencl": lambda: [ABACUS]})
+    found = {"opencl": dataclasses.replace(backends()["opencl"], list_devices=lambda: [ABACUS])}
+    patch.setattr(selection, "backends", lambda: found)
     patch.setattr(
         sys.modules["engine.devices.pool"], "_open", lambda info: SimpleNamespace(info=info, close=lambda: None)
     )

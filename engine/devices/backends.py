@@ -1,0 +1,63 @@
+"""The backends, found by looking: each module of this package that defines ``BACKEND``.
+
+A backend is one module here and one prelude (``kernels/common/prelude.<language>.mako``, or where ``prelude`` says).
+Its driver's package is imported when its devices are listed or opened, not before.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.devices.info import DeviceInfo
+
+if TYPE_CHECKING:
+    from engine.devices.base import Device
+
+__all__ = ["BackendModule", "backends"]
+
+
+@dataclass(frozen=True)
+class BackendModule:
+    """One way to devices.
+
+    Attributes
+    ----------
+    language : str
+        Its name: in device ids, settings and templates.
+    title : str
+        Its name for people.
+    rank : int
+        ``backend = "auto"`` takes the backend of the lowest rank that has devices.
+    list_devices : callable
+        Describes its devices; raises :class:`engine.errors.BackendUnavailable` with what is missing.
+    open : callable
+        Opens one of them on the calling thread.
+    prelude : Path or None
+        The template that defines the common dialect in its language; None where it is in ``kernels/common``.
+    """
+
+    language: str
+    title: str
+    rank: int
+    list_devices: Callable[[], list[DeviceInfo]]
+    open: Callable[[DeviceInfo], Device]
+    prelude: Path | None = None
+
+
+@functools.cache
+def backends() -> dict[str, BackendModule]:
+    """The backends by language, in the order of their ranks."""
+    from engine import devices
+
+    found = []
+    for module in pkgutil.iter_modules(devices.__path__):
+        backend = getattr(importlib.import_module(f"{devices.__name__}.{module.name}"), "BACKEND", None)
+        if isinstance(backend, BackendModule):
+            found.append(backend)
+    return {backend.language: backend for backend in sorted(found, key=lambda backend: backend.rank)}
