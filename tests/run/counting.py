@@ -192,7 +192,10 @@ def quiet_surroundings(patch: Any, home: Path) -> None:
 def install(patch: Any) -> None:
     """Put the solver and the device in place, by a ``MonkeyPatch``."""
     patch.setitem(discover(), SOLVER.name, SOLVER)
-    found = {"opencl": dataclasses.replace(backends()["opencl"], list_devices=lambda: [ABACUS])}
+    devices: dict[str, list[DeviceInfo]] = {"cuda": [], "opencl": [ABACUS]}
+    found = {
+        name: dataclasses.replace(backends()[name], list_devices=lambda name=name: devices[name]) for name in devices
+    }
     patch.setattr(selection, "backends", lambda: found)
     patch.setattr(
         sys.modules["engine.devices.pool"], "_open", lambda info: SimpleNamespace(info=info, close=lambda: None)
