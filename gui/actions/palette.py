@@ -21,12 +21,12 @@ __all__ = ["Palette"]
 
 
 class Palette(QDialog):
-    """Type a few letters, choose with the arrows, Enter does it.
+    """A line to type in, and the commands that match; Enter runs the current one.
 
     Parameters
     ----------
     entries : iterable of (text, hint, callable)
-        In the order to show them; what cannot be done now has None in place of the callable.
+        In the order to show them; None in place of the callable disables the entry.
     """
 
     def __init__(self, entries: Iterable[tuple[str, str, Callable[[], object] | None]], parent: QWidget) -> None:
@@ -82,21 +82,21 @@ class Palette(QDialog):
         self._choose(0)
 
     def _choose(self, row: int) -> None:
-        if self.list.topLevelItemCount():
-            self.list.setCurrentItem(self.list.topLevelItem(min(max(row, 0), self.list.topLevelItemCount() - 1)))
+        item = self.list.topLevelItem(min(max(row, 0), self.list.topLevelItemCount() - 1))
+        if item is not None:
+            self.list.setCurrentItem(item)
 
     def texts(self) -> list[str]:
-        """What is shown at present."""
-        return [self.list.topLevelItem(row).text(0) for row in range(self.list.topLevelItemCount())]
+        """The texts of the entries that match."""
+        items = (self.list.topLevelItem(row) for row in range(self.list.topLevelItemCount()))
+        return [item.text(0) for item in items if item is not None]
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Arrows move in the list while the line keeps the focus."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
-            step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 10, Qt.Key.Key_PageUp: -10}.get(
-                event.key()
-            )
-            if step is not None:
-                self._choose(self.list.indexOfTopLevelItem(self.list.currentItem()) + step)
+            step, item = _STEPS.get(event.key()), self.list.currentItem()
+            if step is not None and item is not None:
+                self._choose(self.list.indexOfTopLevelItem(item) + step)
                 return True
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
                 self.accept()
@@ -104,20 +104,22 @@ class Palette(QDialog):
         return super().eventFilter(watched, event)
 
     def accept(self) -> None:
-        """Close, then do what is chosen."""
+        """Close, then run the chosen command."""
         item = self.list.currentItem()
         super().accept()
-        self.parentWidget().activateWindow()
+        if (parent := self.parentWidget()) is not None:
+            parent.activateWindow()
         act = None if item is None or item.isDisabled() else self._entries[item.data(0, Qt.ItemDataRole.UserRole)][2]
         if act is not None:
             act()
 
 
 _NO_MATCH = (9, 0)
+_STEPS: dict[int, int] = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 10, Qt.Key.Key_PageUp: -10}
 
 
 def _rank(words: str, text: str) -> tuple[int, int]:
-    """How well a text answers to what was typed: smaller is better."""
+    """How well a text matches what was typed: smaller is better."""
     typed, low = words.lower().strip(), text.lower()
     if low.startswith(typed):
         return 0, 0

@@ -1,8 +1,8 @@
-"""Every action of the window in one table: menus, shortcuts, palette and shortcut sheet follow from it."""
+"""Every action of the window in one table: menus, shortcuts, palette and shortcut list are built from it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
@@ -14,15 +14,23 @@ from PySide6.QtWidgets import (
 
 from gui.app.icons import set_icon
 
-__all__ = ["ACTIONS", "MENUS", "Action", "build_actions", "fill_menus"]
+__all__ = ["ACTIONS", "MENUS", "SUBMENUS", "Action", "build_actions", "connect_actions", "fill_menus", "plain"]
 
 
 @dataclass(frozen=True)
 class Action:
-    """One thing the window can do.
+    """One command of the window.
 
-    ``name`` is also the name of the window's method; ``needs`` names what must be there for it (see
-    ``MainWindow.present``); ``group`` makes it one of several that exclude each other; ``-`` as ``name`` is a line.
+    Attributes
+    ----------
+    name : str
+        A controller has a handler of this name; ``-`` is a separator of the menu.
+    text, menu, shortcut, icon, tip : str
+    needs : tuple of str
+        What must be available for it; see :meth:`gui.window.main.MainWindow.available`.
+    group : str
+        Actions of one group exclude each other.
+    checkable : bool
     """
 
     name: str
@@ -36,7 +44,10 @@ class Action:
     checkable: bool = False
 
 
-_LINE = "-"
+_SEPARATOR = "-"
+
+SUBMENUS = ("samples", "recent", "panes")
+"""Entries of the table that are menus of their own."""
 
 MENUS = ("File", "Run", "Runs", "View", "Help")
 
@@ -53,7 +64,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("open_folder", "Open run &folder…", "File", "Ctrl+Shift+O", "folder", "Show a run that is kept elsewhere"),
     Action("samples", "&Samples", "File"),
     Action("recent", "&Recent problems", "File"),
-    Action(_LINE, menu="File"),
+    Action(_SEPARATOR, menu="File"),
     Action(
         "export_png",
         "Export plots as &PNG…",
@@ -91,7 +102,7 @@ ACTIONS: tuple[Action, ...] = (
         ("panel",),
     ),
     Action("export_zip", "Export run as &zip…", "File", "", "export", "Everything of the run in one file", ("folder",)),
-    Action(_LINE, menu="File"),
+    Action(_SEPARATOR, menu="File"),
     Action("close_tab", "&Close tab", "File", "Ctrl+W", "close", "The run itself is kept", ("tab",)),
     Action("quit", "&Quit", "File", "Ctrl+Q"),
     Action("start", "&Run", "Run", "F5", "run", "Solve the problem with these options", ("problem",)),
@@ -114,7 +125,7 @@ ACTIONS: tuple[Action, ...] = (
         "Go on with a run that was stopped or killed",
         ("resumable",),
     ),
-    Action(_LINE, menu="Run"),
+    Action(_SEPARATOR, menu="Run"),
     Action(
         "copy_command",
         "Copy command &line",
@@ -152,7 +163,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "delete", "&Delete…", "Runs", "Shift+Del", "delete", "Delete the selected runs and their folders", ("selected",)
     ),
-    Action(_LINE, menu="Runs"),
+    Action(_SEPARATOR, menu="Runs"),
     Action("reveal", "Show in file &manager", "Runs", "", "folder", "", ("folder",)),
     Action("focus_problem", "Go to &problem", "View", "Ctrl+1", "problem"),
     Action("focus_run", "Go to &dashboard", "View", "Ctrl+2"),
@@ -160,7 +171,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("focus_log", "Go to &log", "View", "Ctrl+4"),
     Action("next_tab", "&Next tab", "View", "Ctrl+PgDown", needs=("tab",)),
     Action("previous_tab", "Pre&vious tab", "View", "Ctrl+PgUp", needs=("tab",)),
-    Action(_LINE, menu="View"),
+    Action(_SEPARATOR, menu="View"),
     Action("panes", "P&anes", "View"),
     Action("theme_system", "Theme of the s&ystem", "View", group="theme"),
     Action("theme_light", "&Light theme", "View", group="theme"),
@@ -174,12 +185,11 @@ ACTIONS: tuple[Action, ...] = (
 
 
 def build_actions(owner: QWidget) -> dict[str, QAction]:
-    """The actions of the table by name, each calling the owner's method of that name; menus of their own left out."""
+    """The actions of the table by name; the entries of :data:`SUBMENUS` are left out."""
     made: dict[str, QAction] = {}
     groups: dict[str, QActionGroup] = {}
     for action in ACTIONS:
-        method = getattr(owner, action.name, None)
-        if action.name == _LINE or not callable(method):
+        if action.name == _SEPARATOR or action.name in SUBMENUS:
             continue
         qt = QAction(action.text, owner)
         qt.setObjectName(action.name)
@@ -193,18 +203,24 @@ def build_actions(owner: QWidget) -> dict[str, QAction]:
         qt.setStatusTip(action.tip)
         if action.group:
             groups.setdefault(action.group, QActionGroup(owner)).addAction(qt)
-        qt.triggered.connect(lambda _checked=False, method=method: method())
         owner.addAction(qt)
         made[action.name] = qt
     return made
 
 
+def connect_actions(actions: Mapping[str, QAction], handlers: Mapping[str, Callable[[], object]]) -> None:
+    """Connect every action to the handler of its name; ``KeyError`` if one has no handler."""
+    for name, action in actions.items():
+        handler = handlers[name]
+        action.triggered.connect(lambda _checked=False, handler=handler: handler())
+
+
 def fill_menus(bar: QMenuBar, actions: Mapping[str, QAction], submenus: Mapping[str, QMenu]) -> dict[str, QMenu]:
-    """The menus of the table; an action without a method is a menu of its own."""
+    """Fill the menu bar from the table."""
     menus = {name: bar.addMenu(f"&{name}") for name in MENUS}
     for action in ACTIONS:
         menu = menus[action.menu]
-        if action.name == _LINE:
+        if action.name == _SEPARATOR:
             menu.addSeparator()
         elif action.name in submenus:
             submenu = submenus[action.name]
@@ -216,5 +232,5 @@ def fill_menus(bar: QMenuBar, actions: Mapping[str, QAction], submenus: Mapping[
 
 
 def plain(text: str) -> str:
-    """A menu's text without its mnemonic and dots."""
+    """The text of a menu entry without its mnemonic and ellipsis."""
     return text.replace("&", "").rstrip("…")

@@ -1,4 +1,4 @@
-"""The application around the window: its arguments, its looks, and errors that must not end it."""
+"""The application object, the arguments of ``quintet gui``, and the handling of unexpected errors."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ __all__ = ["make_application", "run"]
 
 
 def make_application(arguments: Sequence[str] = ("quintet",)) -> QApplication:
-    """The one application object, made if there is none."""
+    """The application object, created if there is none."""
     app = QApplication.instance() or QApplication(list(arguments))
     assert isinstance(app, QApplication)
     QCoreApplication.setApplicationName("Quintet")
     QApplication.setDesktopFileName("quintet")
     app.setWindowIcon(application_icon())
-    sys.setswitchinterval(0.0005)  # a thread that parses must not hold up the one that draws
+    sys.setswitchinterval(0.0005)  # a parsing thread must not delay the drawing one
     return app
 
 
 def run(arguments: Sequence[str]) -> int:
     """Show the window until it is closed; ``arguments`` are files to open, and ``--data DIR``."""
-    parser = argparse.ArgumentParser(prog="quintet gui", description="Solve problems in a window.")
+    parser = argparse.ArgumentParser(prog="quintet gui", description="Solve problems in a desktop app.")
     parser.add_argument(
         "files", nargs="*", type=Path, metavar="FILE", help="a problem file, a run folder, or an exported run"
     )
-    parser.add_argument("--data", type=Path, metavar="DIR", help="keep runs and settings here")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder for runs and settings")
     given = parser.parse_args(list(arguments))
     app = make_application()
     window = MainWindow(given.data or default_home())
-    _keep_going(window)
+    _report_errors(window)
     for path in given.files:
-        window.open_path(path)
+        window.problems.open_path(path)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: window.stop_and_quit())
+        signal.signal(number, lambda _number, _frame: window.session.stop_and_quit())
     window.show()
     collector = Collector(app)
-    window.settled.connect(collector.settle)
+    window.ready.connect(collector.freeze)
     try:
         return app.exec()
     finally:
@@ -58,12 +58,12 @@ def run(arguments: Sequence[str]) -> int:
         collector.close()
 
 
-def _keep_going(window: MainWindow) -> None:
-    """An error in a slot is told, and the window lives on."""
+def _report_errors(window: MainWindow) -> None:
+    """Report an error in a slot in the log; the window stays open."""
 
     def hook(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
         traceback.print_exception(kind, error, where)
         if isinstance(error, Exception):
-            window.say(f"an error of the app: {kind.__name__}: {error} (details on standard error)", "error")
+            window.log.add(f"internal error: {kind.__name__}: {error} (details on standard error)", "error")
 
     sys.excepthook = hook

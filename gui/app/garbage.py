@@ -37,12 +37,12 @@ class Collector(QObject):
             gc.collect(due)
         return due
 
-    def settle(self) -> None:
-        """What is there now stays: modules and windows are not gone through again, which would be felt."""
+    def freeze(self) -> None:
+        """Exclude all present objects (modules, windows) from collection, which would take noticeably long."""
         gc.freeze()
 
     def close(self) -> None:
-        """Leave it to the interpreter again."""
+        """Return garbage collection to the interpreter."""
         self._timer.stop()
         gc.unfreeze()
         gc.enable()

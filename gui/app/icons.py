@@ -96,10 +96,10 @@ def set_icon(target: QAction | QAbstractButton, name: str, colour: str | None = 
 
 def refresh_icons(root: QObject) -> None:
     """Draw all icons under an object anew, in the colours of the present palette."""
-    for kind in (QAction, QAbstractButton):
-        for target in root.findChildren(kind):
-            if name := target.property("icon-name"):
-                target.setIcon(icon(name, target.property("icon-colour") or None))
+    targets: list[QAction | QAbstractButton] = [*root.findChildren(QAction), *root.findChildren(QAbstractButton)]
+    for target in targets:
+        if name := target.property("icon-name"):
+            target.setIcon(icon(name, target.property("icon-colour") or None))
 
 
 def dot(colour: str, side: int = 12) -> QPixmap:

@@ -5,44 +5,47 @@ from __future__ import annotations
 import contextlib
 import traceback
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, Signal
 
 from engine.errors import QuintetError
 
-__all__ = ["Job"]
+__all__ = ["Job", "Jobs"]
+
+T = TypeVar("T")
 
 
-class _Teller(QObject):
-    """Lives on the thread that made it, and so receives there."""
+class _Receiver(QObject):
+    """Belongs to the thread that made the job, so that its slot runs there."""
 
-    told = Signal(object, bool)
+    finished = Signal(object, bool)
 
     def __init__(self, done: Callable[[Any], object], failed: Callable[[Exception], object]) -> None:
         super().__init__()
-        self._heirs: tuple[Callable[[Any], object], Callable[[Exception], object]] | None = (done, failed)
-        self.has_told = False
-        self.told.connect(self._receive, Qt.ConnectionType.QueuedConnection)
+        self._callbacks: tuple[Callable[[Any], object], Callable[[Exception], object]] | None = (done, failed)
+        self.delivered = False
+        self.finished.connect(self._receive, Qt.ConnectionType.QueuedConnection)
 
-    def forget(self) -> None:
-        """Tell nobody, and hold nobody."""
-        self._heirs = None
+    def disconnect_callbacks(self) -> None:
+        """Deliver nothing, and keep no reference to the callbacks."""
+        self._callbacks = None
 
-    def _receive(self, value: Any, well: bool) -> None:
-        heirs, self._heirs = self._heirs, None
-        self.has_told = True
-        if heirs is not None:
-            heirs[0 if well else 1](value)
+    def _receive(self, value: Any, succeeded: bool) -> None:
+        callbacks, self._callbacks = self._callbacks, None
+        self.delivered = True
+        if callbacks is not None:
+            callbacks[0 if succeeded else 1](value)
 
 
 class Job(QRunnable):
-    """A function on a thread of the pool; its result or its error come back on the thread that made the job.
+    """A function on a pool thread; its result or exception is delivered on the thread that made the job.
 
-    What it tells after :meth:`forget` is dropped. A job lasts until it is done, whoever gives it up: the pool calls it.
+    Nothing is delivered after :meth:`discard`. A running job keeps itself alive until it has finished, since the
+    thread pool calls it.
     """
 
-    _under_way: ClassVar[set[Job]] = set()
+    _active: ClassVar[set[Job]] = set()
 
     def __init__(
         self,
@@ -53,23 +56,23 @@ class Job(QRunnable):
         super().__init__()
         self.setAutoDelete(False)
         self._work: Callable[[], Any] | None = work
-        self._teller = _Teller(done, failed)
-        self._over = False
+        self._receiver = _Receiver(done, failed)
+        self._finished = False
 
     def start(self) -> Job:
-        """Put it to the pool."""
-        # Those that are done go here, on the thread of their tellers, and not where they have run.
-        Job._under_way.difference_update([job for job in Job._under_way if job._over and job._teller.has_told])
-        Job._under_way.add(self)
+        """Give it to the thread pool."""
+        # Finished jobs are released here, on the thread of their receivers, and not on the thread that ran them.
+        Job._active.difference_update([job for job in Job._active if job._finished and job._receiver.delivered])
+        Job._active.add(self)
         QThreadPool.globalInstance().start(self)
         return self
 
-    def forget(self) -> None:
-        """Nobody waits for it any more."""
-        self._teller.forget()
+    def discard(self) -> None:
+        """Let the work finish, but deliver nothing."""
+        self._receiver.disconnect_callbacks()
 
     def run(self) -> None:
-        """Do the work, on the pool's thread."""
+        """Do the work, on a thread of the pool."""
         work, self._work = self._work, None
         assert work is not None
         try:
@@ -77,11 +80,49 @@ class Job(QRunnable):
         except Exception as error:
             if not isinstance(error, QuintetError):
                 traceback.print_exc()
-            self._tell(error, False)
+            self._deliver(error, False)
         else:
-            self._tell(result, True)
+            self._deliver(result, True)
 
-    def _tell(self, value: object, well: bool) -> None:
-        with contextlib.suppress(RuntimeError):  # the app may have ended meanwhile
-            self._teller.told.emit(value, well)
-        self._over = True
+    def _deliver(self, value: object, succeeded: bool) -> None:
+        with contextlib.suppress(RuntimeError):  # the application may have ended meanwhile
+            self._receiver.finished.emit(value, succeeded)
+        self._finished = True
+
+
+class Jobs(QObject):
+    """The jobs of a window; ``failed(message)`` for a failure that has no callback of its own."""
+
+    failed = Signal(str)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.pending: list[Job] = []
+
+    def start(
+        self,
+        work: Callable[[], T],
+        done: Callable[[T], object],
+        failed: Callable[[Exception], object] | None = None,
+    ) -> Job:
+        """Call ``work`` on a pool thread, then ``done`` with its result or ``failed`` with its exception here."""
+
+        def finish(callback: Callable[[Any], object], value: Any) -> None:
+            self.pending.remove(job)
+            callback(value)
+
+        report = failed or (lambda error: self.failed.emit(str(error)))
+        job = Job(work, lambda result: finish(done, result), lambda error: finish(report, error))
+        self.pending.append(job)
+        return job.start()
+
+    def discard(self, job: Job) -> None:
+        """Deliver nothing of one job."""
+        job.discard()
+        self.pending.remove(job)
+
+    def discard_all(self) -> None:
+        """Deliver nothing any more."""
+        for job in self.pending:
+            job.discard()
+        self.pending.clear()

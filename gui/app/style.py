@@ -1,4 +1,4 @@
-"""What a palette cannot say: spacing, borders, tabs, scroll bars; one style sheet for the whole app, from a theme."""
+"""The style sheet of the application: what a palette cannot express, such as spacing, borders, tabs, scroll bars."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["state_colour", "style_sheet"]
 
 
 def state_colour(theme: Theme, state: str) -> str:
-    """The colour a run's state is written in."""
+    """The text colour for the state of a run."""
     if state in ("optimal", "complete", "feasible", "iteration_limit"):
         return theme.good
     if state in ("failed", "killed"):
@@ -77,7 +77,7 @@ QLineEdit, QComboBox, QAbstractSpinBox, QPlainTextEdit, QTextBrowser {{
   background: {theme.base}; border: 1px solid {theme.border}; border-radius: 4px; padding: 3px 6px;
   selection-background-color: {theme.accent}; selection-color: {theme.accent_text}; }}
 QLineEdit:focus, QComboBox:focus, QAbstractSpinBox:focus, QPlainTextEdit:focus {{ border-color: {theme.accent}; }}
-QLineEdit[wrong="true"], QComboBox[wrong="true"] {{ border-color: {theme.bad}; }}
+QLineEdit[invalid="true"], QComboBox[invalid="true"] {{ border-color: {theme.bad}; }}
 QLineEdit:disabled, QComboBox:disabled, QAbstractSpinBox:disabled {{
   color: {theme.muted}; background: {theme.window}; }}
 QComboBox::drop-down {{ border: none; width: 20px; }}
@@ -136,7 +136,7 @@ QScrollArea#start, QWidget#page {{ background: {theme.window}; }}
 QStatusBar {{ background: {theme.raised}; border-top: 1px solid {theme.border}; }}
 QStatusBar::item {{ border: none; }}
 QLabel#muted {{ color: {theme.muted}; }}
-QLabel#complaint, QLabel#error {{ color: {theme.bad}; }}
+QLabel#error {{ color: {theme.bad}; }}
 QLabel#heading, QLabel[changed="true"] {{ font-weight: bold; }}
 QLabel#caption {{ color: {theme.muted}; font-size: 11px; }}
 QLabel#number {{ font-size: 17px; }}

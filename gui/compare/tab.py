@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 from engine.events import Event, Failed, Finished, Incumbent, Metric, Started
 from gui.app.icons import dot
 from gui.app.theme import DASHES, Theme
-from gui.plot.area import LettingGo
+from gui.plot.area import Cleanup
 from gui.plot.curves import Curve
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
@@ -25,7 +25,7 @@ __all__ = ["CompareTab"]
 _MOST_EVENTS = 2000
 
 
-class CompareTab(LettingGo, QWidget):
+class CompareTab(Cleanup, QWidget):
     """Two recorded runs, compared.
 
     The first run's curves are solid, the second's dashed, each in its run's colour; several devices of a run differ
@@ -69,7 +69,7 @@ class CompareTab(LettingGo, QWidget):
             self._show_options()
             self.ready.emit()
         for figure in self._figures.values():
-            (figure.refresh if figure.furnished else figure.soon)()
+            (figure.refresh if figure.populated else figure.draw_later)()
 
     def _take(self, place: int, event: Event) -> None:
         match event:

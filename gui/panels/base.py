@@ -34,13 +34,13 @@ from engine.results import Result
 from engine.solvers import MetricSpec
 from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage
-from gui.plot.area import LettingGo
+from gui.plot.area import Cleanup
 from gui.plot.axes import duration, number_text
 from gui.plot.figure import Figure
 from gui.plot.legend import FlowLayout
 from gui.plot.live import LivePlot
 from gui.plot.page import OneLine, Page, Tile
-from gui.runs.recorded import Kept, read_kept
+from gui.runs.recorded import Recorded, read_recorded
 
 _FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which they are drawn thin, to be quick
 
@@ -62,7 +62,7 @@ class RunInfo:
     colour: str = "#0072b2"
 
 
-class Panel(LettingGo, QWidget):
+class Panel(Cleanup, QWidget):
     """The dashboard of one run.
 
     A subclass sets ``solver``, makes its figures in :meth:`build`, and overrides the ``on_...`` methods it needs.
@@ -122,7 +122,7 @@ class Panel(LettingGo, QWidget):
         self.build()
         if run.problem is not None:
             self._about.setText(run.problem.describe())
-        self._dress(theme)
+        self._apply_theme(theme)
 
     # --- for subclasses -----------------------------------------------------------------------------------------
 
@@ -153,12 +153,12 @@ class Panel(LettingGo, QWidget):
     def on_finished(self, event: Finished) -> None:
         """The run has a result."""
 
-    def digester(self) -> Callable[[Result, Problem], Any]:
+    def postprocessor(self) -> Callable[[Result, Problem], Any]:
         """What makes of a result that which :meth:`on_result` shows, on another thread: it must not hold the panel."""
-        return _undigested
+        return _no_postprocessing
 
-    def on_result(self, result: Result, digest: Any) -> None:
-        """The whole result, from the run folder, and what :meth:`digester` has made of it."""
+    def on_result(self, result: Result, processed: Any) -> None:
+        """The whole result, from the run folder, and what :meth:`postprocessor` has made of it."""
 
     def page(self, title: str, columns: int = 2) -> Page:
         """A new page of figures."""
@@ -242,26 +242,26 @@ class Panel(LettingGo, QWidget):
         for plot in seen:
             plot.fine_lines = self._fine_lines
         for figure in self._figures:
-            (figure.refresh if figure.furnished else figure.soon)()
+            (figure.refresh if figure.populated else figure.draw_later)()
 
     def finish(self, folder: Path | None) -> None:
         """The run folder is complete: read it and show the result in it."""
-        self.show_kept(None if folder is None else read_kept(folder, self.digester()))
+        self.show_result(None if folder is None else read_recorded(folder, self.postprocessor()))
 
-    def show_kept(self, kept: Kept | None) -> None:
-        """Show what :func:`gui.loading.read_kept` has read, if there is a folder: no more will come."""
-        if kept is not None:
-            self.problem = self.problem or kept.problem
-            self.result = kept.result
+    def show_result(self, recorded: Recorded | None) -> None:
+        """Show what :func:`gui.runs.recorded.read_recorded` has read, if there is a folder: no more will come."""
+        if recorded is not None:
+            self.problem = self.problem or recorded.problem
+            self.result = recorded.result
         for figure in self._figures:
             if isinstance(figure, LivePlot):
                 figure.complete()
-        if kept is not None and kept.result is not None:
-            self.on_result(kept.result, kept.digest)
+        if recorded is not None and recorded.result is not None:
+            self.on_result(recorded.result, recorded.processed)
         for tile in self._tiles.values():
             tile.settle()
         for figure in self._figures:
-            figure.soon()
+            figure.draw_later()
 
     def _metric(self, event: Metric) -> None:
         routes = self._routes.get(event.name)
@@ -368,11 +368,11 @@ class Panel(LettingGo, QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""
-        self._dress(theme)
+        self._apply_theme(theme)
         for figure in self._figures:
             figure.set_theme(theme)
 
-    def _dress(self, theme: Theme) -> None:
+    def _apply_theme(self, theme: Theme) -> None:
         """Change the colours of what is around the figures."""
         meant = {getattr(self.theme, role): getattr(theme, role) for role in ("text", "good", "warning", "bad")}
         self.theme = theme
@@ -383,5 +383,5 @@ class Panel(LettingGo, QWidget):
         self.state(self._state)
 
 
-def _undigested(result: Result, problem: Problem) -> None:
+def _no_postprocessing(result: Result, problem: Problem) -> None:
     """Nothing has to be made of it."""

@@ -49,8 +49,10 @@ class BOAPanel(Panel):
         for phase in _PHASES:
             self.follow(self.seconds, f"{phase}_seconds", names=[phase])
         self.model = self.add(LivePlot("Network", "edges, genes", theme=theme, key="edges", across="generation"), page)
-        self.size = self.add(LivePlot("Population", "and evaluations", log=True, theme=theme, key="population"), page)
-        self.follow(self.size, "population", "evaluations")
+        self.population = self.add(
+            LivePlot("Population", "and evaluations", log=True, theme=theme, key="population"), page
+        )
+        self.follow(self.population, "population", "evaluations")
         for name in ("best", "mean", "worst", "entropy", "edges", "open_genes"):
             self.route(name, self._of_generation)
         self.route("generation", self._generation)
@@ -146,11 +148,11 @@ class BOAPanel(Panel):
             if name in event.counters:
                 self.tile(title).show_value(number_text(event.counters[name]))
 
-    def digester(self) -> Callable[[Result, Problem], Any]:
+    def postprocessor(self) -> Callable[[Result, Problem], Any]:
         """The curves over all generations."""
-        return functools.partial(_digest, self.sense == "minimize")
+        return functools.partial(_postprocess, self.sense == "minimize")
 
-    def on_result(self, result: Result, digest: Any) -> None:
+    def on_result(self, result: Result, processed: Any) -> None:
         """Every generation of the history, the last network and the last individuals."""
         self._genes = self._genes or (0 if result.solution is None else len(result.solution))
         places = {
@@ -161,7 +163,7 @@ class BOAPanel(Panel):
             "genes not yet fixed": self.model,
             "mean of all genes": self.entropy,
         }
-        for name, series in digest.items():
+        for name, series in processed.items():
             places[name].series(name).replace(series)
             places[name].fit(at_once=False)
         if len(result.arrays.get("edges", ())):
@@ -171,7 +173,7 @@ class BOAPanel(Panel):
             self._show_individuals(bits)
 
 
-def _digest(minimize: bool, result: Result, problem: Problem) -> dict[str, Series]:
+def _postprocess(minimize: bool, result: Result, problem: Problem) -> dict[str, Series]:
     """Curves by their names of what was kept of every generation, in place of what was told ten times a second."""
     history = result.arrays.get("history")
     if history is None or not len(history):

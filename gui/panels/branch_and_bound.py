@@ -65,7 +65,7 @@ class BranchAndBoundPanel(Panel):
         self.follow(self.share, "explored_here", scale=100.0)
         self.solution_page = self.page("Solution", columns=1)
         self.solution: Figure | None = None
-        self._of_solution = ""
+        self._solution_unit = ""
         self._rates: dict[str, float] = {}
         self.device_page = DevicesPage(self)
         self._prepare_solution()
@@ -90,7 +90,7 @@ class BranchAndBoundPanel(Panel):
             self.solution = Listing(
                 "Solution", theme=theme, key="solution", empty="The best solution is shown once there is one."
             )
-        self._of_solution = self.solution.unit
+        self._solution_unit = self.solution.unit
         self.add(self.solution, self.solution_page)
 
     def on_started(self, event: Started) -> None:
@@ -128,7 +128,7 @@ class BranchAndBoundPanel(Panel):
         if event.solution is not None and event.objective is not None:
             self._show_solution(event.solution)
             if self.solution is not None:
-                self.solution.set_unit(f"{self._of_solution}; {number_text(event.objective)} so far")
+                self.solution.set_unit(f"{self._solution_unit}; {number_text(event.objective)} so far")
 
     def on_finished(self, event: Finished) -> None:
         """The end: last values and the solution."""
@@ -140,10 +140,10 @@ class BranchAndBoundPanel(Panel):
             self.tile("Nodes").show_value(number_text(nodes))
             self.tile("Nodes/s").show_value(short(nodes / max(event.seconds, 1e-9)))
         if self.solution is not None and event.solution is not None:
-            self.solution.set_unit(self._of_solution)
+            self.solution.set_unit(self._solution_unit)
         self._show_solution(event.solution)
 
-    def on_result(self, result: Result, digest: Any) -> None:
+    def on_result(self, result: Result, processed: Any) -> None:
         """The solution, where the event was without it."""
         self._prepare_solution()
         if result.solution is not None:

@@ -19,6 +19,7 @@ class GenericPanel(Panel):
 
     def build(self) -> None:
         """A plot for each metric."""
+        self._traces: dict[str, LivePlot] = {}
         count = len(self.run.metrics) + 1
         self.overview: Page = self.page("Overview", columns=2 if count <= 6 else 3)
         self.best = self.add(
@@ -56,11 +57,11 @@ class GenericPanel(Panel):
     def on_trace(self, event: Trace) -> None:
         """Curves of the first components, over iterations."""
         key = f"trace {event.name}"
-        plot = next((figure for figure in self.plots() if figure.key == key), None)
+        plot = self._traces.get(key)
         if plot is None:
             title = event.name.replace("_", " ").capitalize()
             plot = LivePlot(title, theme=self.theme, key=key, across="iteration", from_zero=False)
-            self.add(plot, self.overview)
+            self._traces[key] = self.add(plot, self.overview)
         for place, value in enumerate(event.values[:_TRACED]):
             name = f"{place}" if event.chain == 0 else f"{place}, chain {event.chain}"
             plot.series(name).append(event.iteration, value)

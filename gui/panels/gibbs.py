@@ -186,33 +186,33 @@ class GibbsPanel(Panel):
 
     # --- the result ---------------------------------------------------------------------------------------------
 
-    def digester(self) -> Callable[[Result, Problem], Any]:
+    def postprocessor(self) -> Callable[[Result, Problem], Any]:
         """Whole traces, autocorrelation, running diagnostics, intervals."""
         options = self.started.options if self.started is not None else {}
         thin, wanted = int(options.get("thin") or 1), int(options.get("draws") or 0)
-        return functools.partial(_digest, tuple(self.traces), self._warmup, thin, wanted)
+        return functools.partial(_postprocess, tuple(self.traces), self._warmup, thin, wanted)
 
-    def on_result(self, result: Result, digest: Digest | None) -> None:
+    def on_result(self, result: Result, processed: ProcessedResult | None) -> None:
         """Whole traces, autocorrelation, all intervals."""
-        if digest is None:
+        if processed is None:
             return
-        for name, chains in digest.traces.items():
+        for name, chains in processed.traces.items():
             for chain, draws in enumerate(chains):
                 self._whole_trace(self.traces[name].series(f"chain {chain + 1}"), *draws)
             self.traces[name].fit(at_once=False)
-        for name, series in digest.correlations.items():
+        for name, series in processed.correlations.items():
             self.correlation.series(name.replace("_", " ")).replace(series)
-        if digest.r_hat is not None and digest.ess is not None:
-            self.r_hat.series("R-hat").replace(digest.r_hat)
-            self.ess.series("effective draws").replace(digest.ess)
+        if processed.r_hat is not None and processed.ess is not None:
+            self.r_hat.series("R-hat").replace(processed.r_hat)
+            self.ess.series("effective draws").replace(processed.ess)
         for plot in (self.correlation, self.r_hat, self.ess):
             plot.fit(at_once=False)
-        self.listing.put(digest.headers, digest.rows)
+        self.listing.put(processed.headers, processed.rows)
         self.forest.hint("")
-        self.forest.set_unit(digest.unit)
-        self.forest.put(digest.intervals)
-        clear = sum(row[6] == "yes" for row in digest.rows)
-        self.tile("Exclude 0").show_value(f"{clear} of {len(digest.intervals)}")
+        self.forest.set_unit(processed.unit)
+        self.forest.put(processed.intervals)
+        clear = sum(row[6] == "yes" for row in processed.rows)
+        self.tile("Exclude 0").show_value(f"{clear} of {len(processed.intervals)}")
 
     def _whole_trace(self, curve: Curve, iterations: Floats, draws: Floats) -> None:
         """Every kept draw in place of what was told ten times a second; the warm-up stays as it was told."""
@@ -223,7 +223,7 @@ class GibbsPanel(Panel):
 
 
 @dataclass(frozen=True)
-class Digest:
+class ProcessedResult:
     """What is shown of a result: for each trace and chain its iterations and draws, the curves, the posterior."""
 
     traces: dict[str, list[tuple[Floats, Floats]]]
@@ -236,9 +236,9 @@ class Digest:
     unit: str
 
 
-def _digest(
+def _postprocess(
     traced: Sequence[str], warmup: float, thin: int, wanted: int, result: Result, problem: Problem
-) -> Digest | None:
+) -> ProcessedResult | None:
     arrays = result.arrays
     if "quantiles" not in arrays:
         return None
@@ -262,7 +262,7 @@ def _digest(
         values = autocorrelation(draws[name], _LAGS)
         correlations[name] = Series.of(np.arange(len(values), dtype=float), values)
     r_hat, ess = _running_diagnostics([draws[name] for name in traced if name in draws], warmup, every)
-    return Digest(traces, correlations, r_hat, ess, *_posterior(arrays, names, draws))
+    return ProcessedResult(traces, correlations, r_hat, ess, *_posterior(arrays, names, draws))
 
 
 def _running_diagnostics(
@@ -303,7 +303,7 @@ def _posterior(
             else:
                 inner = (mean - _NORMAL_QUARTILE * deviation, mean + _NORMAL_QUARTILE * deviation)
             intervals.append(Interval(name, middle, (inner[0], inner[1]), (low, high)))
-    rows.sort(key=lambda row: -abs(row[1]))
+    rows.sort(key=lambda row: -abs(float(row[1])))
     intervals.sort(key=lambda row: -abs(row.middle))
     headers = ["name", "mean", "sd", f"{level:.0%} from", "median", "to", "excludes 0"]
     more = f"; the {IntervalPlot.MOST} largest of {len(intervals)}" if len(intervals) > IntervalPlot.MOST else ""
@@ -336,4 +336,5 @@ def autocorrelation(draws: NDArray[np.float64], lags: int) -> NDArray[np.float64
     spectrum = np.fft.rfft(apart, size, axis=1)
     covariance = np.fft.irfft(np.abs(spectrum) ** 2, size, axis=1)[:, : min(lags + 1, count)]
     variance = covariance[:, :1]
-    return np.where(variance > 0, covariance / np.where(variance > 0, variance, 1.0), 0.0).mean(axis=0)
+    scaled = np.where(variance > 0, covariance / np.where(variance > 0, variance, 1.0), 0.0)
+    return np.asarray(scaled.mean(axis=0))

@@ -123,21 +123,21 @@ class KnapsackPanel(Panel):
         if event.solution is not None and self.problem is not None:
             self._list(*chosen_items(np.asarray(event.solution, np.int64), self.problem))
 
-    def digester(self) -> Callable[[Result, Problem], Any]:
+    def postprocessor(self) -> Callable[[Result, Problem], Any]:
         """The rows of the items."""
-        return _digest
+        return _postprocess
 
-    def on_result(self, result: Result, digest: Any) -> None:
+    def on_result(self, result: Result, processed: Any) -> None:
         """The items, from the run folder."""
-        if digest is not None:
-            self._list(*digest)
+        if processed is not None:
+            self._list(*processed)
 
     def _list(self, rows: list[tuple[Any, ...]], unit: str) -> None:
         self.chosen.put(["item", "profit", "weight", "profit / weight"], rows)
         self.chosen.set_unit(unit)
 
 
-def _digest(result: Result, problem: Problem) -> tuple[list[tuple[Any, ...]], str] | None:
+def _postprocess(result: Result, problem: Problem) -> tuple[list[tuple[Any, ...]], str] | None:
     return None if result.solution is None else chosen_items(np.asarray(result.solution, np.int64), problem)
 
 

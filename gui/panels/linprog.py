@@ -111,24 +111,24 @@ class LinearProgramPanel(Panel):
 
     # --- the result ---------------------------------------------------------------------------------------------
 
-    def digester(self) -> Callable[[Result, Problem], Any]:
+    def postprocessor(self) -> Callable[[Result, Problem], Any]:
         """Curves over all iterations, and the rows of the tables."""
-        return _digest
+        return _postprocess
 
-    def on_result(self, result: Result, digest: Any) -> None:
+    def on_result(self, result: Result, processed: Any) -> None:
         """Every iteration, and the solution."""
-        for name, series in digest["curves"].items():
+        for name, series in processed["curves"].items():
             plot, title = self._places[name]
             plot.series(title).replace(series)
             plot.fit(at_once=False)
         for listing, name in ((self.variables, "variables"), (self.rows, "rows")):
-            if name in digest:
-                headers, rows, unit = digest[name]
+            if name in processed:
+                headers, rows, unit = processed[name]
                 listing.put(headers, rows)
                 listing.set_unit(unit)
 
 
-def _digest(result: Result, problem: Any) -> dict[str, Any]:
+def _postprocess(result: Result, problem: Any) -> dict[str, Any]:
     """Series by metric; headers, rows and a remark of each table."""
     made: dict[str, Any] = {"curves": {}}
     history = result.arrays.get("history")

@@ -37,9 +37,9 @@ class Board(Picture):
         self._columns: list[int] = []
         super().__init__(title, theme=theme, key="board")
 
-    def furnish(self) -> None:
+    def populate(self) -> None:
         """The first row on top."""
-        super().furnish()
+        super().populate()
         self.bare()
         self.plot.getViewBox().invertY(True)
 

@@ -65,9 +65,9 @@ class Gantt(Picture):
         """Machines at the left, time below."""
         return {"left": pg.AxisItem("left"), "bottom": NumberAxis("bottom")}
 
-    def furnish(self) -> None:
+    def populate(self) -> None:
         """The first machine on top."""
-        super().furnish()
+        super().populate()
         self.plot.getViewBox().invertY(True)
         left = self.plot.getAxis("left")
         left.setStyle(tickLength=0, hideOverlappingLabels=False)

@@ -86,9 +86,9 @@ class NetworkView(Picture):
         super().__init__(title, unit, theme=theme, key=key)
         self.hint("The network is shown when the first one has been learned.")
 
-    def furnish(self) -> None:
+    def populate(self) -> None:
         """Without axes."""
-        super().furnish()
+        super().populate()
         self.bare()
 
     def show_network(self, n: int, edges: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
@@ -121,18 +121,18 @@ class NetworkView(Picture):
 
     def _not_laid(self, error: Exception) -> None:
         self._laying = False
-        if not self.let_go:
+        if not self.cleaned_up:
             self.hint(f"The network cannot be laid out: {error}")
 
     def _laid(self, edges: Ints, places: NDArray[np.float64]) -> None:
         self._laying = False
-        if self.let_go:
+        if self.cleaned_up:
             return
         self._laid_edges, self._places = edges, places
         self.hint("")
         self.dirty = True
         if not self.fine:
-            self.soon()
+            self.draw_later()
 
     def _paint_content(self, painter: QPainter) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter
 
 from gui.app.theme import Theme, pen_of
-from gui.plot.charts import Painted
+from gui.plot.charts import PaintedItem
 from gui.plot.figure import Figure
 
 __all__ = ["Picture", "draw_arrow", "spread_apart"]
@@ -22,10 +22,10 @@ class Picture(Figure):
     """A figure whose content one function paints."""
 
     def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
-        self.item = Painted(self._paint_content)
+        self.item = PaintedItem(self._paint_content)
         super().__init__(title, unit, theme=theme, key=key)
 
-    def furnish(self) -> None:
+    def populate(self) -> None:
         """One item paints all."""
         self.plot.addItem(self.item, ignoreBounds=True)
 

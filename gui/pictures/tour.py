@@ -30,7 +30,7 @@ def places_from_costs(costs: NDArray[Any]) -> NDArray[np.float64]:
     n = len(symmetric)
     centre = np.eye(n) - 1 / n
     values, vectors = np.linalg.eigh(-0.5 * centre @ symmetric**2 @ centre)
-    return vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-9))
+    return np.asarray(vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-9)))
 
 
 class Tour(Picture):
@@ -44,9 +44,9 @@ class Tour(Picture):
         super().__init__(title, "distances are like the costs", theme=theme, key="tour")
         self.hint("The best tour is shown once there is one.")
 
-    def furnish(self) -> None:
+    def populate(self) -> None:
         """Without axes."""
-        super().furnish()
+        super().populate()
         self.bare()
 
     def show_tour(self, costs: NDArray[Any], order: NDArray[Any]) -> None:

@@ -9,7 +9,7 @@ import shiboken6
 from PySide6.QtCore import Qt, QThread
 from PySide6.QtWidgets import QFrame, QGraphicsGridLayout, QSizePolicy, QWidget
 
-__all__ = ["LettingGo", "PlotArea", "PlotView", "release_forgotten", "release_plots"]
+__all__ = ["Cleanup", "PlotArea", "PlotView", "release_plots", "release_unclosed"]
 
 
 def release_plots(widget: QWidget) -> None:
@@ -23,40 +23,40 @@ def release_plots(widget: QWidget) -> None:
         view.release()
 
 
-def release_forgotten(widget: QWidget) -> None:
+def release_unclosed(widget: QWidget) -> None:
     """For ``__del__``, which comes before anything is broken up: release, if nobody has and Qt still has the widget."""
     if shiboken6.isValid(widget) and QThread.currentThread() == widget.thread():
         release_plots(widget)
 
 
-class LettingGo:
+class Cleanup:
     """A widget with plots in it that takes them apart in order when it goes, however it goes.
 
     To be named before the class of Qt that it is mixed into.
     """
 
-    let_go = False
+    cleaned_up = False
     """Whether its plots have been taken apart: nothing is drawn any more."""
 
     def closeEvent(self, event: Any) -> None:
         """A window of its own is closed."""
-        self.let_plots_go()
+        self.cleanup()
         super().closeEvent(event)  # type: ignore[misc]
 
     def deleteLater(self) -> None:
         """It is given up."""
-        self.let_plots_go()
+        self.cleanup()
         super().deleteLater()  # type: ignore[misc]
 
     def __del__(self) -> None:
         """Whoever has forgotten it has not closed it either."""
-        release_forgotten(self)  # type: ignore[arg-type]
+        release_unclosed(self)  # type: ignore[arg-type]
 
-    def let_plots_go(self) -> None:
+    def cleanup(self) -> None:
         """Take the plots apart; nothing in it is drawn any more."""
         for widget in (self, *self.findChildren(QWidget)):  # type: ignore[attr-defined]
-            if isinstance(widget, LettingGo):
-                widget.let_go = True
+            if isinstance(widget, Cleanup):
+                widget.cleaned_up = True
         release_plots(self)  # type: ignore[arg-type]
 
 
@@ -128,7 +128,7 @@ class PlotView(pg.GraphicsView):
     def __del__(self) -> None:
         """Whoever forgets to release: the collector calls this before it breaks a cycle up."""
         if not getattr(self, "released", True):
-            release_forgotten(self)
+            release_unclosed(self)
 
     def wheelEvent(self, event: Any) -> None:
         """Zoom with Ctrl, let the page scroll without."""

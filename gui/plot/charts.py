@@ -21,12 +21,12 @@ from gui.plot.live import LivePlot
 from gui.plot.series import Series
 from gui.plot.tables import Table
 
-__all__ = ["BandPlot", "Bars", "Interval", "IntervalPlot", "Painted", "Pixels", "draw_text"]
+__all__ = ["BandPlot", "Bars", "Interval", "IntervalPlot", "PaintedItem", "Pixels", "draw_text"]
 
 Floats = NDArray[np.float64]
 
 
-class Painted(pg.GraphicsObject):
+class PaintedItem(pg.GraphicsObject):
     """An item of a plot that a function paints, in the plot's own coordinates, within ``bounds``."""
 
     def __init__(self, paint: Callable[[QPainter], None], bounds: QRectF | None = None) -> None:
@@ -91,12 +91,12 @@ class Bars(Figure):
         self._bars: dict[str, _Bar] = {}
         self._whole = whole
         self._total: float | None = None
-        self._item: Painted | None = None
+        self._item: PaintedItem | None = None
         super().__init__(title, unit, theme=theme, key=key)
 
-    def furnish(self) -> None:
+    def populate(self) -> None:
         """One item paints all bars."""
-        self._item = Painted(self._paint_bars)
+        self._item = PaintedItem(self._paint_bars)
         self.plot.addItem(self._item, ignoreBounds=True)
         self.plot.hideAxis("left")
         self.plot.hideAxis("bottom")
@@ -257,7 +257,7 @@ class Pixels(Figure):
         """Numbers of columns and rows."""
         return {"left": CountAxis("left"), "bottom": CountAxis("bottom")}
 
-    def furnish(self) -> None:
+    def populate(self) -> None:
         """The image."""
         self.image = pg.ImageItem(axisOrder="row-major")
         self.plot.addItem(self.image, ignoreBounds=True)
@@ -285,8 +285,8 @@ class Pixels(Figure):
         self.image.setRect(QRectF(0, begin, columns, max(end - begin, 1)))
         self.plot.setRange(xRange=(0, columns), yRange=(begin, max(end, begin + 1)), padding=0)
 
-    def _dress_view(self) -> None:
-        super()._dress_view()
+    def _style_view(self) -> None:
+        super()._style_view()
         self._colour_image()
 
     def _colour_image(self) -> None:
@@ -296,7 +296,7 @@ class Pixels(Figure):
             if self._binary:
                 low = QColor(theme.mixed(theme.accent, 0.14))
             stops = np.linspace(0, 1, 256)[:, None]
-            table = (1 - stops) * np.array(low.getRgb()[:3]) + stops * np.array(high.getRgb()[:3])
+            table = (1 - stops) * _rgb(low) + stops * _rgb(high)
             self.image.setLookupTable(table.astype(np.uint8))
             self.plot.getAxis("bottom").setLabel(self._across, color=theme.muted)
 
@@ -307,6 +307,10 @@ class Pixels(Figure):
         kind: Callable[[Any], Any] = int if self._binary else float
         rows = [(name, *map(kind, row)) for name, row in zip(names, self._matrix.tolist(), strict=False)]
         return [self._down, *map(str, range(columns))], rows
+
+
+def _rgb(colour: QColor) -> NDArray[np.int64]:
+    return np.array([colour.red(), colour.green(), colour.blue()])
 
 
 def _shortened(name: str) -> str:
@@ -331,16 +335,16 @@ class IntervalPlot(Figure):
 
     def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
         self._intervals: list[Interval] = []
-        self._item: Painted | None = None
+        self._item: PaintedItem | None = None
         super().__init__(title, unit, theme=theme, key=key)
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
         """Names at the left, numbers below."""
         return {"left": pg.AxisItem("left"), "bottom": NumberAxis("bottom")}
 
-    def furnish(self) -> None:
+    def populate(self) -> None:
         """One item paints all intervals."""
-        self._item = Painted(self._paint_rows)
+        self._item = PaintedItem(self._paint_rows)
         self.plot.addItem(self._item, ignoreBounds=True)
         self.plot.getViewBox().invertY(True)
         self.plot.getAxis("left").setStyle(tickLength=0, hideOverlappingLabels=False)

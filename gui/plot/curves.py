@@ -52,10 +52,10 @@ class Curve:
     def append(self, time: float, value: float) -> None:
         """Add a point; it is drawn at the next refresh."""
         self.data.append(time, value)
-        self._plot.came(time)
+        self._plot.point_added(time)
 
     def replace(self, data: Series) -> None:
         """Show another series in place of what was told."""
         self.data = data
         if len(data):
-            self._plot.came(data.last_time)
+            self._plot.point_added(data.last_time)

@@ -9,13 +9,13 @@ from typing import Any
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QObject, QTimer
 
-__all__ = ["Turns"]
+__all__ = ["DrawQueue"]
 
 _PAUSE = 1  # milliseconds between two turns
 
 
-class Turns(QObject):
-    """Figures that wait to be drawn, first come, first served; each has a method ``take_turn()``."""
+class DrawQueue(QObject):
+    """Figures that wait to be drawn, first come, first served; each has a method ``draw_queued()``."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -25,12 +25,12 @@ class Turns(QObject):
         self._timer.timeout.connect(self._turn)
 
     @staticmethod
-    def of_the_app() -> Turns:
+    def of_application() -> DrawQueue:
         """The one of the application."""
         app = QCoreApplication.instance()
         assert app is not None
-        found = app.findChild(Turns)
-        return found if isinstance(found, Turns) else Turns(app)
+        found = app.findChild(DrawQueue)
+        return found if isinstance(found, DrawQueue) else DrawQueue(app)
 
     def add(self, figure: Any) -> None:
         """Have its turn come, once."""
@@ -42,6 +42,6 @@ class Turns(QObject):
     def _turn(self) -> None:
         figure = self._waiting.popleft()() if self._waiting else None
         if figure is not None and shiboken6.isValid(figure):
-            figure.take_turn()
+            figure.draw_queued()
         if not self._waiting:
             self._timer.stop()

@@ -1,11 +1,10 @@
-"""What every plot and chart has: a title, a legend, a table behind it, and ways out to PNG, SVG and CSV."""
+"""The base of all plots and charts: a title, a legend, a table of the data, and exports."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyqtgraph as pg
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QImage, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -18,23 +17,23 @@ from PySide6.QtWidgets import (
 )
 
 from gui.app.theme import Theme
-from gui.plot.area import LettingGo, PlotArea, PlotView
-from gui.plot.draw_queue import Turns
-from gui.plot.export import WaysOut
+from gui.plot.area import Cleanup, PlotArea, PlotView
+from gui.plot.draw_queue import DrawQueue
+from gui.plot.export import FigureExport
 from gui.plot.legend import FlowLayout, Heading, LegendEntry, small_font
 from gui.plot.tables import Table, TableModel
 
 __all__ = ["Figure"]
 
-_LEAST = QSize(250, 168)
+_MINIMUM_SIZE = QSize(250, 168)
 
 
-class Figure(WaysOut, LettingGo, QFrame):
+class Figure(Cleanup, QFrame):
     """A titled plot or chart with its table.
 
     Subclasses draw into ``self.plot`` (a :class:`gui.plot_area.PlotArea`) in :meth:`redraw`, and give :meth:`table`.
     The plot is made when it is first seen or asked for, in a turn of its own: figures on pages that nobody looks at
-    cost little. What a subclass lays into it is laid there by :meth:`furnish`.
+    cost little. What a subclass lays into it is laid there by :meth:`populate`.
 
     Parameters
     ----------
@@ -52,21 +51,28 @@ class Figure(WaysOut, LettingGo, QFrame):
         self.title, self.unit, self.theme, self.key = title, unit, theme, key or title
         self.entries: list[LegendEntry] = []
         self.dirty = True
+        self.export = FigureExport(self)
+        self.export_scale = 1.0
         self._view: PlotView | None = None
         self._hint: QLabel | None = None
         self._hint_text = ""
         self.setObjectName("figure")
         self.setAccessibleName(title)
-        self.setMinimumSize(_LEAST)
+        self.setMinimumSize(_MINIMUM_SIZE)
         self._heading = Heading(title, theme)
-        self.data_button = QToolButton(text="Data", checkable=True, autoRaise=True)
+        self.data_button = QToolButton()
+        self.data_button.setText("Data")
+        self.data_button.setCheckable(True)
+        self.data_button.setAutoRaise(True)
         self.data_button.setToolTip(f"The numbers behind “{title}”")
         self.data_button.setAccessibleName(f"Data of {title}")
         self.data_button.toggled.connect(self.show_data)
-        self.menu_button = QToolButton(text="⋯", autoRaise=True)
+        self.menu_button = QToolButton()
+        self.menu_button.setText("⋯")
+        self.menu_button.setAutoRaise(True)
         self.menu_button.setAccessibleName(f"Menu of {title}")
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.menu_button.setMenu(self._menu())
+        self.menu_button.setMenu(self.export.menu())
         for button in (self.data_button, self.menu_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         head = QHBoxLayout()
@@ -100,10 +106,10 @@ class Figure(WaysOut, LettingGo, QFrame):
         """No: its legend's lines are taken from the picture, so that a page needs to be scrolled only where it must."""
         return False
 
-    def _make_room_for_legend(self) -> None:
+    def _reserve_legend_height(self) -> None:
         """However many lines the legend has, the picture keeps its least height."""
-        lines = self._flow.heightForWidth(max(self.width(), _LEAST.width()) - 12) if self.entries else 0
-        self.setMinimumHeight(max(_LEAST.height(), lines + 100))
+        lines = self._flow.heightForWidth(max(self.width(), _MINIMUM_SIZE.width()) - 12) if self.entries else 0
+        self.setMinimumHeight(max(_MINIMUM_SIZE.height(), lines + 100))
 
     # --- what subclasses say ------------------------------------------------------------------------------------
 
@@ -111,7 +117,7 @@ class Figure(WaysOut, LettingGo, QFrame):
         """The axes that are not usual ones: ``"left"`` and ``"bottom"``."""
         return {}
 
-    def furnish(self) -> None:
+    def populate(self) -> None:
         """Lay into the plot what is in it from the beginning, once, when it is made."""
 
     def redraw(self) -> None:
@@ -124,7 +130,7 @@ class Figure(WaysOut, LettingGo, QFrame):
     def fit(self, at_once: bool = True) -> None:
         """Show all again after zooming, or after much has changed: then when its turn comes."""
         self.dirty = True
-        (self.refresh if at_once else self.soon)()
+        (self.refresh if at_once else self.draw_later)()
 
     def cut(self, time: float) -> None:
         """Forget what came after ``time``: the run goes on from a checkpoint of that time."""
@@ -152,10 +158,40 @@ class Figure(WaysOut, LettingGo, QFrame):
         for side in ("left", "bottom"):
             self.plot.getAxis(side).setOpacity(0.0 if self._hint_text else 1.0)
 
+    # --- export -------------------------------------------------------------------------------------------------
+
+    fine = False
+    """Whether the next picture is an export: drawn in full quality, whatever it costs."""
+
+    @property
+    def pictured(self) -> bool:
+        """Whether there is a picture, and not a table alone."""
+        return True
+
+    @property
+    def pixels(self) -> float:
+        """Pixels of the device for each unit: the factor for the width of a cosmetic pen."""
+        return self.export_scale if self.fine else self.devicePixelRatioF()
+
+    def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
+        """The picture; see :meth:`gui.plot.export.FigureExport.to_image`."""
+        return self.export.to_image(scale, size)
+
+    def cache_axes(self, cached: bool) -> None:
+        """Whether axes are painted from a pixmap of their own, which would be coarse in an export."""
+        for side in ("left", "bottom"):
+            axis = self.plot.getAxis(side)
+            mode = axis.CacheMode.DeviceCoordinateCache if cached else axis.CacheMode.NoCache
+            axis.setCacheMode(mode)
+
+    def legend_height(self) -> int:
+        """Height of the legend at the present width."""
+        return self._flow.heightForWidth(self.view.width()) + 2 if self.entries else 0
+
     # --- the plot -----------------------------------------------------------------------------------------------
 
     @property
-    def furnished(self) -> bool:
+    def populated(self) -> bool:
         """Whether its plot has been made."""
         return self._view is not None
 
@@ -164,8 +200,8 @@ class Figure(WaysOut, LettingGo, QFrame):
         """What shows the plot, made when it is first asked for."""
         if self._view is None:
             self._view = self._make_view()
-            self._dress_view()
-            self.furnish()
+            self._style_view()
+            self.populate()
             self._show_hint()
             self.dirty = True
         return self._view
@@ -187,9 +223,9 @@ class Figure(WaysOut, LettingGo, QFrame):
         self._hint.hide()
         pictured = self._stack.currentWidget() is self._room
         self._stack.addWidget(view)
-        if pictured:
+        if pictured and (layout := self.layout()) is not None:
             self._stack.setCurrentWidget(view)
-            self.layout().activate()  # it is drawn for its size, and not for one it has not got yet
+            layout.activate()  # so that it is drawn for its final size
         self._stack.removeWidget(self._room)
         self._room.deleteLater()
         self._hint.setGeometry(view.rect().adjusted(20, 10, -20, -10))
@@ -199,7 +235,7 @@ class Figure(WaysOut, LettingGo, QFrame):
 
     def refresh(self) -> None:
         """Draw again if there is something new and it can be seen."""
-        if not self.dirty or not self.isVisible() or self.let_go:
+        if not self.dirty or not self.isVisible() or self.cleaned_up:
             return
         if self.data_button.isChecked():
             self.dirty = False
@@ -209,27 +245,27 @@ class Figure(WaysOut, LettingGo, QFrame):
                 self.dirty = False
                 self.redraw()
 
-    def soon(self) -> None:
+    def draw_later(self) -> None:
         """Draw again when its turn comes: several figures at once would hold the window up."""
-        if self.isVisible() and not self.let_go:
-            Turns.of_the_app().add(self)
+        if self.isVisible() and not self.cleaned_up:
+            DrawQueue.of_application().add(self)
 
-    def take_turn(self) -> None:
+    def draw_queued(self) -> None:
         """Its turn has come."""
         self.refresh()
 
-    def showEvent(self, event: Any) -> None:
+    def showEvent(self, event: QShowEvent) -> None:
         """Draw what came while it was hidden."""
         super().showEvent(event)
-        self.soon()
+        self.draw_later()
 
-    def resizeEvent(self, event: Any) -> None:
+    def resizeEvent(self, event: QResizeEvent) -> None:
         """Draw again for the new width."""
         super().resizeEvent(event)
-        self._make_room_for_legend()
+        self._reserve_legend_height()
         self.dirty = True
         if self._view is None:
-            self.soon()
+            self.draw_later()
             return
         if self._hint is not None:
             self._hint.setGeometry(self._view.rect().adjusted(20, 10, -20, -10))
@@ -253,20 +289,20 @@ class Figure(WaysOut, LettingGo, QFrame):
         self.refresh()
 
     def add_entry(self, name: str, colour: str, dash: tuple[float, ...] = (), filled: bool = False) -> LegendEntry:
-        """A line in the legend."""
+        """Add a line to the legend."""
         entry = LegendEntry(name, colour, dash, filled, self.theme)
         entry.toggled.connect(self._toggled)
         self.entries.append(entry)
         self._flow.addWidget(entry)
         self._legend.setVisible(not self.data_button.isChecked())
-        self._make_room_for_legend()
+        self._reserve_legend_height()
         return entry
 
     def clear_entries(self) -> None:
         """Empty the legend."""
         while (item := self._flow.takeAt(0)) is not None:
-            if item.widget() is not None:
-                item.widget().deleteLater()
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
         self.entries.clear()
         self._legend.hide()
 
@@ -282,13 +318,13 @@ class Figure(WaysOut, LettingGo, QFrame):
             entry.theme = theme
             entry.update()
         if self._view is not None:
-            self._dress_view()
+            self._style_view()
         self.dirty = True
-        self.soon()
+        self.draw_later()
 
-    def _dress_view(self) -> None:
-        """The colours of the plot; :meth:`furnish` and later changes of the theme come after."""
-        self._keep_axes(axis_cache=True)  # they change seldom, and cost more than curves
+    def _style_view(self) -> None:
+        """The colours of the plot; :meth:`populate` and later changes of the theme come after."""
+        self.cache_axes(True)  # they change seldom, and cost more than curves
         assert self._view is not None
         self._view.setBackground(self.theme.base)
         for side in ("left", "bottom"):

@@ -32,7 +32,7 @@ from gui.plot.tables import Table
 __all__ = ["LivePlot"]
 
 Floats = NDArray[np.float64]
-_NOTHING = Window(*np.zeros((4, 0)), merged=False)
+_NOTHING = Window(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), merged=False)
 # Pixels of line beyond which plots are drawn with thin lines, all that are seen together while they grow, and one at
 # rest: wide, smooth lines cost a hundred times more.
 _FINE_PATH, _FINE_PATH_AT_REST = 10000.0, 30000.0
@@ -103,14 +103,14 @@ class LivePlot(Figure):
             "bottom": TimeAxis("bottom") if self.across == "s" else CountAxis("bottom"),
         }
 
-    def furnish(self) -> None:
+    def populate(self) -> None:
         """The curves there are already, the tint, the mark, and the line at the cursor."""
         self.plot.getViewBox().sigRangeChangedManually.connect(self._zoomed)
         self._line = pg.InfiniteLine(angle=90, movable=False)
         self._line.hide()
         self.plot.addItem(self._line, ignoreBounds=True)
         self.view.scene().sigMouseMoved.connect(self._hover)
-        self.view.leaveEvent = self._left  # type: ignore[method-assign]
+        self.view.leaveEvent = self._left
         for curve in self.curves:
             self.plot.addItem(curve.item, ignoreBounds=True)
         self._lay_extras()
@@ -133,11 +133,11 @@ class LivePlot(Figure):
         dash = self.theme.dash(index) if dash is None else dash
         curve = Curve(self, name, colour, dash, step, self.add_entry(name, colour, dash, self._filled))
         self.curves.append(curve)
-        if self.furnished:
+        if self.populated:
             self.plot.addItem(curve.item, ignoreBounds=True)
         return curve
 
-    def came(self, time: float) -> None:
+    def point_added(self, time: float) -> None:
         """A curve has a new point."""
         self.dirty = True
         if self._void:
@@ -156,13 +156,13 @@ class LivePlot(Figure):
     def shade(self, begin: float, end: float, text: str) -> None:
         """Lay a tint over a part of the horizontal axis, such as a warm-up."""
         self._shaded = (begin, end, text)
-        if self.furnished:
+        if self.populated:
             self._lay_extras()
 
     def mark(self, value: float) -> None:
         """A horizontal line at a value that matters, such as a limit."""
         self._marked = value
-        if self.furnished:
+        if self.populated:
             self._lay_extras()
 
     def _lay_extras(self) -> None:
@@ -205,7 +205,7 @@ class LivePlot(Figure):
         self._end = 0.0
         self.finished = True
         self.dirty = True
-        self.soon()
+        self.draw_later()
 
     finished = False
     latest = True
@@ -267,7 +267,8 @@ class LivePlot(Figure):
         if self.log:
             positive = window.mean > 0
             time, low, high, mean = (part[positive] for part in window[:4])
-            window = Window(time, *np.log10([np.where(low > 0, low, mean), high, mean]), merged=window.merged)
+            low = np.where(low > 0, low, mean)
+            window = Window(time, np.log10(low), np.log10(high), np.log10(mean), merged=window.merged)
         return window
 
     def _path(self, curve: Curve, window: Window, span: float) -> tuple[Floats, Floats]:
@@ -399,8 +400,8 @@ class LivePlot(Figure):
             curve.colour = curve.entry.colour = swap.get(curve.colour, curve.colour)
         super().set_theme(theme)
 
-    def _dress_view(self) -> None:
-        super()._dress_view()
+    def _style_view(self) -> None:
+        super()._style_view()
         for side in ("left", "bottom"):
             axis = self.plot.getAxis(side)
             axis.setPen(QColor(self.theme.axis))

@@ -18,7 +18,7 @@ def solve_words(path: str | Path, settings: Mapping[str, Any], options: Mapping[
 
 
 def generate_words(kind: str, options: Mapping[str, Any], path: str | Path) -> list[str]:
-    """The words after ``quintet`` that make an instance."""
+    """The words after ``quintet`` that generate an instance."""
     return ["generate", kind, *_option_words(options), "--output", str(path)]
 
 
@@ -37,7 +37,7 @@ def _option_words(options: Mapping[str, Any]) -> list[str]:
 
 
 def resume_words(folder: str | Path) -> list[str]:
-    """The words that go on with a run folder."""
+    """The words after ``quintet`` that resume a run folder."""
     return ["resume", str(folder)]
 
 
@@ -50,12 +50,12 @@ def _text(value: Any) -> str:
 
 
 def command_line(path: Path, settings: dict[str, Any], options: dict[str, Any]) -> str:
-    """What does the same in a terminal."""
+    """The equivalent command line, quoted for a shell."""
     return shlex.join(["quintet", *solve_words(path, settings, options)])
 
 
 def python_snippet(instance: Instance, settings: dict[str, Any], options: dict[str, Any]) -> str:
-    """What does the same in Python."""
+    """The equivalent Python code."""
     arguments = "".join(f",\n    {name}={value!r}" for name, value in (*settings.items(), *options.items()))
     call = f"engine.solve(problem{arguments},\n)" if arguments else "engine.solve(problem)"
     source = repr(str(instance.source))

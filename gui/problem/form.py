@@ -1,6 +1,6 @@
 """A form made from a pydantic model of options: an editor for each field, its bounds, default and help, and a reset.
 
-A field's value is text until it is read; what is wrong with it is said under it, in the words of the command line.
+An error is shown below its field, with the same message as on the command line.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["Form", "HelpLine", "form_area"]
 
 
 def form_area(*margins: int) -> tuple[QScrollArea, QVBoxLayout]:
-    """A place where forms scroll up and down, and its layout, which has these margins."""
+    """A vertical scroll area for forms, and its layout with these margins."""
     inner = QWidget()
     inner.setObjectName("scrolled")
     forms = QVBoxLayout(inner)
@@ -47,7 +47,7 @@ def form_area(*margins: int) -> tuple[QScrollArea, QVBoxLayout]:
 
 
 class HelpLine(QLabel):
-    """Where the help of a field stands, ``lines`` high; connect :attr:`Form.asked` to :meth:`show_help`."""
+    """The help text of a field, ``lines`` high; connect :attr:`Form.help_requested` to :meth:`show_help`."""
 
     def __init__(self, lines: int) -> None:
         super().__init__()
@@ -58,8 +58,8 @@ class HelpLine(QLabel):
         self.reset()
 
     def reset(self) -> None:
-        """Say what will stand here."""
-        self.setText("What an option does is said here when you come to its field.")
+        """Show the hint."""
+        self.setText("Enter a field to read what its option does.")
 
     def show_help(self, title: str, text: str) -> None:
         """Show the help of a field."""
@@ -73,16 +73,16 @@ class Form(QWidget):
     ----------
     model : type of BaseModel
     base : BaseModel, optional
-        What the fields are where nothing is asked for, as configuration and environment say; the model's defaults
-        otherwise. Reset goes back to it, and :meth:`given` holds what differs from it.
+        Base values of the fields, from configuration and environment; the model's defaults otherwise. Reset restores
+        them, and :meth:`given` returns the values that differ from them.
     names : sequence of str, optional
         Only these fields.
 
-    Signals: ``changed()``; ``asked(title, help)`` when the user comes to a field.
+    Signals: ``changed()``; ``help_requested(title, help)`` when the user enters a field.
     """
 
     changed = Signal()
-    asked = Signal(str, str)
+    help_requested = Signal(str, str)
 
     def __init__(
         self,
@@ -108,19 +108,19 @@ class Form(QWidget):
             editor.label.setBuddy(editor.widget)
             editor.changed.connect(self._on_change)
             editor.reset.clicked.connect(lambda _checked=False, name=name: self.reset(name))
-            editor.entered.connect(lambda name=name: self.asked.emit(*self.help(name)))
+            editor.entered.connect(lambda name=name: self.help_requested.emit(*self.help(name)))
             grid.addWidget(editor.label, 2 * row, 0)
             grid.addWidget(editor.widget, 2 * row, 1)
             grid.addWidget(editor.reset, 2 * row, 2)
-            grid.addWidget(editor.complaint, 2 * row + 1, 1, 1, 2)
+            grid.addWidget(editor.error_label, 2 * row + 1, 1, 1, 2)
         self._check()
 
     def values(self) -> dict[str, Any]:
-        """Every field as it stands: a value, or the text of one that is wrong."""
+        """The value of every field, or the text of an invalid one."""
         return {name: editor.value() for name, editor in self._editors.items()}
 
     def set_values(self, values: Mapping[str, Any]) -> None:
-        """Fill in some fields; names that are no field are passed over."""
+        """Set some fields; unknown names are ignored."""
         self._quiet = True
         for name, value in values.items():
             if name in self._editors:
@@ -129,11 +129,11 @@ class Form(QWidget):
         self._on_change()
 
     def reset(self, name: str | None = None) -> None:
-        """Put one field, or all, back to what it is where nothing is asked for."""
+        """Reset one field, or all, to the base values."""
         self.set_values({name: self.base[name]} if name is not None else {n: self.base[n] for n in self.names})
 
     def given(self) -> dict[str, Any]:
-        """The fields that differ from what they are where nothing is asked for."""
+        """The fields that differ from their base values."""
         return {
             name: value
             for name, value in self.values().items()
@@ -141,10 +141,10 @@ class Form(QWidget):
         }
 
     def errors(self) -> list[str]:
-        """One sentence for each field that is wrong, or for fields that do not go together."""
-        wrong = [text for name in self.names if (text := self._complaint(name))]
-        if wrong:
-            return wrong
+        """One sentence for each invalid field, or for an invalid combination."""
+        invalid = [text for name in self.names if (text := self._error(name))]
+        if invalid:
+            return invalid
         try:
             validated(
                 self.model, {name: Given(value) for name, value in (self.base | self.values()).items()}, what="option"
@@ -166,8 +166,8 @@ class Form(QWidget):
             f"{text.rstrip('.')}. Default: {_shown(self.base[name])}.",
         )
 
-    def _complaint(self, name: str) -> str:
-        """What is wrong with one field by itself."""
+    def _error(self, name: str) -> str:
+        """The error of one field by itself; empty if it has none."""
         try:
             validated(self.model, {name: Given(self._editors[name].value())}, what="option")
         except OptionError as error:
@@ -177,7 +177,7 @@ class Form(QWidget):
 
     def _check(self) -> None:
         for name, editor in self._editors.items():
-            editor.show_state(self._complaint(name), editor.value() != self.base[name])
+            editor.show_state(self._error(name), editor.value() != self.base[name])
 
     def _on_change(self) -> None:
         if not self._quiet:
@@ -186,7 +186,7 @@ class Form(QWidget):
 
 
 class _Editor(QObject):
-    """One field: label, widget, reset button and complaint; and what its text means."""
+    """One field: label, widget, reset button, error message; and how its text is parsed."""
 
     changed = Signal()
     entered = Signal()
@@ -221,10 +221,10 @@ class _Editor(QObject):
         keep = self.reset.sizePolicy()
         keep.setRetainSizeWhenHidden(True)
         self.reset.setSizePolicy(keep)
-        self.complaint = QLabel()
-        self.complaint.setObjectName("complaint")
-        self.complaint.setWordWrap(True)
-        self.complaint.hide()
+        self.error_label = QLabel()
+        self.error_label.setObjectName("error")
+        self.error_label.setWordWrap(True)
+        self.error_label.hide()
         self.set_value(base)
 
     def _make(self, flag: bool) -> QWidget:
@@ -255,17 +255,17 @@ class _Editor(QObject):
         self.changed.emit()
 
     def value(self) -> Any:
-        """What stands in the editor; text that is no number where one is wanted stays text."""
+        """The value in the editor; text that should be a number and is not one stays text."""
         widget = self.widget
         if isinstance(widget, QCheckBox):
             return widget.isChecked()
         if isinstance(widget, QComboBox):
             index = widget.findText(widget.currentText(), Qt.MatchFlag.MatchFixedString)
-            return widget.itemData(index) if index >= 0 else self._meant(widget.currentText())
+            return widget.itemData(index) if index >= 0 else self._parsed(widget.currentText())
         assert isinstance(widget, QLineEdit)
-        return self._meant(widget.text())
+        return self._parsed(widget.text())
 
-    def _meant(self, text: str) -> Any:
+    def _parsed(self, text: str) -> Any:
         text = text.strip()
         if not text and self._optional:
             return None
@@ -294,16 +294,16 @@ class _Editor(QObject):
             assert isinstance(widget, QLineEdit)
             widget.setText(_plain(value))
 
-    def show_state(self, complaint: str, differs: bool) -> None:
-        """Mark the field as wrong, as changed, or as neither."""
+    def show_state(self, error: str, differs: bool) -> None:
+        """Mark the field as invalid, as changed, or as neither."""
         self.reset.setVisible(differs)
         _mark(self.label, "changed", differs)
-        self.complaint.setText(complaint)
-        self.complaint.setVisible(bool(complaint))
-        _mark(self.widget, "wrong", bool(complaint))
+        self.error_label.setText(error)
+        self.error_label.setVisible(bool(error))
+        _mark(self.widget, "invalid", bool(error))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Tell when the user comes to the field; keep the wheel for scrolling."""
+        """Report when the user enters the field; leave the wheel to scrolling."""
         if event.type() in (QEvent.Type.FocusIn, QEvent.Type.Enter):
             self.entered.emit()
         if event.type() == QEvent.Type.Wheel and watched is self.widget and not self.widget.hasFocus():
@@ -313,7 +313,7 @@ class _Editor(QObject):
 
 
 def _mark(widget: QWidget, name: str, value: bool) -> None:
-    """Give a widget a property that the style sheet follows, through changes of theme too."""
+    """Set a property that the style sheet refers to, and apply the style again."""
     if widget.property(name) != value:
         widget.setProperty(name, value)
         widget.style().unpolish(widget)

@@ -1,4 +1,4 @@
-"""The gallery at the left: samples by solver, recorded runs, and the files that were opened last."""
+"""The gallery at the left: samples by solver, recorded runs, and recent files."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ _FEW = 8
 
 
 class Gallery(QTreeWidget):
-    """What can be chosen: ``wanted(path)`` for a problem, ``replay_wanted(path)`` for a recorded run."""
+    """A tree of problems and recorded runs.
 
-    wanted = Signal(Path)
-    replay_wanted = Signal(Path)
+    Signals: ``problem_requested(path)`` for a problem, ``replay_requested(path)`` for a recorded run.
+    """
+
+    problem_requested = Signal(Path)
+    replay_requested = Signal(Path)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -58,7 +61,7 @@ class Gallery(QTreeWidget):
             group.setExpanded(len(found) <= _FEW)
 
     def show_recent(self, paths: Sequence[str]) -> None:
-        """Fill the group of recent files; it stands first."""
+        """Fill the group of recent files, the first one."""
         self._recent = list(paths)[:_MOST_RECENT]
         group = self._find_group("Recent")
         if group is None:
@@ -110,8 +113,10 @@ class Gallery(QTreeWidget):
         self._muted = QBrush(QColor(theme.muted))
         for row in range(self.topLevelItemCount()):
             group = self.topLevelItem(row)
-            for place in range(group.childCount() if group is not None else 0):
-                group.child(place).setForeground(1, self._muted)
+            leaves = [] if group is None else [group.child(place) for place in range(group.childCount())]
+            for leaf in leaves:
+                if leaf is not None:
+                    leaf.setForeground(1, self._muted)
 
     def _on_item(self, item: QTreeWidgetItem) -> None:
         data = item.data(0, _PATH)
@@ -119,16 +124,16 @@ class Gallery(QTreeWidget):
             item.setExpanded(not item.isExpanded())
             return
         path, recorded = Path(data[0]), data[1]
-        (self.replay_wanted if recorded else self.wanted).emit(path)
+        (self.replay_requested if recorded else self.problem_requested).emit(path)
 
 
 def _brief(description: str, title: str) -> str:
-    """A description without what the title has said."""
+    """A description without the title that it begins with."""
     after = description.partition(f"{title}: ")[2]
     return after or description
 
 
 def elided(path: Path) -> str:
-    """A path without its beginning, if it is long."""
+    """A path, shortened at its beginning if it is long."""
     text = str(path).replace(str(Path.home()), "~", 1)
     return text if len(text) <= 46 else f"…{text[-45:]}"

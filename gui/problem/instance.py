@@ -22,8 +22,8 @@ __all__ = ["Instance", "read_instance"]
 class Instance:
     """A problem from a file, ready to be run.
 
-    ``base`` is what the solver's options are where nothing is asked for (configuration and environment included);
-    ``options`` and ``settings`` are what a TOML file asks for on top.
+    ``base`` are the options from defaults, configuration and environment; ``options`` and ``settings`` are those that a
+    TOML file sets in addition.
     """
 
     path: Path
@@ -37,28 +37,28 @@ class Instance:
 
 
 def read_instance(path: Path) -> Instance:
-    """Read an instance file, a TOML file that names one, or a run folder, which keeps its problem.
+    """Read an instance file, a TOML file that names one, or the problem of a run folder.
 
     Raises
     ------
     engine.errors.InputError
         With the file, the line and the rule.
     """
-    plain = resolve()
-    asked: Resolved | None = None
+    default = resolve()
+    from_file: Resolved | None = None
     source = path
     if path.suffix.lower() == ".toml":
-        asked = resolve(file=path)
-        if asked.problem is None:
+        from_file = resolve(file=path)
+        if from_file.problem is None:
             raise InputError(f'{path} names no problem; give it a line problem = "FILE"')
-        source = asked.problem
+        source = from_file.problem
     problem = read_problem(source)
     solver = solver_for(problem)
-    base = solver_options(solver, plain, {})
+    base = solver_options(solver, default, {})
     options: dict[str, Any] = {}
     settings: dict[str, Any] = {}
-    if asked is not None:
-        chosen = solver_options(solver, asked, {})
-        options = {name: getattr(chosen, name) for name in asked.given_options.get(solver.name, {})}
-        settings = {name: getattr(asked.settings, name) for name in asked.given}
-    return Instance(path, source.resolve(), problem, solver, base, plain.settings, options, settings)
+    if from_file is not None:
+        chosen = solver_options(solver, from_file, {})
+        options = {name: getattr(chosen, name) for name in from_file.given_options.get(solver.name, {})}
+        settings = {name: getattr(from_file.settings, name) for name in from_file.given}
+    return Instance(path, source.resolve(), problem, solver, base, default.settings, options, settings)

@@ -1,4 +1,4 @@
-"""A dialog that makes a random instance, as ``quintet generate`` does: its kind, its options, where to write it."""
+"""A dialog that generates a random instance, like ``quintet generate``: its kind, its options, its file."""
 
 from __future__ import annotations
 
@@ -29,42 +29,42 @@ from engine.solvers import Generator, discover
 from gui.problem.command_line import generate_words
 from gui.problem.form import Form, HelpLine, form_area
 
-__all__ = ["NewInstance", "Order", "make_instance"]
+__all__ = ["InstanceRequest", "NewInstance", "make_instance"]
 
 
 @dataclass(frozen=True)
-class Order:
-    """What instance to make, and where to write it."""
+class InstanceRequest:
+    """An instance to generate, and the file to write it to."""
 
     generator: Generator
     options: BaseModel
     path: Path
 
 
-def make_instance(order: Order) -> Path:
-    """Make and write an instance; the file appears whole or not at all.
+def make_instance(request: InstanceRequest) -> Path:
+    """Generate and write an instance; the file is written completely or not at all.
 
     Raises
     ------
     engine.errors.InputError
         If it cannot be written.
     """
-    problem = order.generator.make(order.options)
-    temporary = order.path.with_name(f".part-{order.path.name}")
+    problem = request.generator.make(request.options)
+    temporary = request.path.with_name(f".part-{request.path.name}")
     try:
-        order.generator.write(problem, temporary)
-        os.replace(temporary, order.path)
+        request.generator.write(problem, temporary)
+        os.replace(temporary, request.path)
     except OSError as error:
-        raise InputError(f"cannot write {order.path}: {error.strerror or error}") from error
+        raise InputError(f"cannot write {request.path}: {error.strerror or error}") from error
     finally:
         temporary.unlink(missing_ok=True)
-    return order.path
+    return request.path
 
 
 class NewInstance(QDialog):
-    """The dialog; ``ordered(order)`` when it is to be made."""
+    """The dialog; ``requested(request)`` when the instance is to be generated."""
 
-    ordered = Signal(object)
+    requested = Signal(object)
 
     def __init__(self, folder: Path, parent: QWidget) -> None:
         super().__init__(parent)
@@ -84,16 +84,16 @@ class NewInstance(QDialog):
         self.path.setAccessibleName("File to write")
         self.browse = QPushButton("Browse…")
         self.browse.setAutoDefault(False)
-        self.complaint = QLabel()
-        self.complaint.setObjectName("complaint")
-        self.complaint.setWordWrap(True)
+        self.error = QLabel()
+        self.error.setObjectName("error")
+        self.error.setWordWrap(True)
         self.command = QLabel()
         self.command.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.command.setWordWrap(True)
         self.command.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.command.setAccessibleName("The same by command line")
+        self.command.setAccessibleName("Equivalent command line")
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        self.make = self.buttons.addButton("Make and open", QDialogButtonBox.ButtonRole.AcceptRole)
+        self.make = self.buttons.addButton("Generate and open", QDialogButtonBox.ButtonRole.AcceptRole)
         self.make.setDefault(True)
         where = QHBoxLayout()
         where.addWidget(_label("&Write to", self.path))
@@ -107,7 +107,7 @@ class NewInstance(QDialog):
         layout.addWidget(area, 1)
         layout.addWidget(self.help)
         layout.addLayout(where)
-        layout.addWidget(self.complaint)
+        layout.addWidget(self.error)
         layout.addWidget(self.command)
         layout.addWidget(self.buttons)
         self.kind.currentIndexChanged.connect(lambda _index: self._on_kind())
@@ -119,14 +119,14 @@ class NewInstance(QDialog):
         self._on_kind()
 
     def _on_kind(self) -> None:
-        """Another kind has other options, and its files another ending."""
+        """Show the options of another kind, and suggest a file name."""
         name, generator = self.kind.currentData()
         while (item := self._forms.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
         self.form = Form(generator.options)
         self.form.changed.connect(self._check)
-        self.form.asked.connect(self.help.show_help)
+        self.form.help_requested.connect(self.help.show_help)
         self._forms.addWidget(self.form)
         self._forms.addStretch(1)
         self.help.reset()
@@ -142,42 +142,42 @@ class NewInstance(QDialog):
     def _browse(self) -> None:
         dialog = QFileDialog(self, "Write the instance to", str(Path(self.path.text()).parent))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)  # it is said under the name
+        dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)  # the dialog says so below the name
         dialog.selectFile(Path(self.path.text()).name)
         dialog.fileSelected.connect(self.path.setText)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
     def _check(self) -> None:
-        """Say what is wrong, and what would do the same in a terminal."""
+        """Show errors and the equivalent command line."""
         assert self.form is not None
         name, _ = self.kind.currentData()
         path, text = Path(self.path.text()), self.path.text().strip()
-        own = tuple(f"{field} must" for field in self.form.names)  # said under its field
-        wrong = [error for error in self.form.errors() if not error.startswith(own)]
+        own = tuple(f"{field} must" for field in self.form.names)  # shown below its field
+        invalid = [text for text in self.form.errors() if not text.startswith(own)]
         remark = ""
         if not text or path.is_dir():
-            wrong.append("name a file to write to")
+            invalid.append("name a file to write to")
         elif not path.parent.is_dir():
-            wrong.append(f"there is no folder {path.parent}")
+            invalid.append(f"there is no folder {path.parent}")
         elif path.exists():
-            remark = "This file is there already, and will be replaced."
-        self.complaint.setText("; ".join(wrong) or remark)
-        self.complaint.setVisible(bool(wrong or remark))
-        self.make.setEnabled(not wrong and not self.form.errors())
+            remark = "This file exists and will be replaced."
+        self.error.setText("; ".join(invalid) or remark)
+        self.error.setVisible(bool(invalid or remark))
+        self.make.setEnabled(not invalid and not self.form.errors())
         self.command.setText(shlex.join(["quintet", *generate_words(name, self.form.given(), path)]))
 
-    def order(self) -> Order:
-        """What is asked for."""
+    def request(self) -> InstanceRequest:
+        """The request, from the fields as they are now."""
         assert self.form is not None
         _, generator = self.kind.currentData()
         given = {name: Given(value) for name, value in self.form.values().items()}
-        return Order(generator, validated(generator.options, given, what="option"), Path(self.path.text()))
+        return InstanceRequest(generator, validated(generator.options, given, what="option"), Path(self.path.text()))
 
     def accept(self) -> None:
-        """Have it made, if nothing is wrong."""
+        """Request the instance, unless there is an error."""
         if self.make.isEnabled():
-            self.ordered.emit(self.order())
+            self.requested.emit(self.request())
             super().accept()
 
 

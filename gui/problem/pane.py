@@ -1,5 +1,4 @@
-"""The left side: what to solve and how. Samples and recent files, the problem that was read, its options, and the
-command line and Python that do the same."""
+"""The problem pane: samples and recent files, the loaded problem, its options, and the equivalent command line."""
 
 from __future__ import annotations
 
@@ -33,15 +32,15 @@ __all__ = ["ProblemPane"]
 
 
 class ProblemPane(QWidget):
-    """Chooser and form.
+    """Gallery, loaded problem, forms and their equivalents.
 
-    Signals: ``wanted(path)`` when a file is chosen; ``replay_wanted(path)`` for a recorded run; ``open_wanted()`` for
-    the file dialog; ``changed()`` when the options do.
+    Signals: ``problem_requested(path)`` when a file is chosen; ``replay_requested(path)`` for a recorded run;
+    ``open_requested()`` for the file dialog; ``changed()`` when the options change.
     """
 
-    wanted = Signal(Path)
-    replay_wanted = Signal(Path)
-    open_wanted = Signal()
+    problem_requested = Signal(Path)
+    replay_requested = Signal(Path)
+    open_requested = Signal()
     changed = Signal()
 
     def __init__(self, toolbar_settings: Callable[[], dict[str, Any]], parent: QWidget | None = None) -> None:
@@ -53,13 +52,14 @@ class ProblemPane(QWidget):
         self.run_form: Form | None = None
         self._toolbar_settings = toolbar_settings
         self.gallery = Gallery()
-        self.gallery.wanted.connect(self.wanted)
-        self.gallery.replay_wanted.connect(self.replay_wanted)
+        self.gallery.problem_requested.connect(self.problem_requested)
+        self.gallery.replay_requested.connect(self.replay_requested)
         self.split = QSplitter(Qt.Orientation.Vertical)
         self.split.setChildrenCollapsible(False)
         self.split.addWidget(self._make_top())
         self.split.addWidget(self._make_middle())
-        self.split.addWidget(self._make_bottom())
+        self._equivalent = self._make_bottom()
+        self.split.addWidget(self._equivalent)
         self.split.setStretchFactor(0, 0)
         self.split.setStretchFactor(1, 1)
         self.split.setStretchFactor(2, 0)
@@ -80,7 +80,7 @@ class ProblemPane(QWidget):
         set_icon(self.open_button, "open")
         self.open_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.open_button.setObjectName("more")
-        self.open_button.clicked.connect(self.open_wanted)
+        self.open_button.clicked.connect(self.open_requested)
         row = QHBoxLayout()
         row.setContentsMargins(9, 7, 7, 0)
         row.addWidget(heading)
@@ -111,7 +111,7 @@ class ProblemPane(QWidget):
         self.error.setWordWrap(True)
         self.error.setTextFormat(Qt.TextFormat.PlainText)
         self.error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.error.setAccessibleName("What is wrong with the problem or the options")
+        self.error.setAccessibleName("Errors in the problem or the options")
         area, self._forms = form_area(9, 6, 9, 8)
         self._forms.setSpacing(6)
         self.help = HelpLine(4)
@@ -147,7 +147,7 @@ class ProblemPane(QWidget):
         self.copy.setToolTip("Copy to the clipboard")
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
-        self.text.setAccessibleName("The same by command line or Python")
+        self.text.setAccessibleName("Equivalent command line or Python code")
         self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.text.setFrameShape(QFrame.Shape.NoFrame)
         self.text.setTabChangesFocus(True)
@@ -170,7 +170,7 @@ class ProblemPane(QWidget):
     # --- the problem --------------------------------------------------------------------------------------------
 
     def show_nothing(self) -> None:
-        """No problem is chosen yet."""
+        """Show that no problem is loaded."""
         self._show(None)
         self.title.setText("No problem chosen")
         self.about.setText("Choose a sample, open a file, or drop one anywhere on the window.")
@@ -182,12 +182,12 @@ class ProblemPane(QWidget):
         self.error.hide()
 
     def show_error(self, path: Path, message: str) -> None:
-        """A file cannot be used; what was shown before is gone."""
+        """Show why a file cannot be used."""
         self._show(None)
         self.title.setText(path.name)
         self.about.clear()
         self.where.setText(str(path))
-        self._complain(message)
+        self._show_error(message)
 
     def show_instance(self, instance: Instance) -> None:
         """Show a problem with a fresh form."""
@@ -212,17 +212,23 @@ class ProblemPane(QWidget):
             self._forms.addWidget(_heading(instance.solver.title.partition(" (")[0]))
             self._forms.addWidget(self.form)
             self._forms.addSpacing(6)
-            self._forms.addWidget(_heading("Every run"))
+            self._forms.addWidget(_heading("Run settings"))
             self._forms.addWidget(self.run_form)
             for form in (self.form, self.run_form):
-                form.asked.connect(self.help.show_help)
+                form.help_requested.connect(self.help.show_help)
                 form.changed.connect(self._on_change)
             self.form.set_values(instance.options)
             self.run_form.set_values({name: value for name, value in instance.settings.items() if value is not None})
         self._forms.addStretch(1)
-        for widget in (self.help, self._help_rule, self.split.widget(2)):
+        for widget in (self.help, self._help_rule, self._equivalent):
             widget.setVisible(instance is not None)
         self._on_change()
+
+    def set_values(self, options: dict[str, Any], settings: dict[str, Any]) -> None:
+        """Fill the forms, if a problem is loaded."""
+        if self.form is not None and self.run_form is not None:
+            self.form.set_values(options)
+            self.run_form.set_values(settings)
 
     def reset_options(self) -> None:
         """All options back to their defaults."""
@@ -231,20 +237,20 @@ class ProblemPane(QWidget):
                 form.reset()
 
     def options(self) -> dict[str, Any]:
-        """The solver's options that were asked for."""
+        """The options of the solver that differ from their base values."""
         return self.form.given() if self.form is not None else {}
 
     def settings(self) -> dict[str, Any]:
-        """The settings that were asked for, those of the tool bar included."""
+        """The settings that differ from their base values, those of the tool bar included."""
         own = self.run_form.given() if self.run_form is not None else {}
         return {**self._toolbar_settings(), **own}
 
     def errors(self) -> list[str]:
-        """What is wrong with the form."""
+        """Errors of the forms, one sentence each."""
         return [text for form in (self.form, self.run_form) if form is not None for text in form.errors()]
 
     def show_text(self) -> None:
-        """Show the equivalent of the form."""
+        """Show the command line or Python code that is equivalent to the form."""
         if self.instance is None:
             self.text.clear()
         elif self.kind.currentIndex() == 0:
@@ -253,24 +259,24 @@ class ProblemPane(QWidget):
             self.text.setPlainText(self.python_text())
 
     def command_text(self) -> str:
-        """What does the same in a terminal; empty without a problem."""
+        """The equivalent command line; empty without a problem."""
         if self.instance is None:
             return ""
         return command_line(self.instance.source, self.settings(), self.options())
 
     def python_text(self) -> str:
-        """What does the same in Python; empty without a problem."""
+        """The equivalent Python code; empty without a problem."""
         return "" if self.instance is None else python_snippet(self.instance, self.settings(), self.options())
 
     def _on_change(self) -> None:
         whole = [text for text in self.errors() if self.form is not None]
         own = {name for form in (self.form, self.run_form) if form is not None for name in form.names}
         general = [text for text in whole if not any(text.startswith(f"{name} must") for name in own)]
-        self._complain("\n".join(general))
+        self._show_error("\n".join(general))
         self.show_text()
         self.changed.emit()
 
-    def _complain(self, message: str) -> None:
+    def _show_error(self, message: str) -> None:
         self.error.setText(message)
         self.error.setVisible(bool(message))
 

@@ -19,8 +19,8 @@ __all__ = ["Sample", "find_samples"]
 class Sample:
     """A bundled instance, or a recorded run.
 
-    ``group`` is the solver's title, ``title`` what the problem is called, ``about`` what its file says of it;
-    ``first`` marks the one sample of each solver that has settings of its own.
+    ``group`` is the solver's title, ``title`` the name of the problem, ``about`` the comment of its TOML file;
+    ``first`` marks the sample of each solver that has a TOML file.
     """
 
     path: Path
@@ -33,7 +33,7 @@ class Sample:
 
 
 def find_samples() -> list[Sample]:
-    """The bundled instances by solver, the one that has a TOML file first; then the recorded runs."""
+    """The bundled instances by solver, the one with a TOML file first; then the recorded runs."""
     found: list[Sample] = []
     recorded: list[Sample] = []
     for toml in samples():
@@ -52,12 +52,12 @@ def find_samples() -> list[Sample]:
             found.append(Sample(path, title, problem.name, problem.describe(), about, first=path == toml))
     for folder in sorted({path.parent for path in samples()[0].parent.rglob("run.toml")}):
         try:
-            about = RunFolder.open(folder).description
+            described = RunFolder.open(folder).description
         except QuintetError:
             continue
-        solver = discover().get(str(about.get("solver")))
+        solver = discover().get(str(described.get("solver")))
         title = solver.title.partition(" (")[0] if solver is not None else folder.name
-        name = str(about.get("problem", {}).get("name") or folder.name)
+        name = str(described.get("problem", {}).get("name") or folder.name)
         recorded.append(Sample(folder, "Recorded runs", name, f"{title}: a recorded run to replay", recorded=True))
     return found + recorded
 

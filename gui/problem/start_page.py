@@ -1,11 +1,11 @@
-"""What the middle shows before there is a run: a card for each solver's sample, and the recorded runs."""
+"""The start page: a card for each solver's sample, and for the recorded runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -26,7 +26,7 @@ _COLUMNS = 2
 
 
 class Card(QPushButton):
-    """A sample to click on: what solves it, what it is called, what it is."""
+    """A button for one sample: its solver, its title, its description."""
 
     def __init__(self, sample: Sample) -> None:
         super().__init__()
@@ -50,9 +50,10 @@ class Card(QPushButton):
             layout.addWidget(label)
         layout.addStretch(1)
 
-    def sizeHint(self):
-        """As large as what is in it."""
-        return self.layout().sizeHint()
+    def sizeHint(self) -> QSize:
+        """The size of the texts."""
+        layout = self.layout()
+        return super().sizeHint() if layout is None else layout.sizeHint()
 
     def hasHeightForWidth(self) -> bool:
         """Its text is wrapped."""
@@ -60,18 +61,19 @@ class Card(QPushButton):
 
     def heightForWidth(self, width: int) -> int:
         """The height of the wrapped text."""
-        return self.layout().totalHeightForWidth(width)
+        layout = self.layout()
+        return super().heightForWidth(width) if layout is None else layout.totalHeightForWidth(width)
 
 
 class StartPage(QScrollArea):
-    """The first thing a user sees.
+    """What the window shows before a problem or a run is opened.
 
-    Signals: ``wanted(path)`` for a problem; ``replay_wanted(path)`` for a recorded run; ``open_wanted()``.
+    Signals: ``problem_requested(path)``, ``replay_requested(path)`` for a recorded run, ``open_requested()``.
     """
 
-    wanted = Signal(Path)
-    replay_wanted = Signal(Path)
-    open_wanted = Signal()
+    problem_requested = Signal(Path)
+    replay_requested = Signal(Path)
+    open_requested = Signal()
 
     def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -84,8 +86,8 @@ class StartPage(QScrollArea):
         open_button = QPushButton("Open a file…")
         open_button.setDefault(True)
         open_button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        open_button.clicked.connect(self.open_wanted)
-        small = QLabel("Its format is recognised. Or begin with a sample:")
+        open_button.clicked.connect(self.open_requested)
+        small = QLabel("The format is detected. Or start with a sample:")
         small.setObjectName("muted")
         row = QHBoxLayout()
         row.addWidget(big)
@@ -97,9 +99,9 @@ class StartPage(QScrollArea):
             self._grid.setColumnStretch(column, 1)
         names = (
             ("start", "runs"),
-            ("new_instance", "makes a random problem"),
+            ("new_instance", "generates a random problem"),
             ("find_command", "finds any command"),
-            ("shortcuts", "shows all keys"),
+            ("shortcuts", "lists all shortcuts"),
         )
         keys = [
             (actions[name].shortcut().toString(QKeySequence.SequenceFormat.NativeText), what) for name, what in names
@@ -139,4 +141,4 @@ class StartPage(QScrollArea):
             self.cards.append(card)
 
     def _choose(self, sample: Sample) -> None:
-        (self.replay_wanted if sample.recorded else self.wanted).emit(sample.path)
+        (self.replay_requested if sample.recorded else self.problem_requested).emit(sample.path)

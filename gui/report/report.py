@@ -10,7 +10,7 @@ from typing import Any
 
 from PySide6.QtCore import QSize
 
-from engine.folder import write_whole
+from engine.files import write_whole
 from gui.app.theme import LIGHT
 from gui.panels.base import Panel
 from gui.plot.axes import duration, number_text
@@ -81,7 +81,7 @@ def report(panel: Panel) -> str:
 
 
 def _picture(figure: Figure) -> str:
-    data = base64.b64encode(figure.to_svg(_SIZE)).decode()
+    data = base64.b64encode(figure.export.to_svg(_SIZE)).decode()
     return f"<figure><img alt='{_text(figure.title)}' src='data:image/svg+xml;base64,{data}'></figure>"
 
 

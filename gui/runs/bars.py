@@ -1,4 +1,4 @@
-"""What stands above and below a dashboard: messages, and the controls of a replay."""
+"""The bars above and below a dashboard: messages, and the controls of a replay."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPEEDS: tuple[tuple[str, float], ...] = (
 
 
 class Banner(QFrame):
-    """A message across the top of a tab, with a button to put it away."""
+    """A message across the top of a tab, with a button to dismiss it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -47,7 +47,7 @@ class Banner(QFrame):
         layout.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
         self.hide()
 
-    def say(self, message: str, level: str = "error") -> None:
+    def show_message(self, message: str, level: str = "error") -> None:
         """Show a message; ``level`` is info, warning or error."""
         self.setProperty("level", level)
         self.style().unpolish(self)
@@ -57,7 +57,7 @@ class Banner(QFrame):
 
 
 class ReplayBar(QFrame):
-    """Play, position and speed of a replay; ``toggled()`` when it is held, or goes on."""
+    """Play, position and speed of a replay; ``toggled()`` when it is paused or resumed."""
 
     toggled = Signal()
 
@@ -92,7 +92,7 @@ class ReplayBar(QFrame):
         self.follow()
 
     def toggle(self) -> None:
-        """Hold on, or go on; from the beginning, if it is over."""
+        """Pause or resume; at the end, play again from the beginning."""
         if self.player.over or self.player.paused:
             self.player.resume()
         else:
@@ -105,11 +105,13 @@ class ReplayBar(QFrame):
             self.player.seek(place / 1000 * self.player.duration)
 
     def follow(self) -> None:
-        """Show where the replay is."""
+        """Show the position of the replay."""
         state = "replay" if self.player.over else "run" if self.player.paused else "pause"
         if state != self._state:
             self._state = state
-            words = {"replay": "Play from the beginning", "run": "Go on", "pause": "Pause the replay"}[state]
+            words = {"replay": "Play from the beginning", "run": "Resume the replay", "pause": "Pause the replay"}[
+                state
+            ]
             set_icon(self.play, state)
             self.play.setToolTip(words)
             self.play.setAccessibleName(words)

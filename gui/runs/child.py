@@ -1,7 +1,7 @@
 """The child process of a run: ``quintet solve ... --events -``, its events as they come, and ways to steer and end it.
 
-Reading never blocks and is bounded: the window asks for what has come, a batch at a time. To stop, the child is asked,
-then told to terminate, then killed; a child that dies by itself is reported like any other end.
+Reading never blocks and is bounded: the window takes the events that have arrived, a batch at a time. Stopping sends a
+request first, then SIGTERM, then SIGKILL; a child that dies by itself is reported like any other end.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signa
 import engine
 from engine.events import Event, Failed, Finished, from_json
 
-__all__ = ["Child", "child_environment", "program"]
+__all__ = ["STOP_REQUESTED", "Child", "child_environment", "program"]
 
 _READ = 1 << 20
-_ENDINGS = {"ask": "asked to stop", "terminate": "told to terminate", "kill": "killed"}
+STOP_REQUESTED = "stop requested"
+_STEPS = {"request": STOP_REQUESTED, "terminate": "SIGTERM sent", "kill": "SIGKILL sent"}
+_ENDINGS = {"terminate": "terminated", "kill": "killed"}
 
 
 def program() -> list[str]:
@@ -39,13 +41,13 @@ class Child(QObject):
     command : sequence of str, optional
         What starts ``quintet``.
     patience : (float, float)
-        Seconds from asking to terminating, and from terminating to killing.
+        Seconds from the request to SIGTERM, and from SIGTERM to SIGKILL.
 
-    Signals: ``said(text)``, a line of standard error; ``stopping(how)``, each step towards the end; ``ended()``, once
-    the process is gone and :meth:`take` has given its last event.
+    Signals: ``line_read(text)``, a line of standard error; ``stopping(step)``, each step of stopping; ``ended()``, once
+    the process has ended and :meth:`take` has returned its last event.
     """
 
-    said = Signal(str)
+    line_read = Signal(str)
     stopping = Signal(str)
     ended = Signal()
 
@@ -64,10 +66,10 @@ class Child(QObject):
         self._step = ""
         self._rest = b""
         self._lines: deque[bytes] = deque()
-        self._gone = False
-        self._told_end = False
+        self._exited = False
+        self._end_reported = False
         self.last: Event | None = None
-        self.garbled = 0
+        self.invalid_lines = 0
         self._errors: list[str] = []
         self._process = QProcess(self)
         self._process.setProcessEnvironment(child_environment())
@@ -90,23 +92,23 @@ class Child(QObject):
 
     @property
     def running(self) -> bool:
-        """Whether the process is there, or still has events to give."""
-        return not self._told_end
+        """Whether the process runs, or has events that were not taken yet."""
+        return not self._end_reported
 
     def pause(self) -> None:
-        """Ask to hold on."""
-        self._say("pause")
+        """Request a pause."""
+        self._send("pause")
 
     def resume(self) -> None:
-        """Ask to go on."""
-        self._say("resume")
+        """Request the run to resume."""
+        self._send("resume")
 
     def stop(self) -> None:
-        """End the run: ask; called again, or after a while, terminate; then kill."""
+        """Stop the run: request it; when called again, or after a while, send SIGTERM, then SIGKILL."""
         self._escalate()
 
     def stop_soon(self, patience: tuple[float, float]) -> None:
-        """Like :meth:`stop`, with less patience."""
+        """Like :meth:`stop`, with shorter waiting times."""
         self._patience = patience
         self._escalate()
 
@@ -116,24 +118,24 @@ class Child(QObject):
         self._escalate()
 
     def close(self) -> None:
-        """End the process at once if it is there, and tell nobody."""
+        """Kill the process if it runs; no signal is emitted."""
         self.blockSignals(True)
         self._timer.stop()
         if self._process.state() != QProcess.ProcessState.NotRunning:
             self._process.kill()
             self._process.waitForFinished(3000)
 
-    def _say(self, word: str) -> None:
+    def _send(self, word: str) -> None:
         if self._process.state() != QProcess.ProcessState.NotRunning:
             self._process.write(word.encode() + b"\n")
 
     def _escalate(self) -> None:
-        if self._gone:
+        if self._exited:
             return
-        following = {"": "ask", "ask": "terminate", "terminate": "kill", "kill": "kill"}
+        following = {"": "request", "request": "terminate", "terminate": "kill", "kill": "kill"}
         self._step = following[self._step]
-        if self._step == "ask":
-            self._say("stop")
+        if self._step == "request":
+            self._send("stop")
             self._timer.start(int(self._patience[0] * 1000))
         elif self._step == "terminate":
             self._process.terminate()
@@ -141,22 +143,22 @@ class Child(QObject):
         else:
             self._timer.stop()
             self._process.kill()
-        self.stopping.emit(_ENDINGS[self._step])
+        self.stopping.emit(_STEPS[self._step])
 
     def take(self, most: int = 4000) -> list[Event]:
-        """What has come since, at most so many events; after the last of them ``ended`` is told."""
+        """The events that have arrived, at most ``most``; after the last one ``ended`` is emitted."""
         if len(self._lines) < most:
             *lines, self._rest = (self._rest + bytes(self._process.read(_READ).data())).split(b"\n")
             self._lines.extend(lines)
         events: list[Event] = []
         while self._lines and len(events) < most:
             self._parse(self._lines.popleft(), events)
-        if self._gone and not self._lines and not self._process.bytesAvailable() and not self._told_end:
-            self._told_end = True
-            QTimer.singleShot(0, self, self._tell_end)
+        if self._exited and not self._lines and not self._process.bytesAvailable() and not self._end_reported:
+            self._end_reported = True
+            QTimer.singleShot(0, self, self._report_end)
         return events
 
-    def _tell_end(self) -> None:
+    def _report_end(self) -> None:
         self.ended.emit()
 
     def _parse(self, line: bytes, events: list[Event]) -> None:
@@ -165,12 +167,12 @@ class Child(QObject):
         try:
             self.last = from_json(line)
         except ValueError:
-            self.garbled += 1
+            self.invalid_lines += 1
             return
         events.append(self.last)
 
     def outcome(self) -> tuple[str, str]:
-        """State and message for the run, once it is over: how the process ended if no event says it."""
+        """State and message of the run once it has ended; how the process ended, if no event says so."""
         if isinstance(self.last, Finished):
             return self.last.status, ""
         if isinstance(self.last, Failed):
@@ -180,31 +182,31 @@ class Child(QObject):
             return "failed", f"the solver process could not be started: {process.errorString()}"
         if self._step in ("terminate", "kill"):
             return "killed", f"the solver process did not stop when asked and was {_ENDINGS[self._step]}"
-        told = f": {self._errors[-1]}" if self._errors else ""
+        detail = f": {self._errors[-1]}" if self._errors else ""
         if process.exitStatus() == QProcess.ExitStatus.CrashExit:
-            return "killed", f"the solver process ended unexpectedly (signal {process.exitCode()}){told}"
-        return "failed", f"the solver process ended without a result (exit code {process.exitCode()}){told}"
+            return "killed", f"the solver process ended unexpectedly (signal {process.exitCode()}){detail}"
+        return "failed", f"the solver process ended without a result (exit code {process.exitCode()}){detail}"
 
     def _read_errors(self) -> None:
         text = bytes(self._process.readAllStandardError().data()).decode(errors="replace")
         for line in text.splitlines()[-200:]:
             if line.strip():
                 self._errors = [*self._errors[-49:], line.rstrip()]
-                self.said.emit(line.rstrip())
+                self.line_read.emit(line.rstrip())
 
     def _on_finished(self) -> None:
         self._read_errors()
-        self._gone = True
+        self._exited = True
         self._timer.stop()
 
     def _on_error(self, error: QProcess.ProcessError) -> None:
         if error == QProcess.ProcessError.FailedToStart:
-            self._gone = True
+            self._exited = True
             self._timer.stop()
 
 
 def child_environment() -> QProcessEnvironment:
-    """This process's environment; the child finds the same ``engine``, also one that is not installed."""
+    """The environment of a child: this process's, with the same ``engine`` on its path even if it is not installed."""
     environment = QProcessEnvironment.systemEnvironment()
     root = Path(engine.__file__).resolve().parent.parent
     paths = sysconfig.get_paths()

@@ -26,7 +26,8 @@ import platformdirs
 
 from engine.errors import QuintetError
 from engine.events import Failed, Started, from_json
-from engine.folder import RunFolder, write_whole
+from engine.files import write_whole
+from engine.folder import RunFolder
 from engine.results import relative_gap
 from gui.runs.summary import LIVE_STATES, Summary
 
@@ -86,7 +87,7 @@ class RunNote:
         """Take over the numbers of a run that is watched."""
         self.state, self.message = summary.state, summary.message
         self.best, self.bound, self.gap = summary.best, summary.bound, summary.gap
-        self.seconds = summary.told_seconds
+        self.seconds = summary.event_seconds
         if summary.started is not None:
             self.solver, self.problem = summary.started.solver, summary.started.description
 
@@ -109,9 +110,9 @@ class Library:
     def load(self) -> None:
         """Read every note, and take in the folders that have none."""
         self.notes, self._stamps = [], {}
-        self.look_again(lambda _note: False)
+        self.rescan(lambda _note: False)
 
-    def look_again(self, held: Callable[[RunNote], bool]) -> bool:
+    def rescan(self, held: Callable[[RunNote], bool]) -> bool:
         """Follow what others have done to the folder meanwhile: runs come, go, and are renamed.
 
         Parameters
@@ -144,7 +145,7 @@ class Library:
                 changed = True
         self._stamps = stamps
         for note in self.notes:
-            if note.live and not held(note) and not _mend(note).live:
+            if note.live and not held(note) and not _recover_state(note).live:
                 changed = True
         changed = self._take_in() or changed
         if changed:
@@ -260,7 +261,7 @@ class Library:
         with contextlib.suppress(OSError, ValueError), opened.events_path.open("rb") as stream:
             if isinstance(first := from_json(stream.readline()), Started):
                 note.problem = first.description
-        return _mend(note)
+        return _recover_state(note)
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
@@ -279,7 +280,7 @@ def _read(path: Path) -> RunNote:
     return RunNote(**{name: value for name, value in content.items() if name in known})
 
 
-def _goes_on_elsewhere(note: RunNote) -> bool:
+def _runs_in_other_window(note: RunNote) -> bool:
     """Whether the process of the window that a run goes on in is still there."""
     if os.name != "posix" or note.window in (0, os.getpid()):
         return False
@@ -292,9 +293,9 @@ def _goes_on_elsewhere(note: RunNote) -> bool:
     return True
 
 
-def _mend(note: RunNote) -> RunNote:
+def _recover_state(note: RunNote) -> RunNote:
     """What was running when the app ended has ended by now; its folder says how."""
-    if not note.live or _goes_on_elsewhere(note):
+    if not note.live or _runs_in_other_window(note):
         return note
     with contextlib.suppress(QuintetError):
         result = RunFolder.open(note.folder).result()

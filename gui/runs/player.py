@@ -106,7 +106,7 @@ class Player(QObject):
         return self._skip_to is not None
 
     @property
-    def hurrying(self) -> bool:
+    def fast_forwarding(self) -> bool:
         """Whether events are given as fast as they are taken."""
         return not self.over and (self.seeking or (math.isinf(self.speed) and not self.paused))
 
@@ -163,7 +163,7 @@ class Player(QObject):
             self.position = max(self.position, event.time)
         return due
 
-    def _tell_end(self) -> None:
+    def _report_end(self) -> None:
         if self.over:  # and nobody has gone back meanwhile
             self.ended.emit()
 
@@ -177,7 +177,7 @@ class Player(QObject):
             if batch is None:
                 self.over, self._skip_to = True, None
                 self.position = max(self.position, self.duration)
-                QTimer.singleShot(0, self, self._tell_end)
+                QTimer.singleShot(0, self, self._report_end)
                 return False
             self._pending.extend(batch)
         return True

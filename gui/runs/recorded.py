@@ -12,11 +12,11 @@ from engine.folder import RunFolder
 from engine.problem import Problem
 from engine.results import Result
 
-__all__ = ["Kept", "open_run", "read_kept"]
+__all__ = ["Recorded", "open_run", "read_problem_of", "read_recorded"]
 
 
 def open_run(folder: Path) -> Problem:
-    """The problem of a run folder.
+    """The problem of a run folder that has events.
 
     Raises
     ------
@@ -29,17 +29,29 @@ def open_run(folder: Path) -> Problem:
     return opened.problem()
 
 
+def read_problem_of(folder: Path) -> Problem:
+    """The problem of a run folder, which may have no events.
+
+    Raises
+    ------
+    engine.errors.RunFolderError
+        If it is not a run folder.
+    """
+    return RunFolder.open(folder).problem()
+
+
 @dataclass(frozen=True)
-class Kept:
-    """What the folder of a run that is over holds: ``digest`` is what a dashboard shows of the result."""
+class Recorded:
+    """Problem and result of a run that has ended; ``processed`` is what a
+    dashboard shows of the result."""
 
     problem: Problem
     result: Result | None
-    digest: Any = None
+    processed: Any = None
 
 
-def read_kept(folder: Path, digester: Callable[[Result, Problem], Any]) -> Kept:
-    """Read problem and result, and have the result made into what is shown.
+def read_recorded(folder: Path, postprocessor: Callable[[Result, Problem], Any]) -> Recorded:
+    """Read problem and result, and apply ``postprocessor(result, problem)``.
 
     Raises
     ------
@@ -48,4 +60,4 @@ def read_kept(folder: Path, digester: Callable[[Result, Problem], Any]) -> Kept:
     """
     opened = RunFolder.open(folder)
     problem, result = opened.problem(), opened.result()
-    return Kept(problem, result, None if result is None else digester(result, problem))
+    return Recorded(problem, result, None if result is None else postprocessor(result, problem))

@@ -1,4 +1,4 @@
-"""The list of runs at the right: two lines a run, with state, best value, bound, gap, seconds and colour."""
+"""The list of runs at the right: two lines for each run, with state, best value, bound, gap, time and colour."""
 
 from __future__ import annotations
 
@@ -57,26 +57,26 @@ class _Model(QAbstractListModel):
         if role == _NOTE:
             return note
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return spoken(note)
+            return accessible_text(note)
         if role == Qt.ItemDataRole.ToolTipRole:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(note.created))
             lines = [note.problem, f"{note.solver}, {when}", note.folder, note.message]
             return "\n".join(line for line in lines if line)
         return None
 
-    def touch(self, note: RunNote) -> None:
-        """Its numbers have changed."""
+    def update_run(self, note: RunNote) -> None:
+        """Report that the numbers of a run have changed."""
         row = self.library.notes.index(note)
         self.dataChanged.emit(self.index(row), self.index(row))
 
-    def renew(self) -> None:
-        """Runs have come or gone."""
+    def reload(self) -> None:
+        """Report that runs were added or removed."""
         self.beginResetModel()
         self.endResetModel()
 
 
-def spoken(note: RunNote) -> str:
-    """A run in words."""
+def accessible_text(note: RunNote) -> str:
+    """A run in one sentence, for screen readers."""
     return (
         f"{note.title}, {state_text(note.state)}, best {number_text(note.best)}, bound {number_text(note.bound)}, "
         f"gap {gap_text(note.gap)}, {seconds_text(note.seconds)}"
@@ -84,7 +84,7 @@ def spoken(note: RunNote) -> str:
 
 
 class _Delegate(QStyledItemDelegate):
-    """Draws a run: a mark in its colour, its title and state; under them its numbers."""
+    """Draws a run: a bar in its colour, its title and state; below them its numbers."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -178,19 +178,19 @@ class _View(QListView):
 class RunList(QWidget):
     """The list with its filter.
 
-    Signals: ``opened()`` when a run is to be shown; ``chosen()`` when the selection changes; ``menu(point)`` when the
-    context menu is wanted, at a global point.
+    Signals: ``open_requested()`` when the selected runs are to be shown; ``selection_changed()``;
+    ``menu_requested(point)`` when the context menu is requested, at a global point.
     """
 
-    opened = Signal()
-    chosen = Signal()
-    menu = Signal(QPoint)
+    open_requested = Signal()
+    selection_changed = Signal()
+    menu_requested = Signal(QPoint)
 
     def __init__(self, library: Library, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("dock")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._telling = True
+        self._notifying = True
         self._model = _Model(library)
         self._shown = _Filter()
         self._shown.setSourceModel(self._model)
@@ -208,7 +208,7 @@ class RunList(QWidget):
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setMouseTracking(True)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.empty = QLabel("Every run is kept here.\nChoose a problem and press Run.")
+        self.empty = QLabel("Runs are listed here.\nChoose a problem and press Run.")
         self.empty.setObjectName("muted")
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         layout = QVBoxLayout(self)
@@ -221,10 +221,12 @@ class RunList(QWidget):
         layout.addWidget(self.empty, 1)
         layout.addWidget(self.view, 1)
         self.filter.textChanged.connect(self._shown.choose)
-        self.view.doubleClicked.connect(lambda _index: self.opened.emit())
-        self.view.activated_by_key.connect(self.opened)
-        self.view.selectionModel().selectionChanged.connect(lambda *_: self._tell())
-        self.view.customContextMenuRequested.connect(lambda at: self.menu.emit(self.view.viewport().mapToGlobal(at)))
+        self.view.doubleClicked.connect(lambda _index: self.open_requested.emit())
+        self.view.activated_by_key.connect(self.open_requested)
+        self.view.selectionModel().selectionChanged.connect(lambda *_: self._notify())
+        self.view.customContextMenuRequested.connect(
+            lambda at: self.menu_requested.emit(self.view.viewport().mapToGlobal(at))
+        )
         self._show_emptiness()
 
     def selected(self) -> list[RunNote]:
@@ -242,28 +244,28 @@ class RunList(QWidget):
                 self.view.selectionModel().setCurrentIndex(index, self.view.selectionModel().SelectionFlag.NoUpdate)
                 self.view.scrollTo(index)
 
-    def touch(self, note: RunNote) -> None:
-        """Show a run's new numbers."""
+    def update_run(self, note: RunNote) -> None:
+        """Show the new numbers of a run."""
         if note in self._model.library.notes:
-            self._model.touch(note)
+            self._model.update_run(note)
 
-    def renew(self, chosen: Sequence[RunNote] | None = None) -> None:
-        """Show the library anew; what was selected stays so, and what is seen stays where it is.
+    def reload(self, selected: Sequence[RunNote] | None = None) -> None:
+        """Show the runs of the library again; selection and scroll position are kept.
 
-        ``chosen`` is what was selected before the library changed, where it has changed already.
+        ``selected`` are the runs that were selected before the library changed, if it has changed already.
         """
-        kept = [note.key for note in (self.selected() if chosen is None else chosen)]
-        seen = self.view.verticalScrollBar().value()
-        self._telling = False
-        self._model.renew()
+        kept = [note.key for note in (self.selected() if selected is None else selected)]
+        position = self.view.verticalScrollBar().value()
+        self._notifying = False
+        self._model.reload()
         self.select(*(note for note in self._model.library.notes if note.key in kept))
-        self._telling = True
-        self.view.verticalScrollBar().setValue(seen)
+        self._notifying = True
+        self.view.verticalScrollBar().setValue(position)
         self._show_emptiness()
 
-    def _tell(self) -> None:
-        if self._telling:
-            self.chosen.emit()
+    def _notify(self) -> None:
+        if self._notifying:
+            self.selection_changed.emit()
 
     def count(self) -> int:
         """How many runs are shown."""

@@ -99,7 +99,7 @@ class Summary:
         return told + time.monotonic() - at if running else told
 
     @property
-    def told_seconds(self) -> float:
+    def event_seconds(self) -> float:
         """The time of the last event."""
         return self._told[0]
 

@@ -1,4 +1,4 @@
-"""One tab: the dashboard of a run, fed by its child process or by a replay, with what went wrong said on top."""
+"""The tab of a run: its dashboard, fed by a child process or by a replay, with error messages above it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from engine.solvers import MetricSpec, discover
 from gui.app.jobs import Job
 from gui.app.theme import Theme
 from gui.panels import Panel, RunInfo, panel_for
-from gui.plot.area import LettingGo
+from gui.plot.area import Cleanup
 from gui.runs.bars import SPEEDS, Banner, ReplayBar
-from gui.runs.child import Child
+from gui.runs.child import STOP_REQUESTED, Child
 from gui.runs.library import RunNote
 from gui.runs.player import Player
-from gui.runs.recorded import Kept, open_run, read_kept
+from gui.runs.recorded import Recorded, open_run, read_recorded
 from gui.runs.summary import Summary, seconds_text
 
 __all__ = ["RunTab"]
@@ -35,15 +35,15 @@ _LEAST_EVENTS = 200
 _DRAW_SECONDS = 0.25
 
 
-class RunTab(LettingGo, QWidget):
+class RunTab(Cleanup, QWidget):
     """A run in a tab.
 
-    Signals: ``moved()`` when its state changes; ``said(level, message)`` for the log; ``ready()`` when a dashboard of a
-    recorded run is complete.
+    Signals: ``state_changed()``; ``logged(level, message)`` for the log; ``ready()`` when the dashboard of a recorded
+    run is complete.
     """
 
-    moved = Signal()
-    said = Signal(str, str)
+    state_changed = Signal()
+    logged = Signal(str, str)
     ready = Signal()
 
     def __init__(self, note: RunNote, theme: Theme, parent: QWidget | None = None) -> None:
@@ -55,7 +55,8 @@ class RunTab(LettingGo, QWidget):
         self.player: Player | None = None
         self.bar: ReplayBar | None = None
         self.complete = False
-        self._closed = self._troubled = False
+        self.loaded = True
+        self._closed = self._incomplete = False
         self._most = _LEAST_EVENTS
         self._drawn = 0.0
         self._problem: Problem | None = None
@@ -77,63 +78,65 @@ class RunTab(LettingGo, QWidget):
     # --- where the events come from -----------------------------------------------------------------------------
 
     def show_live(self, child: Child, problem: Problem | None, recorded: bool = False) -> None:
-        """Follow a child that is about to start; ``recorded`` shows first what the run folder has already."""
+        """Start a child and show its events; with ``recorded``, show the events in the run folder first."""
         self.child, self._problem = child, problem
         child.setParent(self)
-        child.said.connect(lambda line: self.said.emit("info", line))
+        child.line_read.connect(lambda line: self.logged.emit("info", line))
         child.stopping.connect(self._on_stopping)
         child.ended.connect(self._on_child_end)
         self._make_panel()
         if recorded:
-            self._feed_recorded()
+            self._show_earlier_sessions()
         self.summary.state = "starting"
         child.start()
-        self._tell()
+        self.state_changed.emit()
 
-    def _feed_recorded(self) -> None:
-        """The former sittings of a run that goes on."""
-        with_events = self.note.path / "events.jsonl"
-        if with_events.is_file():
-            self.player = Player(with_events, math.inf, self, with_events.stat().st_size)
+    def _show_earlier_sessions(self) -> None:
+        """Show the recorded events of a run that is resumed."""
+        events = self.note.path / "events.jsonl"
+        if events.is_file():
+            self.player = Player(events, math.inf, self, events.stat().st_size)
 
     def show_recorded(self, speed: float = math.inf) -> None:
-        """Show a run folder: at once, or as a replay; the folder is read off this thread."""
+        """Show a run folder, at once or as a replay; it is read in the background."""
         folder = self.note.path
-        self.setProperty("asleep", False)
-        self._forget_job()
+        self.loaded = True
+        self._discard_job()
         self._job = Job(lambda: open_run(folder), lambda problem: self._play(problem, speed), self._on_trouble).start()
 
     def _play(self, problem: Problem, speed: float) -> None:
         self._job = None
         self._problem = problem
         self._make_panel()
-        QTimer.singleShot(0, self, lambda: self._begin_playing(speed))  # one after the other, or it would be felt
+        QTimer.singleShot(
+            0, self, lambda: self._begin_playing(speed)
+        )  # not in the same turn: together they block too long
 
     def _begin_playing(self, speed: float) -> None:
-        if self._closed or self.player is not None or self._job is not None:  # asked for once more meanwhile
+        if self._closed or self.player is not None or self._job is not None:  # requested again meanwhile
             return
         self.player = Player(self.note.path / "events.jsonl", speed, self)
         self.player.rewound.connect(self._on_rewind)
         self.player.ended.connect(self._on_player_end)
         self.bar = ReplayBar(self.player)
-        self.bar.toggled.connect(self.moved)
+        self.bar.toggled.connect(self.state_changed)
         self._layout.addWidget(self.bar)
-        self._tell()
+        self.state_changed.emit()
 
     def _on_trouble(self, error: Exception) -> None:
         self._job = None
         if self._shown is self._waiting:
             self._waiting.setText("This run cannot be shown.")
-        self.banner.say(str(error))
-        self.said.emit("error", str(error))
+        self.banner.show_message(str(error))
+        self.logged.emit("error", str(error))
         self.summary.state = self.note.state
         self.complete = True
-        self.moved.emit()
+        self.state_changed.emit()
 
-    def _forget_job(self) -> None:
-        """Whatever is being read is not waited for any more."""
+    def _discard_job(self) -> None:
+        """Ignore the result of what is being read."""
         if self._job is not None:
-            self._job.forget()
+            self._job.discard()
             self._job = None
 
     def replay(self, speed: float) -> None:
@@ -165,10 +168,10 @@ class RunTab(LettingGo, QWidget):
         state = self.summary.state
         self.summary = Summary()
         self.summary.state = state
-        QTimer.singleShot(0, self, self._show_panel)  # in a turn of its own: both together would be felt
+        QTimer.singleShot(0, self, self._show_panel)  # not in the same turn: together they block too long
 
     def _show_panel(self) -> None:
-        """Put the panel in the place of what is shown."""
+        """Replace what is shown by the panel."""
         panel, former = self.panel, self._shown
         if panel is None or panel is former:
             return
@@ -181,24 +184,24 @@ class RunTab(LettingGo, QWidget):
 
     def _on_rewind(self) -> None:
         self.complete = False
-        self._forget_job()
+        self._discard_job()
         self.summary.state = "running"
         self._make_panel()
-        self._tell()
+        self.state_changed.emit()
 
     # --- frame by frame -----------------------------------------------------------------------------------------
 
     @property
-    def hurrying(self) -> bool:
-        """Whether a recording is shown as fast as can be: frames then come faster, and are drawn now and then."""
-        return self.panel is not None and self.player is not None and self.player.hurrying
+    def fast_forwarding(self) -> bool:
+        """Whether a recording is read as fast as possible: frames come faster then, and fewer of them are drawn."""
+        return self.panel is not None and self.player is not None and self.player.fast_forwarding
 
     def tick(self) -> None:
-        """Take what has come, and show it: called some twelve times a second, and more often while hurrying."""
+        """Take the events that have arrived and show them; called for every frame."""
         if self.panel is None:
             return
-        hurrying = self.hurrying
-        if self.child is not None and self.player is not None:  # a run that goes on: its past comes first
+        fast_forwarding = self.fast_forwarding
+        if self.child is not None and self.player is not None:  # a resumed run: its recorded events come first
             events = self.player.take(self._most)
             if self.player.over:
                 self.player = None
@@ -210,10 +213,10 @@ class RunTab(LettingGo, QWidget):
         else:
             return
         now = time.perf_counter()
-        draw = not hurrying or now - self._drawn > _DRAW_SECONDS
+        draw = not fast_forwarding or now - self._drawn > _DRAW_SECONDS
         if events:
             self._show(events, draw)
-        if hurrying and (draw or not self.hurrying):
+        if fast_forwarding and (draw or not self.fast_forwarding):
             self.panel.refresh()
         if draw:
             self._drawn = now
@@ -227,12 +230,12 @@ class RunTab(LettingGo, QWidget):
         self.summary.take(events)
         try:
             self.panel.feed(events, draw)
-        except Exception as error:  # as below; other tabs go on, and so does the run
-            if not self._troubled:
+        except Exception as error:  # a dashboard's error must stop neither the run nor other tabs
+            if not self._incomplete:
                 traceback.print_exc()
-                self.banner.say(f"Not all of this run can be shown: {error}", "warning")
-                self.said.emit("warning", f"some events could not be shown: {error}")
-            self._troubled = True
+                self.banner.show_message(f"This run is shown incompletely: {error}", "warning")
+                self.logged.emit("warning", f"some events could not be shown: {error}")
+            self._incomplete = True
         seconds = time.perf_counter() - began
         if len(events) >= self._most or seconds > _FEED_SECONDS:
             wanted = len(events) * _FEED_SECONDS / max(seconds, 1e-4)
@@ -240,84 +243,86 @@ class RunTab(LettingGo, QWidget):
         if self.child is not None and self.player is None:
             for event in events:
                 if isinstance(event, Notice):
-                    self.said.emit(event.level, event.message)
+                    self.logged.emit(event.level, event.message)
                 elif isinstance(event, Failed):
-                    self.said.emit("error", event.message)
+                    self.logged.emit("error", event.message)
             self.note.follow(self.summary)
         if self.summary.state != before:
-            self.moved.emit()
+            self.state_changed.emit()
 
     # --- endings ------------------------------------------------------------------------------------------------
 
     def _on_child_end(self) -> None:
         assert self.child is not None
         state, message = self.child.outcome()
-        said = self.summary.live
-        if said or message:
+        unreported = self.summary.live
+        if unreported or message:
             self.summary.end(state, message)
         self.note.follow(self.summary)
         if message:
-            hint = (
-                " What it had is kept: Run > Continue from checkpoint goes on with it." if self.note.resumable else ""
-            )
-            self.banner.say(f"{message[:1].upper()}{message[1:]}.{hint}")
-            if (said and state != "failed") or not isinstance(self.child.last, Failed):
-                self.said.emit("error", message)
+            hint = " Run > Resume from checkpoint continues it." if self.note.resumable else ""
+            self.banner.show_message(f"{message[:1].upper()}{message[1:]}.{hint}")
+            if (unreported and state != "failed") or not isinstance(self.child.last, Failed):
+                self.logged.emit("error", message)
             if self.panel is not None:
                 self.panel.state(state)
-        elif self.child.garbled:
-            self.said.emit("warning", f"{self.child.garbled} lines of the solver were no events")
-        self.said.emit("info", f"ended: {self.note.state.replace('_', ' ')} after {seconds_text(self.note.seconds)}")
+        elif self.child.invalid_lines:
+            self.logged.emit(
+                "warning", f"{self.child.invalid_lines} lines from the solver were not events and were ignored"
+            )
+        self.logged.emit("info", f"ended: {self.note.state.replace('_', ' ')} after {seconds_text(self.note.seconds)}")
         self._finish()
 
     def _on_player_end(self) -> None:
         if self.summary.live and self.note.live and self.child is None:
-            self.banner.say("This run goes on in another window. This is what it had told when it was opened.", "info")
+            self.banner.show_message(
+                "This run is in progress in another window; this is its state when the tab was opened.", "info"
+            )
         elif self.summary.live:
             self.summary.end(self.note.state if not self.note.live else "killed", self.note.message)
             if self.panel is not None:
                 self.panel.state(self.summary.state)
-            self.moved.emit()
+            self.state_changed.emit()
         if self.note.message and not self.complete:
-            self.banner.say(self.note.message)
+            self.banner.show_message(self.note.message)
         if self.bar is not None:
             self.bar.follow()
         self._finish()
 
     def _finish(self) -> None:
-        """Have the result read, off this thread, and the panel show it, if there is a folder."""
-        if self._closed:  # what a source still says as it is closed
+        """Read the result in the background and show it, if there is a run folder."""
+        if self._closed:  # signals that arrive while the tab is closed
             return
         panel = self.panel
         folder = self.note.path if (self.note.path / "run.toml").is_file() else None
         if panel is None or folder is None:
-            self._show_kept(None)
+            self._show_result(None)
             return
-        digester = panel.digester()  # which holds no panel: the last of those must not go on another thread
-        self._job = Job(lambda: read_kept(folder, digester), self._show_kept, self._on_no_result).start()
-        self._tell()
+        postprocessor = panel.postprocessor()  # it holds no reference to the panel, which must die on this thread
+        self._job = Job(lambda: read_recorded(folder, postprocessor), self._show_result, self._on_result_error).start()
+        self.state_changed.emit()
 
-    def _show_kept(self, kept: Kept | None) -> None:
+    def _show_result(self, recorded: Recorded | None) -> None:
         self._job = None
         if self.panel is not None:
             try:
-                self.panel.show_kept(kept)
+                self.panel.show_result(recorded)
             except Exception as error:  # a dashboard must not take the window with it
-                self.said.emit("warning", f"the result could not be shown: {error}")
+                self.logged.emit("warning", f"the result could not be shown: {error}")
         self.complete = True
-        self._tell()
+        self.state_changed.emit()
         self.ready.emit()
 
-    def _on_no_result(self, error: Exception) -> None:
-        self.said.emit("warning", f"the result could not be read: {error}")
-        self._show_kept(None)
+    def _on_result_error(self, error: Exception) -> None:
+        self.logged.emit("warning", f"the result could not be read: {error}")
+        self._show_result(None)
 
     def _on_stopping(self, how: str) -> None:
         self.summary.state = "stopping"
         self.note.state = "stopping"
-        if how != "asked to stop":
-            self.said.emit("warning", f"the solver process does not stop; it is being {how}")
-        self._tell()
+        if how != STOP_REQUESTED:
+            self.logged.emit("warning", f"the solver process does not stop; {how}")
+        self.state_changed.emit()
 
     # --- steering -----------------------------------------------------------------------------------------------
 
@@ -333,34 +338,34 @@ class RunTab(LettingGo, QWidget):
 
     @property
     def over(self) -> bool:
-        """Whether it is a replay that has come to its end."""
+        """Whether it is a replay that has ended."""
         return not self.live and self.bar is not None and self.player is not None and self.player.over
 
     @property
     def paused(self) -> bool:
-        """Whether it is held."""
+        """Whether the run, or its replay, is paused."""
         if self.live:
             return self.summary.state == "paused"
         return self.player is not None and self.player.paused
 
     def pause(self) -> None:
-        """Hold, or go on."""
+        """Pause or resume the run, or its replay."""
         if self.live and self.child is not None:
             (self.child.resume if self.paused else self.child.pause)()
         elif self.bar is not None:
             self.bar.toggle()
             return
-        self.moved.emit()
+        self.state_changed.emit()
 
     def stop(self) -> None:
-        """End the child."""
+        """Stop the run; see :meth:`gui.runs.child.Child.stop`."""
         if self.live and self.child is not None:
             self.child.stop()
 
     def close_sources(self) -> None:
-        """The tab goes: stop reading; a child that still runs is killed."""
+        """Stop reading events; a child that still runs is killed."""
         self._closed = True
-        self._forget_job()
+        self._discard_job()
         if self.player is not None:
             self.player.close()
         if self.child is not None:
@@ -371,6 +376,3 @@ class RunTab(LettingGo, QWidget):
         self.theme = theme
         if self.panel is not None:
             self.panel.set_theme(theme)
-
-    def _tell(self) -> None:
-        self.moved.emit()

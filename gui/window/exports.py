@@ -1,97 +1,111 @@
-"""The window and files for other programs: plots, tables, reports, archives."""
+"""Exports of the window: plots, data, reports, run archives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QFileDialog,
-)
+from PySide6.QtWidgets import QFileDialog, QWidget
 
+from gui.app.jobs import Jobs
 from gui.compare.tab import CompareTab
+from gui.plot.figure import Figure
 from gui.report.plot_files import write_plots
 from gui.report.report import write_report
 from gui.runs.archives import write_zip
 from gui.runs.library import RunNote
-from gui.runs.tab import RunTab
+from gui.window.log import LogPane
+from gui.window.tabs import Tabs
 
 __all__ = ["Exports"]
 
 
 class Exports:
-    """What the window writes for others; a part of :class:`gui.window.MainWindow`."""
+    """Writes files for other programs.
 
-    def export_png(self) -> None:
-        """Every plot as a picture."""
-        self._export_plots("png")
+    Parameters
+    ----------
+    window : QWidget
+        Parent of the dialogs.
+    tabs : Tabs
+        What is exported is the current tab.
+    targets : callable
+        Returns the runs that an action applies to.
+    """
 
-    def export_svg(self) -> None:
-        """Every plot as a drawing."""
-        self._export_plots("svg")
+    def __init__(
+        self, window: QWidget, tabs: Tabs, targets: Callable[[], Sequence[RunNote]], jobs: Jobs, log: LogPane
+    ) -> None:
+        self._window, self._tabs, self._targets, self._jobs, self._log = window, tabs, targets, jobs, log
 
-    def export_csv(self) -> None:
-        """Every plot's curves as a table."""
-        self._export_plots("csv")
+    @property
+    def handlers(self) -> dict[str, Callable[[], object]]:
+        """Handlers of the actions, by name."""
+        return {
+            "export_png": lambda: self._choose_folder("png"),
+            "export_svg": lambda: self._choose_folder("svg"),
+            "export_csv": lambda: self._choose_folder("csv"),
+            "export_report": self.export_report,
+            "export_zip": self.export_zip,
+        }
 
-    def _export_plots(self, kind: str) -> None:
-        dialog = QFileDialog(self, f"Folder for the {kind.upper()} files", str(Path.home()))
+    def _choose_folder(self, kind: str) -> None:
+        dialog = QFileDialog(self._window, f"Folder for the {kind.upper()} files", str(Path.home()))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         dialog.fileSelected.connect(lambda name: self.write_plots(kind, Path(name)))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
+    def _figures(self) -> Sequence[Figure]:
+        compared, tab = self._tabs.current(), self._tabs.current_run()
+        if isinstance(compared, CompareTab):
+            return compared.plots()
+        return tab.panel.plots() if tab is not None and tab.panel is not None else []
+
     def write_plots(self, kind: str, folder: Path) -> None:
-        """Write every plot of this tab to a folder, as png, svg or csv."""
-        tab = self.tabs.currentWidget()
-        plots = (
-            tab.plots()
-            if isinstance(tab, CompareTab)
-            else tab.panel.plots()
-            if isinstance(tab, RunTab) and tab.panel
-            else []
-        )
+        """Write every figure of the current tab to a folder, as ``"png"``, ``"svg"`` or ``"csv"``."""
         try:
-            written = write_plots(plots, kind, folder)
+            written = write_plots(self._figures(), kind, folder)
         except OSError as error:
-            self.say(f"cannot write to {folder}: {error}", "error")
+            self._log.add(f"cannot write to {folder}: {error}", "error")
             return
-        self.say(f"wrote {len(written)} files to {folder}")
+        self._log.add(f"wrote {len(written)} files to {folder}")
 
     def export_report(self) -> None:
-        """One HTML page."""
-        tab = self._run_tab()
+        """Ask where to write the HTML report of the current run."""
+        tab = self._tabs.current_run()
         if tab is not None and tab.panel is not None:
-            self._save_as("Save the report", f"{tab.note.title}.html", self.write_report)
+            self._choose_file("Save the report", f"{tab.note.title}.html", self.write_report)
 
     def write_report(self, path: Path) -> None:
-        """Write the report of this tab's run."""
-        tab = self._run_tab()
+        """Write the HTML report of the current run."""
+        tab = self._tabs.current_run()
         if tab is None or tab.panel is None:
             return
         try:
             write_report(tab.panel, path)
         except OSError as error:
-            self.say(f"cannot write {path}: {error}", "error")
+            self._log.add(f"cannot write {path}: {error}", "error")
             return
-        self.say(f"wrote {path}", run=tab.note.title)
+        self._log.add(f"wrote {path}", run=tab.note.title)
 
     def export_zip(self) -> None:
-        """A run in one file."""
+        """Ask where to write the archive of a run."""
         for note in self._targets()[:1]:
-            self._save_as("Save the run", f"{note.key}.zip", lambda path, note=note: self.write_zip(note, path))
+            self._choose_file("Save the run", f"{note.key}.zip", partial(self.write_zip, note))
 
     def write_zip(self, note: RunNote, path: Path) -> None:
-        """Pack a run folder, off this thread."""
-        self._work(
+        """Write the archive of a run, in the background."""
+        self._jobs.start(
             lambda: write_zip(note.path, path),
-            lambda _result: self.say(f"wrote {path}", run=note.title),
+            lambda _result: self._log.add(f"wrote {path}", run=note.title),
         )
 
-    def _save_as(self, title: str, name: str, write: Callable[[Path], object]) -> None:
-        dialog = QFileDialog(self, title, str(Path.home()))
+    def _choose_file(self, title: str, name: str, write: Callable[[Path], object]) -> None:
+        dialog = QFileDialog(self._window, title, str(Path.home()))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.selectFile(name.replace("/", "-"))
         dialog.fileSelected.connect(lambda chosen: write(Path(chosen)))

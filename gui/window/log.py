@@ -1,4 +1,4 @@
-"""The log at the bottom: what runs and the app itself have said, filtered by level and by words."""
+"""The log at the bottom: messages of runs and of the app, filtered by level and by words."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _Index = QModelIndex | QPersistentModelIndex
 
 @dataclass(frozen=True)
 class Record:
-    """One line: when (of the clock on the wall), of which run, how serious, what."""
+    """One message: wall-clock time, title of the run, level, text."""
 
     at: float
     run: str
@@ -95,19 +95,19 @@ class _Model(QAbstractTableModel):
 class _Filter(QSortFilterProxyModel):
     def __init__(self) -> None:
         super().__init__()
-        self.least = 0
+        self.level = 0
         self.words = ""
 
     def filterAcceptsRow(self, row: int, parent: _Index) -> bool:
         record = self.sourceModel().records[row]  # type: ignore[attr-defined]
-        if _LEVELS.index(record.level) < self.least:
+        if _LEVELS.index(record.level) < self.level:
             return False
         return all(word in f"{record.run} {record.message}".lower() for word in self.words.lower().split())
 
-    def choose(self, least: int, words: str) -> None:
-        """Show what is at least so serious and has all the words."""
+    def choose(self, level: int, words: str) -> None:
+        """Show messages of at least this level that contain all words."""
         self.beginFilterChange()
-        self.least, self.words = least, words
+        self.level, self.words = level, words
         self.endFilterChange()
 
 
@@ -122,12 +122,12 @@ class LogPane(QWidget):
         self._shown = _Filter()
         self._shown.setSourceModel(self._model)
         self.level = QComboBox()
-        self.level.addItems(["Everything", "Warnings and errors", "Errors"])
-        self.level.setAccessibleName("Least level of the log")
+        self.level.addItems(["All messages", "Warnings and errors", "Errors"])
+        self.level.setAccessibleName("Minimum level")
         self.filter = QLineEdit()
         self.filter.setPlaceholderText("Filter the log by words")
         self.filter.setClearButtonEnabled(True)
-        self.filter.setAccessibleName("Filter of the log")
+        self.filter.setAccessibleName("Log filter")
         self.view = QTableView()
         self.view.setAccessibleName("Log")
         self.view.setModel(self._shown)
@@ -163,8 +163,8 @@ class LogPane(QWidget):
         self._shown.choose(self.level.currentIndex(), self.filter.text())
         self.view.scrollToBottom()
 
-    def say(self, message: str, level: str = "info", run: str = "") -> None:
-        """Add a line; the view follows if it showed the last one."""
+    def add(self, message: str, level: str = "info", run: str = "") -> None:
+        """Add a message; the view scrolls if it showed the last one."""
         bar = self.view.verticalScrollBar()
         follow = bar.value() >= bar.maximum() - 2
         self._model.add(Record(time.time(), run, level, message))
@@ -172,7 +172,7 @@ class LogPane(QWidget):
             self.view.scrollToBottom()
 
     def messages(self) -> list[str]:
-        """What is shown at present."""
+        """The messages that are shown."""
         return [str(self._shown.index(row, 3).data()) for row in range(self._shown.rowCount())]
 
     def set_theme(self, theme: Theme) -> None:

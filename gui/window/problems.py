@@ -1,153 +1,237 @@
-"""The window and problems: open, drop, load, copy what does the same elsewhere."""
+"""Choosing a problem: opening files, loading, new instances, and the equivalent command line and Python code."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import (
-    QFileDialog,
-)
+from PySide6.QtCore import QObject, QSettings, Qt, Signal
+from PySide6.QtGui import QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
 
-from engine.errors import QuintetError
+from gui.app.jobs import Job, Jobs
 from gui.problem.instance import Instance, read_instance
-from gui.problem.new_instance import NewInstance, Order, make_instance
+from gui.problem.new_instance import InstanceRequest, NewInstance, make_instance
+from gui.problem.pane import ProblemPane
+from gui.problem.samples import Sample
+from gui.problem.start_page import StartPage
 from gui.runs.archives import unpack_run
+from gui.window.log import LogPane
+from gui.window.tool_bar import ToolBar
 
 __all__ = ["Problems"]
 
+_STATUS_MILLISECONDS = 3000
 
-class Problems:
-    """What the window does with problems; a part of :class:`gui.window.MainWindow`."""
+
+class Problems(QObject):
+    """Loads problems into the problem pane.
+
+    Signals: ``changed()`` when another problem is loaded, or is being loaded; ``folder_requested(path, speed)`` when a
+    run folder is to be shown.
+
+    Parameters
+    ----------
+    window : QMainWindow
+        Parent of the dialogs; its status bar shows what is being done.
+    pane, start_page, tool_bar
+        Where problems are chosen and shown.
+    dock : QDockWidget
+        Holds the pane; shown when something is wrong with a file.
+    runs : Path
+        Folder in which archives of runs are unpacked.
+    """
+
+    changed = Signal()
+    folder_requested = Signal(Path, float)
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        pane: ProblemPane,
+        start_page: StartPage,
+        tool_bar: ToolBar,
+        dock: QDockWidget,
+        runs: Path,
+        settings: QSettings,
+        jobs: Jobs,
+        log: LogPane,
+    ) -> None:
+        super().__init__(window)
+        self._window, self.pane, self._tool_bar, self._dock = window, pane, tool_bar, dock
+        self._runs, self._settings, self._jobs, self._log = runs, settings, jobs, log
+        self.samples: list[Sample] = []
+        self.loading: Job | None = None
+        self.dialog: NewInstance | None = None
+        for chooser in (pane, start_page):
+            chooser.problem_requested.connect(self.load)
+            chooser.replay_requested.connect(lambda path: self.folder_requested.emit(path, 1.0))
+            chooser.open_requested.connect(self.open_problem)
+
+    @property
+    def handlers(self) -> dict[str, Callable[[], object]]:
+        """Handlers of the actions, by name."""
+        return {
+            "open_problem": self.open_problem,
+            "open_folder": self.open_folder,
+            "new_instance": self.new_instance,
+            "copy_command": self.copy_command,
+            "copy_python": self.copy_python,
+            "reset_options": self.pane.reset_options,
+        }
+
+    @property
+    def ready(self) -> bool:
+        """Whether a problem is loaded and none is being loaded."""
+        return self.pane.instance is not None and self.loading is None
+
+    # --- loading ------------------------------------------------------------------------------------------------
 
     def load(self, path: Path, then: Callable[[], object] | None = None) -> None:
-        """Read a problem file, off this thread, and show it with its form."""
-        if self._loading is not None:
-            self._loading.forget()
-            self._jobs.remove(self._loading)
+        """Read a problem file in the background and show it; ``then`` is called once it is shown."""
+        if self.loading is not None:
+            self._jobs.discard(self.loading)
         self.pane.show_loading(path)
 
         def done(instance: Instance) -> None:
-            self._loading = None
+            self.loading = None
             self.pane.show_instance(instance)
-            self.tool_bar.set_values({k: v for k, v in instance.settings.items() if k in self.tool_bar.values()})
-            bundled = {sample.path.resolve().parent for sample in self._samples if sample.first}
-            if path.is_file() and not any(path.resolve().is_relative_to(folder) for folder in bundled):
+            known = self._tool_bar.values()
+            self._tool_bar.set_values({name: value for name, value in instance.settings.items() if name in known})
+            if path.is_file() and not self._is_sample(path):
                 self.pane.gallery.add_recent(path)
-            self.say(f"read {path}: {instance.problem.describe()}")
+            self._log.add(f"read {path}: {instance.problem.describe()}")
             if then is not None:
                 then()
-            self._enable()
+            self.changed.emit()
 
         def failed(error: Exception) -> None:
-            self._loading = None
-            self.pane.show_error(path, str(error))
-            self.docks["problem"].show()
-            self.say(str(error), "error")
-            self._enable()
+            self.loading = None
+            self.show_error(path, error)
+            self.changed.emit()
 
-        self._loading = self._work(lambda: read_instance(path), done, failed)
-        self._enable()
+        self.loading = self._jobs.start(lambda: read_instance(path), done, failed)
+        self.changed.emit()
+
+    def _is_sample(self, path: Path) -> bool:
+        folders = {sample.path.resolve().parent for sample in self.samples if sample.first}
+        return any(path.resolve().is_relative_to(folder) for folder in folders)
+
+    def show_error(self, path: Path, error: Exception) -> None:
+        """Say in the problem pane and in the log why a file cannot be used."""
+        self.pane.show_error(path, str(error))
+        self._dock.show()
+        self._log.add(str(error), "error")
+
+    def load_with_options(self, source: Path, options: dict[str, Any], settings: dict[str, Any]) -> None:
+        """Load a problem and fill the forms and the tool bar as they were for a run."""
+
+        def fill() -> None:
+            self.pane.set_values(options, settings)
+            bar = self._tool_bar
+            bar.set_values({name: settings.get(name) for name in ("devices", "time_limit")})
+            bar.set_values({"backend": settings.get("backend", bar.base.backend)})
+            self.focus()
+
+        self.load(source, fill)
+
+    def open_sample(self, sample: Sample) -> None:
+        """Load a bundled instance, or replay a recorded run."""
+        if sample.recorded:
+            self.folder_requested.emit(sample.path, float("inf"))
+        else:
+            self.load(sample.path)
+
+    def focus(self) -> None:
+        """Move the focus to the first option, or to the gallery."""
+        self._dock.show()
+        form = self.pane.form
+        (form.editor(form.names[0]) if form is not None and form.names else self.pane.gallery).setFocus()
+
+    # --- files --------------------------------------------------------------------------------------------------
 
     def open_path(self, path: Path) -> None:
-        """Show a run folder, take in a run that was exported as a zip, read anything else as a problem."""
+        """Show a run folder, import an archive of a run, or load a problem."""
         if path.is_dir():
-            self.show_folder(path)
+            self.folder_requested.emit(path, float("inf"))
         elif path.suffix.lower() == ".zip":
-            self.import_zip(path)
+            self.import_archive(path)
         else:
             self.load(path)
 
-    def import_zip(self, path: Path) -> None:
-        """Unpack an exported run among the runs, off this thread, and show it."""
-
-        def done(folder: Path) -> None:
-            self.statusBar().clearMessage()
-            self.say(f"unpacked {path} to {folder}")
-            self.show_folder(folder)
-
-        def failed(error: Exception) -> None:
-            self.statusBar().clearMessage()
-            self.say(str(error), "error")
-            self.pane.show_error(path, str(error))
-            self.docks["problem"].show()
-
-        self.statusBar().showMessage(f"Unpacking {path.name}…", 3000)
-        self._work(lambda: unpack_run(path, self.library.runs), done, failed)
-
-    def new_instance(self) -> None:
-        """Make a random instance, and open it."""
-        folder = Path(str(self.settings.value("folder", str(Path.cwd()))))
-        self.maker = NewInstance(folder if folder.is_dir() else Path.home(), self)
-        self.maker.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.maker.ordered.connect(self._make_instance)
-        self.maker.open()
-
-    def _make_instance(self, order: Order) -> None:
-        self._remember_folder(str(order.path))
-        self.statusBar().showMessage(f"Making {order.path.name}…", 3000)
-
-        def done(path: Path) -> None:
-            self.say(f"made {path}")
-            self.load(path)
-
-        self._work(lambda: make_instance(order), done)
-
-    def open_problem(self) -> None:
-        """Choose a file."""
-        dialog = QFileDialog(self, "Open a problem", str(self.settings.value("folder", str(Path.cwd()))))
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.fileSelected.connect(lambda name: (self._remember_folder(name), self.open_path(Path(name))))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
-
-    def _remember_folder(self, name: str) -> None:
-        self.settings.setValue("folder", str(Path(name).parent))
-
-    def open_folder(self) -> None:
-        """Choose a run folder that is kept elsewhere."""
-        dialog = QFileDialog(self, "Open a run folder", str(self.settings.value("folder", str(Path.cwd()))))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(lambda name: self.show_folder(Path(name)))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
-
-    def show_folder(self, path: Path, speed: float = float("inf")) -> None:
-        """Show the run in a folder from anywhere."""
-        try:
-            note = self.library.adopt(path)
-        except QuintetError as error:
-            self.say(str(error), "error")
-            self.pane.show_error(path, str(error))
-            return
-        self.run_list.renew()
-        self._show_run(note, speed)
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Files and folders may be dropped anywhere."""
-        if any(url.isLocalFile() for url in event.mimeData().urls()):
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        """See :meth:`open_path`."""
+    def drop(self, event: QDropEvent) -> None:
+        """Open the files that were dropped on the window."""
         for url in event.mimeData().urls():
             if url.isLocalFile():
                 self.open_path(Path(url.toLocalFile()))
         event.acceptProposedAction()
 
-    def reset_options(self) -> None:
-        """All options back to their defaults."""
-        self.pane.reset_options()
+    def import_archive(self, path: Path) -> None:
+        """Unpack an exported run into the folder of runs, in the background, and show it."""
+
+        def done(folder: Path) -> None:
+            self._window.statusBar().clearMessage()
+            self._log.add(f"unpacked {path} to {folder}")
+            self.folder_requested.emit(folder, float("inf"))
+
+        def failed(error: Exception) -> None:
+            self._window.statusBar().clearMessage()
+            self.show_error(path, error)
+
+        self._window.statusBar().showMessage(f"Unpacking {path.name}…", _STATUS_MILLISECONDS)
+        self._jobs.start(lambda: unpack_run(path, self._runs), done, failed)
+
+    def new_instance(self) -> None:
+        """Ask for the options of a random instance, then write and load it."""
+        folder = self._folder()
+        self.dialog = NewInstance(folder if folder.is_dir() else Path.home(), self._window)
+        self.dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.dialog.requested.connect(self._make_instance)
+        self.dialog.open()
+
+    def _make_instance(self, request: InstanceRequest) -> None:
+        self._remember_folder(request.path)
+        self._window.statusBar().showMessage(f"Generating {request.path.name}…", _STATUS_MILLISECONDS)
+
+        def done(path: Path) -> None:
+            self._log.add(f"generated {path}")
+            self.load(path)
+
+        self._jobs.start(lambda: make_instance(request), done)
+
+    def open_problem(self) -> None:
+        """Ask for a file to open."""
+        dialog = QFileDialog(self._window, "Open a problem", str(self._folder()))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda name: self._remember_folder(Path(name)))
+        dialog.fileSelected.connect(lambda name: self.open_path(Path(name)))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    def open_folder(self) -> None:
+        """Ask for a run folder to show."""
+        dialog = QFileDialog(self._window, "Open a run folder", str(self._folder()))
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.fileSelected.connect(lambda name: self.folder_requested.emit(Path(name), float("inf")))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    def _folder(self) -> Path:
+        return Path(str(self._settings.value("folder", str(Path.cwd()))))
+
+    def _remember_folder(self, path: Path) -> None:
+        self._settings.setValue("folder", str(path.parent))
+
+    # --- equivalents --------------------------------------------------------------------------------------------
 
     def copy_command(self) -> None:
-        """Put the command line on the clipboard."""
+        """Copy the equivalent command line to the clipboard."""
         QGuiApplication.clipboard().setText(self.pane.command_text())
-        self.statusBar().showMessage("The command line is on the clipboard", 3000)
+        self._window.statusBar().showMessage("Command line copied to the clipboard", _STATUS_MILLISECONDS)
 
     def copy_python(self) -> None:
-        """Put the Python snippet on the clipboard."""
+        """Copy the equivalent Python code to the clipboard."""
         QGuiApplication.clipboard().setText(self.pane.python_text())
-        self.statusBar().showMessage("The Python snippet is on the clipboard", 3000)
+        self._window.statusBar().showMessage("Python code copied to the clipboard", _STATUS_MILLISECONDS)

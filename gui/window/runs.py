@@ -1,51 +1,117 @@
-"""The window and runs: start, steer, open, replay, compare, rename, delete; and their tabs."""
+"""Runs: start, pause, stop, resume, open, replay, compare, repeat, rename, delete."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from PySide6.QtCore import QFileSystemWatcher, QSize, Qt, QTimer, QUrl
-from PySide6.QtGui import QDesktopServices, QIcon
-from PySide6.QtWidgets import (
-    QInputDialog,
-    QMessageBox,
-    QTabBar,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QInputDialog, QMainWindow, QMessageBox
 
-import engine
-from gui.app.icons import dot, icon, set_icon
-from gui.compare.tab import CompareTab
+from engine.errors import QuintetError
+from engine.problem import Problem
+from gui.app.jobs import Jobs
 from gui.problem.command_line import resume_words, solve_words
 from gui.runs.child import Child
-from gui.runs.library import RunNote
+from gui.runs.library import Library, RunNote
+from gui.runs.recorded import read_problem_of
+from gui.runs.run_list import RunList
 from gui.runs.tab import RunTab
+from gui.window.log import LogPane
+from gui.window.problems import Problems
+from gui.window.tabs import Tabs
 
 __all__ = ["Runs"]
 
-_SETTLING = 400  # milliseconds
+_RESCAN_DELAY = 400  # milliseconds; a run that starts writes several times
 
 
-class Runs:
-    """What the window does with runs and their tabs; a part of :class:`gui.window.MainWindow`."""
+class Runs(QObject):
+    """Starts runs and manages the runs in the list.
 
-    # --- runs ---------------------------------------------------------------------------------------------------
+    ``changed()`` when runs were added, renamed or removed.
+
+    Parameters
+    ----------
+    window : QMainWindow
+        Parent of the dialogs.
+    command : sequence of str, optional
+        What starts ``quintet`` in a child process.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        library: Library,
+        run_list: RunList,
+        tabs: Tabs,
+        problems: Problems,
+        jobs: Jobs,
+        log: LogPane,
+        command: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._library, self._list, self._tabs = window, library, run_list, tabs
+        self._problems, self._jobs, self._log = problems, jobs, log
+        self._command = list(command) if command is not None else None
+        self.patience = (8.0, 4.0)
+        self.accepting = True
+        """Whether new runs may be started; False while the window is closing."""
+        problems.folder_requested.connect(self.show_folder)
+        library.runs.mkdir(parents=True, exist_ok=True)
+        self._watcher = QFileSystemWatcher([str(library.runs)], self)
+        self._rescan_timer = QTimer(self)
+        self._rescan_timer.setSingleShot(True)
+        self._rescan_timer.setInterval(_RESCAN_DELAY)
+        self._rescan_timer.timeout.connect(self.rescan)
+        self._watcher.directoryChanged.connect(lambda _path: self.rescan_later())
+
+    @property
+    def handlers(self) -> dict[str, Callable[[], object]]:
+        """Handlers of the actions, by name."""
+        return {
+            "start": self.start,
+            "pause": self.pause,
+            "stop": self.stop,
+            "resume_run": self.resume,
+            "open_run": self.open_selected,
+            "replay": self.replay,
+            "compare": self.compare,
+            "rerun": self.rerun,
+            "rename": self.rename,
+            "delete": self.delete,
+            "reveal": self.reveal,
+        }
+
+    def targets(self) -> list[RunNote]:
+        """The runs an action applies to: those selected in the list, else the one in the current tab."""
+        tab = self._tabs.current_run()
+        return self._list.selected() or ([tab.note] if tab is not None else [])
+
+    @staticmethod
+    def replayable(note: RunNote) -> bool:
+        """Whether a run has ended and has recorded events."""
+        return not note.live and (note.path / "events.jsonl").is_file()
+
+    # --- children -----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Solve the problem at the left with the options of its form."""
-        instance = self.pane.instance
-        if instance is None or self._loading is not None or self._quitting:
+        """Solve the loaded problem with the options of the form, in a child process."""
+        pane = self._problems.pane
+        instance = pane.instance
+        if instance is None or not self._problems.ready or not self.accepting:
             return
-        if errors := self.pane.errors():
-            self.docks["problem"].show()
-            self.say("; ".join(errors), "error")
+        if errors := pane.errors():
+            self._problems.focus()
+            self._log.add("; ".join(errors), "error")
             return
-        settings, options = self.pane.settings(), self.pane.options()
-        note = self.library.new(
+        settings, options = pane.settings(), pane.options()
+        note = self._library.new(
             instance.problem.name,
             solver=instance.solver.name,
             problem=instance.problem.describe(),
@@ -56,107 +122,104 @@ class Runs:
         words = solve_words(instance.source, {**settings, "run_folder": note.folder}, options)
         self._start_child(note, words, instance.problem)
 
-    def resume_run(self) -> None:
-        """Go on with a run from its checkpoint."""
-        for note in self._targets():
+    def resume(self) -> None:
+        """Resume the first resumable run of the targets from its checkpoint."""
+        for note in self.targets():
             if note.resumable:
-                self._work(
-                    lambda note=note: engine.folder.RunFolder.open(note.path).problem(),
-                    lambda problem, note=note: self._resume(note, problem),
-                )
+                self._jobs.start(partial(read_problem_of, note.path), partial(self._resume, note))
                 return
 
-    def _resume(self, note: RunNote, problem: Any) -> None:
-        """Go on with a run whose problem has been read, unless something else has become of it meanwhile."""
-        if not note.resumable or self._quitting or self.library.find(note.key) is not note:
+    def _resume(self, note: RunNote, problem: Problem) -> None:
+        """Resume a run whose problem has been read, unless it was resumed or deleted meanwhile."""
+        if not note.resumable or not self.accepting or self._library.find(note.key) is not note:
             return
-        if note.key in self._tabs:
-            self._drop(self._tabs[note.key])
+        self._tabs.discard_run(note)
         self._start_child(note, resume_words(note.folder), problem, recorded=True)
 
-    def _start_child(self, note: RunNote, words: list[str], problem: Any, recorded: bool = False) -> None:
+    def _start_child(self, note: RunNote, words: list[str], problem: Problem, recorded: bool = False) -> None:
         note.state, note.message, note.window = "starting", "", os.getpid()
         child = Child(words, command=self._command, patience=self.patience)
-        tab = self._add_tab(note)
-        self.run_list.renew()
-        self.run_list.select(note)
-        self.say("started: quintet " + " ".join(words), run=note.title)
+        tab = self._tabs.add(note)
+        self._list.reload()
+        self._list.select(note)
+        self._log.add("started: quintet " + " ".join(words), run=note.title)
         tab.show_live(child, problem, recorded)
-        self._show(tab)
+        self._tabs.show(tab)
 
     def pause(self) -> None:
-        """Hold the run of this tab, or let it go on."""
-        tab = self._run_tab()
+        """Pause or resume the run, or the replay, of the current tab."""
+        tab = self._tabs.current_run()
         if tab is not None and tab.steerable:
             tab.pause()
 
     def stop(self) -> None:
-        """End the run of this tab: ask, then terminate, then kill."""
-        tab = self._run_tab()
+        """Stop the run of the current tab: request, then SIGTERM, then SIGKILL."""
+        tab = self._tabs.current_run()
         if tab is not None:
             tab.stop()
 
-    def open_run(self) -> None:
+    # --- showing ------------------------------------------------------------------------------------------------
+
+    def open_selected(self) -> None:
         """Show the selected runs."""
-        for note in self.run_list.selected():
-            self._show_run(note)
+        for note in self._list.selected():
+            self._tabs.show_run(note)
+
+    def show_folder(self, path: Path, speed: float = float("inf")) -> None:
+        """Show the run in a folder, wherever it is."""
+        try:
+            note = self._library.adopt(path)
+        except QuintetError as error:
+            self._problems.show_error(path, error)
+            return
+        self._list.reload()
+        self._tabs.show_run(note, speed)
 
     def replay(self) -> None:
-        """Play a run again."""
-        for note in self._targets():
-            if self._replayable(note):
-                self._show_run(note, speed=1.0)
+        """Replay the first of the targets that has ended."""
+        for note in self.targets():
+            if self.replayable(note):
+                self._tabs.show_run(note, speed=1.0)
                 return
 
     def compare(self) -> None:
-        """Show two runs over each other."""
-        notes = self.run_list.selected()
-        if len(notes) != 2:
-            return
-        tab = CompareTab(notes, self.theme)
-        tab.ready.connect(self._enable)
-        self._compared.append(tab)
-        index = self.tabs.addTab(tab, tab.title)
-        self.tabs.setTabIcon(index, icon("compare"))
-        self._add_close_button(index, tab)
-        self.tabs.setTabToolTip(index, f"Comparison of {tab.title}")
-        self._show(tab)
+        """Compare the two selected runs."""
+        notes = self._list.selected()
+        if len(notes) == 2:
+            self._tabs.compare(notes)
 
     def rerun(self) -> None:
-        """Load a run's problem and options, to change them and run again."""
-        notes = self._targets()
+        """Load the problem and the options of a run, to change them and run again."""
+        notes = self.targets()
         if not notes:
             return
         note = notes[0]
         source = Path(note.source) if note.source else None
         if source is None or not source.is_file():
-            what = f"the file {note.source} is gone" if note.source else "nothing says which file it came from"
+            missing = f"the file {note.source} no longer exists" if note.source else "its source file is not known"
             if not (note.path / "problem.npz").is_file():
-                why = f"{what}, and the run keeps no copy"
-                self.say(f"cannot load the problem of {note.title}: {why}", "error", note.title)
-                self._banner(note, f"The problem of this run cannot be loaded: {why}. Open the file by hand.")
+                reason = f"{missing}, and the run folder has no copy of the problem"
+                self._log.add(f"cannot load the problem of {note.title}: {reason}", "error", note.title)
+                self._tabs.show_banner(note, f"The problem of this run cannot be loaded: {reason}.")
                 return
-            self.say(f"{what}; the problem is the copy that the run keeps", run=note.title)
+            self._log.add(f"{missing}; using the copy in the run folder", run=note.title)
             source = note.path
+        self._problems.load_with_options(source, note.options, note.settings)
 
-        def fill() -> None:
-            assert self.pane.form is not None
-            assert self.pane.run_form is not None
-            self.pane.form.set_values(note.options)
-            self.pane.run_form.set_values(note.settings)
-            self.tool_bar.set_values({name: note.settings.get(name) for name in ("devices", "time_limit")})
-            self.tool_bar.set_values({"backend": note.settings.get("backend", self.tool_bar.base.backend)})
-            self.focus_problem()
+    def reveal(self) -> None:
+        """Show the folder of a run in the file manager."""
+        for note in self.targets()[:1]:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(note.folder))
 
-        self.load(source, fill)
+    # --- changing -----------------------------------------------------------------------------------------------
 
     def rename(self) -> None:
-        """Give a run another title."""
-        notes = self._targets()
+        """Ask for another title of a run."""
+        notes = self.targets()
         if not notes:
             return
         note = notes[0]
-        dialog = QInputDialog(self)
+        dialog = QInputDialog(self._window)
         dialog.setWindowTitle("Rename")
         dialog.setLabelText("Title of the run:")
         dialog.setTextValue(note.title)
@@ -165,28 +228,25 @@ class Runs:
         dialog.open()
 
     def _rename(self, note: RunNote, text: str) -> None:
-        if text.strip() and self.library.find(note.key) is note:  # another window may have deleted it
+        if text.strip() and self._library.find(note.key) is note:  # another window may have deleted it
             note.title = text.strip()
-            self.library.save(note)
-            self.run_list.touch(note)
-            for index in range(self.tabs.count()):
-                tab = self.tabs.widget(index)
-                if isinstance(tab, RunTab) and tab.note is note:
-                    self.tabs.setTabText(index, note.title)
+            self._library.save(note)
+            self._list.update_run(note)
+            self._tabs.update_titles()
 
     def delete(self) -> None:
-        """Delete runs, after asking."""
-        notes = [note for note in self._targets() if not note.live]
+        """Delete runs after a confirmation."""
+        notes = [note for note in self.targets() if not note.live]
         if not notes:
-            self.say("a run that goes on cannot be deleted; stop it first", "warning")
+            self._log.add("a running run cannot be deleted; stop it first", "warning")
             return
         what = f"“{notes[0].title}”" if len(notes) == 1 else f"{len(notes)} runs"
-        own = [note for note in notes if self.library.owns(note)]
-        box = QMessageBox(QMessageBox.Icon.Question, "Delete", f"Delete {what}?", parent=self)
+        own = [note for note in notes if self._library.owns(note)]
+        box = QMessageBox(QMessageBox.Icon.Question, "Delete", f"Delete {what}?", parent=self._window)
         box.setInformativeText(
-            "The run folders are deleted, with all results in them."
+            "The run folders are deleted, with all results."
             if own
-            else "It is taken off the list; its folder, which is kept elsewhere, stays."
+            else "It is removed from the list; its folder is outside the data folder and is kept."
         )
         yes = box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
@@ -196,177 +256,35 @@ class Runs:
 
     def _delete(self, notes: Sequence[RunNote]) -> None:
         for note in notes:
-            if note.key in self._tabs:
-                self._drop(self._tabs[note.key])
+            self._tabs.discard_run(note)
             try:
-                self.library.delete(note)
+                self._library.delete(note)
             except OSError as error:
-                self.say(f"{note.folder} cannot be deleted: {error}", "error")
-        self.run_list.renew()
-        self._enable()
-
-    def reveal(self) -> None:
-        """Show a run's folder in the file manager."""
-        for note in self._targets()[:1]:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(note.folder))
-
-    def _targets(self) -> list[RunNote]:
-        """The runs an action is about: those selected, else the one in the middle."""
-        chosen = self.run_list.selected()
-        tab = self._run_tab()
-        return chosen or ([tab.note] if tab is not None else [])
-
-    def _replayable(self, note: RunNote) -> bool:
-        return not note.live and (note.path / "events.jsonl").is_file()
-
-    def _banner(self, note: RunNote, message: str) -> None:
-        if note.key in self._tabs:
-            self._tabs[note.key].banner.say(message)
+                self._log.add(f"{note.folder} cannot be deleted: {error}", "error")
+        self._list.reload()
+        self.changed.emit()
 
     # --- other windows ------------------------------------------------------------------------------------------
 
-    def _watch_runs(self) -> None:
-        """Have an eye on the folder of runs: another window, or a person, may change it."""
-        self.library.runs.mkdir(parents=True, exist_ok=True)
-        self._watcher = QFileSystemWatcher([str(self.library.runs)], self)
-        self._settling = QTimer(self)  # a run that starts writes several times
-        self._settling.setSingleShot(True)
-        self._settling.setInterval(_SETTLING)
-        self._settling.timeout.connect(self.look_again)
-        self._watcher.directoryChanged.connect(lambda _path: self._settling.start())
+    def rescan_later(self) -> None:
+        """Look for changes in the folder of runs, soon."""
+        self._rescan_timer.start()
 
-    def look_again(self) -> None:
-        """Follow what has changed in the folder of runs."""
-        chosen = self.run_list.selected()
-        if not self.library.look_again(self._is_ours):
+    def rescan(self) -> None:
+        """Follow changes that others made to the folder of runs."""
+        selected = self._list.selected()
+        if not self._library.rescan(self._runs_here):
             return
-        self.run_list.renew(chosen)
-        for index in range(self.tabs.count()):
-            tab = self.tabs.widget(index)
-            if isinstance(tab, RunTab):
-                self.tabs.setTabText(index, tab.note.title)
-        self._enable()
+        self._list.reload(selected)
+        self._tabs.update_titles()
+        self.changed.emit()
 
-    def _is_ours(self, note: RunNote) -> bool:
-        """Whether a run goes on in this window."""
-        tab = self._tabs.get(note.key)
+    def _runs_here(self, note: RunNote) -> bool:
+        tab: RunTab | None = self._tabs.runs.get(note.key)
         return tab is not None and tab.live
 
-    # --- tabs ---------------------------------------------------------------------------------------------------
-
-    def _add_tab(self, note: RunNote) -> RunTab:
-        tab = RunTab(note, self.theme)
-        tab.said.connect(lambda level, message: self.say(message, level, note.title))
-        tab.moved.connect(lambda: self._on_moved(tab))
-        tab.ready.connect(self._enable)
-        self._tabs[note.key] = tab
-        self._put(tab)
-        return tab
-
-    def _put(self, tab: RunTab) -> None:
-        index = self.tabs.addTab(tab, QIcon(dot(tab.note.colour)), tab.note.title)
-        self.tabs.setTabToolTip(index, tab.note.problem)
-        self._add_close_button(index, tab)
-
-    def _add_close_button(self, index: int, tab: QWidget) -> None:
-        button = QToolButton()
-        button.setObjectName("close")
-        button.setAutoRaise(True)
-        button.setIconSize(QSize(12, 12))
-        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        set_icon(button, "close")
-        button.setAccessibleName("Close the tab")
-        button.clicked.connect(lambda: self._close(tab))
-        self.tabs.tabBar().setTabButton(index, QTabBar.ButtonPosition.RightSide, button)
-
-    def _show_run(self, note: RunNote, speed: float = float("inf")) -> None:
-        """Bring a run to the front, opened if it is not."""
-        tab = self._tabs.get(note.key)
-        if tab is None:
-            tab = self._add_tab(note)
-            tab.show_recorded(speed)
-        elif speed != float("inf"):
-            tab.replay(speed)
-        if self.tabs.indexOf(tab) < 0:
-            self._put(tab)
-        self._show(tab)
-        self.run_list.select(note)
-
-    def _show(self, tab: QWidget) -> None:
-        self.middle.setCurrentWidget(self.tabs)
-        self.tabs.setCurrentWidget(tab)
-        self._enable()
-
-    def _run_tab(self) -> RunTab | None:
-        tab = self.tabs.currentWidget()
-        return tab if isinstance(tab, RunTab) else None
-
-    def close_tab(self) -> None:
-        """Close the tab; its run is kept, and goes on if it runs."""
-        self._close(self.tabs.currentWidget())
-
-    def _close(self, tab: QWidget | None) -> None:
-        if isinstance(tab, RunTab) and tab.live:
-            self.tabs.removeTab(self.tabs.indexOf(tab))
-            self.say("its tab is closed; it goes on, and can be opened from the list of runs", run=tab.note.title)
-        elif isinstance(tab, (RunTab, CompareTab)):
-            self._drop(tab)
-        self._on_tab()
-
-    def _drop(self, tab: RunTab | CompareTab) -> None:
-        """Give up a tab for good."""
-        tab.close_sources()
-        if isinstance(tab, RunTab):
-            self._tabs.pop(tab.note.key, None)
-        else:
-            self._compared.remove(tab)
-        index = self.tabs.indexOf(tab)
-        if index >= 0:
-            self.tabs.removeTab(index)
-        tab.deleteLater()
-
-    def _on_moved(self, tab: RunTab) -> None:
-        """A run has changed its state."""
-        if tab.child is not None and self.library.find(tab.note.key) is tab.note:
-            self.library.save(tab.note)
-            self.run_list.touch(tab.note)
-            if not tab.live and self.tabs.indexOf(tab) < 0 and not self._quitting:
-                self._drop(tab)
-        self._enable()
-        if self._quitting and not any(other.live for other in self._tabs.values()):
-            QTimer.singleShot(0, self.close)
-
-    def _on_tab(self) -> None:
-        if not self.tabs.count():
-            self.middle.setCurrentIndex(0)
-        if self._run_tab() is None:
-            for label in (self.state, self.phase, self.rate, self.elapsed):
-                self._label(label, "")
-            self.progress.hide()
-        tab = self._run_tab()
-        if tab is not None:
-            if tab.panel is None and tab.child is None and tab.property("asleep"):
-                tab.show_recorded()
-            if self.run_list.selected() != [tab.note] and not self.run_list.view.hasFocus():
-                self.run_list.select(tab.note)
-        self._enable()
-
-    def _on_chosen(self) -> None:
-        chosen = self.run_list.selected()
-        if len(chosen) == 1 and chosen[0].key in self._tabs:
-            tab = self._tabs[chosen[0].key]
-            if self.tabs.indexOf(tab) >= 0 and self.tabs.currentWidget() is not tab:
-                self.tabs.setCurrentWidget(tab)
-        self._enable()
-
-    def next_tab(self) -> None:
-        """The tab to the right."""
-        self._step(1)
-
-    def previous_tab(self) -> None:
-        """The tab to the left."""
-        self._step(-1)
-
-    def _step(self, step: int) -> None:
-        if self.tabs.count():
-            self.tabs.setCurrentIndex((self.tabs.currentIndex() + step) % self.tabs.count())
+    def release(self) -> None:
+        """Watch the folder of runs no more; the window is closing."""
+        self.accepting = False
+        self._rescan_timer.stop()
+        self._watcher.blockSignals(True)

@@ -1,127 +1,126 @@
-"""What the next start finds again, and the end of a session."""
+"""Saving and restoring the session, and closing the window."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
+from typing import Any
 
-from PySide6.QtCore import QByteArray, QEvent, Qt
+from PySide6.QtCore import QByteArray, QObject, QSettings, Qt, QTimer
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import (
-    QMessageBox,
-)
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QMessageBox
 
-from gui.runs.tab import RunTab
+from gui.problem.pane import ProblemPane
+from gui.runs.library import Library
+from gui.window.problems import Problems
+from gui.window.runs import Runs
+from gui.window.tabs import Tabs
+from gui.window.tool_bar import ToolBar
 
 __all__ = ["Session"]
 
-_LAYOUT = 1  # of docks; another number where they have changed
+_LAYOUT = 1  # of docks; raised when they change
+_QUIT_PATIENCE = (3.0, 1.5)  # seconds
 
 
 class Session:
-    """Keeping and restoring the session; a part of :class:`gui.window.MainWindow`."""
+    """Keeps the layout, the open runs and the forms from one start to the next; stops runs when the window closes."""
 
-    def _restore_layout(self) -> None:
-        self.resize(1440, 900)
-        geometry, state = self.settings.value("geometry"), self.settings.value("state")
+    def __init__(
+        self,
+        window: QMainWindow,
+        settings: QSettings,
+        library: Library,
+        tabs: Tabs,
+        runs: Runs,
+        problems: Problems,
+        tool_bar: ToolBar,
+    ) -> None:
+        self._window, self._settings, self._library, self._tabs = window, settings, library, tabs
+        self._runs, self._problems, self._tool_bar = runs, problems, tool_bar
+        self._pane: ProblemPane = problems.pane
+        self.quitting = False
+        self.closed = False
+        tabs.idle.connect(self._on_idle)
+
+    # --- saving and restoring -----------------------------------------------------------------------------------
+
+    def restore_layout(self, problem: QDockWidget, runs: QDockWidget, log: QDockWidget) -> None:
+        """Restore the size of the window and of its panes."""
+        self._window.resize(1440, 900)
+        geometry, state = self._settings.value("geometry"), self._settings.value("state")
         if isinstance(geometry, QByteArray):
-            self.restoreGeometry(geometry)
-        if not (isinstance(state, QByteArray) and self.restoreState(state, _LAYOUT)):
-            self.resizeDocks([self.docks["problem"], self.docks["runs"]], [330, 300], Qt.Orientation.Horizontal)
-            self.resizeDocks([self.docks["log"]], [150], Qt.Orientation.Vertical)
+            self._window.restoreGeometry(geometry)
+        if not (isinstance(state, QByteArray) and self._window.restoreState(state, _LAYOUT)):
+            self._window.resizeDocks([problem, runs], [330, 300], Qt.Orientation.Horizontal)
+            self._window.resizeDocks([log], [150], Qt.Orientation.Vertical)
 
-    def _restore_session(self) -> None:
-        """Open runs, and the problem with its form."""
+    def restore(self) -> None:
+        """Restore recent files, the tool bar, the open runs, and the problem with its form."""
+        with contextlib.suppress(ValueError, TypeError):
+            self._tool_bar.set_values(json.loads(str(self._settings.value("tool_bar", "{}"))))
+        recent: Any = self._settings.value("recent", [])
+        self._pane.gallery.show_recent([recent] if isinstance(recent, str) else list(recent or []))
         try:
-            session = json.loads(str(self.settings.value("session", "{}")))
+            session = json.loads(str(self._settings.value("session", "{}")))
         except ValueError:
             session = {}
         for key in session.get("open", []):
-            note = self.library.find(str(key))
+            note = self._library.find(str(key))
             if note is not None and (note.path / "events.jsonl").is_file():
-                self._add_tab(note).setProperty("asleep", True)
-        current = self._tabs.get(str(session.get("current")))
+                self._tabs.add(note).loaded = False
+        current = self._tabs.runs.get(str(session.get("current")))
         if current is not None:
-            self.tabs.setCurrentWidget(current)
-        if self.tabs.count():
-            self.middle.setCurrentWidget(self.tabs)
-            self._on_tab()
-        if session.get("problem") and Path(session["problem"]).exists():
+            self._tabs.show(current)
+        elif self._tabs.open_runs():
+            self._tabs.show(self._tabs.open_runs()[0])
+        problem = session.get("problem")
+        if problem and Path(problem).exists():
+            options, settings = session.get("options", {}), session.get("settings", {})
+            self._problems.load(Path(problem), lambda: self._pane.set_values(options, settings))
 
-            def fill() -> None:
-                if self.pane.form is not None and self.pane.run_form is not None:
-                    self.pane.form.set_values(session.get("options", {}))
-                    self.pane.run_form.set_values(session.get("settings", {}))
-
-            self.load(Path(session["problem"]), fill)
-
-    def save_session(self) -> None:
-        """Write what the next start shall find again."""
-        open_tabs = [self.tabs.widget(index) for index in range(self.tabs.count())]
-        pane = self.pane
-        current = self._run_tab()
+    def save(self) -> None:
+        """Write what the next start restores."""
+        pane, current = self._pane, self._tabs.current_run()
         session = {
-            "open": [tab.note.key for tab in open_tabs if isinstance(tab, RunTab)],
+            "open": [tab.note.key for tab in self._tabs.open_runs()],
             "current": current.note.key if current is not None else None,
             "problem": str(pane.instance.source) if pane.instance is not None else None,
             "options": pane.options(),
             "settings": pane.run_form.given() if pane.run_form is not None else {},
         }
-        self.settings.setValue("geometry", self.saveGeometry())
-        self.settings.setValue("state", self.saveState(_LAYOUT))
-        self.settings.setValue("session", json.dumps(session))
-        self.settings.setValue("tool_bar", json.dumps(self.tool_bar.given()))
-        self.settings.setValue("recent", pane.gallery.recent)
-        self.settings.sync()
+        self._settings.setValue("geometry", self._window.saveGeometry())
+        self._settings.setValue("state", self._window.saveState(_LAYOUT))
+        self._settings.setValue("session", json.dumps(session))
+        self._settings.setValue("tool_bar", json.dumps(self._tool_bar.given()))
+        self._settings.setValue("recent", pane.gallery.recent)
+        self._settings.sync()
 
-    def quit(self) -> None:
-        """Close the window."""
-        self.close()
+    # --- closing ------------------------------------------------------------------------------------------------
 
-    def changeEvent(self, event: QEvent) -> None:
-        """Whoever comes back to the window sees what others have done meanwhile."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self._timer.isActive():
-            self._settling.start()
-
-    def closeEvent(self, event: QCloseEvent) -> None:
-        """Ask about runs that go on; stop them, then close."""
-        live = [tab for tab in self._tabs.values() if tab.live] if self._timer.isActive() else []
-        if live and not self._quitting:
+    def close_event(self, event: QCloseEvent) -> bool:
+        """Accept or ignore the closing of the window: it waits for running children. True if it is accepted."""
+        running = [] if self.closed else self._tabs.running()
+        if running:
             event.ignore()
-            self._ask_to_quit(len(live))
-            return
-        if live:
-            event.ignore()
-            return
-        if not self._quitting:
-            self.save_session()
-        self._let_go()
+            if not self.quitting:
+                self._ask(len(running))
+            return False
+        if not self.quitting:
+            self.save()
+        self.closed = True
         event.accept()
+        return True
 
-    def quit_now(self) -> None:
-        """Close at once: children that still run are killed, and nothing is asked."""
-        self._quitting = True
-        self._let_go()
-        self.close()
-
-    def _let_go(self) -> None:
-        """Nothing reaches the window any more."""
-        self._timer.stop()
-        self._settling.stop()
-        self._watcher.blockSignals(True)
-        if self._probe is not None:
-            self._probe.close()
-        for job in self._jobs:
-            job.forget()
-        for tab in (*self._tabs.values(), *self._compared):
-            tab.close_sources()
-            tab.let_plots_go()
-
-    def _ask_to_quit(self, count: int) -> None:
-        what = "A run is still going." if count == 1 else f"{count} runs are still going."
-        box = QMessageBox(QMessageBox.Icon.Question, "Quit", what, parent=self)
-        box.setInformativeText("They are stopped with their best so far and a checkpoint to continue from.")
+    def _ask(self, count: int) -> None:
+        what = (
+            "A run is in progress. Quitting will stop it."
+            if count == 1
+            else f"{count} runs are in progress. Quitting will stop them."
+        )
+        box = QMessageBox(QMessageBox.Icon.Question, "Quit", what, parent=self._window)
+        box.setInformativeText("The best solution so far and a checkpoint are saved; the run can be resumed later.")
         yes = box.addButton("Stop and quit", QMessageBox.ButtonRole.AcceptRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.buttonClicked.connect(lambda button: self.stop_and_quit() if button is yes else None)
@@ -129,12 +128,19 @@ class Session:
         box.open()
 
     def stop_and_quit(self) -> None:
-        """Stop what runs, keep the session, close."""
-        self.save_session()
-        self._quitting = True
-        self.statusBar().showMessage("Stopping the runs…")
-        for tab in self._tabs.values():
-            if tab.live and tab.child is not None:
-                tab.child.stop_soon((3.0, 1.5))
-        if not any(tab.live for tab in self._tabs.values()):
-            self.close()
+        """Stop all runs, save the session, close the window."""
+        self.save()
+        self.quitting = True
+        self._runs.accepting = False
+        self._tabs.discard_ended_hidden = False
+        self._window.statusBar().showMessage("Stopping the runs…")
+        for tab in self._tabs.running():
+            if tab.child is not None:
+                tab.child.stop_soon(_QUIT_PATIENCE)
+        if not self._tabs.running():
+            self._window.close()
+
+    def _on_idle(self) -> None:
+        if self.quitting and not self.closed:
+            context: QObject = self._window
+            QTimer.singleShot(0, context, self._window.close)

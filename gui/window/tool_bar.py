@@ -1,4 +1,4 @@
-"""The bar at the top: Run, Pause, Stop, and how to run: time limit, backend, devices."""
+"""The tool bar: Run, Pause, Stop, and the settings time limit, backend, devices."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from gui.runs.child import child_environment, program
 
 __all__ = ["DeviceProbe", "ToolBar"]
 
-_MOST_TIMES = 8  # that a pool holds one device
+_MOST_TIMES = 8  # in one pool
 _BACKENDS = (("auto", "Auto"), ("cuda", "CUDA"), ("opencl", "OpenCL"))
 
 
 class DeviceProbe(QObject):
-    """Asks ``quintet devices --json`` in a child process: a driver that crashes must not take the window with it.
+    """Runs ``quintet devices --json`` in a child process, so that a crashing driver cannot crash the window.
 
     Signals: ``found(devices, missing)``; ``failed(message)``.
     """
@@ -52,7 +52,7 @@ class DeviceProbe(QObject):
         self._process.start(words[0], words[1:])
 
     def close(self) -> None:
-        """Nobody waits any more."""
+        """Stop waiting for the result."""
         self._process.blockSignals(True)
         if self._process.state() != QProcess.ProcessState.NotRunning:
             self._process.kill()
@@ -65,11 +65,11 @@ class DeviceProbe(QObject):
             self.found.emit(content["devices"], content["missing"])
         except (ValueError, KeyError, TypeError):
             error = bytes(self._process.readAllStandardError().data()).decode(errors="replace").strip()
-            self.failed.emit(error.splitlines()[-1] if error else "the list of devices cannot be read")
+            self.failed.emit(error.splitlines()[-1] if error else "the device list cannot be read")
 
 
 class ToolBar(QToolBar):
-    """Steering and settings; ``changed()`` is told when a setting is."""
+    """Controls and settings; ``changed()`` when a setting changes."""
 
     changed = Signal()
 
@@ -88,7 +88,7 @@ class ToolBar(QToolBar):
             button = self.widgetForAction(actions[name])
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.setAccessibleName(actions[name].text().replace("&", ""))
-            if name == "pause":  # its text changes, and its neighbours should not move
+            if name == "pause":  # its text changes, its neighbours should not move
                 button.setMinimumWidth(button.fontMetrics().horizontalAdvance("Play again") + 52)
             if name == "start":
                 button.setObjectName("run")
@@ -100,7 +100,7 @@ class ToolBar(QToolBar):
         self.time_limit.setValidator(limits)
         self.time_limit.setPlaceholderText("none")
         self.time_limit.setFixedWidth(70)
-        self.time_limit.setToolTip("Seconds after which a run ends with its best so far; pauses do not count")
+        self.time_limit.setToolTip("Seconds after which a run ends with its best solution so far; pauses do not count")
         self.time_limit.setAccessibleName("Time limit in seconds")
         self._labelled("Time limit", self.time_limit)
         self.addWidget(QLabel("s"))
@@ -140,12 +140,12 @@ class ToolBar(QToolBar):
         self.addWidget(widget)
 
     def set_base(self, base: Settings) -> None:
-        """What the settings are where nothing is asked for."""
+        """Use these settings as base values."""
         self.base = base
         self.set_values({"backend": base.backend, "devices": base.devices, "time_limit": base.time_limit})
 
     def show_devices(self, devices: list[dict[str, Any]], missing: dict[str, str]) -> None:
-        """Fill the menu with what this machine has."""
+        """Fill the menu with the devices of this machine."""
         self._known = devices
         self._fill(missing)
         languages = {device["language"] for device in devices}
@@ -167,7 +167,7 @@ class ToolBar(QToolBar):
         self.changed.emit()
 
     def values(self) -> dict[str, Any]:
-        """The settings as they are shown."""
+        """All settings."""
         return {
             "backend": self.backend.currentData(),
             "devices": list(self._wanted) or None,
@@ -175,7 +175,7 @@ class ToolBar(QToolBar):
         }
 
     def given(self) -> dict[str, Any]:
-        """The settings that differ from what they are where nothing is asked for."""
+        """The settings that differ from their base values."""
         given = {name: value for name, value in self.values().items() if value != getattr(self.base, name)}
         if "devices" in given and given["devices"] is None:
             del given["devices"]
@@ -189,7 +189,7 @@ class ToolBar(QToolBar):
         self.changed.emit()
 
     def _fill(self, missing: Mapping[str, str] | None = None) -> None:
-        """The menu: a box to tick for each device of the backend."""
+        """Fill the menu: a check box for each device of the backend."""
         self.menu.clear()
         self.boxes: dict[str, QCheckBox] = {}
         self.counts: dict[str, QSpinBox] = {}
@@ -206,7 +206,7 @@ class ToolBar(QToolBar):
         self._show_chosen()
 
     def _device_row(self, device: Mapping[str, Any]) -> QWidgetAction:
-        """A box to tick, and how often the pool shall hold the device: twice is two contexts, two threads."""
+        """A check box, and how often the device is in the pool: twice means two contexts and two threads."""
         name = device["id"]
         box = QCheckBox(f"{name}   {device['name']}")
         box.setToolTip(f"{device['platform']} {device['driver']}")
@@ -216,8 +216,8 @@ class ToolBar(QToolBar):
         count.setPrefix("× ")
         count.setValue(max(1, self._wanted.count(name)))
         count.setEnabled(box.isChecked())
-        count.setToolTip("How often the pool holds this device, each with a thread and a context of its own")
-        count.setAccessibleName(f"How often the pool holds {name}")
+        count.setToolTip("How often this device is in the pool, each time with its own thread and context")
+        count.setAccessibleName(f"Count of {name} in the pool")
         box.toggled.connect(count.setEnabled)
         box.toggled.connect(lambda on: self._tick(name, count.value() if on else 0))
         count.valueChanged.connect(lambda times: self._tick(name, times))
@@ -241,7 +241,7 @@ class ToolBar(QToolBar):
 
     def _show_chosen(self) -> None:
         times = {name: self._wanted.count(name) for name in self._wanted}
-        text = ", ".join(name if count == 1 else f"{name} ×{count}" for name, count in times.items()) or "by default"
+        text = ", ".join(name if count == 1 else f"{name} ×{count}" for name, count in times.items()) or "default"
         self.devices.setText(text if len(text) <= 24 else f"{len(self._wanted)} devices")
         names = {device["id"]: device["name"] for device in self._known}
         chosen = [f"{name} ({names[name]})" if name in names else name for name in self._wanted]
@@ -249,7 +249,7 @@ class ToolBar(QToolBar):
 
 
 def _seconds(text: str) -> float | None:
-    """A time limit; None where there is none, or what is written is not one yet."""
+    """A time limit; None if there is none, or the text is not a number yet."""
     try:
         value = float(text)
     except ValueError:

@@ -113,12 +113,12 @@ def main(seconds: float, speed: float) -> None:
         window = MainWindow(Path(place) / "home")
         window.show()
         loop = QEventLoop()
-        window.settled.connect(loop.quit)
+        window.ready.connect(loop.quit)
         loop.exec()
         before = memory()[0]
         frames = Frames(window)
         began = time.perf_counter()
-        window.show_folder(Path(place) / "run", speed)
+        window.runs.show_folder(Path(place) / "run", speed)
         tab = window.tabs.currentWidget()
         tab.ready.connect(loop.quit)
         QTimer.singleShot(590_000, loop.quit)
@@ -126,7 +126,7 @@ def main(seconds: float, speed: float) -> None:
         now, most = memory()
         print(f"{count} events in {time.perf_counter() - began:.1f} s; {len(frames.frames)} frames; {frames.report()}")
         print(f"memory {before:.0f} MB before, {now:.0f} MB after, {most:.0f} MB at most")
-        window.quit_now()
+        window.close_now()
 
 
 if __name__ == "__main__":

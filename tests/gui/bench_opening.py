@@ -67,19 +67,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         window = MainWindow(Path(home))
         collector = Collector(app)
-        window.settled.connect(collector.settle)
-        window.settled.connect(loop.quit)
+        window.ready.connect(collector.settle)
+        window.ready.connect(loop.quit)
         window.show()
         loop.exec()
         wait(500)
         for folder in sorted((ROOT / "samples" / "recorded").iterdir()):
             opened, turned = [], []
             for _ in range(TIMES):
-                opened.append(longest(lambda folder=folder: window.show_folder(folder), 1000))
+                opened.append(longest(lambda folder=folder: window.runs.show_folder(folder), 1000))
                 pages = window.tabs.currentWidget().panel.pages
                 for page in range(1, pages.count()):
                     turned.append(longest(lambda pages=pages, page=page: pages.setCurrentIndex(page), 300))
-                window.close_tab()
+                window.run_tabs.close_current()
                 wait(100)
             order = sorted(opened[1:])
             print(
@@ -87,7 +87,7 @@ def main() -> None:
                 f"(worst {order[-1]:.0f}); a page turned {sorted(turned)[len(turned) // 2]:.0f} ms "
                 f"(worst {max(turned):.0f})"
             )
-        window.quit_now()
+        window.close_now()
         collector.close()
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from surroundings import COUNTING, TROUBLE, counting
+from environment import COUNTING, MISSING, counting
 
-if not TROUBLE:
+if not MISSING:
     from PySide6 import QtCore
 
-collect_ignore_glob = ["test_[!q]*.py"] if TROUBLE else []  # test_qt.py says why
+collect_ignore_glob = ["test_[!q]*.py"] if MISSING else []  # test_qt.py says why
 
 
 @pytest.fixture(autouse=True)
-def _own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No configuration of this machine, and no folder of its user."""
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "nobody"))
@@ -37,7 +37,7 @@ def _garbage_on_this_thread(_garbage_of_a_module: None) -> Iterator[None]:
     gc.disable()
     try:
         yield
-        if not TROUBLE and QtCore.QCoreApplication.instance() is not None:
+        if not MISSING and QtCore.QCoreApplication.instance() is not None:
             QtCore.QCoreApplication.sendPostedEvents(None, QtCore.QEvent.Type.DeferredDelete)
         gc.collect(1)
     finally:
@@ -56,10 +56,10 @@ def counting_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-class _AbacusProbe(QtCore.QObject if not TROUBLE else object):
+class _AbacusProbe(QtCore.QObject if not MISSING else object):
     """Finds the abacus, as a child process with the counting solver would; without a child."""
 
-    if not TROUBLE:
+    if not MISSING:
         found = QtCore.Signal(list, dict)
         failed = QtCore.Signal(str)
 
@@ -86,13 +86,13 @@ def open_window(qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             monkeypatch.setattr(module, "DeviceProbe", _AbacusProbe)
         window = module.MainWindow(tmp_path / "home", command)
         windows.append(window)
-        with qtbot.waitSignal(window.settled, timeout=30_000):
+        with qtbot.waitSignal(window.ready, timeout=30_000):
             window.show()
             window.activateWindow()
         return window
 
     yield show
     for window in windows:
-        window.quit_now()
+        window.close_now()
         window.deleteLater()
     qtbot.wait(1)

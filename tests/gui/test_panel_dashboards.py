@@ -359,7 +359,7 @@ def test_a_hidden_page_is_not_drawn_until_it_is_seen(qtbot: Any, monkeypatch: py
     hidden = [one.title for one in panel.plots() if isinstance(one, LivePlot) and not one.isVisible()]
     assert hidden
     assert not set(hidden) & set(drawn)
-    assert not any(one.furnished for one in panel.plots() if one.title in hidden)
+    assert not any(one.populated for one in panel.plots() if one.title in hidden)
     panel.pages.setCurrentIndex(1)
     qtbot.waitUntil(lambda: "Exchanged between devices" in drawn, timeout=30_000)
 

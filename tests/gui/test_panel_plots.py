@@ -76,16 +76,16 @@ def painted(image: QImage) -> int:
 def test_every_figure_is_written_as_png_svg_and_csv(qtbot: Any, tmp_path: Path, theme: Theme) -> None:
     for figure in figures(theme):
         qtbot.addWidget(figure)  # never shown: exports do not need that
-        figure.export_png(tmp_path / "figure.png")
+        figure.export.png(tmp_path / "figure.png")
         image = QImage(str(tmp_path / "figure.png"))
         assert painted(image) > 3, figure.title
         assert image.pixelColor(2, 2) == QColor(theme.base), figure.title
-        figure.export_svg(tmp_path / "figure.svg")
+        figure.export.svg(tmp_path / "figure.svg")
         root = ElementTree.parse(tmp_path / "figure.svg").getroot()
         assert root.tag == f"{SVG}svg"
         texts = "".join("".join(node.itertext()) for node in root.iter(f"{SVG}text"))
         assert figure.title in texts
-        figure.export_csv(tmp_path / "figure.csv")
+        figure.export.csv(tmp_path / "figure.csv")
         with open(tmp_path / "figure.csv", newline="") as stream:
             headers, *rows = list(csv.reader(stream))
         assert headers == figure.table()[0]

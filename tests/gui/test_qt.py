@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from environment import MISSING
 from patience import PATIENCE
-from surroundings import TROUBLE
 
 from engine import cli
 
@@ -17,8 +17,8 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def test_qt_can_be_loaded() -> None:
-    if TROUBLE:
-        pytest.skip(f"Qt cannot be loaded, so the tests of the desktop app are left out: {TROUBLE}")
+    if MISSING:
+        pytest.skip(f"Qt cannot be loaded, so the tests of the desktop app are left out: {MISSING}")
 
 
 def test_without_qt_the_command_says_what_to_install(
@@ -38,8 +38,8 @@ def test_engine_does_not_import_the_app() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_the_command_shows_a_window_that_ends_in_order(tmp_path: Path) -> None:
-    if TROUBLE:
-        pytest.skip(f"Qt cannot be loaded: {TROUBLE}")
+    if MISSING:
+        pytest.skip(f"Qt cannot be loaded: {MISSING}")
     sample = ROOT / "samples" / "knapsack" / "kplib.txt"
     saying_when_it_runs = (
         "import sys\n"

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import SHIFT, begin, drop, ended, load
+from environment import COUNTING, SAMPLES
+from interaction import SHIFT, begin, drop, ended, load
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLineEdit
-from surroundings import COUNTING, SAMPLES
 
 from engine.folder import RunFolder
 
@@ -36,7 +36,7 @@ def test_a_dropped_sample_runs_to_its_optimum_with_a_changed_option(qtbot: Any, 
     assert kept.description["options"]["initial"] == "neh"
     assert kept.result().objective == 2178
     assert window.run_list.count() == 1
-    assert window.state.text() == "optimal"
+    assert window.status.state.text() == "optimal"
 
 
 def test_a_run_is_paused_resumed_and_stopped(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
@@ -46,10 +46,10 @@ def test_a_run_is_paused_resumed_and_stopped(qtbot: Any, open_window: Any, tmp_p
     load(qtbot, window, board)
     tab = begin(qtbot, window)
     assert window.actions_by_name["pause"].isEnabled()
-    qtbot.waitUntil(lambda: "nodes/s" in window.rate.text(), timeout=30_000)
+    qtbot.waitUntil(lambda: "nodes/s" in window.status.rate.text(), timeout=30_000)
     qtbot.keyClick(window, Qt.Key.Key_F6)
     qtbot.waitUntil(lambda: tab.paused, timeout=30_000)
-    qtbot.waitUntil(lambda: window.rate.text() == "", timeout=30_000)
+    qtbot.waitUntil(lambda: window.status.rate.text() == "", timeout=30_000)
     assert window.actions_by_name["pause"].text() == "&Resume"
     qtbot.wait(300)
     nodes = tab.panel.time
@@ -61,7 +61,7 @@ def test_a_run_is_paused_resumed_and_stopped(qtbot: Any, open_window: Any, tmp_p
     ended(qtbot, tab)
     assert tab.note.state == "interrupted"
     assert RunFolder.open(tab.note.folder).checkpoint() is not None
-    assert "resumable" in window.present()
+    assert "resumable" in window.available()
 
 
 @POSIX
@@ -86,7 +86,7 @@ def test_a_child_killed_from_outside_is_reported_and_the_window_lives(
 @POSIX
 def test_stop_ends_even_a_child_that_hangs(qtbot: Any, open_window: Any, counting_files: Path) -> None:
     window = open_window(COUNTING)
-    window.patience = (0.3, 0.3)
+    window.runs.patience = (0.3, 0.3)
     load(qtbot, window, counting_files / "endless.txt")
     tab = begin(qtbot, window)
     os.kill(tab.child.pid, signal.SIGSTOP)
@@ -94,7 +94,7 @@ def test_stop_ends_even_a_child_that_hangs(qtbot: Any, open_window: Any, countin
     tab.child.stopping.connect(steps.append)
     window.actions_by_name["stop"].trigger()
     ended(qtbot, tab)
-    assert steps == ["asked to stop", "told to terminate", "killed"]
+    assert steps == ["stop requested", "SIGTERM sent", "SIGKILL sent"]
     assert tab.note.state == "killed"
     assert "did not stop when asked" in tab.note.message
 
@@ -118,7 +118,7 @@ def test_a_wrong_option_is_told_under_its_field_and_does_not_run(
     assert isinstance(step, QLineEdit)
     step.selectAll()
     qtbot.keyClicks(step, "0")
-    complaint = window.pane.form._editors["step"].complaint
+    complaint = window.pane.form._editors["step"].error_label
     qtbot.waitUntil(complaint.isVisible, timeout=30_000)
     assert "step must be at least 1; got 0" in complaint.text()
     qtbot.keyClick(window, Qt.Key.Key_F5)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import shiboken6
-from driving import solved
+from environment import COUNTING
+from interaction import solved
 from PySide6.QtCore import QCoreApplication, QEvent, QThreadPool
-from surroundings import COUNTING
 
 from engine.events import Metric
 from engine.solvers import MetricSpec
@@ -40,7 +40,7 @@ def test_a_panel_that_goes_leaves_nothing_in_its_scenes(qtbot: Any, how: str) ->
     panel = watched()
     plots = [plot for plot in lines(panel) if plot.isVisible()]
     assert plots
-    qtbot.waitUntil(lambda: all(plot.furnished for plot in plots), timeout=30_000)
+    qtbot.waitUntil(lambda: all(plot.populated for plot in plots), timeout=30_000)
     assert all(plot._line.scene() is plot.view.scene() for plot in plots)
     getattr(panel, how)()
     for plot in plots:
@@ -105,7 +105,7 @@ def test_garbage_is_collected_on_the_thread_of_the_windows_alone(qtbot: Any) -> 
         assert set(generations) == {0, 1, 2}
         gc.collect()
         assert collector.collect() == -1
-        collector.settle()
+        collector.freeze()
         assert gc.get_freeze_count() > 0
     finally:
         gc.callbacks.remove(note)
@@ -126,7 +126,7 @@ def test_a_job_that_nobody_keeps_is_done_and_tells_on_the_thread_it_was_made_on(
 
         job = Job(work, lambda value: done.append((value, threading.get_ident())), pytest.fail).start()
         if number % 2:
-            job.forget()
+            job.discard()
 
     for number in range(200):
         start(number)
@@ -136,7 +136,7 @@ def test_a_job_that_nobody_keeps_is_done_and_tells_on_the_thread_it_was_made_on(
     QThreadPool.globalInstance().waitForDone()
     QCoreApplication.processEvents()
     Job(int, lambda _value: None, pytest.fail).start()
-    assert len(Job._under_way) <= 1
+    assert len(Job._active) <= 1
 
 
 def test_a_closed_tab_reads_nothing_more(qtbot: Any, open_window: Any, counting_files: Path) -> None:

@@ -15,9 +15,9 @@ try:
 
     import pyqtgraph  # noqa: F401 isort: skip - it needs the other
 
-    TROUBLE = ""
+    MISSING = ""
 except ImportError as error:
-    TROUBLE = str(error)
+    MISSING = str(error)
 
 SAMPLES = Path(__file__).parent.parent.parent / "samples"
 COUNTING = [sys.executable, "-W", "error", str(Path(counting.__file__).parent / "quintet_counting.py")]

@@ -10,9 +10,9 @@ from typing import Any
 
 import counting
 import pytest
-from driving import CONTROL, SHIFT, begin, drop, ended, load
+from environment import COUNTING, SAMPLES
+from interaction import CONTROL, SHIFT, begin, drop, ended, load
 from PySide6.QtCore import Qt
-from surroundings import COUNTING, SAMPLES
 
 import engine
 from engine.errors import RunFolderError
@@ -122,7 +122,7 @@ def test_a_file_that_is_no_archive_is_told_in_a_sentence(qtbot: Any, window: Any
 def test_a_new_instance_is_made_from_a_form_written_and_opened(qtbot: Any, window: Any, tmp_path: Path) -> None:
     window.settings.setValue("folder", str(tmp_path))
     qtbot.keyClick(window, Qt.Key.Key_N, CONTROL)
-    dialog = window.maker
+    dialog = window.problems.dialog
     dialog.activateWindow()  # as a window manager does
     qtbot.waitUntil(dialog.isActiveWindow, timeout=PATIENCE)
     dialog.path.setFocus()
@@ -141,11 +141,11 @@ def test_a_new_instance_is_made_from_a_form_written_and_opened(qtbot: Any, windo
     assert dialog.command.text() == f"quintet generate knapsack --n 30 --output {tmp_path / 'knapsack.txt'}"
     assert dialog.make.isEnabled()
     dialog.path.setText(str(tmp_path / "no such folder" / "a.txt"))
-    assert "there is no folder" in dialog.complaint.text()
+    assert "there is no folder" in dialog.error.text()
     assert not dialog.make.isEnabled()
     dialog.path.setText(str(tmp_path / "mine.txt"))
     qtbot.keyClick(dialog.path, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: window.pane.instance is not None and window._loading is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.pane.instance is not None and window.problems.loading is None, timeout=PATIENCE)
     assert window.pane.instance.source == tmp_path / "mine.txt"
     assert "30 items" in window.pane.about.text()
     assert engine.Knapsack.read(tmp_path / "mine.txt").n == 30
@@ -154,16 +154,16 @@ def test_a_new_instance_is_made_from_a_form_written_and_opened(qtbot: Any, windo
 
 def test_every_kind_is_made_with_its_ending_and_read_again(qtbot: Any, window: Any, tmp_path: Path) -> None:
     window.settings.setValue("folder", str(tmp_path))
-    window.new_instance()
-    dialog = window.maker
+    window.problems.new_instance()
+    dialog = window.problems.dialog
     for place in range(dialog.kind.count()):
         dialog.kind.setCurrentIndex(place)
-        order = dialog.order()
+        order = dialog.request()
         assert engine.folder.read_problem(make_instance(order)).describe()
     dialog._on_kind()
-    assert dialog.complaint.text() == ""  # another name is suggested for what is there
+    assert dialog.error.text() == ""  # another name is suggested for what is there
     dialog.path.setText(str(order.path))
-    assert "will be replaced" in dialog.complaint.text()
+    assert "will be replaced" in dialog.error.text()
     dialog.reject()
 
 
@@ -188,8 +188,8 @@ def test_a_run_whose_file_is_gone_is_run_again_from_the_copy_it_keeps(
     assert window.pane.gallery.recent == []
     (note.path / "problem.npz").unlink()
     window.run_list.select(window.library.find(note.key))
-    window.rerun()
-    assert any("the run keeps no copy" in line for line in window.log.messages())
+    window.runs.rerun()
+    assert any("the run folder has no copy" in line for line in window.log.messages())
 
 
 # --- two windows --------------------------------------------------------------------------------------------------
@@ -209,14 +209,14 @@ def test_runs_of_another_window_come_are_renamed_and_go_while_the_selection_stay
     qtbot.waitUntil(lambda: window.library.find(second.key).state == "optimal", timeout=PATIENCE)
     assert window.run_list.count() == 2
     assert window.run_list.selected() == [own]
-    window.open_run()
+    window.runs.open_selected()
     theirs = other.find(first.key)
     theirs.title = "renamed there"
     other.save(theirs)
     qtbot.waitUntil(lambda: own.title == "renamed there", timeout=PATIENCE)
     assert window.tabs.tabText(0) == "renamed there"
     assert window.run_list.selected() == [own]
-    other.look_again(lambda _note: False)
+    other.rescan(lambda _note: False)
     other.delete(other.find(second.key))
     qtbot.waitUntil(lambda: window.library.find(second.key) is None, timeout=PATIENCE)
     assert window.run_list.count() == 1
@@ -237,7 +237,7 @@ def test_a_run_that_goes_on_in_another_window_is_not_called_killed(tmp_path: Pat
 
 
 def test_a_replay_at_its_end_offers_to_play_again(qtbot: Any, window: Any) -> None:
-    window.show_folder(RECORDED)
+    window.runs.show_folder(RECORDED)
     tab = window.tabs.currentWidget()
     qtbot.waitUntil(lambda: tab.complete, timeout=PATIENCE)
     pause = window.actions_by_name["pause"]
@@ -250,12 +250,12 @@ def test_a_replay_at_its_end_offers_to_play_again(qtbot: Any, window: Any) -> No
     assert pause.text() == "&Resume"
     load(qtbot, window, SAMPLES / "knapsack" / "strongly-1000.txt")
     qtbot.keyClick(window, Qt.Key.Key_K, CONTROL)
-    texts = window.command_palette.texts()
+    texts = window.help.palette.texts()
     for action in window.actions_by_name.values():
         if action.objectName() != "find_command":
             assert action.text().replace("&", "").rstrip("…") in texts
-    assert window.command_palette.list.topLevelItem(0).isDisabled() is False
-    window.command_palette.reject()
+    assert window.help.palette.list.topLevelItem(0).isDisabled() is False
+    window.help.palette.reject()
 
 
 def test_a_device_is_held_twice_by_a_pool(qtbot: Any, window: Any) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 
 import counting
 import pytest
-from driving import CONTROL, SHIFT, answer, begin, drop, ended, load, solved
+from environment import COUNTING, SAMPLES
+from interaction import CONTROL, SHIFT, answer, begin, drop, ended, load, solved
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QAbstractScrollArea, QFileDialog, QInputDialog, QLineEdit, QWidget
-from surroundings import COUNTING, SAMPLES
 
 import engine
 from engine.events import Metric, to_json
@@ -53,7 +53,7 @@ def tabs(qtbot: Any, notes: list[Any], window: Any) -> list[Any]:
     opened = []
     for note in notes:
         window.run_list.select(window.library.find(note.key))
-        window.open_run()
+        window.runs.open_selected()
         opened.append(window.tabs.currentWidget())
     qtbot.waitUntil(lambda: all(tab.complete for tab in opened), timeout=30_000)
     return opened
@@ -65,10 +65,10 @@ def test_runs_are_kept_across_restarts_with_the_whole_session(
     load(qtbot, window, counting_files / "small.txt")
     window.pane.form.set_values({"style": "fancy", "extra": 4, "step": 5})
     window.tool_bar.set_values({"time_limit": 12.5, "devices": ["opencl:0"]})
-    window.set_theme_choice("dark")
+    window.appearance.choose("dark")
     window.resize(790, 640)
     window.docks["log"].hide()
-    window.close_tab()
+    window.run_tabs.close_current()
     first = tabs[0].note
     window.close()
     again = open_window(COUNTING)
@@ -111,10 +111,10 @@ def test_tabs_are_compared_curve_over_curve(qtbot: Any, tabs: list[Any], window:
     assert ["step", *(str(RunFolder.open(n.folder).description["options"]["step"]) for n in tab.notes)] in cells
     pictures = []
     for theme in ("light", "dark"):
-        window.set_theme_choice(theme)
+        window.appearance.choose(theme)
         pictures.append(window.tabs.tabIcon(window.tabs.indexOf(tab)).pixmap(16, 16).toImage())
     assert pictures[0] != pictures[1]
-    window.close_tab()
+    window.run_tabs.close_current()
     assert window.tabs.count() == 2
 
 
@@ -149,11 +149,11 @@ def test_a_sleeping_tab_is_replayed_once_at_its_speed(
     window.close()
     again = open_window(COUNTING)
     note = again.library.find(tabs[0].note.key)
-    tab = again._tabs[note.key]
+    tab = again.run_tabs.runs[note.key]
     assert tab.panel is None
     again.run_list.select(note)
-    again.replay()
-    again.replay()
+    again.runs.replay()
+    again.runs.replay()
     qtbot.waitUntil(lambda: tab.bar is not None and tab._job is None, timeout=30_000)
     qtbot.wait(100)
     assert tab.findChildren(ReplayBar) == [tab.bar]
@@ -172,11 +172,11 @@ def test_a_run_with_events_that_cannot_be_shown_does_not_hold_up_others(
     lines[place] = json.dumps(trace)
     (odd / "events.jsonl").write_text("\n".join(lines) + "\n")
     for folder in (odd, SAMPLES / "recorded" / "linprog"):
-        window.show_folder(folder)
-    tabs = list(window._tabs.values())
+        window.runs.show_folder(folder)
+    tabs = list(window.run_tabs.runs.values())
     qtbot.waitUntil(lambda: all(tab.complete for tab in tabs), timeout=30_000)
     assert [tab.summary.state for tab in tabs] == ["optimal", "optimal"]
-    assert "Not all of this run can be shown" in tabs[0].banner.text.text()
+    assert "shown incompletely" in tabs[0].banner.text.text()
     assert tabs[1].banner.isHidden()
 
 
@@ -201,11 +201,11 @@ def test_a_resumed_run_is_compared_without_cutting_the_other(qtbot: Any, tmp_pat
 def test_a_file_that_is_chosen_before_the_last_was_read_takes_its_place(
     qtbot: Any, window: Any, counting_files: Path
 ) -> None:
-    window.load(counting_files / "small.txt")
-    window.load(counting_files / "endless.txt")
-    qtbot.waitUntil(lambda: window._loading is None, timeout=30_000)
+    window.problems.load(counting_files / "small.txt")
+    window.problems.load(counting_files / "endless.txt")
+    qtbot.waitUntil(lambda: window.problems.loading is None, timeout=30_000)
     assert window.pane.instance.path.name == "endless.txt"
-    assert window._jobs == []
+    assert window.jobs.pending == []
 
 
 def test_a_run_is_renamed_run_again_with_changes_and_deleted(
@@ -246,9 +246,9 @@ def test_a_stopped_run_continues_from_its_checkpoint(qtbot: Any, window: Any, co
     window.actions_by_name["stop"].trigger()
     ended(qtbot, tab)
     assert tab.note.state == "interrupted"
-    window.resume_run()
-    window.resume_run()  # pressed twice
-    qtbot.waitUntil(lambda: not window._jobs, timeout=30_000)
+    window.runs.resume()
+    window.runs.resume()  # pressed twice
+    qtbot.waitUntil(lambda: not window.jobs.pending, timeout=30_000)
     qtbot.waitUntil(lambda: window.tabs.currentWidget() is not tab and window.tabs.count() == 1, timeout=30_000)
     again = window.tabs.currentWidget()
     ended(qtbot, again)
@@ -259,7 +259,7 @@ def test_a_stopped_run_continues_from_its_checkpoint(qtbot: Any, window: Any, co
 
 def test_a_recorded_run_can_be_dropped_on_the_window(qtbot: Any, tabs: list[Any], window: Any, tmp_path: Path) -> None:
     moved = tmp_path / "moved"
-    window.write_zip(tabs[0].note, tmp_path / "run.zip")
+    window.exports.write_zip(tabs[0].note, tmp_path / "run.zip")
     qtbot.waitUntil((tmp_path / "run.zip").is_file, timeout=30_000)
     with zipfile.ZipFile(tmp_path / "run.zip") as archive:
         archive.extractall(moved)
@@ -275,7 +275,7 @@ def test_every_plot_is_exported_as_picture_drawing_and_table(
     qtbot: Any, tabs: list[Any], window: Any, tmp_path: Path
 ) -> None:
     for kind in ("png", "svg", "csv"):
-        window.write_plots(kind, tmp_path / kind)
+        window.exports.write_plots(kind, tmp_path / kind)
         wanted = [plot for plot in tabs[1].panel.plots() if kind == "csv" or plot.pictured]
         assert len(list((tmp_path / kind).glob(f"*.{kind}"))) == len(wanted)
     (table,) = (tmp_path / "csv").glob("*number-reached.csv")
@@ -283,7 +283,7 @@ def test_every_plot_is_exported_as_picture_drawing_and_table(
     assert float(rows[-1].split(",")[1]) == 100
     (drawing,) = (tmp_path / "svg").glob("*number-reached.svg")
     assert "<svg" in drawing.read_text()[:500]
-    window.write_report(tmp_path / "report.html")
+    window.exports.write_report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert "Number reached" in page
     assert page.count("<img") >= 2
@@ -322,7 +322,7 @@ def test_quitting_asks_stops_the_runs_and_closes(qtbot: Any, window: Any, counti
 def test_the_keyboard_alone_loads_runs_and_finds_everything(qtbot: Any, open_window: Any) -> None:
     window = open_window()
     qtbot.keyClick(window, Qt.Key.Key_K, CONTROL)
-    palette = window.command_palette
+    palette = window.help.palette
     qtbot.keyClicks(palette.line, "sample: strongly-1000")
     assert "Sample: strongly-1000" in palette.texts()
     while palette.list.currentItem().text(0) != "Sample: strongly-1000":
@@ -346,10 +346,10 @@ def test_the_keyboard_alone_loads_runs_and_finds_everything(qtbot: Any, open_win
     qtbot.keyClick(window, Qt.Key.Key_4, CONTROL)
     assert window.focusWidget() is window.log.filter
     qtbot.keyClick(window, Qt.Key.Key_F1)
-    keys = dict(window.sheet.rows)
+    keys = dict(window.help.sheet.rows)
     assert (keys["F5"], keys["Ctrl+K"]) == ("Run", "Command palette")
-    assert len(keys) == len(window.sheet.rows)
-    window.sheet.close()
+    assert len(keys) == len(window.help.sheet.rows)
+    window.help.sheet.close()
 
 
 def test_a_whole_session_goes_by_keys(
@@ -439,7 +439,7 @@ def test_the_log_is_filtered_by_level_and_words(qtbot: Any, window: Any, countin
     window.log.filter.clear()
     assert len(window.log.messages()) == everything
     for number in range(6000):
-        window.say(str(number))
+        window.log.add(str(number))
     assert len(window.log.messages()) <= 5000
     assert window.log.messages()[-1] == "5999"
 
@@ -478,14 +478,14 @@ def test_a_tab_that_is_closed_is_forgotten(qtbot: Any, notes: list[Any], window:
 
     def close() -> None:
         shown.append(weakref.ref(window.tabs.currentWidget()))
-        window.close_tab()
+        window.run_tabs.close_current()
 
     window.run_list.select(window.library.find(notes[0].key))
-    window.open_run()
+    window.runs.open_selected()
     qtbot.waitUntil(lambda: window.tabs.currentWidget().complete, timeout=30_000)
     close()
     window.run_list.select(*(window.library.find(note.key) for note in notes))
-    window.compare()
+    window.runs.compare()
     qtbot.waitUntil(lambda: window.tabs.currentWidget().complete, timeout=30_000)
     close()
     solved(qtbot, window, counting_files / "small.txt")

@@ -23,7 +23,7 @@ def drop(window: Any, path: Path) -> None:
 def load(qtbot: Any, window: Any, path: Path) -> None:
     """Drop a problem and wait for its form."""
     drop(window, path)
-    qtbot.waitUntil(lambda: window.pane.instance is not None and window._loading is None, timeout=30_000)
+    qtbot.waitUntil(lambda: window.pane.instance is not None and window.problems.loading is None, timeout=30_000)
 
 
 def begin(qtbot: Any, window: Any) -> Any:

@@ -1,0 +1,242 @@
+"""The tabs in the middle of the window: the selected problem, runs, comparisons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QObject, QSize, Qt, Signal
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QStackedWidget, QTabBar, QTabWidget, QToolButton, QWidget
+
+from gui.app.icons import dot, icon, set_icon
+from gui.app.theme import Theme
+from gui.compare.tab import CompareTab
+from gui.runs.library import Library, RunNote
+from gui.runs.run_list import RunList
+from gui.runs.tab import RunTab
+from gui.window.log import LogPane
+
+__all__ = ["Tabs"]
+
+_UPDATE_LIST_EVERY = 6  # frames
+
+
+class Tabs(QObject):
+    """Owns the tab widget and the tabs of runs, also of running ones whose tab is closed.
+
+    Signals: ``changed()`` when another tab is current, or the state of a run has changed; ``idle()`` when the last
+    running child has ended.
+
+    Parameters
+    ----------
+    library, run_list, log
+        Where state changes and messages go.
+    home : QWidget
+        Shown while no tab is open.
+    """
+
+    changed = Signal()
+    idle = Signal()
+
+    def __init__(self, library: Library, run_list: RunList, log: LogPane, home: QWidget, theme: Theme) -> None:
+        super().__init__()
+        self._library, self._run_list, self._log, self._theme = library, run_list, log, theme
+        self.runs: dict[str, RunTab] = {}
+        self.comparisons: list[CompareTab] = []
+        self.discard_ended_hidden = True
+        self._frames = 0
+        self.widget = QTabWidget()
+        self.widget.setDocumentMode(True)
+        self.widget.setMovable(True)
+        self.widget.setElideMode(Qt.TextElideMode.ElideRight)
+        self.widget.setAccessibleName("Open runs")
+        self.widget.tabBar().setAccessibleName("Open runs")
+        self.widget.setIconSize(QSize(12, 12))
+        self.stack = QStackedWidget()
+        self.stack.addWidget(home)
+        self.stack.addWidget(self.widget)
+        self.widget.currentChanged.connect(lambda _index: self._on_current())
+
+    @property
+    def handlers(self) -> dict[str, Callable[[], object]]:
+        """Handlers of the actions, by name."""
+        return {
+            "close_tab": self.close_current,
+            "next_tab": lambda: self._step(1),
+            "previous_tab": lambda: self._step(-1),
+        }
+
+    # --- which is shown -----------------------------------------------------------------------------------------
+
+    def current(self) -> QWidget | None:
+        """The current tab, if any is open."""
+        return self.widget.currentWidget()
+
+    def current_run(self) -> RunTab | None:
+        """The current tab, if it is that of a run."""
+        tab = self.widget.currentWidget()
+        return tab if isinstance(tab, RunTab) else None
+
+    def open_runs(self) -> list[RunTab]:
+        """The tabs of runs that are open, in their order."""
+        tabs = (self.widget.widget(index) for index in range(self.widget.count()))
+        return [tab for tab in tabs if isinstance(tab, RunTab)]
+
+    def running(self) -> list[RunTab]:
+        """The tabs of running children, also those that are closed."""
+        return [tab for tab in self.runs.values() if tab.live]
+
+    def show(self, tab: QWidget) -> None:
+        """Make a tab the current one."""
+        self.stack.setCurrentWidget(self.widget)
+        self.widget.setCurrentWidget(tab)
+        self._on_current()
+
+    def show_run(self, note: RunNote, speed: float = math.inf) -> None:
+        """Make the tab of a run the current one; it is opened first if it is not."""
+        tab = self.runs.get(note.key)
+        if tab is None:
+            tab = self.add(note)
+            tab.show_recorded(speed)
+        elif speed != math.inf:
+            tab.replay(speed)
+        if self.widget.indexOf(tab) < 0:
+            self._insert(tab)
+        self.show(tab)
+        self._run_list.select(note)
+
+    def show_banner(self, note: RunNote, message: str) -> None:
+        """Show an error above the dashboard of a run, if its tab is open."""
+        if note.key in self.runs:
+            self.runs[note.key].banner.show_message(message)
+
+    def _step(self, step: int) -> None:
+        if self.widget.count():
+            self.widget.setCurrentIndex((self.widget.currentIndex() + step) % self.widget.count())
+
+    def _on_current(self) -> None:
+        if not self.widget.count():
+            self.stack.setCurrentIndex(0)
+        tab = self.current_run()
+        if tab is not None:
+            if not tab.loaded:
+                tab.show_recorded()
+            if self._run_list.selected() != [tab.note] and not self._run_list.view.hasFocus():
+                self._run_list.select(tab.note)
+        self.changed.emit()
+
+    # --- opening and closing ------------------------------------------------------------------------------------
+
+    def add(self, note: RunNote) -> RunTab:
+        """Open an empty tab for a run."""
+        tab = RunTab(note, self._theme)
+        tab.logged.connect(lambda level, message: self._log.add(message, level, note.title))
+        tab.state_changed.connect(lambda: self._on_state(tab))
+        tab.ready.connect(self.changed)
+        self.runs[note.key] = tab
+        self._insert(tab)
+        return tab
+
+    def compare(self, notes: Sequence[RunNote]) -> None:
+        """Open a comparison."""
+        tab = CompareTab(notes, self._theme)
+        tab.ready.connect(self.changed)
+        self.comparisons.append(tab)
+        index = self.widget.addTab(tab, icon("compare"), tab.title)
+        self._add_close_button(index, tab)
+        self.widget.setTabToolTip(index, f"Comparison of {tab.title}")
+        self.show(tab)
+
+    def _insert(self, tab: RunTab) -> None:
+        index = self.widget.addTab(tab, QIcon(dot(tab.note.colour)), tab.note.title)
+        self.widget.setTabToolTip(index, tab.note.problem)
+        self._add_close_button(index, tab)
+
+    def _add_close_button(self, index: int, tab: QWidget) -> None:
+        button = QToolButton()
+        button.setObjectName("close")
+        button.setAutoRaise(True)
+        button.setIconSize(QSize(12, 12))
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        set_icon(button, "close")
+        button.setAccessibleName("Close the tab")
+        button.clicked.connect(lambda: self.close(tab))
+        self.widget.tabBar().setTabButton(index, QTabBar.ButtonPosition.RightSide, button)
+
+    def close_current(self) -> None:
+        """Close the current tab; its run is kept, and continues if it is running."""
+        tab = self.current()
+        if tab is not None:
+            self.close(tab)
+
+    def close(self, tab: QWidget) -> None:
+        """Close a tab; its run is kept, and continues if it is running."""
+        if isinstance(tab, RunTab) and tab.live:
+            self.widget.removeTab(self.widget.indexOf(tab))
+            self._log.add("tab closed; the run continues and can be opened from the run list", run=tab.note.title)
+        elif isinstance(tab, (RunTab, CompareTab)):
+            self.discard(tab)
+        self._on_current()
+
+    def discard(self, tab: RunTab | CompareTab) -> None:
+        """Close a tab and release what it holds; a running child is killed."""
+        tab.close_sources()
+        if isinstance(tab, RunTab):
+            self.runs.pop(tab.note.key, None)
+        else:
+            self.comparisons.remove(tab)
+        index = self.widget.indexOf(tab)
+        if index >= 0:
+            self.widget.removeTab(index)
+        tab.deleteLater()
+
+    def discard_run(self, note: RunNote) -> None:
+        """Close the tab of a run, if it has one, and release what it holds."""
+        if note.key in self.runs:
+            self.discard(self.runs[note.key])
+
+    def release(self) -> None:
+        """Stop all sources and take the plots apart; the window is closing."""
+        tabs: list[RunTab | CompareTab] = [*self.runs.values(), *self.comparisons]
+        for tab in tabs:
+            tab.close_sources()
+            tab.cleanup()
+
+    # --- changes ------------------------------------------------------------------------------------------------
+
+    def tick(self) -> bool:
+        """Show new events in all tabs; True if one is fast-forwarding, so that frames should come faster."""
+        self._frames += 1
+        for tab in list(self.runs.values()):
+            tab.tick()
+        for compared in self.comparisons:
+            compared.tick()
+        if self._frames % _UPDATE_LIST_EVERY == 0:
+            for tab in self.running():
+                self._run_list.update_run(tab.note)
+        return any(tab.fast_forwarding for tab in self.runs.values())
+
+    def _on_state(self, tab: RunTab) -> None:
+        if tab.child is not None and self._library.find(tab.note.key) is tab.note:
+            self._library.save(tab.note)
+            self._run_list.update_run(tab.note)
+            if not tab.live and self.widget.indexOf(tab) < 0 and self.discard_ended_hidden:
+                self.discard(tab)
+        self.changed.emit()
+        if not self.running():
+            self.idle.emit()
+
+    def update_titles(self) -> None:
+        """Show the titles of the runs as they are now."""
+        for tab in self.open_runs():
+            self.widget.setTabText(self.widget.indexOf(tab), tab.note.title)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change the colours of all tabs."""
+        self._theme = theme
+        tabs: list[RunTab | CompareTab] = [*self.runs.values(), *self.comparisons]
+        for tab in tabs:
+            tab.set_theme(theme)
+        for compared in self.comparisons:
+            self.widget.setTabIcon(self.widget.indexOf(compared), icon("compare"))
