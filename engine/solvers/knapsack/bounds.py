@@ -1,18 +1,26 @@
-"""Bounds, a greedy solution, and fixing items before the dynamic program: all on the host, in exact integers.
+"""Upper bounds, feasible solutions and fixing items before the dynamic program: on the host, in exact integers.
 
 After Martello and Toth, *Knapsack Problems* (1990), chapter 2: Dantzig's bound (2.2.1) in its Lagrangian form (2.2.2),
-and the reduction of Ingargiola and Korsh with bounds in O(n) as of Dembo and Hammer (2.7).
+and the reduction of Ingargiola and Korsh with bounds in O(n) as of Dembo and Hammer (2.7). The bound with a constraint
+on the number of items is after Martello and Toth, *Upper bounds and algorithms for hard 0-1 knapsack problems*,
+Operations Research 45 (1997) 768-778.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Relaxation", "by_efficiency", "greedy"]
+__all__ = ["Relaxation", "by_efficiency", "exchange", "greedy"]
+
+_CUTS = 40  # evaluations of the relaxation in the search for the multiplier of the number of items
+_DENOMINATORS = (1, 10, 100, 10_000, 1_000_000)
 
 
 def by_efficiency(profits: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -28,12 +36,12 @@ def greedy(
     sums = np.cumsum(weights[order])
     whole = int(np.searchsorted(sums, capacity, side="right"))
     chosen: list[int] = []
-    room = capacity - (int(sums[whole - 1]) if whole else 0)
+    residual = capacity - (int(sums[whole - 1]) if whole else 0)
     rest = order[whole:]
-    while len(fitting := np.flatnonzero(weights[rest] <= room)):
+    while len(fitting := np.flatnonzero(weights[rest] <= residual)):
         item = int(rest[fitting[0]])
         chosen.append(item)
-        room -= int(weights[item])
+        residual -= int(weights[item])
         rest = rest[fitting[0] + 1 :]
     solution = np.sort(np.concatenate([order[:whole], np.array(chosen, dtype=np.int64)]))
     alone = np.flatnonzero(weights <= capacity)
@@ -46,17 +54,18 @@ def greedy(
 
 @dataclass(frozen=True)
 class Relaxation:
-    """The Lagrangian relaxation at the break item's efficiency p / w, scaled by w to stay in integers.
+    """A Lagrangian relaxation, scaled to stay in integers.
 
-    For any p / w, ``(p C + sum_j max(0, p_j w - w_j p)) / w`` bounds the optimum; at the break item's it is Dantzig's
-    bound. Taking an item against the sign of its ``gains`` costs the bound that gain.
+    With a multiplier lambda = a / s of the capacity and mu = m / s of a bound K on the number of items (K times mu is
+    zero for Dantzig's bound), ``(a C + m K + sum_j max(0, s p_j - a w_j - m)) / s`` bounds the optimum. Deciding an
+    item against the sign of its reduced profit costs the bound that much.
 
     Attributes
     ----------
     scaled_bound, scale : int
         The bound is ``scaled_bound / scale``, rounded down.
     gains : ndarray of int64 (or of Python integers where they would overflow), shape (n,)
-        ``p_j w - w_j p``.
+        Reduced profits ``s p_j - a w_j - m``.
     """
 
     scaled_bound: int
@@ -64,10 +73,28 @@ class Relaxation:
     gains: NDArray[Any]
 
     @classmethod
+    def at(
+        cls,
+        profits: NDArray[np.int64],
+        weights: NDArray[np.int64],
+        capacity: int,
+        multipliers: tuple[int, int, int],
+        count: int = 0,
+    ) -> Relaxation:
+        """Relax with multipliers (s, a, m) of the profits, the capacity and the number of items ``count``."""
+        s, a, m = multipliers
+        largest = s * int(profits.max()) + abs(a) * int(weights.max()) + abs(m)
+        if largest * len(weights) >= 2**62:
+            gains: NDArray[Any] = profits.astype(object) * s - weights.astype(object) * a - m
+        else:
+            gains = profits * s - weights * a - m
+        return cls(a * capacity + m * count + int(np.maximum(gains, 0).sum()), s, gains)
+
+    @classmethod
     def at_break_item(
         cls, profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, order: NDArray[np.int64]
     ) -> Relaxation:
-        """Relax a problem whose items weigh more than the capacity together.
+        """Dantzig's bound of a problem whose items weigh more than the capacity together.
 
         Parameters
         ----------
@@ -77,12 +104,35 @@ class Relaxation:
             From :func:`by_efficiency`. The bound is right in any order, and Dantzig's in this.
         """
         break_item = int(order[np.searchsorted(np.cumsum(weights[order]), capacity, side="right")])
-        p, w = int(profits[break_item]), int(weights[break_item])
-        overflows = int(profits.max()) * int(weights.max()) * len(weights) >= 2**62
-        gains: NDArray[Any] = (
-            profits.astype(object) * w - weights.astype(object) * p if overflows else profits * w - weights * p
-        )
-        return cls(p * capacity + int(np.maximum(gains, 0).sum()), w, gains)
+        return cls.at(profits, weights, capacity, (int(weights[break_item]), int(profits[break_item]), 0))
+
+    @classmethod
+    def with_cardinality(
+        cls, profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, objective: int
+    ) -> Relaxation | None:
+        """The best bound found with a constraint on the number of items; None where no such constraint helps.
+
+        No more than K items fit: the K lightest. And a solution better than ``objective`` has at least K' items, or
+        the K' largest profits would not exceed it; so bounds from the second hold for better solutions alone.
+
+        Parameters
+        ----------
+        profits, weights : ndarray of int64, shape (n,)
+        capacity : int
+        objective : int
+            Profit of a known solution.
+        """
+        most = int(np.searchsorted(np.cumsum(np.sort(weights)), capacity, side="right"))
+        least = int(np.searchsorted(np.cumsum(np.sort(profits)[::-1]), objective, side="right")) + 1
+        best: Relaxation | None = None
+        for count, sign in ((most, 1), (least, -1)):
+            if not 0 < count < len(weights):
+                continue
+            for multipliers in _multipliers(profits, weights, capacity, count, sign):
+                found = cls.at(profits, weights, capacity, multipliers, count)
+                if best is None or found.scaled_bound * best.scale < best.scaled_bound * found.scale:
+                    best = found
+        return best
 
     @property
     def bound(self) -> int:
@@ -94,3 +144,128 @@ class Relaxation:
         least = self.scale * (objective + 1)
         settled = np.asarray(self.scaled_bound - abs(self.gains) < least, dtype=bool)
         return settled & np.asarray(self.gains > 0), settled & np.asarray(self.gains < 0)
+
+
+class _Point(NamedTuple):
+    """The relaxation at a multiplier of the number of items: its value, subgradient, and the capacity's multiplier."""
+
+    mu: float
+    value: float
+    slope: float
+    capacity_multiplier: float
+
+
+def _multipliers(
+    profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, count: int, sign: Literal[1, -1]
+) -> Iterator[tuple[int, int, int]]:
+    """Integer multipliers (s, a, m) near the best real ones, for the bound ``count`` on the number of items.
+
+    The relaxation is convex and piecewise linear in mu; Kelley's cutting planes between a point of negative and one of
+    positive slope find its minimum. ``sign`` is that of mu: 1 for at most, -1 for at least ``count`` items.
+    """
+    real_profits, real_weights = profits.astype(np.float64), weights.astype(np.float64)
+
+    def at(mu: float) -> _Point:
+        reduced = real_profits - mu
+        open_ = np.flatnonzero(reduced > 0)
+        order = open_[np.argsort(-reduced[open_] / real_weights[open_])]
+        sums = np.cumsum(real_weights[order])
+        whole = int(np.searchsorted(sums, capacity, side="right"))
+        if whole == len(order):
+            return _Point(mu, float(reduced[open_].sum()) + mu * count, float(count - whole), 0.0)
+        before = float(sums[whole - 1]) if whole else 0.0
+        multiplier = float(reduced[order[whole]] / real_weights[order[whole]])
+        value = float(reduced[order[:whole]].sum()) + multiplier * (capacity - before) + mu * count
+        return _Point(mu, value, count - whole - (capacity - before) / real_weights[order[whole]], multiplier)
+
+    low, high = at(0.0), at(sign * float(profits.max()))
+    if sign < 0:
+        low, high = high, low
+    if not low.slope < 0 < high.slope:
+        return
+    for _ in range(_CUTS):
+        mu = (high.value - high.slope * high.mu - low.value + low.slope * low.mu) / (low.slope - high.slope)
+        cut = low.value + low.slope * (mu - low.mu)
+        middle = at(mu)
+        if middle.value - cut < 1e-3 or not low.mu < mu < high.mu:
+            break
+        low, high = (middle, high) if middle.slope < 0 else (low, middle)
+    largest = int(weights.max())
+    for denominator in (*_DENOMINATORS, largest):
+        a, m = (Fraction(x).limit_denominator(denominator) for x in (middle.capacity_multiplier, middle.mu))
+        scale = math.lcm(a.denominator, m.denominator)
+        if scale <= 2 * max(largest, 1000) and sign * m >= 0:
+            yield scale, int(a * scale), int(m * scale)
+
+
+# --- local improvement ------------------------------------------------------------------------------------------------
+
+
+def exchange(
+    profits: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    capacity: int,
+    solution: NDArray[np.int64],
+    gains: NDArray[Any],
+    candidates: int = 160,
+) -> NDArray[np.int64]:
+    """The best solution that differs in up to two items taken out and up to two put in, as sorted indices.
+
+    Only the ``candidates`` items inside, and as many outside, whose reduced profits are nearest to zero are looked at;
+    ties are broken at random, always in the same way, so that equal reduced profits give different weights.
+
+    Parameters
+    ----------
+    profits, weights : ndarray of int64, shape (n,)
+    capacity : int
+    solution : ndarray of int64, shape (k,)
+        Indices of a feasible solution.
+    gains : ndarray, shape (n,)
+        Reduced profits, from a :class:`Relaxation`.
+    candidates : int
+    """
+    inside = np.zeros(len(weights), bool)
+    inside[solution] = True
+    shuffled = np.random.Generator(np.random.PCG64(len(weights))).permutation(len(weights))
+    distance = np.abs(gains.astype(np.float64))
+    near = shuffled[np.argsort(distance[shuffled], kind="stable")]
+    out = _Moves.up_to_two(near[inside[near]][:candidates], profits, weights)
+    into = _Moves.up_to_two(near[~inside[near]][:candidates], profits, weights)
+    residual = capacity - int(weights[solution].sum())
+    order = np.argsort(into.weights, kind="stable")
+    best_so_far = np.maximum.accumulate(into.profits[order])
+    last = np.searchsorted(into.weights[order], out.weights + residual, side="right") - 1
+    total = best_so_far[last] - out.profits  # nothing in for nothing out is among the moves, so last >= 0
+    leaving = int(np.argmax(total))
+    if total[leaving] <= 0:
+        return np.sort(solution)
+    entering = int(order[np.argmax(into.profits[order][: last[leaving] + 1])])
+    inside[out.items(leaving)] = False
+    inside[into.items(entering)] = True
+    return np.flatnonzero(inside).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """Sets of no, one or two items: ``first`` and ``second`` are indices, or -1; weights and profits are sums."""
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    profits: NDArray[np.int64]
+
+    @classmethod
+    def up_to_two(cls, items: NDArray[np.int64], profits: NDArray[np.int64], weights: NDArray[np.int64]) -> _Moves:
+        a, b = np.triu_indices(len(items), 1)
+        none = np.full(1 + len(items), -1, np.int64)
+        first = np.concatenate([[-1], items, items[a]]).astype(np.int64)
+        second = np.concatenate([none, items[b]]).astype(np.int64)
+        sums = [
+            np.where(first >= 0, values[first], 0) + np.where(second >= 0, values[second], 0)
+            for values in (weights, profits)
+        ]
+        return cls(first, second, *sums)
+
+    def items(self, index: int) -> list[int]:
+        """The items of one set."""
+        return [int(item) for item in (self.first[index], self.second[index]) if item >= 0]

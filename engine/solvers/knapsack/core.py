@@ -1,0 +1,168 @@
+"""Dynamic programming over a growing core, on the host: proves easy instances in milliseconds.
+
+After Pisinger, *A minimal algorithm for the 0-1 knapsack problem*, Operations Research 45 (1997) 758-767. The search
+starts from the break solution (all items before the break item) and decides items from the middle of the order of
+efficiency outwards: those after the break item may be put in, those before it taken out. States (weight, profit) that
+are dominated, or whose linear bound does not exceed the incumbent, are dropped. When none is left, the incumbent is
+optimal, and only the items of the core were looked at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CoreResult", "solve_core"]
+
+_MOST_STATES = 1 << 20
+
+
+@dataclass(frozen=True)
+class CoreResult:
+    """What a search found.
+
+    ``solution`` holds sorted indices, or is None if nothing better than the given objective was found; ``objective`` is
+    its profit, or the given one. ``proved`` says that nothing better exists.
+    """
+
+    solution: NDArray[np.int64] | None
+    objective: int
+    proved: bool
+
+
+@dataclass(frozen=True)
+class _Decision:
+    """How the states after one item came about: the state before each, and whether the item was changed."""
+
+    item: int
+    parent: NDArray[np.int32]
+    changed: NDArray[np.bool_]
+
+
+def solve_core(
+    profits: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    capacity: int,
+    order: NDArray[np.int64],
+    objective: int,
+    bound: int,
+    seconds: float,
+    poll: Callable[[], None] = lambda: None,
+) -> CoreResult:
+    """Search a growing core until the incumbent is proved optimal or the time or the states run out.
+
+    Parameters
+    ----------
+    profits, weights : ndarray of int64, shape (n,)
+        All positive; together the weights exceed the capacity.
+    capacity : int
+    order : ndarray of int64, shape (n,)
+        Indices by descending efficiency.
+    objective, bound : int
+        Profit of a known solution, which need not be one of these items, and an upper bound on better ones.
+    seconds : float
+        When to give up.
+    poll : callable
+        Called between two items; may raise to end the search.
+    """
+    core = _Core(profits[order], weights[order], capacity, order, objective, bound)
+    return core.run(time.monotonic() + seconds, poll)
+
+
+class _Core:
+    """The states of one search. Items are numbered by their place in the order of efficiency."""
+
+    def __init__(
+        self,
+        profits: NDArray[np.int64],
+        weights: NDArray[np.int64],
+        capacity: int,
+        order: NDArray[np.int64],
+        objective: int,
+        bound: int,
+    ) -> None:
+        self._profits, self._weights, self._capacity = profits, weights, capacity
+        self._order = order
+        self._solution: NDArray[np.int64] | None = None
+        self._objective, self._upper_bound = objective, bound
+        sums = np.cumsum(weights)
+        self._break = int(np.searchsorted(sums, capacity, side="right"))
+        before = int(sums[self._break - 1]) if self._break else 0
+        self._state_weights = np.array([before], np.int64)
+        self._state_profits = np.array([int(profits[: self._break].sum())], np.int64)
+        self._low, self._high = self._break, self._break  # items low .. high - 1 are decided
+        self._decisions: list[_Decision] = []
+
+    def run(self, deadline: float, poll: Callable[[], None]) -> CoreResult:
+        """Decide items alternately on both sides until no state is left."""
+        proved = False
+        self._improve()
+        while True:
+            self._drop_bounded()
+            if self._objective >= self._upper_bound or not len(self._state_weights) or (
+                self._low == 0 and self._high == len(self._weights)
+            ):
+                proved = True
+                break
+            if len(self._state_weights) > _MOST_STATES or time.monotonic() > deadline:
+                break
+            poll()
+            right = self._high < len(self._weights)
+            if right and (self._low == 0 or self._high - self._break <= self._break - self._low):
+                self._decide(self._high, 1)
+                self._high += 1
+            else:
+                self._low -= 1
+                self._decide(self._low, -1)
+            self._improve()
+        return CoreResult(self._solution, self._objective, proved)
+
+    def _decide(self, item: int, sign: int) -> None:
+        """Every state with the item as it is, and changed (put in or taken out); dominated ones are dropped."""
+        count = len(self._state_weights)
+        weights = np.concatenate([self._state_weights, self._state_weights + sign * self._weights[item]])
+        profits = np.concatenate([self._state_profits, self._state_profits + sign * self._profits[item]])
+        order = np.argsort(weights, kind="stable")  # two sorted runs: the stable sort merges them
+        weights, profits = weights[order], profits[order]
+        best_before = np.concatenate([[np.iinfo(np.int64).min], np.maximum.accumulate(profits)[:-1]])
+        keep = profits > best_before
+        keep[:-1] &= (weights[1:] != weights[:-1]) | (profits[1:] <= profits[:-1])
+        order = order[keep]
+        self._state_weights, self._state_profits = weights[keep], profits[keep]
+        changed = order >= count
+        self._decisions.append(_Decision(item, (order - np.where(changed, count, 0)).astype(np.int32), changed))
+
+    def _drop_bounded(self) -> None:
+        """Drop states that cannot lead to more than the incumbent by the items still undecided."""
+        weights, profits = self._state_weights, self._state_profits
+        slack = (self._capacity - weights).astype(np.float64)
+        after = self._profits[self._high] / self._weights[self._high] if self._high < len(self._weights) else 0.0
+        before = self._profits[self._low - 1] / self._weights[self._low - 1] if self._low else np.inf
+        gain = slack * np.where(slack >= 0, after, before) if self._low else np.where(slack >= 0, slack * after, -np.inf)
+        needed = (self._objective + 1 - profits).astype(np.float64)
+        keep = gain >= needed - 1e-12 * np.abs(gain) - 1e-6  # what rounding could decide is kept
+        if not keep.all():
+            kept = np.flatnonzero(keep)
+            self._state_weights, self._state_profits = weights[kept], profits[kept]
+            if self._decisions:
+                last = self._decisions[-1]
+                self._decisions[-1] = _Decision(last.item, last.parent[kept], last.changed[kept])
+
+    def _improve(self) -> None:
+        """Take the best feasible state if it beats the incumbent; profits ascend with the weights."""
+        feasible = int(np.searchsorted(self._state_weights, self._capacity, side="right"))
+        if not feasible or int(self._state_profits[feasible - 1]) <= self._objective:
+            return
+        self._objective = int(self._state_profits[feasible - 1])
+        inside = np.zeros(len(self._weights), bool)
+        inside[: self._break] = True
+        state = feasible - 1
+        for decision in reversed(self._decisions):
+            if decision.changed[state]:
+                inside[decision.item] ^= True
+            state = int(decision.parent[state])
+        self._solution = np.sort(self._order[inside])
