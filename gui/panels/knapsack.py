@@ -83,7 +83,7 @@ class KnapsackPanel(Panel):
 
     def _share(self, event: Metric) -> None:
         device = event.device or ""
-        if self._swept:  # the walk back is the work of one device
+        if self._swept:  # backtracking is the work of one device
             return
         self.shares.put(device, event.value, self.theme.colour(self.device_index(device)))
 

@@ -1,12 +1,12 @@
 <%namespace name="row" file="/knapsack/row.mako"/>
-// out = the row after ${depth} items of one weight, item by item, in registers alone
+// target = the row after ${depth} items of one weight, item by item, in registers alone
 //
 // Items of equal weight w only connect the cells c, c + w, c + 2 w, ...: a chain. A work-item walks ${lanes} neighbouring
 // chains upwards and carries, for each of the ${depth} items, the value of the cell before:
 //     f_k(c) = max(f_{k-1}(c), f_{k-1}(c - w) + p_k),   before[k] = f_{k-1}(c - w)
 // It starts ${depth} cells below its own `length` cells; what it makes there is not all right and is not written.
 // Launch: work-item t owns chains (t mod columns) * ${lanes} ... of segment t / columns, columns = ceil(w / ${lanes}).
-// Where ${lanes} does not divide w, neighbours make some cells twice, with equal values; cells past out_hi may be written,
+// Where ${lanes} does not divide w, neighbours make some cells twice, with equal values; cells past target_hi may be written,
 // up to ${lanes - 1} of them.
 ${row.declarations()}
 <%
@@ -14,20 +14,20 @@ ${row.declarations()}
     word = "cells_t" if wide else "value_t"
 %>
 % if wide:
-FUNCTION ${word} read_lanes(const GLOBAL value_t* in, i64 in_base, i64 in_lo, i64 in_hi, value_t full, i64 c)
+FUNCTION ${word} read_lanes(const GLOBAL value_t* source, i64 source_base, i64 source_lo, i64 source_hi, value_t full, i64 c)
 {
-    if (c >= in_lo && c + ${lanes - 1} <= in_hi)
-        return LOAD(GLOBAL, in + (c - in_base));
+    if (c >= source_lo && c + ${lanes - 1} <= source_hi)
+        return LOAD(GLOBAL, source + (c - source_base));
     value_t lane[${lanes}];
     for (i32 i = 0; i < ${lanes}; ++i)
         lane[i] = READ(c + i);
     return LOAD(, lane);
 }
-#define READ_CELLS(c) read_lanes(in, in_base, in_lo, in_hi, full, c)
-#define WRITE_CELLS(cells, c) STORE(GLOBAL, out + ((c) - out_base), cells)
+#define READ_CELLS(c) read_lanes(source, source_base, source_lo, source_hi, full, c)
+#define WRITE_CELLS(cells, c) STORE(GLOBAL, target + ((c) - target_base), cells)
 % else:
 #define READ_CELLS(c) READ(c)
-#define WRITE_CELLS(cells, c) out[(c) - out_base] = (cells)
+#define WRITE_CELLS(cells, c) target[(c) - target_base] = (cells)
 % endif
 
 <%def name="step(cell)">
@@ -49,8 +49,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) advance_class(${row.arguments()},
     const GLOBAL value_t* RESTRICT profits, i32 first, i32 weight, i32 columns, i32 length)
 {
     const i32 me = (i32)GLOBAL_ID;
-    const i64 begin = out_lo + (i64)(me / columns) * length * weight + (me % columns) * ${lanes};
-    if (begin <= out_hi) {
+    const i64 begin = target_lo + (i64)(me / columns) * length * weight + (me % columns) * ${lanes};
+    if (begin <= target_hi) {
 % for k in range(depth):
         const ${word} profit${k} = (${word})profits[first + ${k}];
         ${word} before${k} = (${word})NEGATIVE;
@@ -59,7 +59,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) advance_class(${row.arguments()},
         i64 c = begin - (i64)${depth} * weight;
         for (; c < begin; c += weight)
 ${step("READ_CELLS(c)")}
-        const i64 end = MIN(begin + (i64)length * weight - 1, out_hi);
+        const i64 end = MIN(begin + (i64)length * weight - 1, target_hi);
         for (; c + ${unroll - 1} * (i64)weight <= end; c += ${unroll} * (i64)weight) {
 % for u in range(unroll):
             const ${word} cell${u} = READ_CELLS(c + ${u} * (i64)weight);

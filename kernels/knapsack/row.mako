@@ -21,8 +21,8 @@ typedef ${vector} unaligned_cells_t __attribute__((aligned(${4 if value == "i32"
 % else:
 #define NEGATIVE (-(((i64)1) << 62))
 % endif
-#define READ(c) ((c) > in_hi ? full : (c) < in_lo ? (value_t)NEGATIVE : in[(c) - in_base])
+#define READ(c) ((c) > source_hi ? full : (c) < source_lo ? (value_t)NEGATIVE : source[(c) - source_base])
 </%def>
 <%def name="arguments()">
-    const GLOBAL value_t* RESTRICT in, i64 in_base, i64 in_lo, i64 in_hi, value_t full,
-    GLOBAL value_t* RESTRICT out, i64 out_base, i64 out_lo, i64 out_hi</%def>
+    const GLOBAL value_t* RESTRICT source, i64 source_base, i64 source_lo, i64 source_hi, value_t full,
+    GLOBAL value_t* RESTRICT target, i64 target_base, i64 target_lo, i64 target_hi</%def>

@@ -1,7 +1,7 @@
 <%namespace name="row" file="/knapsack/row.mako"/>
-// out = the row after `count` items:  f[c] = max(f[c], f[c - weight] + profit), item by item, in local memory
+// target = the row after `count` items:  f[c] = max(f[c], f[c - weight] + profit), item by item, in local memory
 //
-// A group makes the `span` cells from out_lo + g * span on. It loads them and the `halo` = sum of the fused weights cells
+// A group makes the `span` cells from target_lo + g * span on. It loads them and the `halo` = sum of the fused weights cells
 // before them; after each item the cells that are still right begin one weight later, and after the last they are the
 // span. Position q of the tile is capacity start - halo + q.
 // Launch: `block` work-items a group, each with ${cells} cells of the tile in registers, at q = j * block + LOCAL_ID. They
@@ -17,18 +17,18 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) advance_tile(${row.arguments(
     const GLOBAL i32* RESTRICT weights, const GLOBAL value_t* RESTRICT profits, i32 first, i32 count, i32 halo)
 {
     DYNAMIC_LOCAL_ARRAY(value_t, tile, ${block * cells});
-    const i64 start = out_lo + GROUP_ID * span;
+    const i64 start = target_lo + GROUP_ID * span;
     const i64 origin = start - halo;
-    const i32 used = (i32)(MIN(start + span - 1, out_hi) - origin) + 1;
+    const i32 used = (i32)(MIN(start + span - 1, target_hi) - origin) + 1;
     const i32 me = LOCAL_ID;
     LOCAL value_t* mine = tile + me;
     value_t f[${cells}];
 % for s in strips:
     if (${s * width} < used) {
-        if (origin + ${s * width} >= in_lo && origin + ${(s + 1) * width - 1} <= in_hi) {
-            const GLOBAL value_t* source = in + (origin + me - in_base);
+        if (origin + ${s * width} >= source_lo && origin + ${(s + 1) * width - 1} <= source_hi) {
+            const GLOBAL value_t* from = source + (origin + me - source_base);
 % for j in range(s * strip, (s + 1) * strip):
-            f[${j}] = source[${j * block}];
+            f[${j}] = from[${j * block}];
 % endfor
         } else {
             const i64 c = origin + me;
@@ -74,16 +74,16 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) advance_tile(${row.arguments(
         }
 % endfor
     }
-    GLOBAL value_t* target = out + (origin + me - out_base);
+    GLOBAL value_t* to = target + (origin + me - target_base);
 % for s in strips:
     if (${s * width} >= halo && ${(s + 1) * width} <= used) {
 % for j in range(s * strip, (s + 1) * strip):
-        target[${j * block}] = f[${j}];
+        to[${j * block}] = f[${j}];
 % endfor
     } else if (${(s + 1) * width} > halo && ${s * width} < used) {
 % for j in range(s * strip, (s + 1) * strip):
         if (me + ${j * block} >= halo && me + ${j * block} < used)
-            target[${j * block}] = f[${j}];
+            to[${j * block}] = f[${j}];
 % endfor
     }
 % endfor

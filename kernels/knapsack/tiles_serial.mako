@@ -1,5 +1,5 @@
 <%namespace name="row" file="/knapsack/row.mako"/>
-// out = the row after `count` items, as tiles.mako, for devices whose work-items are best one to a core.
+// target = the row after `count` items, as tiles.mako, for devices whose work-items are best one to a core.
 //
 // A group is one work-item. It walks its tile downwards in vectors of ${lanes} cells, in place: a vector is written after
 // both of its sources were read, and the cells above it are not read again for this item.
@@ -10,21 +10,21 @@ KERNEL LAUNCH_BOUNDS(1, 1) advance_tile(${row.arguments()}, i64 span,
     const GLOBAL i32* RESTRICT weights, const GLOBAL value_t* RESTRICT profits, i32 first, i32 count, i32 halo)
 {
     LOCAL_ARRAY(value_t, tile, ${cells + 2 * lanes});
-    const i64 start = out_lo + GROUP_ID * span;
+    const i64 start = target_lo + GROUP_ID * span;
     const i64 origin = start - halo;
-    const i32 used = (i32)(MIN(start + span - 1, out_hi) - origin) + 1;
+    const i32 used = (i32)(MIN(start + span - 1, target_hi) - origin) + 1;
     LOCAL value_t* f = tile + ${lanes};
 
-    const i32 below = (i32)MIN(MAX(in_lo - origin, (i64)0), (i64)used);
-    const i32 within = (i32)MAX(MIN(in_hi - origin + 1, (i64)used), (i64)below);
+    const i32 below = (i32)MIN(MAX(source_lo - origin, (i64)0), (i64)used);
+    const i32 within = (i32)MAX(MIN(source_hi - origin + 1, (i64)used), (i64)below);
     i32 q = -${lanes};
     for (; q < below; ++q)
         f[q] = NEGATIVE;
-    const GLOBAL value_t* source = in + (origin - in_base);
+    const GLOBAL value_t* from = source + (origin - source_base);
     for (; q + ${lanes} <= within; q += ${lanes})
-        STORE(LOCAL, f + q, LOAD(GLOBAL, source + q));
+        STORE(LOCAL, f + q, LOAD(GLOBAL, from + q));
     for (; q < within; ++q)
-        f[q] = source[q];
+        f[q] = from[q];
     for (; q < used; ++q)
         f[q] = full;
 
@@ -59,9 +59,9 @@ KERNEL LAUNCH_BOUNDS(1, 1) advance_tile(${row.arguments()}, i64 span,
         }
     }
 
-    GLOBAL value_t* target = out + (origin - out_base);
+    GLOBAL value_t* to = target + (origin - target_base);
     for (q = halo; q + ${lanes} <= used; q += ${lanes})
-        STORE(GLOBAL, target + q, LOAD(LOCAL, f + q));
+        STORE(GLOBAL, to + q, LOAD(LOCAL, f + q));
     for (; q < used; ++q)
-        target[q] = f[q];
+        to[q] = f[q];
 }

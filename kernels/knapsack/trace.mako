@@ -11,7 +11,7 @@
 // capacity[0]: where to start, then where the walk ended. choice[item]: set to 1 if taken.
 ${row.declarations()}
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) trace_items(const GLOBAL value_t* RESTRICT in,
+KERNEL LAUNCH_BOUNDS(${block}, 1) trace_items(const GLOBAL value_t* RESTRICT source,
     const GLOBAL i64* RESTRICT groups, i32 group_count,
     const GLOBAL i32* RESTRICT weights, const GLOBAL value_t* RESTRICT profits,
     GLOBAL u8* taken, GLOBAL i64* capacity, GLOBAL u8* choice)
@@ -26,9 +26,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) trace_items(const GLOBAL value_t* RESTRICT in,
         const i32 first = (i32)about[0];
         const i32 count = (i32)about[1];
         const i64 stride = about[2];
-        const i64 in_base = about[3];
-        const i64 in_lo = about[4];
-        const i64 in_hi = about[5];
+        const i64 source_base = about[3];
+        const i64 source_lo = about[4];
+        const i64 source_hi = about[5];
         const value_t full = (value_t)about[6];
         const i32 width = (i32)about[7];
         const i64 lowest = present[0] - width * stride;

@@ -18,7 +18,7 @@ from engine.errors import OutOfDeviceMemory
 from engine.events import Event, Metric, Notice, Progress
 from engine.results import Result
 from engine.run import Run
-from engine.solvers.knapsack import sweep
+from engine.solvers.knapsack.dense import sweep
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 
 VARIANTS = ("auto", "rows", "tiles", "classes")
@@ -231,7 +231,7 @@ def test_a_time_limit_returns_the_greedy_items_and_a_bound(one_device: Engine) -
     assert result.objective < result.bound
 
 
-@pytest.mark.parametrize("phase", ["items", "walk back"])
+@pytest.mark.parametrize("phase", ["items", "backtracking"])
 def test_an_interrupted_run_resumes_to_the_same_optimum(one_device: Engine, tmp_path: Path, phase: str) -> None:
     """Stopped on the way forward, or on the way back, with a checkpoint after every slice."""
     problem = generate(GeneratorOptions(type="strongly-correlated", n=6000, seed=4))

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.solvers.knapsack.schedule import Goal, GroupRules, Schedule
+from engine.solvers.knapsack.dense.schedule import Goal, GroupRules, Schedule
 
 rules = st.builds(
     GroupRules,

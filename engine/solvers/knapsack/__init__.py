@@ -7,11 +7,11 @@ J. Supercomputing 78 (2022) 13653, that items of one weight only connect cells o
 
 from __future__ import annotations
 
-from engine.solvers import Generator, Later, MetricSpec, Solver
+from engine.solver import Generator, LazyImport, MetricSpec, Solver
 from engine.solvers.knapsack.generators import GeneratorOptions, generate, write
-from engine.solvers.knapsack.kernels import kernel_variants
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.problem import Knapsack
+from engine.solvers.knapsack.programs import kernel_variants
 from engine.solvers.knapsack.solve import solve
 
 __all__ = ["SOLVER", "kernel_variants"]
@@ -33,5 +33,5 @@ SOLVER = Solver(
         MetricSpec("exchanged", "Exchanged between devices", "bytes"),
     ),
     generators={"knapsack": Generator(GeneratorOptions, generate, write)},
-    bench=Later("engine.solvers.knapsack.bench", "bench"),
+    bench=LazyImport("engine.solvers.knapsack.bench", "bench"),
 )

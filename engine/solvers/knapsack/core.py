@@ -103,8 +103,10 @@ class _Core:
         self._improve()
         while True:
             self._drop_bounded()
-            if self._objective >= self._upper_bound or not len(self._state_weights) or (
-                self._low == 0 and self._high == len(self._weights)
+            if (
+                self._objective >= self._upper_bound
+                or not len(self._state_weights)
+                or (self._low == 0 and self._high == len(self._weights))
             ):
                 proved = True
                 break
@@ -141,8 +143,10 @@ class _Core:
         weights, profits = self._state_weights, self._state_profits
         slack = (self._capacity - weights).astype(np.float64)
         after = self._profits[self._high] / self._weights[self._high] if self._high < len(self._weights) else 0.0
-        before = self._profits[self._low - 1] / self._weights[self._low - 1] if self._low else np.inf
-        gain = slack * np.where(slack >= 0, after, before) if self._low else np.where(slack >= 0, slack * after, -np.inf)
+        before = self._profits[self._low - 1] / self._weights[self._low - 1] if self._low else 0.0
+        gain = (
+            slack * np.where(slack >= 0, after, before) if self._low else np.where(slack >= 0, slack * after, -np.inf)
+        )
         needed = (self._objective + 1 - profits).astype(np.float64)
         keep = gain >= needed - 1e-12 * np.abs(gain) - 1e-6  # what rounding could decide is kept
         if not keep.all():

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from engine.solvers import SolverOptions
+from engine.solver import SolverOptions
 
 __all__ = ["Options"]
 
@@ -28,5 +28,7 @@ class Options(SolverOptions):
         "the host's, else up to half of what is free",
     )
     minimum_share: int | None = Field(
-        None, ge=1, description="fewest cells of a row worth a device of its own; default: by kind of device"
+        None,
+        ge=1,
+        description="fewest cells of a row worth a device of its own; default: 2^18 where a device is a CPU, else 2^21",
     )

@@ -14,12 +14,12 @@ from engine.errors import AuditError, ProblemError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.solvers.knapsack.bounds import Relaxation, by_efficiency, greedy
-from engine.solvers.knapsack.kernels import DEPTHS, PAD, Shapes, ValueType, shapes_for
+from engine.solvers.knapsack.dense.backtrack import Backtracker, Start
+from engine.solvers.knapsack.dense.schedule import Goal, GroupRules, Schedule
+from engine.solvers.knapsack.dense.sweep import Row, Sweep, room_for_rows
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.problem import Knapsack
-from engine.solvers.knapsack.recovery import Start, WalkBack
-from engine.solvers.knapsack.schedule import Goal, GroupRules, Schedule
-from engine.solvers.knapsack.sweep import Row, Sweep, room_for_rows
+from engine.solvers.knapsack.programs import DEPTHS, PAD, Shapes, ValueType, shapes_for
 
 __all__ = ["solve"]
 
@@ -42,7 +42,7 @@ def solve(problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> Re
     """Solve a 0/1 knapsack problem to optimality by dense dynamic programming.
 
     Bellman's recurrence ``f_k(c) = max(f_{k-1}(c), f_{k-1}(c - w_k) + p_k)`` over items by descending weight, on the
-    cells that matter only (see :class:`engine.solvers.knapsack.schedule.Schedule`). The returned items are added up
+    cells that matter only (see :mod:`engine.solvers.knapsack.dense.schedule`). The returned items are added up
     again on the host before the run says optimal.
 
     Parameters
@@ -213,7 +213,7 @@ class _Program:
 
     def run(self) -> None:
         """Compute the value, then the items; fills in what is known."""
-        walk = WalkBack(self.sweep, self._walked, self._checkpoint)
+        walk = Backtracker(self.sweep, self._walked, self._checkpoint)
         start = self._start(walk)
         capacity = self._known.capacity
         if not self._options.items:
@@ -223,7 +223,7 @@ class _Program:
         if left is None:
             return
         if start.stage:
-            walk.value_and_items(walk.nothing(0), start.stage, left, lambda _: True, "walk back")
+            walk.value_and_items(walk.nothing(0), start.stage, left, lambda _: True, "backtracking")
         chosen = self.schedule.order[self.sweep.choices()]
         self._known.best = np.concatenate([self._known.taken, chosen])
         self._known.objective = self._known.bound
@@ -235,7 +235,7 @@ class _Program:
         self._run.incumbent(self._known.objective, optimum)
         return optimum > self._floor
 
-    def _start(self, walk: WalkBack) -> Start:
+    def _start(self, walk: Backtracker) -> Start:
         if self._row is None:
             return walk.nothing(0)
         values = self._row
@@ -244,7 +244,7 @@ class _Program:
     # --- checkpoints --------------------------------------------------------------------------------------------
 
     def _checkpoint(self, row: Row) -> None:
-        """The row and the items it is of; during the walk back there is nothing newer to keep."""
+        """The row and the items it is of; during backtracking there is nothing newer to keep."""
         lo, hi = self.schedule.range(row.stage, self._goal)
         first = self.schedule.groups[row.stage].first if row.stage < self.end else len(self.schedule.order)
         self._run.save_checkpoint(
@@ -265,7 +265,7 @@ class _Program:
         chosen = self.schedule.order[self.sweep.choices()]
         self._run.save_checkpoint(
             {"taken": np.concatenate([self._known.taken, chosen]), "open": self.schedule.order[:first]},
-            {"phase": "walk back", "capacity": capacity},
+            {"phase": "backtracking", "capacity": capacity},
         )
 
     def _restore(self) -> NDArray[np.bool_] | None:
@@ -277,7 +277,7 @@ class _Program:
         known.taken = restored.arrays["taken"].astype(np.int64)
         known.open = restored.arrays["open"].astype(np.int64)
         known.capacity = int(restored.state["capacity"])
-        if restored.state["phase"] == "walk back":
+        if restored.state["phase"] == "backtracking":
             return None
         self._row = restored.arrays["row"]
         self._row_low = int(restored.state["low"])
@@ -300,4 +300,4 @@ def _rules(options: Options, shapes: list[Shapes], capacity: int) -> GroupRules:
 
 def _worth_sharing(pool: DevicePool) -> int:
     """Cells of a row below which a further device costs more than it brings."""
-    return 1 << 18 if any(member.info.capabilities.kind == "cpu" for member in pool.members) else 1 << 21
+    return 1 << 21 if all(member.info.capabilities.simt for member in pool.members) else 1 << 18

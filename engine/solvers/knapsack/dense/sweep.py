@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from engine.devices import DevicePool, Member, gather
 from engine.run import SLICE_SECONDS, Run
-from engine.solvers.knapsack.kernels import Place, Shapes
-from engine.solvers.knapsack.schedule import Goal, Schedule
-from engine.solvers.knapsack.worker import Parcel, Report, Step, Trace, Worker
+from engine.solvers.knapsack.dense.schedule import Goal, Schedule
+from engine.solvers.knapsack.dense.worker import Message, Report, RowWorker, Step, Trace
+from engine.solvers.knapsack.programs import RowView, Shapes
 
 __all__ = ["Row", "Sweep", "alike", "room_for_rows"]
 
 _EXCHANGE_SECONDS = 500e-6  # what one exchange costs all devices, beside the cells moved
-_TRACE_WORK = (100_000_000, 10_000_000)  # cells one launch of the walk back may look at: on a GPU, on a CPU
+_TRACE_WORK = {True: 100_000_000, False: 10_000_000}  # cells one launch of backtracking may read, by `simt`
 _MOST_LAUNCHES = 2000  # in one slice: what is in flight cannot be stopped
 
 
@@ -35,7 +35,7 @@ class Row:
     """The row before group ``stage``: its pieces by member index. Pieces may overlap; together they have every cell."""
 
     stage: int
-    pieces: Mapping[int, Place]
+    pieces: Mapping[int, RowView]
 
 
 @dataclass(frozen=True)
@@ -99,14 +99,14 @@ class Sweep:
         self._halo = halo
         self._minimum_share = minimum_share
         self._peer = pool.enable_peers()
-        self._speed = [1e9 if member.info.capabilities.kind == "cpu" else 3e11 for member in self.members]
+        self._speed = [3e11 if member.info.capabilities.simt else 1e9 for member in self.members]
         self._even = alike(self.members)
         self.cells = 0
         self.exchanged_bytes = 0
         self._walked = 0
         self._item_bytes = shapes[0].item_bytes
         self._workers = gather(
-            member.submit(Worker, shape, schedule, row_cells, store_cells)
+            member.submit(RowWorker, shape, schedule, row_cells, store_cells)
             for member, shape in zip(self.members, shapes, strict=True)
         )
 
@@ -121,7 +121,7 @@ class Sweep:
 
     def load(self, stage: int, lo: int, values: NDArray[Any]) -> Row:
         """A row from the host, cut among the members as their room allows."""
-        pieces: dict[int, Place] = {}
+        pieces: dict[int, RowView] = {}
         share = min(self.row_cells, max(1, math.ceil(len(values) / len(self.members))))
         if len(values) <= self.row_cells:
             share = max(1, len(values))
@@ -192,18 +192,18 @@ class Sweep:
         kept : dict of int to Row
         """
         keep = keep or {}
-        kept: dict[int, dict[int, Place]] = {stage: {} for stage in keep}
+        kept: dict[int, dict[int, RowView]] = {stage: {} for stage in keep}
         slices = self._slices(row.stage, until, goal, alone)
         present, upcoming = next(slices, None), next(slices, None)
-        parcels = self._send_first(row, present)
+        messages = self._send_first(row, present)
         steps = self._steps(present, upcoming, goal, keep)
         last: tuple[_Slice, dict[int, Report]] | None = None
         try:
             while present is not None:
                 self._run.poll()
-                futures = self._submit(row, present, upcoming, steps, parcels, goal)
+                futures = self._submit(row, present, upcoming, steps, messages, goal)
                 if last is not None:  # while the devices work: tell of the slice before, and plan the next but one
-                    self._tell(*last, goal, phase)
+                    self._publish(*last, goal, phase)
                     last = None
                 later = next(slices, None)
                 steps = self._steps(upcoming, later, goal, keep)
@@ -213,13 +213,13 @@ class Sweep:
                 for index, report in reports.items():
                     for stage, place in report.kept.items():
                         kept[stage][index] = place
-                parcels = self._deliver(reports, upcoming)
+                messages = self._deliver(reports, upcoming)
                 if checkpoint is not None and self._run.checkpoint_due():
                     checkpoint(row)
                 last, present, upcoming = (present, reports), upcoming, later
         finally:  # a stopped run has done its last slice too
             if last is not None:
-                self._tell(*last, goal, phase)
+                self._publish(*last, goal, phase)
         return row, {stage: Row(stage, pieces) for stage, pieces in kept.items()}
 
     def _slices(self, begin: int, until: int, goal: Goal, alone: bool) -> Iterator[_Slice]:
@@ -285,7 +285,7 @@ class Sweep:
         present: _Slice,
         upcoming: _Slice | None,
         steps: Mapping[int, list[Step]],
-        parcels: Mapping[int, list[Parcel]],
+        messages: Mapping[int, list[Message]],
         goal: Goal,
     ) -> dict[int, Future[Report]]:
         top = self.schedule.range(present.end, goal)[1]
@@ -295,7 +295,7 @@ class Sweep:
                 self._workers[index],
                 row.pieces.get(index, self._nowhere(index)),
                 present.needs[index],
-                parcels.get(index, []),
+                messages.get(index, []),
                 launches,
                 self._sent(index, present, upcoming),
                 self._peer,
@@ -304,8 +304,8 @@ class Sweep:
             for index, launches in steps.items()
         }
 
-    def _nowhere(self, index: int) -> Place:
-        return Place(self._workers[index].spare, 0, 0, -1)
+    def _nowhere(self, index: int) -> RowView:
+        return RowView(self._workers[index].spare, 0, 0, -1)
 
     def _steps(
         self, present: _Slice | None, upcoming: _Slice | None, goal: Goal, keep: Mapping[int, int]
@@ -347,22 +347,22 @@ class Sweep:
     def _sent(self, sender: int, present: _Slice, upcoming: _Slice | None) -> list[tuple[int, int]]:
         return [(lo, hi) for _, source, lo, hi in self._lacking(present, upcoming) if source == sender]
 
-    def _deliver(self, reports: Mapping[int, Report], upcoming: _Slice | None) -> dict[int, list[Parcel]]:
-        """Each member's parcels, from what the slice's reports carry."""
-        received: dict[int, list[Parcel]] = {}
+    def _deliver(self, reports: Mapping[int, Report], upcoming: _Slice | None) -> dict[int, list[Message]]:
+        """Each member's messages, from what the slice's reports carry."""
+        received: dict[int, list[Message]] = {}
         if upcoming is None:
             return received
         for sender, report in reports.items():
-            for parcel in report.parcels:
+            for message in report.messages:
                 for receiver, (lo, hi) in enumerate(upcoming.needs):
-                    if receiver != sender and lo <= parcel.lo and parcel.hi <= hi:
-                        received.setdefault(receiver, []).append(parcel)
-                self.exchanged_bytes += (parcel.hi - parcel.lo + 1) * self._item_bytes
+                    if receiver != sender and lo <= message.lo and message.hi <= hi:
+                        received.setdefault(receiver, []).append(message)
+                self.exchanged_bytes += (message.hi - message.lo + 1) * self._item_bytes
         return received
 
-    def _send_first(self, row: Row, first: _Slice | None) -> dict[int, list[Parcel]]:
+    def _send_first(self, row: Row, first: _Slice | None) -> dict[int, list[Message]]:
         """What the first slice lacks of a row that lies anywhere."""
-        received: dict[int, list[Parcel]] = {}
+        received: dict[int, list[Message]] = {}
         if first is None:
             return received
         for receiver, (lo, hi) in enumerate(first.needs):
@@ -372,14 +372,14 @@ class Sweep:
             for sender, a, b in _cover(row.pieces, lo, hi):
                 if sender != receiver:
                     received.setdefault(receiver, []).append(
-                        Parcel(a, b, values=self.read(Row(row.stage, {sender: row.pieces[sender]}), a, b))
+                        Message(a, b, values=self.read(Row(row.stage, {sender: row.pieces[sender]}), a, b))
                     )
                     self.exchanged_bytes += (b - a + 1) * self._item_bytes
         return received
 
-    # --- telling ------------------------------------------------------------------------------------------------
+    # --- publishing ------------------------------------------------------------------------------------------------
 
-    def _tell(self, present: _Slice, reports: Mapping[int, Report], goal: Goal, phase: str) -> None:
+    def _publish(self, present: _Slice, reports: Mapping[int, Report], goal: Goal, phase: str) -> None:
         run = self._run
         work = int(self.schedule.work(present.begin, present.end, goal).sum())
         self.cells += work
@@ -403,7 +403,7 @@ class Sweep:
             run.metric("items_done", group.first + group.count)
             run.progress(phase, group.first + group.count, len(self.schedule.order), "items")
 
-    # --- the walk back ------------------------------------------------------------------------------------------
+    # --- backtracking ------------------------------------------------------------------------------------------
 
     def trace(self, rows: Collection[Row], capacity: int, goal: Goal) -> int:
         """Walk back from ``capacity`` on the first member through consecutive groups, given the row before each.
@@ -414,7 +414,7 @@ class Sweep:
             Trace(row.stage, row.pieces[0], self.schedule.full(row.stage, goal))
             for row in sorted(rows, key=lambda row: row.stage)
         ]
-        most = _TRACE_WORK[self.members[0].info.capabilities.kind == "cpu"]
+        most = _TRACE_WORK[self.members[0].info.capabilities.simt]
         while steps:
             self._run.poll()
             first, work = len(steps), 0
@@ -430,7 +430,7 @@ class Sweep:
                 .result()
             )
             self._walked += sum(self.schedule.groups[step.group].count for step in steps[first:])
-            self._run.progress("walk back", self._walked, len(self.schedule.order), "items")
+            self._run.progress("backtracking", self._walked, len(self.schedule.order), "items")
             del steps[first:]
         return capacity
 
@@ -439,14 +439,14 @@ class Sweep:
         own = row.pieces.get(0)
         if own is not None and own.lo <= lo and hi <= own.hi:
             return row
-        parcels = [
-            Parcel(a, b, values=self.read(Row(row.stage, {sender: row.pieces[sender]}), a, b))
+        messages = [
+            Message(a, b, values=self.read(Row(row.stage, {sender: row.pieces[sender]}), a, b))
             for sender, a, b in _cover(row.pieces, lo, hi)
             if sender != 0
         ]
         place = (
             self.members[0]
-            .submit(lambda _, worker: worker.assemble(own or self._nowhere(0), lo, hi, parcels), self._workers[0])
+            .submit(lambda _, worker: worker.assemble(own or self._nowhere(0), lo, hi, messages), self._workers[0])
             .result()
         )
         return Row(row.stage, {0: place})
@@ -456,7 +456,7 @@ class Sweep:
         return self.members[0].submit(lambda _, worker: worker.choices(), self._workers[0]).result()
 
 
-def _cover(pieces: Mapping[int, Place], lo: int, hi: int) -> Iterator[tuple[int, int, int]]:
+def _cover(pieces: Mapping[int, RowView], lo: int, hi: int) -> Iterator[tuple[int, int, int]]:
     """(member, first, last): who gives which cells of [lo, hi], without overlap."""
     at = lo
     while at <= hi:

@@ -1,17 +1,17 @@
-"""The kernels of the knapsack solver: which shapes a device runs them in, and how they are called."""
+"""The device programs of the knapsack solver: their constants for a device, and how they are launched."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from engine.devices import Buffer, Capabilities, Device, Kernel
+from engine.devices import Buffer, Capabilities, Device
 from engine.devices.variants import CPU, CUDA_GPU, GPU, SMALL_GPU, Variant, each_once
-from engine.solvers.knapsack.schedule import MOST_FUSED
+from engine.solvers.knapsack.dense.schedule import MOST_FUSED
 
-__all__ = ["DEPTHS", "PAD", "Launcher", "Place", "Shapes", "ValueType", "kernel_variants", "shapes_for"]
+__all__ = ["DEPTHS", "PAD", "RowPrograms", "RowView", "Shapes", "ValueType", "kernel_variants", "shapes_for"]
 
 ValueType = Literal["i32", "i64"]
 
@@ -22,8 +22,6 @@ _VECTOR_BYTES = 32  # twice that was measured slower with PoCL on AVX-512 machin
 
 PAD = 64
 """Cells past the end of a row that a launch may write."""
-
-_ROW = ("buffer", "int64", "int64", "int64", "{value}", "buffer", "int64", "int64", "int64")
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Shapes:
 
     @property
     def trace_reach(self) -> int:
-        """Cells, the present one included, that a step of the walk back may look at."""
+        """Cells, the present one included, that a step of backtracking may read."""
         return max(self.halo, MOST_FUSED) + 1
 
     @property
@@ -102,7 +100,7 @@ def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
     else of 256. Measured on an H200: see BENCHMARKS.md.
     """
     size = 4 if value == "i32" else 8
-    if capabilities.kind == "cpu":
+    if not capabilities.simt:
         lanes = _VECTOR_BYTES // size
         cells = min(512 * 1024, capabilities.local_memory // 2) // size // lanes * lanes
         return Shapes(value, True, lanes, 1, 1, cells, 1, capabilities.compute_units, class_unroll=1)
@@ -129,7 +127,7 @@ def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
     )
 
 
-class Place(NamedTuple):
+class RowView(NamedTuple):
     """Cells [lo, hi] of a row in a device buffer; cell c is element ``c - base``. Empty if hi < lo."""
 
     buffer: Buffer
@@ -138,120 +136,115 @@ class Place(NamedTuple):
     hi: int
 
 
-class Launcher:
-    """Launches the kernels on one device; made and used on its thread."""
+class RowPrograms:
+    """The kernels on rows, on one device; made and used on its thread.
 
-    def __init__(self, device: Device, shapes: Shapes) -> None:
-        self.device = device
+    Parameters
+    ----------
+    device : Device
+    shapes : Shapes
+    weights, profits : Buffer
+        Of the items in processing order, in int32 and in the value type.
+    depths : collection of int
+        How many items of equal weight the launches of :meth:`equal_weights` will take.
+    """
+
+    def __init__(
+        self, device: Device, shapes: Shapes, weights: Buffer, profits: Buffer, depths: Collection[int] = ()
+    ) -> None:
         self.shapes = shapes
-        self._row = tuple(kind.format(value=shapes.type_name) for kind in _ROW)
+        tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"
+        rows, tile, trace = (
+            device.program(template, **shapes.constants(template))
+            for template in ("knapsack/rows", tiles, "knapsack/trace")
+        )
+        self._rows, self._tiles, self._trace = rows, tile, trace
+        self._classes = {
+            depth: device.program("knapsack/classes", **shapes.constants("knapsack/classes", depth)) for depth in depths
+        }
+        self._items = {"weights": weights, "profits": profits}
 
-        self._kernels: dict[tuple[str, int], Kernel] = {}
-
-    def _kernel(self, template: str, entry: str, more: tuple[str, ...], depth: int = 0, local_bytes: int = 0) -> Kernel:
-        found = self._kernels.get((template, depth))
-        if found is None:
-            found = self._kernels[template, depth] = self.device.kernel(
-                f"knapsack/{template}",
-                entry,
-                (*self._row, *more),
-                local_bytes=local_bytes,
-                **self.shapes.constants(f"knapsack/{template}", depth),
-            )
-        return found
-
-    def row(self, source: Place, full: int, target: Place, weight: int, profit: int) -> None:
+    def row(self, source: RowView, full: int, target: RowView, weight: int, profit: int) -> None:
         """One item: ``target`` becomes the row after ``source``."""
         shapes = self.shapes
-        kernel = self._kernel("rows", "advance_row", ("int64", "int64", shapes.type_name))
         cells = target.hi - target.lo + 1
         span = _share(cells, 2 * shapes.units, 4096) if shapes.serial else shapes.block * shapes.cells_per_item
-        self._launch(kernel, _groups(cells, span), shapes.block, source, full, target, span, weight, profit)
+        self._rows.advance_row(
+            _groups(cells, span),
+            shapes.block,
+            **_views(source, full, target),
+            span=span,
+            weight=weight,
+            profit=profit,
+        )
 
-    def tile(
-        self,
-        source: Place,
-        full: int,
-        target: Place,
-        weights: Buffer,
-        profits: Buffer,
-        first: int,
-        count: int,
-        halo: int,
-    ) -> None:
+    def tile(self, source: RowView, full: int, target: RowView, first: int, count: int, halo: int) -> None:
         """Items ``first`` .. ``first + count - 1``, whose weights add up to ``halo``."""
         shapes = self.shapes
-        more = ("int64", "buffer", "buffer", "int32", "int32", "int32")
-        if shapes.serial:
-            kernel = self._kernel("tiles_serial", "advance_tile", more)
-        else:
-            kernel = self._kernel("tiles", "advance_tile", more, local_bytes=shapes.tile_cells * shapes.item_bytes)
         cells = target.hi - target.lo + 1
         at_once = shapes.units * shapes.tile_groups_per_unit
         span = _share(cells, at_once, shapes.tile_block, most=shapes.tile_cells - halo)
-        block = shapes.tile_block
-        self._launch(
-            kernel, _groups(cells, span), block, source, full, target, span, weights, profits, first, count, halo
+        self._tiles.advance_tile(
+            _groups(cells, span),
+            shapes.tile_block,
+            **_views(source, full, target),
+            **self._items,
+            span=span,
+            first=first,
+            count=count,
+            halo=halo,
         )
 
-    def class_(
-        self, source: Place, full: int, target: Place, profits: Buffer, first: int, depth: int, weight: int
-    ) -> None:
+    def equal_weights(self, source: RowView, full: int, target: RowView, first: int, depth: int, weight: int) -> None:
         """``depth`` items of one weight, from ``first`` on."""
         shapes = self.shapes
-        kernel = self._kernel("classes", "advance_class", ("buffer", "int32", "int32", "int32", "int32"), depth)
         columns = _groups(weight, shapes.lanes)
         steps = _groups(target.hi - target.lo + 1, weight)
         wanted = shapes.units * shapes.class_items_per_unit
         segments = max(1, min(wanted // columns, steps // (4 * depth)))
         length = _groups(steps, segments)
         segments = _groups(steps, length)
-        groups = _groups(columns * segments, shapes.block)
-        self._launch(kernel, groups, shapes.block, source, full, target, profits, first, weight, columns, length)
-
-    def _launch(
-        self, kernel: Kernel, groups: int, block: int, source: Place, full: int, target: Place, *more: Buffer | int
-    ) -> None:
-        if target.hi < target.lo:
-            return
-        self.device.launch(
-            kernel,
-            groups,
-            block,
-            source.buffer,
-            source.base,
-            source.lo,
-            source.hi,
-            full,
-            target.buffer,
-            target.base,
-            target.lo,
-            target.hi,
-            *more,
+        self._classes[depth].advance_class(
+            _groups(columns * segments, shapes.block),
+            shapes.block,
+            **_views(source, full, target),
+            profits=self._items["profits"],
+            first=first,
+            weight=weight,
+            columns=columns,
+            length=length,
         )
 
     def trace(
-        self,
-        rows: Buffer,
-        groups: Buffer,
-        count: int,
-        weights: Buffer,
-        profits: Buffer,
-        taken: Buffer,
-        capacity: Buffer,
-        choice: Buffer,
+        self, source: Buffer, groups: Buffer, group_count: int, taken: Buffer, capacity: Buffer, choice: Buffer
     ) -> None:
-        """Walk back through ``count`` groups described in ``groups`` (see the kernel)."""
-        shapes = self.shapes
-        kernel = self.device.kernel(
-            "knapsack/trace",
-            "trace_items",
-            ("buffer", "buffer", "int32", *("buffer",) * 5),
-            local_bytes=2 * shapes.trace_reach * shapes.item_bytes,
-            **shapes.constants("knapsack/trace"),
+        """Walk back through ``group_count`` groups described in ``groups`` (see the kernel)."""
+        self._trace.trace_items(
+            1,
+            int(self.shapes.constants("knapsack/trace")["block"]),
+            source=source,
+            groups=groups,
+            group_count=group_count,
+            **self._items,
+            taken=taken,
+            capacity=capacity,
+            choice=choice,
         )
-        block = int(shapes.constants("knapsack/trace")["block"])
-        self.device.launch(kernel, 1, block, rows, groups, count, weights, profits, taken, capacity, choice)
+
+
+def _views(source: RowView, full: int, target: RowView) -> dict[str, Any]:
+    """The arguments that all kernels on rows share."""
+    return {
+        "source": source.buffer,
+        "source_base": source.base,
+        "source_lo": source.lo,
+        "source_hi": source.hi,
+        "full": full,
+        "target": target.buffer,
+        "target_base": target.base,
+        "target_lo": target.lo,
+        "target_hi": target.hi,
+    }
 
 
 def _groups(count: int, each: int) -> int:

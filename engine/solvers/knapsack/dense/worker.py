@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Buffer, Device
-from engine.solvers.knapsack.kernels import PAD, Launcher, Place, Shapes
-from engine.solvers.knapsack.schedule import MOST_FUSED, Group, Schedule
+from engine.solvers.knapsack.dense.schedule import MOST_FUSED, Group, Schedule
+from engine.solvers.knapsack.programs import PAD, RowPrograms, RowView, Shapes
 
-__all__ = ["Parcel", "Report", "Step", "Trace", "Worker"]
+__all__ = ["Message", "Report", "RowWorker", "Step", "Trace"]
 
 
 class Step(NamedTuple):
@@ -39,12 +39,12 @@ class Trace(NamedTuple):
     """Walk back through ``group``, whose input row is at ``place``; ``full`` is the profit of all items before it."""
 
     group: int
-    place: Place
+    place: RowView
     full: int
 
 
 @dataclass(frozen=True)
-class Parcel:
+class Message:
     """Cells [lo, hi] of a row on their way between devices: on the host, or in another device's memory."""
 
     lo: int
@@ -56,16 +56,16 @@ class Parcel:
 
 @dataclass
 class Report:
-    """What a slice did: seconds on the device's thread, where its last row is, rows kept by stage, parcels made."""
+    """What a slice did: seconds on the device's thread, where its last row is, rows kept by stage, messages made."""
 
     seconds: float
     best: int | None
-    place: Place
-    kept: dict[int, Place] = field(default_factory=dict)
-    parcels: list[Parcel] = field(default_factory=list)
+    place: RowView
+    kept: dict[int, RowView] = field(default_factory=dict)
+    messages: list[Message] = field(default_factory=list)
 
 
-class Worker:
+class RowWorker:
     """State on one device.
 
     Parameters
@@ -80,13 +80,14 @@ class Worker:
     def __init__(self, device: Device, shapes: Shapes, schedule: Schedule, row_cells: int, store_cells: int) -> None:
         self.device = device
         self.schedule = schedule
-        self.launcher = Launcher(device, shapes)
         self._type = np.dtype(shapes.type_name)
         self._rows = [device.empty(row_cells + PAD, self._type) for _ in range(2)]
         self.store = device.empty(store_cells + PAD, self._type)
         fused = np.where(schedule.weights < 2**31, schedule.weights, 0).astype(np.int32)
         self._weights = device.put(fused)
         self._profits = device.put(schedule.profits.astype(self._type))
+        depths = {group.count for group in schedule.groups if group.kind == "class"}
+        self._programs = RowPrograms(device, shapes, self._weights, self._profits, depths)
         self._choice = device.put(np.zeros(len(schedule.order), np.uint8))
         self._taken = device.empty(MOST_FUSED * shapes.trace_reach, np.uint8)
         self._mailboxes: list[Buffer | None] = [None, None]
@@ -117,28 +118,28 @@ class Worker:
 
     # --- rows ---------------------------------------------------------------------------------------------------
 
-    def load(self, lo: int, values: NDArray[Any]) -> Place:
+    def load(self, lo: int, values: NDArray[Any]) -> RowView:
         """Start from a row given by the host."""
         self.device.put(values.astype(self._type, copy=False), self._rows[0])
-        return Place(self._rows[0], lo, lo, lo + len(values) - 1)
+        return RowView(self._rows[0], lo, lo, lo + len(values) - 1)
 
-    def read(self, place: Place, lo: int, hi: int) -> NDArray[Any]:
+    def read(self, place: RowView, lo: int, hi: int) -> NDArray[Any]:
         """Cells [lo, hi] of a row, on the host."""
         return self.device.get(place.buffer, lo - place.base, hi - lo + 1)
 
-    def post(self, place: Place, intervals: Sequence[tuple[int, int]], peer: bool) -> list[Parcel]:
+    def post(self, place: RowView, intervals: Sequence[tuple[int, int]], peer: bool) -> list[Message]:
         """Set cells aside for other devices, where they stay unchanged until the slice after next."""
         if not intervals:
             return []
         self._posted ^= 1
         room = sum(hi - lo + 1 for lo, hi in intervals)
-        parcels = []
+        messages = []
         start = 0
         if peer:
             box = self._mailbox(room)
             for lo, hi in intervals:
                 self.device.copy(box, place.buffer, start, lo - place.base, hi - lo + 1)
-                parcels.append(Parcel(lo, hi, buffer=box, start=start))
+                messages.append(Message(lo, hi, buffer=box, start=start))
                 start += hi - lo + 1
             self.device.sync()
         else:
@@ -146,12 +147,12 @@ class Worker:
             for lo, hi in intervals:
                 values = host[start : start + hi - lo + 1]
                 self.device.get(place.buffer, lo - place.base, hi - lo + 1, out=values)
-                parcels.append(Parcel(lo, hi, values=values))
+                messages.append(Message(lo, hi, values=values))
                 start += hi - lo + 1
-        return parcels
+        return messages
 
     def _mailbox(self, room: int) -> Buffer:
-        """Device memory for parcels, one of two in turn."""
+        """Device memory for messages, one of two in turn."""
         box = self._mailboxes[self._posted]
         if box is None or box.size < room:
             if box is not None:
@@ -160,7 +161,7 @@ class Worker:
         return box
 
     def _staging(self, room: int) -> NDArray[Any]:
-        """Host memory for parcels, one of two in turn."""
+        """Host memory for messages, one of two in turn."""
         host = self._hosts[self._posted]
         if host is None or len(host) < room:
             if host is not None:
@@ -168,7 +169,7 @@ class Worker:
             host = self._hosts[self._posted] = self.device.staging(2 * room, self._type)
         return host
 
-    def assemble(self, place: Place, lo: int, hi: int, parcels: Sequence[Parcel]) -> Place:
+    def assemble(self, place: RowView, lo: int, hi: int, messages: Sequence[Message]) -> RowView:
         """Complete a row to cells [lo, hi] with what other devices sent."""
         if place.lo <= lo and hi <= place.hi and lo <= hi:
             return place
@@ -178,14 +179,14 @@ class Worker:
             first, last = max(lo, place.lo), min(hi, place.hi)
             if first <= last:
                 self.device.copy(target, place.buffer, first - lo, first - place.base, last - first + 1)
-            place = Place(target, lo, first, last)
-        for parcel in parcels:
-            start, count = parcel.lo - place.base, parcel.hi - parcel.lo + 1
-            if parcel.values is not None:
-                self.device.put(parcel.values, place.buffer, start)
-            elif parcel.buffer is not None:
-                self.device.copy_from_peer(place.buffer, parcel.buffer, start, parcel.start, count)
-        return Place(place.buffer, place.base, lo, hi)
+            place = RowView(target, lo, first, last)
+        for message in messages:
+            start, count = message.lo - place.base, message.hi - message.lo + 1
+            if message.values is not None:
+                self.device.put(message.values, place.buffer, start)
+            elif message.buffer is not None:
+                self.device.copy_from_peer(place.buffer, message.buffer, start, message.start, count)
+        return RowView(place.buffer, place.base, lo, hi)
 
     def _other(self, buffer: Buffer) -> Buffer:
         return self._rows[1] if buffer is self._rows[0] else self._rows[0]
@@ -194,9 +195,9 @@ class Worker:
 
     def advance(
         self,
-        source: Place,
+        source: RowView,
         need: tuple[int, int],
-        received: Sequence[Parcel],
+        received: Sequence[Message],
         steps: Sequence[Step],
         send: Sequence[tuple[int, int]],
         peer: bool,
@@ -214,36 +215,36 @@ class Worker:
             if step.keep is not None:
                 report.kept[step.group + 1] = place
         report.place = place
-        report.parcels = self.post(place, send, peer)
+        report.messages = self.post(place, send, peer)
         self.device.sync()
         report.seconds = time.perf_counter() - began
         if best_cell is not None:
             report.best = int(self.read(place, best_cell, best_cell)[0])
         return report
 
-    def _step(self, source: Place, step: Step) -> Place:
+    def _step(self, source: RowView, step: Step) -> RowView:
         if step.keep is None:
-            target = Place(self._other(source.buffer), step.base, step.lo, step.hi)
+            target = RowView(self._other(source.buffer), step.base, step.lo, step.hi)
         else:
-            target = Place(self.store, step.lo - step.keep, step.lo, step.hi)
+            target = RowView(self.store, step.lo - step.keep, step.lo, step.hi)
         group: Group = self.schedule.groups[step.group]
         first, weight = group.first, group.weight
         if group.kind == "row":
-            self.launcher.row(source, step.full, target, weight, int(self.schedule.profits[first]))
+            self._programs.row(source, step.full, target, weight, int(self.schedule.profits[first]))
         elif group.kind == "tile":
-            self.launcher.tile(source, step.full, target, self._weights, self._profits, first, group.count, weight)
+            self._programs.tile(source, step.full, target, first, group.count, weight)
         else:
-            self.launcher.class_(source, step.full, target, self._profits, first, group.count, weight // group.count)
+            self._programs.equal_weights(source, step.full, target, first, group.count, weight // group.count)
         return target
 
-    # --- the walk back ------------------------------------------------------------------------------------------
+    # --- backtracking ------------------------------------------------------------------------------------------
 
     def trace(self, steps: Sequence[Trace], capacity: int) -> int:
         """Walk back from ``capacity`` through consecutive groups whose input rows lie in one buffer; what is left."""
         about = self.device.put(np.array([self._traced(step) for step in steps], np.int64))
         present = self.device.put(np.array([capacity], np.int64))
         rows = steps[0].place.buffer
-        self.launcher.trace(rows, about, len(steps), self._weights, self._profits, self._taken, present, self._choice)
+        self._programs.trace(rows, about, len(steps), self._taken, present, self._choice)
         left = int(self.device.get(present)[0])
         self.device.release(present)
         self.device.release(about)

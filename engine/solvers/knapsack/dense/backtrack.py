@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.knapsack.schedule import Goal
-from engine.solvers.knapsack.sweep import Row, Sweep
+from engine.solvers.knapsack.dense.schedule import Goal
+from engine.solvers.knapsack.dense.sweep import Row, Sweep
 
-__all__ = ["Start", "WalkBack"]
+__all__ = ["Backtracker", "Start"]
 
 _MOST_ROWS = 128  # kept of one level: by then the second sweep costs less than a hundredth of the first
 _CHUNK = 1 << 20
@@ -48,7 +48,7 @@ class _Kept:
     offsets: dict[int, int]
 
 
-class WalkBack:
+class Backtracker:
     """Computes an optimal value and walks back through the groups for its items. Keeps rows in the store as on a stack.
 
     Parameters
@@ -172,14 +172,14 @@ class WalkBack:
         lo, hi = self._schedule.range(start.stage, goal)
         keep = self._plan(start.stage, goal)
         if keep is None:
-            return self._divide(start, goal, lambda _: True, "walk back") or 0
+            return self._divide(start, goal, lambda _: True, "backtracking") or 0
         last = max(keep, default=start.stage)
         if len(keep) == end - start.stage - 1 and hi - lo < self._sweep.row_cells:
             row = self._sweep.bring(start.row(), lo, hi)
-            _, kept = self._sweep.advance(row, last, goal, keep=keep, alone=True, phase="walk back")
+            _, kept = self._sweep.advance(row, last, goal, keep=keep, alone=True, phase="backtracking")
             left = self._sweep.trace([row, *kept.values()], capacity, goal)
         else:
-            left = self._back(start, goal, self._keep(start, last, goal, keep, "walk back")[1])
+            left = self._back(start, goal, self._keep(start, last, goal, keep, "backtracking")[1])
         self._used = before
         return left
 
