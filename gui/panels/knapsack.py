@@ -53,7 +53,7 @@ class KnapsackPanel(Panel):
         self.value = self.add(LivePlot("Best value of the items done", "profit", theme=theme, key="best_value"), more)
         self.follow(self.value, "best_value", names=["value"])
         self.exchanged = self.add(LivePlot("Exchanged between devices", "bytes", theme=theme, key="exchanged"), more)
-        self.follow(self.exchanged, "exchanged", names=["bytes so far"])
+        self.follow(self.exchanged, "exchanged_bytes", names=["bytes so far"])
         self.phases = self.add(LivePlot("Progress of each phase", "%", theme=theme, key="progress", top=100.0), more)
         self.over = self.add(LivePlot("Share of each device", "%", theme=theme, key="share over time", top=100.0), more)
         self.follow(self.over, "share", scale=100.0)

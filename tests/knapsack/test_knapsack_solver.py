@@ -200,7 +200,7 @@ def test_the_range_is_shared_evenly_and_exchanged(three_devices: Engine) -> None
 
 def test_unlike_devices_share_by_speed(three_devices: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts then differ, and one may be nearly the whole row."""
-    monkeypatch.setattr(sweep, "alike", lambda members: False)
+    monkeypatch.setattr(sweep, "alike", lambda devices: False)
     original = sweep.Sweep._slices
 
     def slices(self: sweep.Sweep, *arguments: Any) -> Any:

@@ -12,7 +12,8 @@ from engine.solvers.knapsack.generators import GeneratorOptions, generate, write
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.programs import kernel_variants
-from engine.solvers.knapsack.solve import solve
+from engine.solvers.knapsack.schema import SCHEMA
+from engine.solvers.knapsack.solve import solve, validate
 
 __all__ = ["SOLVER", "kernel_variants"]
 
@@ -23,6 +24,8 @@ SOLVER = Solver(
     problems=(Knapsack,),
     options=Options,
     solve=solve,
+    validate=validate,
+    schema=SCHEMA,
     metrics=(
         MetricSpec("items_done", "Items done", "items"),
         MetricSpec("cells_per_second", "Cell updates", "cells/s", per_device=True),
@@ -30,7 +33,7 @@ SOLVER = Solver(
         MetricSpec("range_high", "Last active capacity", "capacity", per_device=True),
         MetricSpec("share", "Share of the active range", "", per_device=True),
         MetricSpec("best_value", "Best value so far", "profit"),
-        MetricSpec("exchanged", "Exchanged between devices", "bytes"),
+        MetricSpec("exchanged_bytes", "Exchanged between devices", "bytes"),
     ),
     generators={"knapsack": Generator(GeneratorOptions, generate, write)},
     bench=LazyImport("engine.solvers.knapsack.bench", "bench"),

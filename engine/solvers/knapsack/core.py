@@ -16,22 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CoreResult", "solve_core"]
+__all__ = ["Core"]
 
 _MOST_STATES = 1 << 20
-
-
-@dataclass(frozen=True)
-class CoreResult:
-    """What a search found.
-
-    ``solution`` holds sorted indices, or is None if nothing better than the given objective was found; ``objective`` is
-    its profit, or the given one. ``proved`` says that nothing better exists.
-    """
-
-    solution: NDArray[np.int64] | None
-    objective: int
-    proved: bool
 
 
 @dataclass(frozen=True)
@@ -43,17 +30,8 @@ class _Decision:
     changed: NDArray[np.bool_]
 
 
-def solve_core(
-    profits: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    capacity: int,
-    order: NDArray[np.int64],
-    objective: int,
-    bound: int,
-    seconds: float,
-    poll: Callable[[], None] = lambda: None,
-) -> CoreResult:
-    """Search a growing core until the incumbent is proved optimal or the time or the states run out.
+class Core:
+    """One search; :meth:`run` it, and read what it found, also when it was interrupted.
 
     Parameters
     ----------
@@ -64,17 +42,16 @@ def solve_core(
         Indices by descending efficiency.
     objective, bound : int
         Profit of a known solution, which need not be one of these items, and an upper bound on better ones.
-    seconds : float
-        When to give up.
-    poll : callable
-        Called between two items; may raise to end the search.
+
+    Attributes
+    ----------
+    solution : ndarray of int64 or None
+        Sorted indices of the best solution found; None if none is better than the known one.
+    objective : int
+        Its profit, or the known one.
+    proved : bool
+        Whether nothing better exists.
     """
-    core = _Core(profits[order], weights[order], capacity, order, objective, bound)
-    return core.run(time.monotonic() + seconds, poll)
-
-
-class _Core:
-    """The states of one search. Items are numbered by their place in the order of efficiency."""
 
     def __init__(
         self,
@@ -85,33 +62,40 @@ class _Core:
         objective: int,
         bound: int,
     ) -> None:
-        self._profits, self._weights, self._capacity = profits, weights, capacity
+        # Items are numbered by their place in the order of efficiency.
+        self._profits, self._weights, self._capacity = profits[order], weights[order], capacity
         self._order = order
-        self._solution: NDArray[np.int64] | None = None
-        self._objective, self._upper_bound = objective, bound
-        sums = np.cumsum(weights)
+        self.solution: NDArray[np.int64] | None = None
+        self.objective, self._upper_bound = objective, bound
+        self.proved = False
+        sums = np.cumsum(self._weights)
         self._break = int(np.searchsorted(sums, capacity, side="right"))
         before = int(sums[self._break - 1]) if self._break else 0
         self._state_weights = np.array([before], np.int64)
-        self._state_profits = np.array([int(profits[: self._break].sum())], np.int64)
+        self._state_profits = np.array([int(self._profits[: self._break].sum())], np.int64)
         self._low, self._high = self._break, self._break  # items low .. high - 1 are decided
         self._decisions: list[_Decision] = []
 
-    def run(self, deadline: float, poll: Callable[[], None]) -> CoreResult:
-        """Decide items alternately on both sides until no state is left."""
-        proved = False
+    def run(self, seconds: float, poll: Callable[[], None] = lambda: None) -> None:
+        """Decide items alternately on both sides until no state is left, or the time or the room for states is used up.
+
+        Parameters
+        ----------
+        seconds : float
+            When to give up.
+        poll : callable
+            Called between two items; may raise to end the search.
+        """
+        deadline = time.monotonic() + seconds
         self._improve()
         while True:
             self._drop_bounded()
-            if (
-                self._objective >= self._upper_bound
-                or not len(self._state_weights)
-                or (self._low == 0 and self._high == len(self._weights))
-            ):
-                proved = True
-                break
+            everything = self._low == 0 and self._high == len(self._weights)
+            if self.objective >= self._upper_bound or everything or not len(self._state_weights):
+                self.proved = True
+                return
             if len(self._state_weights) > _MOST_STATES or time.monotonic() > deadline:
-                break
+                return
             poll()
             right = self._high < len(self._weights)
             if right and (self._low == 0 or self._high - self._break <= self._break - self._low):
@@ -121,7 +105,6 @@ class _Core:
                 self._low -= 1
                 self._decide(self._low, -1)
             self._improve()
-        return CoreResult(self._solution, self._objective, proved)
 
     def _decide(self, item: int, sign: int) -> None:
         """Every state with the item as it is, and changed (put in or taken out); dominated ones are dropped."""
@@ -147,7 +130,7 @@ class _Core:
         gain = (
             slack * np.where(slack >= 0, after, before) if self._low else np.where(slack >= 0, slack * after, -np.inf)
         )
-        needed = (self._objective + 1 - profits).astype(np.float64)
+        needed = (self.objective + 1 - profits).astype(np.float64)
         keep = gain >= needed - 1e-12 * np.abs(gain) - 1e-6  # what rounding could decide is kept
         if not keep.all():
             kept = np.flatnonzero(keep)
@@ -159,9 +142,9 @@ class _Core:
     def _improve(self) -> None:
         """Take the best feasible state if it beats the incumbent; profits ascend with the weights."""
         feasible = int(np.searchsorted(self._state_weights, self._capacity, side="right"))
-        if not feasible or int(self._state_profits[feasible - 1]) <= self._objective:
+        if not feasible or int(self._state_profits[feasible - 1]) <= self.objective:
             return
-        self._objective = int(self._state_profits[feasible - 1])
+        self.objective = int(self._state_profits[feasible - 1])
         inside = np.zeros(len(self._weights), bool)
         inside[: self._break] = True
         state = feasible - 1
@@ -169,4 +152,4 @@ class _Core:
             if decision.changed[state]:
                 inside[decision.item] ^= True
             state = int(decision.parent[state])
-        self._solution = np.sort(self._order[inside])
+        self.solution = np.sort(self._order[inside])

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.run import StopRequested
 from engine.solvers.knapsack.dense.schedule import Goal
 from engine.solvers.knapsack.dense.sweep import Row, Sweep
 
@@ -54,19 +55,25 @@ class Backtracker:
     Parameters
     ----------
     sweep : Sweep
-    done : callable
-        Called as ``done(stage, capacity)`` when the items of all groups from ``stage`` on are known, and what is left
+    passed : callable
+        Called as ``passed(stage, capacity)`` when the items of all groups from ``stage`` on are known, and what is left
         is to fill ``capacity`` best with the items before.
     checkpoint : callable
-        Called with a row of the first sweep when a checkpoint is due.
+        Called with a row of the first sweep, or a view of it and its values, when a checkpoint is due.
+
+    Attributes
+    ----------
+    latest : Row or None
+        The last row of the first sweep that is still in the store, until items are known.
     """
 
-    def __init__(self, sweep: Sweep, done: Callable[[int, int], None], checkpoint: Callable[[Row], None]) -> None:
+    def __init__(self, sweep: Sweep, passed: Callable[[int, int], None], checkpoint: Callable[..., None]) -> None:
         self._sweep = sweep
         self._schedule = sweep.schedule
-        self._done = done
+        self._passed = passed
         self._checkpoint = checkpoint
         self._used = 0
+        self.latest: Row | None = None
 
     def nothing(self, stage: int) -> Start:
         """No item yet: the row of zeros before group ``stage``."""
@@ -146,6 +153,8 @@ class Backtracker:
         """Sweep from ``start`` to the row before group ``until``, keeping rows on the way."""
         checkpoint = self._checkpoint if phase == "items" else None
         row, kept = self._sweep.advance(start.row(), until, goal, keep=keep, phase=phase, checkpoint=checkpoint)
+        if phase == "items" and kept:
+            self.latest = kept[max(kept)]
         rows = {stage: Start(stage, functools.partial(_same, kept[stage]), start.origin) for stage in kept}
         return row, _Kept(rows, keep)
 
@@ -160,7 +169,7 @@ class Backtracker:
                 capacity = self._block(block, end, capacity)
                 end = block.stage
                 if start.origin == 0:
-                    self._done(end, capacity)
+                    self._passed(end, capacity)
             self._used = kept.offsets.get(block.stage, self._used)
         return capacity
 
@@ -199,7 +208,14 @@ class Backtracker:
         held = None if keep else self._sweep.read(first, lo, hi)
         second = self.nothing(middle)
         other = Goal(goal.end, goal.high - hi, goal.high - lo, middle)
-        row, _ = self._sweep.advance(second.row(), goal.end, other, phase=phase)
+        if phase == "items":
+            self.latest = kept.get(middle)
+        try:
+            row, _ = self._sweep.advance(second.row(), goal.end, other, phase=phase)
+        except StopRequested:
+            if phase == "items" and held is not None:
+                self._checkpoint(Row(middle, {}), held)
+            raise
         best, at = -1, lo
         for a in range(lo, hi + 1, _CHUNK):
             b = min(a + _CHUNK - 1, hi)
@@ -212,7 +228,7 @@ class Backtracker:
             return None
         self._block(second, goal.end, goal.high - at)
         if start.origin == 0:
-            self._done(middle, at)
+            self._passed(middle, at)
         return self._block(start, middle, at)
 
 

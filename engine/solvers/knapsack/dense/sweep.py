@@ -12,13 +12,15 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DevicePool, Member, gather
-from engine.run import SLICE_SECONDS, Run
+from engine.devices import DeviceInfo, DevicePool, Member
+from engine.devices.group import WorkerGroup
+from engine.devices.slices import SLICE_SECONDS, SliceLength
+from engine.run import Run, StopRequested
 from engine.solvers.knapsack.dense.schedule import Goal, Schedule
 from engine.solvers.knapsack.dense.worker import Message, Report, RowWorker, Step, Trace
 from engine.solvers.knapsack.programs import RowView, Shapes
@@ -48,16 +50,16 @@ class _Slice:
     needs: tuple[tuple[int, int], ...]
 
 
-def alike(members: Sequence[Member]) -> bool:
-    """Whether the members are devices of one kind, which share a row evenly; others share it by speed."""
-    return len({(member.info.name, member.info.language) for member in members}) == 1
+def alike(devices: Sequence[DeviceInfo]) -> bool:
+    """Whether the devices are of one model and backend, so that they share a row evenly; others share it by speed."""
+    return len({(info.name, info.language) for info in devices}) == 1
 
 
-def room_for_rows(widest: int, members: Sequence[Member], halo: int) -> int:
-    """Cells each member's row must hold, for rows of ``widest`` cells and slices that look ``halo`` cells back."""
-    if len(members) == 1 or not alike(members):
+def room_for_rows(widest: int, devices: Sequence[DeviceInfo], halo: int) -> int:
+    """Cells each device's row must hold, for rows of ``widest`` cells and slices that read ``halo`` cells back."""
+    if len(devices) == 1 or not alike(devices):
         return widest
-    return min(widest, math.ceil(widest / len(members)) + 3 * halo)
+    return min(widest, math.ceil(widest / len(devices)) + 3 * halo)
 
 
 class Sweep:
@@ -100,61 +102,43 @@ class Sweep:
         self._minimum_share = minimum_share
         self._peer = pool.enable_peers()
         self._speed = [3e11 if member.info.capabilities.simt else 1e9 for member in self.members]
-        self._even = alike(self.members)
+        self._even = alike([member.info for member in self.members])
         self.cells = 0
         self.exchanged_bytes = 0
         self._walked = 0
         self._item_bytes = shapes[0].item_bytes
-        self._workers = gather(
-            member.submit(RowWorker, shape, schedule, row_cells, store_cells)
-            for member, shape in zip(self.members, shapes, strict=True)
+        self._slice = SliceLength(SLICE_SECONDS * sum(self._speed))
+        self._workers = WorkerGroup(
+            self.members, RowWorker, [(shape, schedule, row_cells, store_cells) for shape in shapes]
         )
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
         """Give the devices' memory back."""
-        gather(
-            member.submit(lambda _, worker: worker.release(), worker)
-            for member, worker in zip(self.members, self._workers, strict=True)
-        )
+        self._workers.__exit__(*error)
 
     # --- rows ---------------------------------------------------------------------------------------------------
 
     def load(self, stage: int, lo: int, values: NDArray[Any]) -> Row:
         """A row from the host, cut among the members as their room allows."""
-        pieces: dict[int, RowView] = {}
         share = min(self.row_cells, max(1, math.ceil(len(values) / len(self.members))))
         if len(values) <= self.row_cells:
             share = max(1, len(values))
-        futures = {}
-        for index, member in enumerate(self.members):
-            first, last = index * share, min((index + 1) * share, len(values))
-            if first < last:
-                futures[index] = member.submit(
-                    lambda _, worker, at, part: worker.load(at, part),
-                    self._workers[index],
-                    lo + first,
-                    values[first:last],
-                )
-        gather(futures.values())
-        for index, future in futures.items():
-            pieces[index] = future.result()
+        parts = [(index * share, min((index + 1) * share, len(values))) for index in range(len(self.members))]
+        views = self._workers.map(RowWorker.load, [(lo + a, values[a:b]) if a < b else None for a, b in parts])
+        pieces = {index: view for index, view in enumerate(views) if view is not None}
         return Row(stage, pieces)
 
     def read(self, row: Row, lo: int, hi: int) -> NDArray[Any]:
         """Cells [lo, hi] of a row, on the host."""
         values = np.empty(hi - lo + 1, np.int64 if self._item_bytes == 8 else np.int32)
         for index, first, last in _cover(row.pieces, lo, hi):
-            values[first - lo : last - lo + 1] = (
-                self.members[index]
-                .submit(
-                    lambda _, worker, place, a, b: worker.read(place, a, b),
-                    self._workers[index],
-                    row.pieces[index],
-                    first,
-                    last,
-                )
-                .result()
+            part = self._workers.gather(
+                {index: self._workers.submit(index, RowWorker.read, row.pieces[index], first, last)}
             )
+            values[first - lo : last - lo + 1] = part[index]
         return values
 
     # --- forward ------------------------------------------------------------------------------------------------
@@ -182,7 +166,7 @@ class Sweep:
         alone : bool
             Use the first member only, whatever the range.
         checkpoint : callable, optional
-            Called with each slice's row when a checkpoint is due.
+            Called with a slice's row when a checkpoint is due, and when the run is stopped.
         phase : str
             For progress.
 
@@ -207,16 +191,19 @@ class Sweep:
                     last = None
                 later = next(slices, None)
                 steps = self._steps(upcoming, later, goal, keep)
-                gather(futures.values())
-                reports = {index: future.result() for index, future in futures.items()}
-                row = Row(present.end, {index: report.place for index, report in reports.items()})
+                reports = self._workers.gather(futures)
+                row = Row(present.end, {index: report.view for index, report in reports.items()})
                 for index, report in reports.items():
-                    for stage, place in report.kept.items():
-                        kept[stage][index] = place
+                    for stage, view in report.kept.items():
+                        kept[stage][index] = view
                 messages = self._deliver(reports, upcoming)
                 if checkpoint is not None and self._run.checkpoint_due():
                     checkpoint(row)
                 last, present, upcoming = (present, reports), upcoming, later
+        except StopRequested:
+            if checkpoint is not None:
+                checkpoint(row)
+            raise
         finally:  # a stopped run has done its last slice too
             if last is not None:
                 self._publish(*last, goal, phase)
@@ -230,7 +217,7 @@ class Sweep:
         first = begin
         while first < until:
             devices = 1 if alone else self._devices_for(max(widths[first - begin : first - begin + 2]))
-            budget = SLICE_SECONDS * sum(self._speed[:devices])
+            budget = self._slice.amount
             farthest = weight[first] + self._reach(devices) if devices > 1 else weight[until]
             spent = work[first - begin]
             last = first + 1
@@ -290,9 +277,9 @@ class Sweep:
     ) -> dict[int, Future[Report]]:
         top = self.schedule.range(present.end, goal)[1]
         return {
-            index: self.members[index].submit(
-                lambda _, worker, *arguments: worker.advance(*arguments),
-                self._workers[index],
+            index: self._workers.submit(
+                index,
+                RowWorker.advance,
                 row.pieces.get(index, self._nowhere(index)),
                 present.needs[index],
                 messages.get(index, []),
@@ -305,7 +292,7 @@ class Sweep:
         }
 
     def _nowhere(self, index: int) -> RowView:
-        return RowView(self._workers[index].spare, 0, 0, -1)
+        return RowView(self._workers.worker(index).spare, 0, 0, -1)
 
     def _steps(
         self, present: _Slice | None, upcoming: _Slice | None, goal: Goal, keep: Mapping[int, int]
@@ -383,6 +370,7 @@ class Sweep:
         run = self._run
         work = int(self.schedule.work(present.begin, present.end, goal).sum())
         self.cells += work
+        self._slice.took(max(report.seconds for report in reports.values()), work)
         lo, hi = self.schedule.range(present.end, goal)
         for index, report in reports.items():
             first, last = present.parts[index]
@@ -397,7 +385,7 @@ class Sweep:
             run.metric("share", share, label)
             if report.best is not None and phase == "items" and goal.origin == 0:
                 run.metric("best_value", report.best)
-        run.metric("exchanged", self.exchanged_bytes)
+        run.metric("exchanged_bytes", self.exchanged_bytes)
         if phase == "items":
             group = self.schedule.groups[present.end - 1]
             run.metric("items_done", group.first + group.count)
@@ -418,17 +406,11 @@ class Sweep:
         while steps:
             self._run.poll()
             first, work = len(steps), 0
-            while first > 0 and work < most and steps[first - 1].place.buffer is steps[-1].place.buffer:
+            while first > 0 and work < most and steps[first - 1].view.buffer is steps[-1].view.buffer:
                 first -= 1
                 group = self.schedule.groups[steps[first].group]
                 work += group.count * (group.weight if group.kind == "tile" else group.count)
-            capacity = (
-                self.members[0]
-                .submit(
-                    lambda _, worker, *arguments: worker.trace(*arguments), self._workers[0], steps[first:], capacity
-                )
-                .result()
-            )
+            capacity = self._workers.first(RowWorker.trace, steps[first:], capacity)
             self._walked += sum(self.schedule.groups[step.group].count for step in steps[first:])
             self._run.progress("backtracking", self._walked, len(self.schedule.order), "items")
             del steps[first:]
@@ -444,16 +426,12 @@ class Sweep:
             for sender, a, b in _cover(row.pieces, lo, hi)
             if sender != 0
         ]
-        place = (
-            self.members[0]
-            .submit(lambda _, worker: worker.assemble(own or self._nowhere(0), lo, hi, messages), self._workers[0])
-            .result()
-        )
-        return Row(row.stage, {0: place})
+        view = self._workers.first(RowWorker.assemble, own or self._nowhere(0), lo, hi, messages)
+        return Row(row.stage, {0: view})
 
     def choices(self) -> NDArray[np.bool_]:
         """Which items of the schedule's order the walks so far have taken."""
-        return self.members[0].submit(lambda _, worker: worker.choices(), self._workers[0]).result()
+        return self._workers.first(RowWorker.choices)
 
 
 def _cover(pieces: Mapping[int, RowView], lo: int, hi: int) -> Iterator[tuple[int, int, int]]:
@@ -461,7 +439,7 @@ def _cover(pieces: Mapping[int, RowView], lo: int, hi: int) -> Iterator[tuple[in
     at = lo
     while at <= hi:
         giver = max(
-            (index for index, place in pieces.items() if place.lo <= at <= place.hi),
+            (index for index, view in pieces.items() if view.lo <= at <= view.hi),
             key=lambda index: pieces[index].hi,
         )
         last = min(hi, pieces[giver].hi)

@@ -36,10 +36,10 @@ class Step(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """Walk back through ``group``, whose input row is at ``place``; ``full`` is the profit of all items before it."""
+    """Walk back through ``group``, whose input row is at ``view``; ``full`` is the profit of all items before it."""
 
     group: int
-    place: RowView
+    view: RowView
     full: int
 
 
@@ -60,7 +60,7 @@ class Report:
 
     seconds: float
     best: int | None
-    place: RowView
+    view: RowView
     kept: dict[int, RowView] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
 
@@ -99,7 +99,7 @@ class RowWorker:
         """A buffer for a row that is still nowhere on this device."""
         return self._rows[0]
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Give the memory back."""
         for buffer in (
             *self._rows,
@@ -123,11 +123,11 @@ class RowWorker:
         self.device.put(values.astype(self._type, copy=False), self._rows[0])
         return RowView(self._rows[0], lo, lo, lo + len(values) - 1)
 
-    def read(self, place: RowView, lo: int, hi: int) -> NDArray[Any]:
+    def read(self, view: RowView, lo: int, hi: int) -> NDArray[Any]:
         """Cells [lo, hi] of a row, on the host."""
-        return self.device.get(place.buffer, lo - place.base, hi - lo + 1)
+        return self.device.get(view.buffer, lo - view.base, hi - lo + 1)
 
-    def post(self, place: RowView, intervals: Sequence[tuple[int, int]], peer: bool) -> list[Message]:
+    def post(self, view: RowView, intervals: Sequence[tuple[int, int]], peer: bool) -> list[Message]:
         """Set cells aside for other devices, where they stay unchanged until the slice after next."""
         if not intervals:
             return []
@@ -138,7 +138,7 @@ class RowWorker:
         if peer:
             box = self._mailbox(room)
             for lo, hi in intervals:
-                self.device.copy(box, place.buffer, start, lo - place.base, hi - lo + 1)
+                self.device.copy(box, view.buffer, start, lo - view.base, hi - lo + 1)
                 messages.append(Message(lo, hi, buffer=box, start=start))
                 start += hi - lo + 1
             self.device.sync()
@@ -146,7 +146,7 @@ class RowWorker:
             host = self._staging(room)
             for lo, hi in intervals:
                 values = host[start : start + hi - lo + 1]
-                self.device.get(place.buffer, lo - place.base, hi - lo + 1, out=values)
+                self.device.get(view.buffer, lo - view.base, hi - lo + 1, out=values)
                 messages.append(Message(lo, hi, values=values))
                 start += hi - lo + 1
         return messages
@@ -169,24 +169,24 @@ class RowWorker:
             host = self._hosts[self._posted] = self.device.staging(2 * room, self._type)
         return host
 
-    def assemble(self, place: RowView, lo: int, hi: int, messages: Sequence[Message]) -> RowView:
+    def assemble(self, view: RowView, lo: int, hi: int, messages: Sequence[Message]) -> RowView:
         """Complete a row to cells [lo, hi] with what other devices sent."""
-        if place.lo <= lo and hi <= place.hi and lo <= hi:
-            return place
-        fits = place.buffer in self._rows and place.base <= lo and hi - place.base < place.buffer.size - PAD
+        if view.lo <= lo and hi <= view.hi and lo <= hi:
+            return view
+        fits = view.buffer in self._rows and view.base <= lo and hi - view.base < view.buffer.size - PAD
         if not fits:
-            target = self._other(place.buffer)
-            first, last = max(lo, place.lo), min(hi, place.hi)
+            target = self._other(view.buffer)
+            first, last = max(lo, view.lo), min(hi, view.hi)
             if first <= last:
-                self.device.copy(target, place.buffer, first - lo, first - place.base, last - first + 1)
-            place = RowView(target, lo, first, last)
+                self.device.copy(target, view.buffer, first - lo, first - view.base, last - first + 1)
+            view = RowView(target, lo, first, last)
         for message in messages:
-            start, count = message.lo - place.base, message.hi - message.lo + 1
+            start, count = message.lo - view.base, message.hi - message.lo + 1
             if message.values is not None:
-                self.device.put(message.values, place.buffer, start)
+                self.device.put(message.values, view.buffer, start)
             elif message.buffer is not None:
-                self.device.copy_from_peer(place.buffer, message.buffer, start, message.start, count)
-        return RowView(place.buffer, place.base, lo, hi)
+                self.device.copy_from_peer(view.buffer, message.buffer, start, message.start, count)
+        return RowView(view.buffer, view.base, lo, hi)
 
     def _other(self, buffer: Buffer) -> Buffer:
         return self._rows[1] if buffer is self._rows[0] else self._rows[0]
@@ -208,18 +208,18 @@ class RowWorker:
         ``best_cell`` is a cell of the last row whose value is wanted.
         """
         began = time.perf_counter()
-        place = self.assemble(source, *need, received)
-        report = Report(0.0, None, place)
+        view = self.assemble(source, *need, received)
+        report = Report(0.0, None, view)
         for step in steps:
-            place = self._step(place, step)
+            view = self._step(view, step)
             if step.keep is not None:
-                report.kept[step.group + 1] = place
-        report.place = place
-        report.messages = self.post(place, send, peer)
+                report.kept[step.group + 1] = view
+        report.view = view
+        report.messages = self.post(view, send, peer)
         self.device.sync()
         report.seconds = time.perf_counter() - began
         if best_cell is not None:
-            report.best = int(self.read(place, best_cell, best_cell)[0])
+            report.best = int(self.read(view, best_cell, best_cell)[0])
         return report
 
     def _step(self, source: RowView, step: Step) -> RowView:
@@ -243,7 +243,7 @@ class RowWorker:
         """Walk back from ``capacity`` through consecutive groups whose input rows lie in one buffer; what is left."""
         about = self.device.put(np.array([self._traced(step) for step in steps], np.int64))
         present = self.device.put(np.array([capacity], np.int64))
-        rows = steps[0].place.buffer
+        rows = steps[0].view.buffer
         self._programs.trace(rows, about, len(steps), self._taken, present, self._choice)
         left = int(self.device.get(present)[0])
         self.device.release(present)
@@ -252,12 +252,12 @@ class RowWorker:
 
     def _traced(self, step: Trace) -> list[int]:
         """The eight numbers that tell the kernel of one group."""
-        group, place = self.schedule.groups[step.group], step.place
+        group, view = self.schedule.groups[step.group], step.view
         if group.kind == "tile":
             stride, width = 1, group.weight
         else:
             stride, width = group.weight // group.count, group.count
-        return [group.first, group.count, stride, place.base, place.lo, place.hi, step.full, width]
+        return [group.first, group.count, stride, view.base, view.lo, view.hi, step.full, width]
 
     def choices(self) -> NDArray[np.bool_]:
         """Which items of the schedule's order the walks so far have taken."""

@@ -1,0 +1,308 @@
+"""The dense table of one run: its plan of memory, its rows, its items, and what a resumed run starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Capabilities, DeviceInfo, DevicePool
+from engine.devices.info import bytes_text
+from engine.errors import OutOfDeviceMemory
+from engine.run import Run, StopRequested
+from engine.solvers.knapsack.dense.backtrack import Backtracker, Start
+from engine.solvers.knapsack.dense.schedule import Goal, GroupRules, Schedule
+from engine.solvers.knapsack.dense.sweep import Row, Sweep, room_for_rows
+from engine.solvers.knapsack.options import Options
+from engine.solvers.knapsack.presolve import Reduced
+from engine.solvers.knapsack.problem import Knapsack
+from engine.solvers.knapsack.programs import DEPTHS, PAD, Shapes, ValueType, shapes_for
+from engine.solvers.knapsack.resume import Progress, StartRow
+
+__all__ = ["DenseTable", "Plan", "plan"]
+
+_USEFUL_ROWS = 160  # kept rows beyond which more would save less than they cost to take
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which launches make the table, and what it needs on each device at the least (with the fewest rows kept)."""
+
+    schedule: Schedule
+    done_groups: int
+    goal: Goal
+    shapes: tuple[Shapes, ...]
+    row_cells: int
+    halo: int
+
+    @property
+    def widths(self) -> NDArray[np.int64]:
+        """Cells of the row before each group, and of the last row."""
+        return self.schedule.widths(0, self.goal.end, self.goal)
+
+    @property
+    def cells(self) -> int:
+        """Cell updates of the way forward."""
+        return int(self.schedule.work(0, self.goal.end, self.goal).sum())
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes of a cell."""
+        return self.shapes[0].item_bytes
+
+    def bytes_needed(self, store_cells: int) -> int:
+        """What a device holds when it keeps rows of so many cells."""
+        return (2 * self.row_cells + store_cells + 3 * PAD) * self.item_bytes + 21 * len(self.schedule.order)
+
+    def largest_buffer(self, store_cells: int) -> int:
+        """Bytes of the largest single buffer."""
+        return (max(self.row_cells, store_cells) + PAD) * self.item_bytes
+
+    def what(self, store_cells: int) -> str:
+        """The table in words, for errors."""
+        size = self.item_bytes
+        return (
+            f"the table of {len(self.schedule.order)} items x {int(self.widths.max())} capacities "
+            f"(2 rows of {bytes_text(self.row_cells * size)} and {bytes_text(store_cells * size)} of kept rows)"
+        )
+
+    def require(self, devices: Sequence[DeviceInfo]) -> None:
+        """Raise :class:`engine.errors.OutOfDeviceMemory` if the table cannot fit the devices' whole memory."""
+        needed, largest = self.bytes_needed(1), self.largest_buffer(1)
+        for info in devices:
+            total = needed * sum(other.id == info.id for other in devices)
+            if total > info.memory:
+                raise OutOfDeviceMemory(
+                    f"{self.what(1)} needs {bytes_text(total)} on {info.id}, which has {bytes_text(info.memory)}; "
+                    'add devices, or set variant = "sparse"'
+                )
+            if largest > info.max_allocation:
+                raise OutOfDeviceMemory(
+                    f"{self.what(1)} needs one buffer of {bytes_text(largest)} on {info.id}, which allows "
+                    f'{bytes_text(info.max_allocation)} at once; add devices, or set variant = "sparse"'
+                )
+
+
+def plan(
+    problem: Knapsack,
+    options: Options,
+    reduced: Reduced,
+    devices: Sequence[DeviceInfo],
+    done: NDArray[np.bool_] | None = None,
+) -> Plan:
+    """The plan of the table of the open items; ``done`` are those that a checkpoint's row has processed."""
+    items = reduced.open
+    weights, profits = problem.weights[items], problem.profits[items]
+    value: ValueType = "i32" if int(profits.sum()) < 2**30 else "i64"
+    shapes = tuple(shapes_for(info.capabilities, value) for info in devices)
+    schedule, first = Schedule.build(items, weights, profits, _rules(options, shapes), done)
+    end = len(schedule.groups)
+    goal = Goal(end, reduced.capacity, reduced.capacity)
+    widest = int(schedule.widths(0, end, goal).max())
+    largest = max(group.weight for group in schedule.groups)
+    halo = min(widest, max(largest, widest // (8 * len(devices))))
+    return Plan(schedule, first, goal, shapes, room_for_rows(widest, devices, halo), halo)
+
+
+class DenseTable:
+    """The dynamic program of one run; fills in what is known.
+
+    Parameters
+    ----------
+    problem : Knapsack
+    options : Options
+    pool : DevicePool
+    run : Run
+    reduced : Reduced
+        Some items are open.
+    progress : Progress
+        Counters, added to.
+    start : StartRow, optional
+        The row of a checkpoint.
+
+    Raises
+    ------
+    engine.errors.OutOfDeviceMemory
+        If the rows do not fit what is free on the devices.
+    """
+
+    def __init__(
+        self,
+        problem: Knapsack,
+        options: Options,
+        pool: DevicePool,
+        run: Run,
+        reduced: Reduced,
+        progress: Progress,
+        start: StartRow | None = None,
+    ) -> None:
+        self._problem = problem
+        self._options = options
+        self._pool = pool
+        self._run = run
+        self._reduced = reduced
+        self._progress = progress
+        self._incumbent = reduced.objective
+        self._start_row = start
+        self._counted = (progress.cells, progress.exchanged_bytes)
+        done = None if start is None else np.isin(reduced.open, start.done)
+        self._plan = plan(problem, options, reduced, [member.info for member in pool.members], done)
+        self._schedule = self._plan.schedule
+        self._end = self._plan.goal.end
+        self._store_cells = self._room_for_kept_rows()
+        needed = self._plan.bytes_needed(self._store_cells)
+        pool.require_memory(
+            {member.label: needed for member in pool.members},
+            self._plan.what(self._store_cells),
+            "add devices, or set items = false or keep_memory",
+            largest=self._plan.largest_buffer(self._store_cells),
+        )
+        progress.device_bytes = max(progress.device_bytes, needed)
+
+    def _room_for_kept_rows(self) -> int:
+        if not self._options.items:
+            return 0
+        widths, size = self._plan.widths, self._plan.item_bytes
+        sharing = [
+            sum(other.info.id == member.info.id for other in self._pool.members) for member in self._pool.members
+        ]
+        wanted = []
+        for member, count in zip(self._pool.members, sharing, strict=True):
+            if self._options.keep_memory is not None:
+                wanted.append(int(self._options.keep_memory * 1e6) // size)
+            elif member.info.capabilities.host_visible_memory:
+                wanted.append(int(widths.max()))
+            else:
+                spare = member.memory().free // count - 2 * self._plan.row_cells * size
+                useful = min(int(widths.sum()), _USEFUL_ROWS * int(widths.max()))
+                wanted.append(min(useful, spare // (2 * size), member.info.max_allocation // size))
+        return max(min(wanted), 1)
+
+    # --- the run ------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Compute the value, then the items. A run that is stopped leaves a checkpoint."""
+        capabilities = [member.info.capabilities for member in self._pool.members]
+        with Sweep(
+            self._pool,
+            self._run,
+            self._schedule,
+            self._plan.shapes,
+            row_cells=self._plan.row_cells,
+            store_cells=self._store_cells,
+            halo=self._plan.halo,
+            minimum_share=self._options.minimum_share or _worth_sharing(capabilities),
+        ) as self._sweep:
+            self._last: tuple[int, int] | None = None
+            backtracker = Backtracker(self._sweep, self._passed, self._checkpoint)
+            try:
+                self._solve(backtracker)
+            except StopRequested:
+                self._checkpoint_on_stop(backtracker)
+                raise
+            finally:
+                self._count()
+
+    def _solve(self, backtracker: Backtracker) -> None:
+        start = self._start(backtracker)
+        capacity = self._reduced.capacity
+        if not self._options.items:
+            self._found(backtracker.value(start, self._end, capacity))
+            return
+        left = backtracker.value_and_items(start, self._end, capacity, self._found)
+        if left is None:
+            self._reduced.close()
+            return
+        if start.stage:
+            backtracker.value_and_items(backtracker.nothing(0), start.stage, left, lambda _: True, "backtracking")
+        items = np.concatenate([self._reduced.taken, self._chosen(0)])
+        self._reduced.improve(items, int(self._problem.profits[items].sum()))
+
+    def _found(self, value: int) -> bool:
+        """The optimum is known; whether its items have yet to be found."""
+        optimum = max(self._incumbent, int(self._problem.profits[self._reduced.taken].sum()) + value)
+        self._reduced.bound = optimum
+        self._run.incumbent(self._reduced.objective, optimum)
+        return optimum > self._incumbent
+
+    def _start(self, backtracker: Backtracker) -> Start:
+        start = self._start_row
+        if start is None:
+            return backtracker.nothing(0)
+        first = self._plan.done_groups
+        return Start(first, lambda: self._sweep.load(first, start.low, start.values))
+
+    def _chosen(self, first: int) -> NDArray[np.int64]:
+        """The items found so far among those from place ``first`` of the order on."""
+        chosen: NDArray[np.int64] = self._schedule.order[first:][self._sweep.choices()[first:]]
+        return chosen
+
+    def _count(self) -> None:
+        cells, exchanged = self._counted
+        self._progress.cells = cells + self._sweep.cells
+        self._progress.exchanged_bytes = exchanged + self._sweep.exchanged_bytes
+
+    # --- checkpoints --------------------------------------------------------------------------------------------
+
+    def _first_item(self, stage: int) -> int:
+        return self._schedule.groups[stage].first if stage < self._end else len(self._schedule.order)
+
+    def _checkpoint(self, row: Row, values: NDArray[Any] | None = None) -> None:
+        """Save a row of the first sweep (its values, if the devices have it no more), and which items it is of."""
+        lo, hi = self._schedule.range(row.stage, self._plan.goal)
+        if values is None:
+            values = self._sweep.read(row, lo, hi)
+        self._count()
+        self._progress.save(
+            self._run,
+            self._reduced,
+            StartRow(self._schedule.order[: self._first_item(row.stage)], lo, values),
+        )
+
+    def _passed(self, stage: int, capacity: int) -> None:
+        """Items of all groups from ``stage`` on are known: what is left is a smaller problem of the same kind."""
+        self._last = (stage, capacity)
+        if self._run.checkpoint_due():
+            self._checkpoint_items(stage, capacity)
+
+    def _checkpoint_items(self, stage: int, capacity: int) -> None:
+        first = self._first_item(stage)
+        taken = np.concatenate([self._reduced.taken, self._chosen(first)])
+        self._count()
+        smaller = Reduced(
+            taken,
+            self._schedule.order[:first],
+            capacity,
+            self._reduced.best,
+            self._reduced.objective,
+            self._reduced.bound,
+        )
+        self._progress.save(self._run, smaller)
+
+    def _checkpoint_on_stop(self, backtracker: Backtracker) -> None:
+        if self._last is not None:
+            self._checkpoint_items(*self._last)
+        elif backtracker.latest is not None:
+            self._checkpoint(backtracker.latest)
+
+
+def _rules(options: Options, shapes: Sequence[Shapes]) -> GroupRules:
+    """What may share a launch, so that every device of the pool can run it."""
+    halo = min(shape.halo for shape in shapes) if options.variant != "rows" and options.variant != "classes" else 0
+    depths = () if options.variant in ("rows", "tiles") else DEPTHS
+    serial = all(shape.serial for shape in shapes)
+    deepest = 16 if serial else DEPTHS[0]
+    least = DEPTHS[-1] if options.variant == "classes" else 4
+    return GroupRules(
+        halo=halo,
+        depths=tuple(depth for depth in depths if least <= depth <= deepest),
+        tiles_first=options.variant not in ("tiles", "classes", "rows") and serial,
+    )
+
+
+def _worth_sharing(capabilities: Sequence[Capabilities]) -> int:
+    """Cells of a row below which a further device costs more than it brings."""
+    return 1 << 21 if all(found.simt for found in capabilities) else 1 << 18

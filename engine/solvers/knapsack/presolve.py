@@ -1,0 +1,176 @@
+"""Before any dynamic program: trivial cases, bounds, good solutions, and items that bounds decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.knapsack.bounds import Relaxation, by_efficiency, exchange, greedy
+from engine.solvers.knapsack.core import Core
+from engine.solvers.knapsack.problem import Knapsack
+
+__all__ = ["Reduced", "presolve"]
+
+_ROUNDS = 20  # of exchanges, each of which must improve the solution
+
+
+@dataclass
+class Reduced:
+    """What is known of the answer so far.
+
+    Attributes
+    ----------
+    taken, open : ndarray of int64
+        Indices of the items that every solution better than ``objective`` takes, and of those not yet decided. Before
+        the best solution is known to be optimal, no other item matters.
+    capacity : int
+        What the items taken leave.
+    best : ndarray of int64
+        Indices of the best solution known.
+    objective, bound : int
+        Its profit, and a proven upper bound on the optimum.
+    """
+
+    taken: NDArray[np.int64]
+    open: NDArray[np.int64]
+    capacity: int
+    best: NDArray[np.int64]
+    objective: int
+    bound: int
+
+    @property
+    def solved(self) -> bool:
+        """Whether the best solution known is optimal."""
+        return self.bound <= self.objective
+
+    def improve(self, items: NDArray[np.int64], objective: int) -> None:
+        """A solution: kept if it is better than the best so far."""
+        if objective > self.objective:
+            self.best, self.objective = items, objective
+            self.bound = max(self.bound, objective)
+
+    def close(self) -> None:
+        """The best solution known has been proved optimal."""
+        self.open = self.open[:0]
+        self.bound = self.objective
+
+    def search_core(self, problem: Knapsack) -> Core:
+        """A search of a growing core among the open items, for solutions better than the best known."""
+        weights, profits = problem.weights[self.open], problem.profits[self.open]
+        fixed = int(problem.profits[self.taken].sum())
+        order = by_efficiency(profits, weights)
+        return Core(profits, weights, self.capacity, order, self.objective - fixed, self.bound - fixed)
+
+    def adopt(self, problem: Knapsack, core: Core) -> None:
+        """Take over what a search of :meth:`search_core` has found."""
+        if core.solution is not None:
+            items = np.concatenate([self.taken, self.open[core.solution]])
+            self.improve(items, int(problem.profits[items].sum()))
+        if core.proved:
+            self.close()
+
+    def fix(self, problem: Knapsack) -> None:
+        """Decide open items by Dantzig's bound, again and again while that decides a tenth of them."""
+        while len(self.open):
+            before = len(self.open)
+            weights, profits = problem.weights[self.open], problem.profits[self.open]
+            fixed = int(problem.profits[self.taken].sum())
+            if int(weights.sum()) <= self.capacity:  # the rest fits
+                items = np.concatenate([self.taken, self.open])
+                self.improve(items, int(problem.profits[items].sum()))
+                self.close()
+                return
+            fits = weights <= self.capacity
+            if not fits.all():
+                self._decide(problem, np.zeros(before, bool), ~fits)
+                continue
+            relaxation = Relaxation.at_break_item(profits, weights, self.capacity, by_efficiency(profits, weights))
+            self.bound = max(self.objective, min(self.bound, fixed + relaxation.bound))
+            if self.solved:
+                self.close()
+                return
+            self._decide(problem, *relaxation.fixed(self.objective - fixed))
+            if len(self.open) > 0.9 * before and int(problem.weights[self.open].sum()) > self.capacity:
+                return
+
+    def _decide(self, problem: Knapsack, take: NDArray[np.bool_], leave: NDArray[np.bool_]) -> None:
+        """Take and leave open items; if what is taken does not fit, no better solution exists."""
+        self.taken = np.concatenate([self.taken, self.open[take]])
+        self.capacity -= int(problem.weights[self.open[take]].sum())
+        self.open = self.open[~(take | leave)]
+        if self.capacity >= 0:
+            self.improve(self.taken, int(problem.profits[self.taken].sum()))
+        if self.capacity < 0 or not len(self.open):
+            self.close()
+
+
+def presolve(problem: Knapsack, reduce: bool) -> Reduced:
+    """Leave out items that cannot fit, take all if all fit, bound the optimum, and fix what bounds can fix.
+
+    Parameters
+    ----------
+    problem : Knapsack
+    reduce : bool
+        Whether to improve the greedy solution and to decide items; otherwise only Dantzig's bound is computed.
+    """
+    indices = np.flatnonzero((problem.weights <= problem.capacity) & (problem.profits > 0)).astype(np.int64)
+    profits, weights, capacity = problem.profits[indices], problem.weights[indices], problem.capacity
+    nothing = np.zeros(0, np.int64)
+    if int(weights.sum()) <= capacity:
+        value = int(profits.sum())
+        return Reduced(indices, nothing, capacity - int(weights.sum()), indices, value, value)
+    order = by_efficiency(profits, weights)
+    solution = greedy(profits, weights, capacity, order)
+    objective = int(profits[solution].sum())
+    relaxations = [Relaxation.at_break_item(profits, weights, capacity, order)]
+    bound = max(objective, relaxations[0].bound)
+    reduced = Reduced(nothing, indices, capacity, indices[solution], objective, bound)
+    if not reduce or reduced.solved:
+        return reduced
+    local = _Local(reduced, profits, weights, solution)
+    local.search(relaxations[0])
+    if not reduced.solved:
+        counted = Relaxation.with_cardinality(profits, weights, capacity, reduced.objective)
+        if counted is not None:
+            relaxations.append(counted)
+            reduced.bound = max(reduced.objective, min(reduced.bound, counted.bound))
+            if not reduced.solved:
+                local.search(counted)
+    if reduced.solved:
+        reduced.close()
+        return reduced
+    take, leave = (np.zeros(len(indices), bool) for _ in range(2))
+    for relaxation in relaxations:
+        taken, left = relaxation.fixed(reduced.objective)
+        take |= taken
+        leave |= left
+    if (take & leave).any():  # no solution is better
+        reduced.close()
+        return reduced
+    reduced._decide(problem, take, leave)
+    reduced.fix(problem)
+    return reduced
+
+
+@dataclass
+class _Local:
+    """Local search by exchanges, on the items of a problem that :func:`presolve` kept (all of them are open)."""
+
+    reduced: Reduced
+    profits: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    solution: NDArray[np.int64]
+
+    def search(self, relaxation: Relaxation) -> None:
+        """Exchange up to two items for up to two others while that improves the solution."""
+        for _ in range(_ROUNDS):
+            if self.reduced.solved:
+                return
+            better = exchange(self.profits, self.weights, self.reduced.capacity, self.solution, relaxation.gains)
+            objective = int(self.profits[better].sum())
+            if objective <= self.reduced.objective:
+                return
+            self.solution = better
+            self.reduced.improve(self.reduced.open[better], objective)

@@ -1,0 +1,127 @@
+"""Checkpoints of the knapsack solver: what they hold, and the audit of those that are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import RunFolderError
+from engine.folder import Checkpoint
+from engine.run import Run
+from engine.schema import SchemaError
+from engine.solvers.knapsack.presolve import Reduced
+from engine.solvers.knapsack.problem import Knapsack
+from engine.solvers.knapsack.schema import SCHEMA, CheckpointState
+
+__all__ = ["Progress", "StartRow", "StartTiles", "restore"]
+
+
+@dataclass(frozen=True)
+class StartRow:
+    """A row of the dense table: the items it is of, the capacity of its first cell, and its values."""
+
+    done: NDArray[np.int64]
+    low: int
+    values: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class StartTiles:
+    """The sparse table after some items: those, the numbers of its tiles, and the values of each."""
+
+    done: NDArray[np.int64]
+    tiles: NDArray[np.int64]
+    values: NDArray[Any]
+
+
+@dataclass
+class Progress:
+    """Work done, over all starts of a run."""
+
+    items_fixed: int = 0
+    cells: int = 0
+    exchanged_bytes: int = 0
+    device_bytes: int = 0
+
+    def save(self, run: Run, reduced: Reduced, start: StartRow | StartTiles | None = None) -> None:
+        """Write a checkpoint: what is known, and the table to go on from (none: a new table of the open items)."""
+        arrays: dict[str, NDArray[Any]] = {"taken": reduced.taken, "open": reduced.open, "best": reduced.best}
+        low = 0
+        if isinstance(start, StartRow):
+            arrays |= {"done": start.done, "row": start.values}
+            low = start.low
+        elif isinstance(start, StartTiles):
+            arrays |= {"done": start.done, "tiles": start.tiles, "values": start.values}
+        state = CheckpointState(
+            phase="items" if start is None else "row" if isinstance(start, StartRow) else "tiles",
+            capacity=reduced.capacity,
+            objective=reduced.objective,
+            bound=reduced.bound,
+            low=low,
+            items_fixed=self.items_fixed,
+            cells=self.cells,
+            exchanged_bytes=self.exchanged_bytes,
+        )
+        run.save_checkpoint(arrays, state.model_dump())
+
+
+def restore(problem: Knapsack, checkpoint: Checkpoint) -> tuple[Reduced, Progress, StartRow | StartTiles | None]:
+    """What a checkpoint holds, after an audit.
+
+    Raises
+    ------
+    engine.errors.RunFolderError
+        If arrays or state are not as declared, or do not belong to this problem.
+    """
+    assert SCHEMA.checkpoint is not None
+    arrays = checkpoint.arrays
+    try:
+        state = SCHEMA.checkpoint.check(arrays, checkpoint.state)
+    except SchemaError as error:
+        raise RunFolderError(f"the checkpoint cannot be used: {error}") from error
+    assert isinstance(state, CheckpointState)
+    taken, open_, best = arrays["taken"], arrays["open"], arrays["best"]
+    decided = np.concatenate([taken, open_])
+    _require(_is_set(decided, problem.n), "its items are not distinct items of the problem")
+    _require(_is_set(best, problem.n), "the items of its best solution are not distinct items of the problem")
+    left = problem.capacity - int(problem.weights[taken].sum())
+    _require(0 <= state.capacity <= left, "its capacity is more than the items taken leave")
+    profit, weight = problem.evaluate(best)
+    _require(
+        profit == state.objective <= state.bound, "its objective is not that of its best solution, or above its bound"
+    )
+    _require(weight <= problem.capacity, "its best solution does not fit the capacity")
+    reduced = Reduced(taken, open_, state.capacity, best, state.objective, state.bound)
+    progress = Progress(state.items_fixed, state.cells, state.exchanged_bytes)
+    if state.phase == "items":
+        return reduced, progress, None
+    done = arrays["done"]
+    _require(_is_set(done, problem.n) and bool(np.isin(done, open_).all()), "the items of its table are not open items")
+    most = int(problem.profits[done].sum())
+    weight_done = int(problem.weights[done].sum())
+    if state.phase == "row":
+        row = arrays["row"]
+        later = int(problem.weights[open_].sum()) - weight_done
+        low, high = max(0, state.capacity - later), min(state.capacity, weight_done)
+        _require(state.low == low and len(row) == high - low + 1, "its row has not the range of its items")
+        _require(
+            bool((np.diff(row) >= 0).all()) and int(row[0]) >= 0 and int(row[-1]) <= most,
+            "its row is not a row of profits",
+        )
+        return reduced, progress, StartRow(done, low, row)
+    tiles, values = arrays["tiles"], arrays["values"]
+    _require(_is_set(tiles, state.capacity + 1), "its tiles are not distinct")
+    return reduced, progress, StartTiles(done, tiles, values)
+
+
+def _is_set(items: NDArray[np.int64], n: int) -> bool:
+    """Whether these are distinct numbers from 0 to n - 1."""
+    return bool((items >= 0).all() and (items < n).all()) and len(np.unique(items)) == len(items)
+
+
+def _require(condition: bool, fault: str) -> None:
+    if not condition:
+        raise RunFolderError(f"the checkpoint cannot be used: {fault}")

@@ -1,0 +1,68 @@
+"""What results and checkpoints of the knapsack solver contain."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
+
+__all__ = ["SCHEMA", "CheckpointState"]
+
+
+class CheckpointState(BaseModel):
+    """The scalars of a checkpoint.
+
+    ``phase`` says what a resumed run starts from: a row of the dense table, the tiles of the sparse table, or only the
+    open items, because the others are known. ``capacity`` is what the items taken leave for the open ones; ``low`` is
+    the capacity of the row's first cell.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    phase: Literal["row", "tiles", "items"]
+    capacity: int = Field(ge=0)
+    objective: int = Field(ge=0)
+    bound: int = Field(ge=0)
+    low: int = Field(0, ge=0)
+    items_fixed: int = Field(0, ge=0)
+    cells: int = Field(0, ge=0)
+    exchanged_bytes: int = Field(0, ge=0)
+
+
+def _has_row(state: CheckpointState) -> bool:
+    return state.phase == "row"
+
+
+def _has_tiles(state: CheckpointState) -> bool:
+    return state.phase == "tiles"
+
+
+def _has_done(state: CheckpointState) -> bool:
+    return state.phase != "items"
+
+
+SCHEMA = Schema(
+    arrays=(ArraySpec("route", "text", (), title="How the problem was solved, and why so"),),
+    counters=(
+        CounterSpec("items", "Items", "items"),
+        CounterSpec("items_fixed", "Items decided by bounds", "items"),
+        CounterSpec("cells", "Cell updates", "cells"),
+        CounterSpec("exchanged_bytes", "Exchanged between devices", "bytes"),
+        CounterSpec("device_bytes", "Memory planned on each device", "bytes"),
+    ),
+    checkpoint=CheckpointSpec(
+        version=1,
+        arrays=(
+            ArraySpec("taken", "int64", (None,), title="Items taken"),
+            ArraySpec("open", "int64", (None,), title="Items not yet decided"),
+            ArraySpec("best", "int64", (None,), title="Items of the best solution known"),
+            ArraySpec("done", "int64", (None,), title="Open items already in the table", required_if=_has_done),
+            ArraySpec("row", "signed", (None,), title="The dense table's row", required_if=_has_row),
+            ArraySpec("tiles", "int64", ("tiles",), title="Tiles of the sparse table", required_if=_has_tiles),
+            ArraySpec("values", "signed", ("tiles", None), title="Their values", required_if=_has_tiles),
+        ),
+        state=CheckpointState,
+    ),
+)
