@@ -31,6 +31,7 @@ _MODULES = {
         "ProblemError",
         "QuintetError",
         "RunFolderError",
+        "UntrustedCode",
     ),
     "engine.problem": ("Problem",),
 }
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from engine.errors import ProblemError as ProblemError
     from engine.errors import QuintetError as QuintetError
     from engine.errors import RunFolderError as RunFolderError
+    from engine.errors import UntrustedCode as UntrustedCode
     from engine.problem import Problem as Problem
     from engine.results import Result as Result
     from engine.results import Status as Status

@@ -11,13 +11,15 @@ from typing import Any, Self
 
 from engine import config
 from engine.devices import Backend, DeviceInfo, DevicePool, available, select
-from engine.errors import DeviceError, RunFolderError
+from engine.errors import DeviceError, InputError, RunFolderError
 from engine.folder import RunFolder
 from engine.observers import Recorder
 from engine.problem import Problem
 from engine.results import Result
 from engine.run import Observer, Run
-from engine.solvers import Solver, discover, solver_for, solver_named
+from engine.solver import Solver, SolverOptions
+from engine.solvers import discover, solver_for
+from engine.storage import Checkpoint
 
 __all__ = ["Engine", "available_devices", "available_solvers", "resume", "solve"]
 
@@ -55,6 +57,7 @@ class Engine:
         self._turn = threading.Lock()
         self._opening = threading.RLock()
         self._runs: list[Run] = []
+        self._closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -81,12 +84,23 @@ class Engine:
         return languages.pop() if len(languages) == 1 else "mixed"
 
     def close(self, wait: bool = True) -> None:
-        """Stop what still runs, and close the devices; without ``wait``, leave that to the end of the program."""
-        for run in self._runs:
+        """Stop what still runs, and close the devices; without ``wait``, leave that to the end of the program.
+
+        Raises
+        ------
+        RuntimeError
+            If an observer of one of its runs calls it: the run ends only after its observers have returned.
+        """
+        with self._opening:
+            runs = list(self._runs)
+            for run in runs:
+                run.require_other_thread()
+            self._closed = True
+        for run in runs:
             run.stop()
         if not wait:
             return
-        for run in self._runs:
+        for run in runs:
             run.join()
         with self._opening:
             if self._pool is not None:
@@ -139,37 +153,24 @@ class Engine:
         solver = solver_for(problem)
         chosen = config.solver_options(solver, resolved, options, type(problem))
         settings = resolved.settings
-        folder = None
-        observers = _observers(on_event)
-        if settings.run_folder is not None:
-            RunFolder.require_free(settings.run_folder)
+        path = settings.run_folder
+        if path is not None:
+            RunFolder.require_free(path)
+        self._validate(solver, problem, chosen)
         pool = self._open()
-        if settings.run_folder is not None:
-            folder = RunFolder.create(
-                settings.run_folder,
-                problem,
-                {
-                    "solver": solver.name,
-                    "options": chosen.model_dump(mode="json"),
-                    "settings": settings.model_dump(mode="json"),
-                    "devices": [_described(info) for info in self.device_infos],
-                },
-            )
-            observers.insert(0, Recorder(folder.events_path))
+        folder = None
+        if path is not None:
+            folder = RunFolder.create(path, problem, self._description(solver, chosen, settings))
+            folder.acquire()
         return self._begin(
-            Run(
-                problem,
-                solver,
-                chosen,
-                pool,
-                backend=self.backend,
-                seed=settings.seed,
-                time_limit=settings.time_limit,
-                checkpoint_interval=settings.checkpoint_interval,
-                folder=folder,
-                observers=observers,
-                turn=self._turn,
-            )
+            problem,
+            solver,
+            chosen,
+            pool,
+            settings,
+            folder=folder,
+            observers=_observers(on_event),
+            keep=folder is not None,
         )
 
     def resume(
@@ -180,49 +181,84 @@ class Engine:
         time_limit: float | None = None,
         checkpoint_interval: float | None = None,
         on_event: Observer | Sequence[Observer] | None = None,
+        trust: bool = False,
+        from_start: bool = False,
     ) -> Run:
-        """Go on with a run that was stopped or killed, from its last checkpoint, on this engine's devices.
+        """Resume a run that was stopped or killed from its last checkpoint, on this engine's devices.
 
-        A run that had not come to a checkpoint begins anew. ``time_limit`` counts from the run's first start; the run's
-        former limit no longer holds. ``problem`` is needed where the folder cannot keep all of it: a Python function.
+        A run that has ended is not run again: the :class:`engine.run.Run` returns the result it had. A run that wrote
+        no checkpoint begins from the start, with a warning.
+
+        Parameters
+        ----------
+        run_folder : path-like
+        problem : Problem, optional
+            Needed where the folder cannot keep all of it: a Python function.
+        time_limit : float, optional
+            Seconds, counted from the run's first start; the run's former limit no longer holds.
+        checkpoint_interval, on_event
+            As in :meth:`start`.
+        trust : bool
+            Whether code that the folder brings may be executed; remembered for exactly that code.
+        from_start : bool
+            Begin from the start, whatever checkpoints there are.
 
         Raises
         ------
         engine.errors.RunFolderError
-            If the folder is none, cannot be read, is of another problem, or its run has ended by itself.
+            If the folder is none, is damaged, is of another problem, or is in use by another run.
+        engine.errors.UntrustedCode
+            If the folder brings code that is not trusted.
+        engine.errors.InputError, engine.errors.OutOfDeviceMemory
+            If the run does not fit this engine's devices.
         """
         folder = RunFolder.open(run_folder)
-        finished = folder.result()
+        settings = _resumed_settings(folder, time_limit, checkpoint_interval)
+        observers = _observers(on_event)
+        solver, instance = folder.solver, folder.problem(problem, trust)
+        chosen = config.solver_options(solver, None, folder.description.get("options", {}), type(instance))
+        finished = None if from_start else folder.result()
         if finished is not None and not finished.status.stopped:
-            raise RunFolderError(f"the run in {run_folder} has ended ({finished.status}); there is nothing to resume")
-        solver = solver_named(folder.description["solver"])
-        chosen = config.solver_options(solver, None, folder.description.get("options", {}))
-        kept = {**folder.description.get("settings", {}), "time_limit": None}
-        former = config.Resolved(config.Settings()).with_arguments(kept)
-        settings = former.with_arguments(
-            {"time_limit": time_limit, "checkpoint_interval": checkpoint_interval}
-        ).settings
-        restored = folder.checkpoint()
-        return self._begin(
-            Run(
-                folder.problem(problem),
-                solver,
-                chosen,
-                self._open(),
-                backend=self.backend,
-                seed=settings.seed,
-                time_limit=settings.time_limit,
-                checkpoint_interval=settings.checkpoint_interval,
-                folder=folder,
-                restored=restored,
-                observers=[Recorder(folder.events_path), *_observers(on_event)],
-                turn=self._turn,
-            )
-        )
+            keep = not folder.has_ended()
+            return self._begin(
+                instance, solver, chosen, DevicePool([]), settings,
+                folder=folder, observers=observers, keep=keep, finished=finished,
+            )  # fmt: skip
+        self._validate(solver, instance, chosen)
+        folder.acquire()
+        try:
+            restored = None if from_start else folder.checkpoint()
+            return self._begin(
+                instance, solver, chosen, self._open(), settings,
+                folder=folder, observers=observers, keep=True, restored=restored,
+            )  # fmt: skip
+        except BaseException:
+            folder.release()
+            raise
 
     def solve(self, problem: Problem, **arguments: Any) -> Result:
         """:meth:`start` and wait; Ctrl-C stops the run and returns its best so far."""
         return wait_or_stop(self.start(problem, **arguments))
+
+    def _validate(self, solver: Solver, problem: Problem, options: SolverOptions) -> None:
+        """Refuse what cannot be solved on these devices, before any of them is opened."""
+        self._require_open()
+        devices = self.device_infos
+        if solver.validate is not None:
+            solver.validate(problem, options, devices)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise InputError("the engine is closed; use it inside its with block, or make another")
+
+    def _description(self, solver: Solver, options: SolverOptions, settings: config.Settings) -> dict[str, Any]:
+        """What ``run.toml`` says, apart from the problem."""
+        return {
+            "solver": solver.name,
+            "options": options.model_dump(mode="json"),
+            "settings": settings.model_dump(mode="json"),
+            "devices": [_described(info) for info in self.device_infos],
+        }
 
     def _open(self) -> DevicePool:
         with self._opening:
@@ -230,18 +266,51 @@ class Engine:
                 self._pool = DevicePool(self.device_infos)
             return self._pool
 
-    def _begin(self, run: Run) -> Run:
-        self._runs = [other for other in self._runs if other.state != "ended"]
-        self._runs.append(run)
+    def _begin(
+        self,
+        problem: Problem,
+        solver: Solver,
+        options: SolverOptions,
+        pool: DevicePool,
+        settings: config.Settings,
+        *,
+        folder: RunFolder | None,
+        observers: list[Observer],
+        keep: bool,
+        restored: Checkpoint | None = None,
+        finished: Result | None = None,
+    ) -> Run:
+        """Start a run; ``keep``: record its events in its folder."""
+        run = Run(
+            problem,
+            solver,
+            options,
+            pool,
+            backend=self.backend if finished is None else finished.backend,
+            seed=settings.seed,
+            time_limit=settings.time_limit,
+            checkpoint_interval=settings.checkpoint_interval,
+            folder=folder,
+            restored=restored,
+            resumed=folder is not None and folder.resumed,
+            finished=finished,
+            observers=observers,
+            recorder=_recorder(folder) if folder is not None and keep else None,
+            turn=self._turn,
+        )
         run.on_turn = self._its_turn
         run.on_end = self._ended
+        with self._opening:
+            self._require_open()
+            self._runs = [other for other in self._runs if other.state != "ended"]
+            self._runs.append(run)
         return run.start()
 
     def _its_turn(self, run: Run) -> None:
         run.pool = self._open()
 
     def _ended(self, run: Run) -> None:
-        """A device that failed is not used again: the next run opens the devices anew."""
+        """Close the devices if one has failed: the next run opens them again."""
         with self._opening:
             if not isinstance(run.error, DeviceError) or self._pool is None:
                 return
@@ -308,8 +377,10 @@ def resume(
     time_limit: float | None = None,
     checkpoint_interval: float | None = None,
     on_event: Observer | Sequence[Observer] | None = None,
+    trust: bool = False,
+    from_start: bool = False,
 ) -> Result:
-    """Go on with the run in a folder, see :meth:`Engine.resume`; by default on what that run was asked to use."""
+    """Resume the run in a folder, see :meth:`Engine.resume`; by default on the devices that run was given."""
     with engine_to_resume(run_folder, backend, devices) as owner:
         run = owner.resume(
             run_folder,
@@ -317,6 +388,8 @@ def resume(
             time_limit=time_limit,
             checkpoint_interval=checkpoint_interval,
             on_event=on_event,
+            trust=trust,
+            from_start=from_start,
         )
         return wait_or_stop(run)
 
@@ -348,6 +421,22 @@ def available_devices(backend: Backend = "auto") -> list[DeviceInfo]:
 def available_solvers() -> Mapping[str, Solver]:
     """The solvers by name, in alphabetical order."""
     return discover()
+
+
+def _recorder(folder: RunFolder) -> Recorder:
+    try:
+        return Recorder(folder.events_path)
+    except OSError as error:
+        raise RunFolderError(f"cannot write to {folder.events_path}: {error.strerror or error}") from error
+
+
+def _resumed_settings(
+    folder: RunFolder, time_limit: float | None, checkpoint_interval: float | None
+) -> config.Settings:
+    """The settings of a run's first start, with what is given now."""
+    kept = {**folder.description.get("settings", {}), "time_limit": None}
+    former = config.Resolved(config.Settings()).with_arguments(kept)
+    return former.with_arguments({"time_limit": time_limit, "checkpoint_interval": checkpoint_interval}).settings
 
 
 def _observers(on_event: Observer | Sequence[Observer] | None) -> list[Observer]:

@@ -7,7 +7,8 @@
     │   ├── ProblemError           2   an instance: a file (with its line) or the arguments of a problem class
     │   ├── OptionError            2   a solver option, a setting or its value
     │   ├── DeviceNotFound         2   no device answers to that name
-    │   └── RunFolderError         2   a run folder is missing, garbled or of another problem
+    │   ├── RunFolderError         2   a run folder is missing, damaged, in use or of another problem
+    │   └── UntrustedCode          2   a file contains code that the user has not allowed to run
     ├── DeviceError                3   a device or its driver
     │   ├── BackendUnavailable     3   a whole backend cannot be used, and why
     │   ├── KernelError            3   a kernel does not compile or launch
@@ -42,14 +43,22 @@ __all__ = [
     "ProblemError",
     "QuintetError",
     "RunFolderError",
+    "UntrustedCode",
     "nearest",
 ]
 
 
 class QuintetError(Exception):
-    """Base of every error raised on purpose; ``exit_code`` is what the command line ends with."""
+    """Base of every error raised on purpose; ``exit_code`` is what the command line ends with.
+
+    If a run ended with it, ``best_objective`` and ``best_bound`` are the best that the run had found by then, and
+    ``run_folder`` is where its last checkpoint is; else they are None.
+    """
 
     exit_code = 1
+    best_objective: float | int | None = None
+    best_bound: float | int | None = None
+    run_folder: str | None = None
 
 
 class InputError(QuintetError, ValueError):
@@ -89,7 +98,18 @@ class DeviceNotFound(InputError):
 
 
 class RunFolderError(InputError):
-    """A run folder is missing, cannot be read, or belongs to another problem."""
+    """A run folder is missing, damaged, in use, or belongs to another problem."""
+
+
+class UntrustedCode(InputError):
+    """A file contains code that would be executed, and the user has not allowed that.
+
+    ``code`` is a :class:`engine.trust.ForeignCode`: what it is, where, and its digest.
+    """
+
+    def __init__(self, message: str, code: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class DeviceError(QuintetError):

@@ -1,4 +1,4 @@
-"""What a run tells the world, one event at a time; each event is one JSON line and back.
+"""The events of a run; each is one JSON line and back.
 
 ``time`` is in seconds of the run's own clock: it stands still in a pause, and a resumed run goes on from the time of
 its checkpoint.
@@ -88,8 +88,8 @@ class Metric(_Event):
 class Incumbent(_Event):
     """A better solution or a better bound.
 
-    ``solution`` is the solution of ``objective``, flat, as in :class:`Finished`; None where the solver does not tell
-    it, where it has been told, or where it is left out: large ones are, and those that another follows at once.
+    ``solution`` is the solution of ``objective``, flat, as in :class:`Finished`. It is None where the solver does not
+    emit it, where it was emitted before, where it is large, and where another one follows at once.
     """
 
     type: Literal["incumbent"] = "incumbent"
@@ -148,12 +148,14 @@ class Finished(_Event):
 
 
 class Failed(_Event):
-    """The last event of a run that ended with an error."""
+    """The last event of a run that ended with an error; ``objective`` and ``bound`` are its best so far."""
 
     type: Literal["failed"] = "failed"
     error: str
     message: str
     exit_code: int
+    objective: Number | None = None
+    bound: Number | None = None
 
 
 Event = Annotated[

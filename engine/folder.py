@@ -1,31 +1,33 @@
-"""A run folder: everything of one run, readable at any moment, whatever killed the run.
+"""A run folder: everything of one run, readable at any moment, whatever ended the run.
 
 ::
 
-    run.toml          solver, problem, options, settings, versions, devices
+    run.toml          format, digest, identity of the run; solver, problem, options, settings, versions, devices
     problem.npz       the instance
     events.jsonl      every event, one JSON line each
-    checkpoint.json   names the newest whole checkpoint-*.npz and holds the solver's scalars
-    checkpoint-N.npz
+    checkpoint-N.json the solver's scalars and digests; the last two checkpoints are kept
+    checkpoint-N.npz  the solver's arrays
     result.json, result.npz
+    run.lock          while a run writes to the folder
 
-Nothing is pickled. Files are written whole to a temporary name and renamed; the folder itself appears under its name
-only once ``run.toml`` and ``problem.npz`` are in it. ``checkpoint.json`` is renamed last, so it never names a part.
+Nothing is pickled, and opening a run executes no code of the folder's (see :mod:`engine.trust`). Files are written
+whole to a temporary name and renamed; the folder itself appears under its name only once ``run.toml`` and
+``problem.npz`` are in it. Every file but ``events.jsonl`` has a SHA-256 that is checked when it is read (see
+:mod:`engine.storage`).
 """
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
 import importlib
 import importlib.metadata
-import importlib.util
-import json
 import os
 import platform
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import types
+import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,27 +35,30 @@ import numpy as np
 import tomlkit
 from numpy.typing import NDArray
 
-from engine.errors import RunFolderError
-from engine.events import Event, from_json
-from engine.files import beside, whole, write_whole
+from engine import trust as trusted
+from engine.errors import QuintetError, RunFolderError, UntrustedCode
+from engine.files import remove_temporaries, temporary_beside, write_whole
+from engine.lock import FolderLock
 from engine.problem import Problem
-from engine.results import Result
-from engine.solvers import discover, problem_classes, recognize
+from engine.solver import Solver
+from engine.solvers import discover, recognize
+from engine.storage import Checkpoint, RunFiles, identity_in, read_arrays, text_digest, write_arrays
+from engine.trust import ForeignCode
 
-__all__ = ["Checkpoint", "RunFolder", "read_problem", "version"]
+__all__ = ["Checkpoint", "RunFolder", "foreign_code", "read_problem", "version"]
 
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """Where a run was: the solver's ``arrays`` and scalar ``state``, and the run's ``elapsed`` seconds."""
-
-    arrays: dict[str, NDArray[Any]]
-    state: dict[str, Any]
-    elapsed: float
+_FORMAT = 1
+_HOUR = 3600.0
 
 
-def read_problem(path: Path) -> Problem:
-    """The problem of an instance file, or the one that a run folder keeps.
+def read_problem(path: Path, trust: bool = False) -> Problem:
+    """Read the problem of an instance file, or the one that a run folder contains.
+
+    Parameters
+    ----------
+    path : Path
+    trust : bool
+        Whether code that the file brings may be executed, if it has not been allowed before.
 
     Raises
     ------
@@ -61,30 +66,42 @@ def read_problem(path: Path) -> Problem:
         If it is no instance file that can be read.
     engine.errors.RunFolderError
         If it is a folder, but no run folder.
+    engine.errors.UntrustedCode
+        If solving the problem executes code that is not trusted.
     """
     if path.is_dir():
-        return RunFolder.open(path).problem()
-    return recognize(path).read(path)
+        return RunFolder.open(path).problem(trust=trust)
+    problem = recognize(path).read(path)
+    if (code := _native_code(problem, str(path))) is not None and not _is_bundled(path):
+        trusted.require_trust(code, trust)
+    return problem
 
 
-def _write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write an ``.npz`` whole; arrays may be large, so they go straight to the temporary file."""
-    with whole(path) as stream:
-        np.savez(stream, **arrays)  # type: ignore[arg-type]
+def foreign_code(path: Path) -> ForeignCode | None:
+    """The code that reading and solving this instance file or run folder would execute, if it is not trusted yet.
+
+    Nothing is executed. Raises as :func:`read_problem` does.
+    """
+    try:
+        read_problem(path)
+    except UntrustedCode as error:
+        found = error.code
+        return found if isinstance(found, ForeignCode) else None
+    return None
 
 
-def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    with np.load(path, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
+class RunFolder(RunFiles):
+    """One run on disk. Make one with :meth:`create`, or open one with :meth:`open`.
 
-
-class RunFolder:
-    """One run on disk. Make one with :meth:`create`, or open one with :meth:`open`."""
+    ``resumed`` is whether the run was there before.
+    """
 
     def __init__(self, path: Path, description: dict[str, Any]) -> None:
-        self.path = path
         self.description = description
-        self._sequence = 0
+        self.solver: Solver = discover()[description["solver"]]
+        super().__init__(path, str(description["run"]), self.solver.schema)
+        self._lock: FolderLock | None = None
+        self.resumed = True
 
     @classmethod
     def create(cls, path: str | Path, problem: Problem, description: Mapping[str, Any]) -> RunFolder:
@@ -97,28 +114,16 @@ class RunFolder:
         """
         path = Path(path)
         cls.require_free(path)
-        full = {
-            **description,
-            "problem": {
-                "class": type(problem).__name__,
-                **_where_made(type(problem)),
-                "kind": problem.kind,
-                "name": problem.name,
-            },
-            "versions": {
-                "quintet": version(),
-                "python": platform.python_version(),
-                "numpy": np.__version__,
-                "machine": platform.platform(),
-            },
-        }
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = beside(path)
+            remove_temporaries(path.parent, path.name, older_than=_HOUR)
+            temporary = temporary_beside(path)
             temporary.mkdir()
             try:
-                _write_arrays(temporary / "problem.npz", problem.to_arrays())
-                write_whole(temporary / "run.toml", tomlkit.dumps(_without_none(full)).encode(errors="replace"))
+                digest = write_arrays(temporary / "problem.npz", problem.to_arrays())
+                full = {**_plain(description), "problem": _described(problem, digest), "versions": _versions()}
+                full["run"] = uuid.uuid4().hex
+                write_whole(temporary / "run.toml", _description_text(full).encode(errors="replace"))
                 if path.exists():
                     path.rmdir()
                 os.rename(temporary, path)
@@ -127,7 +132,9 @@ class RunFolder:
                 raise
         except OSError as error:
             raise RunFolderError(f"cannot make the run folder {path}: {error.strerror or error}") from error
-        return cls(path, full)
+        made = cls(path, full)
+        made.resumed = False
+        return made
 
     @staticmethod
     def require_free(path: str | Path) -> None:
@@ -135,124 +142,166 @@ class RunFolder:
         path = Path(path)
         try:
             taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
-        except OSError as error:
-            raise RunFolderError(f"cannot make the run folder {path}: {error.strerror or error}") from error
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise RunFolderError(f"cannot make the run folder {path}: {reason}") from error
         if taken:
             raise RunFolderError(f"the run folder {path} exists and is not empty; resume it or name another")
 
     @classmethod
     def open(cls, path: str | Path) -> RunFolder:
-        """Open an existing run folder; :class:`RunFolderError` if it is none."""
+        """Open an existing run folder; nothing of it is executed.
+
+        Raises
+        ------
+        engine.errors.RunFolderError
+            If it is none, is damaged, or was written by an unknown version.
+        """
         path = Path(path)
+        file = path / "run.toml"
         try:
-            description = tomlkit.parse((path / "run.toml").read_text(encoding="utf-8")).unwrap()
+            text = file.read_bytes().decode("utf-8")
         except FileNotFoundError as error:
             raise RunFolderError(f"{path} is not a run folder: it has no run.toml") from error
-        except Exception as error:
-            raise RunFolderError(f"{path / 'run.toml'} cannot be read: {error}") from error
+        except (OSError, ValueError) as error:
+            raise RunFolderError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        description = _checked_description(file, text)
         if description.get("solver") not in discover():
-            raise RunFolderError(f"{path / 'run.toml'} names the solver {description.get('solver')!r}; there is none")
+            raise RunFolderError(f"{file} names the solver {description.get('solver')!r}; there is none")
         return cls(path, description)
 
-    def problem(self, given: Problem | None = None) -> Problem:
+    # --- the right to write -------------------------------------------------------------------------------------
+
+    def acquire(self) -> None:
+        """Take the right to write to the folder; safe to call twice.
+
+        Raises
+        ------
+        engine.errors.RunFolderError
+            If another run has it, or the folder is read-only.
+        """
+        if self._lock is None:
+            self._lock = FolderLock(self.path)
+
+    def release(self) -> None:
+        """Let others write to the folder; safe to call twice."""
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.release()
+
+    def discard(self) -> None:
+        """Remove the folder of a run that was refused; nothing else may have been written to it by then."""
+        if identity_in(self.path / "run.toml") != self.identity:
+            return
+        self.release()
+        names = ("events.jsonl", "problem.npz", "run.toml")
+        for name in names:
+            (self.path / name).unlink(missing_ok=True)
+        self.path.rmdir()
+
+    # --- the problem --------------------------------------------------------------------------------------------
+
+    def problem(self, given: Problem | None = None, trust: bool = False) -> Problem:
         """The instance, as it was given; or ``given``, if it is the same as far as the folder can tell.
 
-        That is for problems which hold what no file can keep, such as a Python function.
+        The latter is for problems that contain what no file can keep, such as a Python function.
+
+        Raises
+        ------
+        engine.errors.RunFolderError
+            If the instance is damaged, or ``given`` is another one.
+        engine.errors.UntrustedCode
+            If the class of the problem, or its objective, is code that is not trusted; see :mod:`engine.trust`.
         """
-        about = self.description.get("problem", {})
-        kind = problem_classes().get(str(about.get("class"))) if "module" not in about else _ones_own(about)
-        if kind is None and given is not None and type(given).__name__ == about.get("class"):
-            kind = type(given)
-        if kind is None:
-            where = "".join(f", {name} {about[name]!r}" for name in ("module", "file") if name in about)
-            raise RunFolderError(f"{self.path / 'run.toml'} names no known problem: {about.get('class')!r}{where}")
+        about = self._about_problem()
+        arrays = read_arrays(self.path / "problem.npz", str(about.get("digest")))
+        if given is not None:
+            return self._same_as(given, arrays)
+        kind = self._problem_class(trust)
         try:
-            arrays = _read_arrays(self.path / "problem.npz")
+            problem = kind.from_arrays(arrays, str(about.get("name", "")))
+        except QuintetError:
+            raise
         except Exception as error:
-            raise RunFolderError(f"{self.path / 'problem.npz'} cannot be read: {error}") from error
-        if given is None:
-            return kind.from_arrays(arrays, str(about.get("name", "")))
-        again = given.to_arrays() if isinstance(given, kind) else {}
+            raise RunFolderError(f"{self.path / 'problem.npz'} contains no {kind.__name__}: {error}") from error
+        if (code := _native_code(problem, str(self.path / "problem.npz"))) is not None:
+            trusted.require_trust(code, trust)
+        return problem
+
+    def _about_problem(self) -> dict[str, Any]:
+        about = self.description.get("problem")
+        return about if isinstance(about, dict) else {}
+
+    def _same_as(self, given: Problem, arrays: Mapping[str, NDArray[Any]]) -> Problem:
+        again = given.to_arrays() if type(given).__name__ == self._about_problem().get("class") else {}
         if again.keys() != arrays.keys() or not all(np.array_equal(again[name], arrays[name]) for name in arrays):
             raise RunFolderError(f"the problem given, {given.describe()}, is not the one of the run in {self.path}")
         return given
 
-    @property
-    def events_path(self) -> Path:
-        """Where the events are."""
-        return self.path / "events.jsonl"
+    def _problem_class(self, trust: bool) -> type[Problem]:
+        """The class of the problem: one of the solver's, or the user's own, which is code."""
+        about = self._about_problem()
+        name = str(about.get("class"))
+        if "module" not in about:
+            kind = next((kind for kind in self.solver.problems if kind.__name__ == name), None)
+        else:
+            kind = _own_class(str(about["module"]), about.get("file"), name, trust)
+        if kind is None:
+            where = "".join(f", {key} {about[key]!r}" for key in ("module", "file") if key in about)
+            raise RunFolderError(f"{self.path / 'run.toml'} names no known problem: {name!r}{where}")
+        return kind
 
-    def events(self) -> Iterator[Event]:
-        """Every whole event; a last line cut short by a kill is passed over."""
-        try:
-            with self.events_path.open("rb") as stream:
-                for line in stream:
-                    with contextlib.suppress(ValueError):
-                        yield from_json(line)
-        except FileNotFoundError:
-            return
 
-    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Replace the checkpoint; the former one stays whole until the new one is."""
-        for part in self.path.glob(".checkpoint-*"):  # what a kill in the middle of writing has left
-            part.unlink(missing_ok=True)
-        older = list(self.path.glob("checkpoint-*.npz"))
-        self._sequence = 1 + max([self._sequence, *(_sequence(path) for path in older)])
-        name = f"checkpoint-{self._sequence:06d}.npz"
-        _write_arrays(self.path / name, checkpoint.arrays)
-        content = {"arrays": name, "elapsed": checkpoint.elapsed, "state": checkpoint.state}
-        write_whole(self.path / "checkpoint.json", json.dumps(content, default=_plain).encode())
-        for path in older:
-            path.unlink(missing_ok=True)
+def _described(problem: Problem, digest: str) -> dict[str, str]:
+    return {
+        "class": type(problem).__name__,
+        **_source_of(type(problem)),
+        "kind": problem.kind,
+        "name": problem.name,
+        "digest": digest,
+    }
 
-    def checkpoint(self) -> Checkpoint | None:
-        """The newest checkpoint, or None if the run never came so far."""
-        try:
-            content = json.loads((self.path / "checkpoint.json").read_text(encoding="utf-8"))
-            arrays = _read_arrays(self.path / content["arrays"])
-            return Checkpoint(arrays, content["state"], content["elapsed"])
-        except FileNotFoundError:
-            return None
-        except Exception as error:
-            raise RunFolderError(f"the checkpoint in {self.path} cannot be read: {error}") from error
 
-    def save_result(self, result: Result) -> None:
-        """Write the result; ``result.json`` comes last and says that it is whole."""
-        arrays = dict(result.arrays)
-        if result.solution is not None:
-            arrays["solution"] = result.solution
-        _write_arrays(self.path / "result.npz", arrays)
-        write_whole(self.path / "result.json", json.dumps(result.to_dict(), indent=2, default=_plain).encode())
+def _versions() -> dict[str, str]:
+    return {
+        "quintet": version(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "machine": platform.platform(),
+    }
 
-    def result(self) -> Result | None:
-        """The result, or None if the run has not ended with one."""
-        try:
-            values = json.loads((self.path / "result.json").read_text(encoding="utf-8"))
-            return Result.from_dict(values, _read_arrays(self.path / "result.npz"))
-        except FileNotFoundError:
-            return None
-        except Exception as error:
-            raise RunFolderError(f"the result in {self.path} cannot be read: {error}") from error
+
+def _description_text(description: Mapping[str, Any]) -> str:
+    """The content of ``run.toml``; the digest is of everything below its line."""
+    tables = {name: value for name, value in description.items() if name != "run"}
+    below = f'run = "{description["run"]}"\n{tomlkit.dumps(_plain(tables))}'
+    return f'format = {_FORMAT}\ndigest = "{text_digest(below)}"\n{below}'
+
+
+def _checked_description(file: Path, text: str) -> dict[str, Any]:
+    """What a ``run.toml`` says, if its format is known and its digest is right."""
+    try:
+        description = tomlkit.parse(text).unwrap()
+    except Exception as error:  # tomlkit raises more than its own errors for damaged files
+        raise RunFolderError(f"{file} cannot be read: {error or type(error).__name__}") from error
+    if "format" not in description and "digest" not in description:
+        raise RunFolderError(f"{file} was written by an early version whose run folders this one does not read")
+    if description.get("format") != _FORMAT:
+        raise RunFolderError(
+            f"{file} has format {description.get('format')}; this version of Quintet reads format {_FORMAT}"
+        )
+    lines = text.split("\n", 2)
+    if len(lines) < 3 or lines[1] != f'digest = "{text_digest(lines[2])}"':
+        raise RunFolderError(f"{file} is damaged: its content does not match its digest")
+    return description
 
 
 def _plain(value: Any) -> Any:
-    """What JSON knows nothing of: NumPy's scalars and arrays."""
-    if isinstance(value, (np.generic, np.ndarray)):
-        return value.tolist()
-    raise TypeError(f"a {type(value).__name__} cannot be kept as JSON")
-
-
-def _sequence(path: Path) -> int:
-    digits = path.stem.rpartition("-")[2]
-    return int(digits) if digits.isdigit() else 0
-
-
-def _without_none(value: Any) -> Any:
-    """TOML has no null: what is None is left out."""
+    """A value as TOML can hold it: there is no null, so what is None is left out."""
     if isinstance(value, Mapping):
-        return {str(key): _without_none(entry) for key, entry in value.items() if entry is not None}
+        return {str(key): _plain(entry) for key, entry in value.items() if entry is not None}
     if isinstance(value, (list, tuple)):
-        return [_without_none(entry) for entry in value]
+        return [_plain(entry) for entry in value]
     return value
 
 
@@ -264,33 +313,70 @@ def version() -> str:
         return "unpackaged"
 
 
-def _where_made(kind: type[Problem]) -> dict[str, str]:
-    """Where a class of one's own is found again: its module, and the file of that; nothing for the solvers' own."""
-    if problem_classes().get(kind.__name__) is kind:
+# --- code that comes with a problem ---------------------------------------------------------------------------------
+
+
+def _native_code(problem: Problem, where: str) -> ForeignCode | None:
+    """The C code of a problem, if its objective is such."""
+    code = problem.native_code
+    return None if code is None else ForeignCode("C", where, text_digest(code), code)
+
+
+def _is_bundled(path: Path) -> bool:
+    """Whether a file is one of the package's samples."""
+    here = Path(__file__).resolve().parent
+    return any(path.resolve().is_relative_to(folder) for folder in (here / "_samples", here.parent / "samples"))
+
+
+def _source_of(kind: type[Problem]) -> dict[str, str]:
+    """Where a class that is not one of the solvers' is found again: its module, and the module's file."""
+    if any(kind in solver.problems for solver in discover().values()):
         return {}
     found = {"module": kind.__module__}
     source = getattr(sys.modules.get(kind.__module__), "__file__", None)
     return found if source is None else {**found, "file": os.path.abspath(source)}
 
 
-def _ones_own(about: Mapping[str, Any]) -> type[Problem] | None:
-    """The class that :func:`_where_made` told of: from its module if that can be imported, else from the file."""
-    module, source, name = str(about["module"]), about.get("file"), str(about.get("class"))
-    loaded = sys.modules.get(module)
-    if loaded is None or not hasattr(loaded, name):
-        try:
-            loaded = importlib.import_module(module)
-        except ImportError:
-            loaded = None
-    if (loaded is None or not hasattr(loaded, name)) and source is not None and os.path.isfile(source):
-        spec = importlib.util.spec_from_file_location(f"quintet_problem_{Path(source).stem}", source)
-        assert spec is not None
-        assert spec.loader is not None
-        loaded = importlib.util.module_from_spec(spec)
-        sys.modules[loaded.__name__] = loaded  # dataclasses look their module up there
-        try:
-            spec.loader.exec_module(loaded)
-        except Exception as error:
-            raise RunFolderError(f"{source}, which defines {name}, cannot be loaded: {error}") from error
-    kind = getattr(loaded, name, None)
+def _own_class(module: str, source: Any, name: str, trust: bool) -> type[Problem] | None:
+    """A class of the user's own: one that is loaded already, else from its file or module, if that is trusted."""
+    if (kind := _class_in(sys.modules.get(module), name)) is not None:
+        return kind
+    if source is None:
+        trusted.require_trust(ForeignCode("Python", f"the module {module}", text_digest(module)), trust)
+        return _class_in(_imported(module), name)
+    path = Path(str(source))
+    try:
+        content = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise RunFolderError(f"{path}, which defines {name}, cannot be read: {reason}") from error
+    digest = hashlib.sha256(content).hexdigest()
+    text = content.decode("utf-8", errors="replace")
+    if not _is_bundled(path):
+        trusted.require_trust(ForeignCode("Python", str(path), digest, text), trust)
+    return _class_in(_executed(path, content, name), name)
+
+
+def _class_in(module: types.ModuleType | None, name: str) -> type[Problem] | None:
+    kind = None if module is None else vars(module).get(name)  # getattr could run the module's own code
     return kind if isinstance(kind, type) and issubclass(kind, Problem) else None
+
+
+def _imported(module: str) -> types.ModuleType | None:
+    try:
+        return importlib.import_module(module)
+    except Exception:  # whatever the module raises; then it does not define the class
+        return None
+
+
+def _executed(path: Path, content: bytes, name: str) -> types.ModuleType:
+    """The module of a file, made from exactly the bytes whose digest was checked."""
+    module = types.ModuleType(f"quintet_problem_{path.stem}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses look up their module there
+    try:
+        exec(compile(content, str(path), "exec"), module.__dict__)
+    except Exception as error:
+        del sys.modules[module.__name__]
+        raise RunFolderError(f"{path}, which defines {name}, cannot be loaded: {error}") from error
+    return module

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
 import time
+from collections import deque
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,33 +21,77 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonLines", "ProgressBar", "Recorder"]
 
+_LOG = logging.getLogger("engine")
+
 
 class Recorder:
     """Appends every event to a file, one JSON line each, handed to the system before the call returns.
 
-    If the file ends in a line that was cut short by a kill, what follows starts on a line of its own.
+    If the file ends in a line that was cut short by a kill, what follows starts on a line of its own. If a line cannot
+    be written, as on a full disk, it is kept in memory, and written when there is room again; of more than
+    ``MOST_KEPT`` lines the oldest are lost. Both are logged, and the record contains a notice of what is lost.
 
     Parameters
     ----------
     path : path-like
-        Made if it does not exist.
+        Made if it does not exist; ``OSError`` if it cannot be opened.
     """
 
+    MOST_KEPT = 100_000
+
     def __init__(self, path: str | Path) -> None:
+        self._path = path
         self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - open until the run ends
+        self._waiting: deque[bytes] = deque()
+        self._lost = 0
+        self._failing = False
+        self._cut = False
         if self._file.seek(0, os.SEEK_END):
             self._file.seek(-1, os.SEEK_END)
-            if self._file.read(1) != b"\n":
-                self._file.write(b"\n")
+            self._cut = self._file.read(1) != b"\n"
 
     def __call__(self, event: Event) -> None:
         """Append one event."""
-        self._file.write(to_json(event).encode() + b"\n")
+        self._waiting.append(to_json(event).encode() + b"\n")
+        if len(self._waiting) > self.MOST_KEPT:
+            self._waiting.popleft()
+            self._lost += 1
+        try:
+            self._write(event.time)
+        except OSError as error:
+            if not self._failing:
+                _LOG.warning(f"events cannot be written to {self._path} for now: {error}")
+            self._failing = True
         if isinstance(event, (Finished, Failed)):
             self.close()
 
+    def _write(self, now: float) -> None:
+        """Write what waits; what has not been written when this raises still waits."""
+        if self._cut:
+            self._write_whole(b"\n")
+            self._cut = False
+        if self._lost:
+            message = f"{self._lost} events could not be recorded here"
+            self._write_whole(to_json(Notice(time=now, level="warning", message=message)).encode() + b"\n")
+            self._lost = 0
+        while self._waiting:
+            self._write_whole(self._waiting[0])
+            self._waiting.popleft()
+        self._failing = False
+
+    def _write_whole(self, line: bytes) -> None:
+        """Write a line; if only a part of it can be written, the next line starts on a line of its own."""
+        written = 0
+        while written < len(line):
+            self._cut = self._cut or written > 0
+            written += self._file.write(line[written:])
+        self._cut = False
+
     def close(self) -> None:
-        """Give the file back; safe to call twice."""
+        """Close the file; safe to call twice."""
+        if self._waiting and not self._file.closed:
+            _LOG.warning(f"{len(self._waiting)} events could not be written to {self._path}")
+        self._waiting.clear()
         self._file.close()
 
 

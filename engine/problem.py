@@ -31,6 +31,11 @@ class Problem(ABC):
 
     name: str
 
+    @property
+    def native_code(self) -> str | None:
+        """C code of the user's that solving the problem executes on the devices; None where there is none."""
+        return None
+
     @classmethod
     @abstractmethod
     def read(cls, path: str | Path) -> Self:

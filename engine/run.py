@@ -1,29 +1,25 @@
-"""One solving: its clock, its controls, its events, its checkpoints.
+"""One solving of a problem: its clock, controls, events and checkpoints.
 
-A solver works in bounded slices and calls :meth:`Run.poll` between them; that one call is where a run pauses, stops
-and meets its time limit. Events go one way: solver -> :meth:`Run.emit` -> a queue -> the observers, on a thread of
-their own, so a slow observer never slows a device.
+A solver works in bounded slices and calls :meth:`Run.poll` between them; that call is where a run pauses, stops and
+ends at its time limit. Events go one way: solver -> :meth:`Run.emit` -> :mod:`engine.publisher` -> observers.
 """
 
 from __future__ import annotations
 
-import contextlib
-import logging
 import math
-import queue
 import threading
 import time
-import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices.health import Health, Sampler
 from engine.devices.slices import SLICE_SECONDS
-from engine.errors import QuintetError
+from engine.errors import InputError, OutOfDeviceMemory, QuintetError
 from engine.events import (
     DeviceStatus,
     Event,
@@ -37,22 +33,41 @@ from engine.events import (
     StateChanged,
     Trace,
 )
-from engine.folder import Checkpoint, RunFolder
+from engine.publisher import Observer, Publisher, delivering
 from engine.results import Result, Status, relative_gap
+from engine.schema import SchemaError
+from engine.storage import Checkpoint
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from engine.devices import DevicePool
     from engine.problem import Problem
-    from engine.solvers import Solver, SolverOptions
+    from engine.solver import Solver, SolverOptions
 
-__all__ = ["SLICE_SECONDS", "Observer", "Run", "StopRequested"]
-
-Observer = Callable[[Event], None]
+__all__ = ["SLICE_SECONDS", "Observer", "Run", "RunStorage", "StopRequested"]
 
 _METRIC_INTERVAL = 0.1
 _HEALTH_INTERVAL = 0.5
 _SOLUTION_IN_EVENT = 10_000
-_LOG = logging.getLogger("engine")
+
+
+class RunStorage(Protocol):
+    """Where a run is kept: a :class:`engine.folder.RunFolder`."""
+
+    path: Path
+
+    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Add a checkpoint."""
+
+    def save_result(self, result: Result) -> None:
+        """Write the result."""
+
+    def release(self) -> None:
+        """Let other runs write here."""
+
+    def discard(self) -> None:
+        """Remove the folder of a run that was refused."""
 
 
 class StopRequested(Exception):
@@ -68,10 +83,10 @@ class StopRequested(Exception):
 
 @dataclass
 class _Throttle:
-    """When a series was last told on the run's clock, what that was, and what is held back since."""
+    """When a series last emitted an event, on the run's clock; that event; and the newest one held back since."""
 
-    told_at: float = -math.inf
-    told: Event | None = None
+    emitted_at: float = -math.inf
+    emitted: Event | None = None
     held: Event | None = None
 
 
@@ -81,6 +96,21 @@ class Run:
     From outside: :meth:`pause`, :meth:`resume`, :meth:`stop` and :meth:`wait`, from any thread.
     From a solver: :meth:`poll`, :meth:`metric`, :meth:`progress`, :meth:`incumbent`, :meth:`notice`,
     :meth:`checkpoint_due` and :meth:`save_checkpoint`, from the run's thread.
+
+    Parameters
+    ----------
+    folder : RunStorage, optional
+        Where checkpoints and the result are written; the run has the right to write there until it ends.
+    restored : Checkpoint, optional
+        Where to resume from.
+    resumed : bool
+        Whether the run was started before; without ``restored``, it begins again from the start.
+    finished : Result, optional
+        The result of a run that has ended already; the run only emits it.
+    recorder : callable, optional
+        An observer that records the events; it has a thread of its own.
+    turn : Lock, optional
+        Held while the run works; runs that share it work one after the other.
     """
 
     def __init__(
@@ -94,9 +124,12 @@ class Run:
         seed: int = 0,
         time_limit: float | None = None,
         checkpoint_interval: float = 30.0,
-        folder: RunFolder | None = None,
+        folder: RunStorage | None = None,
         restored: Checkpoint | None = None,
+        resumed: bool = False,
+        finished: Result | None = None,
         observers: Sequence[Observer] = (),
+        recorder: Observer | None = None,
         turn: threading.Lock | None = None,
     ) -> None:
         self.problem = problem
@@ -104,18 +137,21 @@ class Run:
         self.options = options
         self.seed = seed
         self.backend = backend
-        self.devices = tuple(member.label for member in pool.members)
+        self.devices = tuple(member.label for member in pool.members) if finished is None else finished.devices
         self.time_limit = time_limit
         self.folder = folder
         self.restored = restored
         self.pool = pool
         self._checkpoint_interval = checkpoint_interval
-        self._observers = list(observers)
-        self._turn = turn or threading.Lock()
+        self._resumed = resumed or restored is not None
+        self._finished = finished
+        self._checkpoints = 0
+        self._publisher = Publisher(observers, recorder, lambda message: self.notice(message, level="warning"))
+        self._turn = self._publisher.turn = turn or threading.Lock()
         self.on_turn: Callable[[Run], None] | None = None
         self.on_end: Callable[[Run], None] | None = None
         self.error: BaseException | None = None
-        self._before = restored.elapsed if restored else 0.0
+        self._before = restored.elapsed if restored else 0.0 if finished is None else finished.seconds
         self._began: float | None = None
         self._paused_for = 0.0
         self._paused_since: float | None = None
@@ -126,22 +162,19 @@ class Run:
         self._progress = _Throttle()
         self._best: tuple[float | int | None, float | int | None] = (None, None)
         self._solution: list[Any] | None = None
-        self._solution_told_at = -math.inf
-        self._queue: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._solution_emitted_at = -math.inf
         self._result: Result | None = None
         self._health: Health | None = None
         self._sampler: Sampler | None = None
-        self._sample_at = math.inf
+        self._stop_sampling = False
         self._ended = threading.Event()
-        self._teller = threading.Thread(target=self._tell, name="quintet-events", daemon=True)
         self._thread = threading.Thread(target=self._main, name="quintet-run", daemon=True)
 
     # --- from outside -------------------------------------------------------------------------------------------
 
     def start(self) -> Run:
         """Begin; returns at once."""
-        if self._observers:  # else there is nobody to tell
-            self._teller.start()
+        self._publisher.start()
         self._thread.start()
         return self
 
@@ -183,10 +216,12 @@ class Run:
         ------
         TimeoutError
             If the run has not ended after ``timeout`` seconds.
+        RuntimeError
+            If an observer of this run, or of another that this one waits for, calls it: it would never return.
         Exception
             Whatever ended the run without a result.
         """
-        if not self._ended.wait(timeout):
+        if not self.join(timeout):
             raise TimeoutError(f"the run has not ended after {timeout} s")
         if self.error is not None:
             raise self.error
@@ -194,14 +229,31 @@ class Run:
         return self._result
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait for the end, whatever it is; whether it has come within ``timeout`` seconds."""
+        """Wait for the end, whatever it is; whether it has come within ``timeout`` seconds.
+
+        Raises
+        ------
+        RuntimeError
+            As :meth:`wait`.
+        """
+        if not self._ended.is_set():
+            self.require_other_thread()
         return self._ended.wait(timeout)
+
+    def require_other_thread(self) -> None:
+        """``RuntimeError`` on a thread that this run, or one that it waits for, needs in order to end."""
+        caller = delivering()
+        if caller is not None and caller.turn is self._turn:
+            raise RuntimeError(
+                "an observer cannot wait for a run of the engine that calls it, nor close that engine: "
+                "the run ends only after its observers have returned"
+            )
 
     # --- the clock ----------------------------------------------------------------------------------------------
 
     @property
     def elapsed(self) -> float:
-        """Seconds the run has worked: pauses left out, earlier sittings of a resumed run included."""
+        """Seconds the run has worked: without pauses, with the sessions before it was resumed."""
         with self._control:
             if self._began is None:
                 return self._before
@@ -222,7 +274,7 @@ class Run:
 
     def poll(self) -> None:
         """Between two slices: wait while paused; raise :class:`StopRequested` when it is time to end."""
-        self._tell_held(older_than=_METRIC_INTERVAL)
+        self._emit_held(older_than=_METRIC_INTERVAL)
         with self._control:
             while self._state == "paused":
                 self._control.wait()
@@ -233,40 +285,39 @@ class Run:
 
     def emit(self, event: Event) -> None:
         """Hand an event to the observers; returns at once."""
-        if self._observers:
-            self._queue.put(event)
+        self._publisher.publish(event)
 
     def metric(self, name: str, value: float, device: str | None = None) -> None:
-        """A point of a live series, at most ten a second each; the last one is always told before the run ends."""
-        if not self._observers:
+        """A point of a live series; at most ten a second are emitted of each, and always the last one."""
+        if not self._publisher:
             return
         event = Metric(time=self.elapsed, name=name, value=value, device=device)
-        self._tell_now_and_then(self._metrics.setdefault((name, device), _Throttle()), event)
+        self._throttled(self._metrics.setdefault((name, device), _Throttle()), event)
 
     def progress(self, phase: str, done: float, total: float, unit: str = "") -> None:
-        """How far the present phase is; throttled like a metric, but a phase's begin and end are told at once."""
+        """How far the present phase is; throttled like a metric, but a phase's begin and end are emitted at once."""
         event = Progress(time=self.elapsed, phase=phase, done=done, total=total, unit=unit)
-        told = self._progress.told
-        news = not isinstance(told, Progress) or told.phase != phase or (done >= total and told.done != done)
-        self._tell_now_and_then(self._progress, event, at_once=news)
+        last = self._progress.emitted
+        news = not isinstance(last, Progress) or last.phase != phase or (done >= total and last.done != done)
+        self._throttled(self._progress, event, at_once=news)
 
-    def _tell_now_and_then(self, series: _Throttle, event: Event, at_once: bool = False) -> None:
-        if at_once or event.time - series.told_at >= _METRIC_INTERVAL:
-            series.told_at, series.told, series.held = event.time, event, None
+    def _throttled(self, series: _Throttle, event: Event, at_once: bool = False) -> None:
+        if at_once or event.time - series.emitted_at >= _METRIC_INTERVAL:
+            series.emitted_at, series.emitted, series.held = event.time, event, None
             self.emit(event)
         else:
             series.held = event
 
-    def _tell_held(self, older_than: float = -math.inf) -> None:
-        """Tell what is held back of series that were last told so long ago."""
+    def _emit_held(self, older_than: float = -math.inf) -> None:
+        """Emit what is held back of series whose last event is so many seconds old."""
         now = self.elapsed
         for series in (*self._metrics.values(), self._progress):
-            if series.held is not None and now - series.told_at >= older_than:
-                event, series.told_at = series.held, now
-                series.told, series.held = event, None
+            if series.held is not None and now - series.emitted_at >= older_than:
+                event, series.emitted_at = series.held, now
+                series.emitted, series.held = event, None
                 self.emit(event)
-        if self._solution is not None and now - self._solution_told_at >= max(older_than, _METRIC_INTERVAL):
-            self._tell_incumbent()
+        if self._solution is not None and now - self._solution_emitted_at >= max(older_than, _METRIC_INTERVAL):
+            self._emit_incumbent()
 
     def incumbent(
         self,
@@ -274,9 +325,9 @@ class Run:
         bound: float | int | None = None,
         solution: NDArray[Any] | None = None,
     ) -> None:
-        """A better solution or bound; told only if it differs from the last.
+        """A better solution or bound; emitted only if it differs from the last.
 
-        ``solution`` is told with it if it is small, at most ten times a second: one that is held back is told by
+        ``solution`` is emitted with it if it is small, at most ten times a second: one that is held back is emitted by
         :meth:`poll`, unless a better one comes first.
         """
         objective, bound = _plain(objective), _plain(bound)
@@ -286,13 +337,13 @@ class Run:
             self._solution = solution.tolist() if small and solution is not None else None
         self._best = (objective, bound)
         if news:
-            self._tell_incumbent()
+            self._emit_incumbent()
 
-    def _tell_incumbent(self) -> None:
-        """Tell the best so far, with its solution if that is new and it is time."""
+    def _emit_incumbent(self) -> None:
+        """Emit the best so far, with its solution if that is new and it is time."""
         now, solution = self.elapsed, None
-        if self._solution is not None and now - self._solution_told_at >= _METRIC_INTERVAL:
-            solution, self._solution, self._solution_told_at = self._solution, None, now
+        if self._solution is not None and now - self._solution_emitted_at >= _METRIC_INTERVAL:
+            solution, self._solution, self._solution_emitted_at = self._solution, None, now
         objective, bound = self._best
         gap = _finite(relative_gap(objective, bound))
         self.emit(Incumbent(time=self.elapsed, objective=objective, bound=bound, gap=gap, solution=solution))
@@ -309,35 +360,54 @@ class Run:
         """Whether it is time to call :meth:`save_checkpoint`: there is a folder, and the interval has passed."""
         return self.folder is not None and time.monotonic() - self._last_checkpoint >= self._checkpoint_interval
 
-    def save_checkpoint(self, arrays: dict[str, Any], state: dict[str, Any]) -> None:
-        """Keep what the solver needs to go on from here; does nothing without a run folder."""
+    def save_checkpoint(self, arrays: dict[str, Any], state: Any) -> None:
+        """Write what the solver needs to resume from here; does nothing without a run folder.
+
+        Call it when :meth:`checkpoint_due` says so, and always before a stopped run returns.
+
+        Parameters
+        ----------
+        arrays : dict of str to ndarray
+        state : dict, or instance of the state model of the solver's schema
+        """
         if self.folder is None:
             return
         try:
             self.folder.save_checkpoint(Checkpoint(arrays, state, self.elapsed))
+            self._checkpoints += 1
         except OSError as error:  # a full disk must not end a run that can go on
             self.notice(f"the checkpoint could not be written: {error}", level="warning")
+        except SchemaError as error:  # a fault of the solver's, which must not end the run either
+            self._fault(f"the checkpoint could not be written: it is not as the solver declares: {error}")
         self._last_checkpoint = time.monotonic()
 
-    # --- the threads --------------------------------------------------------------------------------------------
+    def _fault(self, message: str) -> None:
+        """Report a fault of the program's that the run survives; in tests, where warnings are errors, it does not."""
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+        self.notice(message, level="warning")
+
+    # --- the run's own thread -----------------------------------------------------------------------------------
 
     def _main(self) -> None:
         with self._turn:
             try:
                 self._begin()
-                self._result = self._work()
-                self._end(self._finished(self._result))
+                self._result = self._work() if self._finished is None else self._emit_earlier(self._finished)
+                last: Event = self._last_event(self._result)
             except BaseException as error:
                 self.error = error
-                code = error.exit_code if isinstance(error, QuintetError) else 1
-                message = str(error) or type(error).__name__
-                self._end(Failed(time=self.elapsed, error=type(error).__name__, message=message, exit_code=code))
+                last = self._failed(error)
+            try:
+                self._end(last)
+                self._leave_folder()
+            except BaseException as error:  # without this, nobody would learn that the run has ended
+                self.error = self.error or error
             finally:
                 self._ended.set()
 
     def _begin(self) -> None:
         """The clock starts when the run's turn has come."""
-        if self.on_turn is not None:
+        if self._finished is None and self.on_turn is not None:
             self.on_turn(self)
         with self._control:
             self._began = self._last_checkpoint = time.monotonic()
@@ -345,14 +415,15 @@ class Run:
             if self._paused_since is not None:
                 self._paused_since = self._began
 
-    def _tell_health(self, label: str, values: dict[str, float]) -> None:
-        if self._state != "paused":
-            self.emit(DeviceStatus(time=self.elapsed, device=label, **values))
-
     def _work(self) -> Result:
-        self._health, self._sample_at = Health(self.pool), time.monotonic() + _HEALTH_INTERVAL
-        if self._observers:
+        self._health = Health(self.pool)
+        if self._publisher:
+            self._publisher.call_at(time.monotonic() + _HEALTH_INTERVAL, self._start_sampler)
             self.emit(self._started())
+        if self._resumed and self.restored is None:
+            self.notice("the run had written no checkpoint; it begins from the start", level="warning")
+        for remark in () if self.restored is None else self.restored.remarks:
+            self.notice(remark, level="warning")
         try:
             result = self.solver.solve(self.problem, self.options, self.pool, self)
         except StopRequested as request:  # before the solver had anything to show
@@ -368,26 +439,81 @@ class Run:
             backend=self.backend,
             devices=self.devices,
         )
+        self._save_result(result)
+        return result
+
+    def _save_result(self, result: Result) -> None:
+        schema = self.solver.schema
+        if schema is not None:
+            try:
+                schema.check_result(result.arrays, result.counters, complete=not result.status.stopped)
+            except SchemaError as error:
+                self._fault(f"the result is not as the solver declares: {error}")
         if self.folder is not None:
             try:
                 self.folder.save_result(result)
             except OSError as error:  # the answer is still worth having
                 self.notice(f"the result could not be written to {self.folder.path}: {error}", level="warning")
+
+    def _emit_earlier(self, result: Result) -> Result:
+        """Emit the result of a run that has ended before."""
+        if self._publisher:
+            self.emit(self._started())
+            self.notice("this run has ended before; its result was read from its folder")
         return result
 
+    def _failed(self, error: BaseException) -> Failed:
+        """The last event of a run that an error ended; the error itself gets the best so far, too."""
+        objective, bound = self._best
+        if isinstance(error, QuintetError):
+            error.best_objective, error.best_bound = objective, bound
+            if self.folder is not None and self._checkpoints + (self.restored is not None):
+                error.run_folder = str(self.folder.path)
+        return Failed(
+            time=self.elapsed,
+            error=type(error).__name__,
+            message=str(error) or type(error).__name__,
+            exit_code=error.exit_code if isinstance(error, QuintetError) else 1,
+            objective=objective,
+            bound=bound,
+        )
+
     def _end(self, last: Event) -> None:
-        """Tell what is held back, then the last event, and wait until every observer has had it."""
+        """Emit what is held back, then the last event, and wait until every observer has had it."""
         with self._control:
-            self._sample_at = math.inf
+            self._stop_sampling = True
         if self._sampler is not None:
             self._sampler.close()
-        self._tell_held()
+        self._emit_held()
         self.emit(last)
-        if self._teller.ident is not None:
-            self._queue.put(None)
-            self._teller.join()
+        self._publisher.close()
         if self.on_end is not None:
             self.on_end(self)
+
+    def _leave_folder(self) -> None:
+        """Give up the folder; one that was made for a run which was then refused is removed."""
+        folder = self.folder
+        if folder is None:
+            return
+        refused = isinstance(self.error, (InputError, OutOfDeviceMemory))
+        try:
+            if refused and not self._resumed and self._checkpoints == 0:
+                self.folder = None
+                folder.discard()
+        except OSError:  # something else has been put there, or it cannot be written any more
+            pass
+        finally:
+            folder.release()
+
+    def _start_sampler(self) -> None:
+        """Begin to sample the devices' health: of a run that lasts, as a short one has no use for it."""
+        with self._control:
+            if self._health is not None and not self._stop_sampling:
+                self._sampler = Sampler(self._health, self._emit_health, _HEALTH_INTERVAL, at_once=True)
+
+    def _emit_health(self, label: str, values: dict[str, float]) -> None:
+        if self._state != "paused":
+            self.emit(DeviceStatus(time=self.elapsed, device=label, **values))
 
     def _started(self) -> Started:
         return Started(
@@ -403,10 +529,10 @@ class Run:
             device_names=[member.info.name for member in self.pool.members],
             seed=self.seed,
             metrics=[dict(vars(spec)) for spec in self.solver.metrics],
-            resumed=self.restored is not None,
+            resumed=self._resumed,
         )
 
-    def _finished(self, result: Result) -> Finished:
+    def _last_event(self, result: Result) -> Finished:
         small = result.solution is not None and result.solution.size <= _SOLUTION_IN_EVENT
         return Finished(
             time=self.elapsed,
@@ -418,36 +544,6 @@ class Run:
             counters=result.counters,
             solution=result.solution.tolist() if small and result.solution is not None else None,
         )
-
-    def _next(self) -> Event | None:
-        """The next event; a run that lasts gets a thread that samples the devices, which a short one has no use for."""
-        while (left := self._sample_at - time.monotonic()) < math.inf:
-            if left > 0.0:
-                with contextlib.suppress(queue.Empty):
-                    return self._queue.get(timeout=left)
-            with self._control:
-                if self._health is not None and self._sample_at <= time.monotonic():
-                    self._sample_at = math.inf
-                    self._sampler = Sampler(self._health, self._tell_health, _HEALTH_INTERVAL, at_once=True)
-        return self._queue.get()
-
-    def _tell(self) -> None:
-        """Give each event to each observer; one that raises is reported to the others and asked no more."""
-        while (event := self._next()) is not None:
-            for observer in list(self._observers):
-                try:
-                    observer(event)
-                except Exception as error:
-                    self._observers.remove(observer)
-                    where = traceback.extract_tb(error.__traceback__)[-1]
-                    message = (
-                        f"an observer failed and is left out from now on: {type(error).__name__}: {error} "
-                        f"({where.filename}, line {where.lineno})"
-                    )
-                    if isinstance(event, (Finished, Failed)):  # too late for an event
-                        _LOG.warning(message)
-                    else:
-                        self.notice(message, level="warning")
 
 
 def _plain(value: Any) -> Any:

@@ -143,8 +143,10 @@ class Schema:
     history: tuple[ColumnSpec, ...] = ()
     checkpoint: CheckpointSpec | None = None
 
-    def check_result(self, arrays: Mapping[str, NDArray[Any]], counters: Mapping[str, Any]) -> None:
-        """Check the arrays and counters of a result.
+    def check_result(
+        self, arrays: Mapping[str, NDArray[Any]], counters: Mapping[str, Any], complete: bool = True
+    ) -> None:
+        """Check the arrays and counters of a result; arrays may be missing unless it is ``complete``.
 
         Raises
         ------
@@ -158,7 +160,7 @@ class Schema:
             if not self.history:
                 raise SchemaError("an array 'history' is not declared")
             check_arrays((rows,), {HISTORY: history})
-        check_arrays(self.arrays, others)
+        check_arrays(self.arrays if complete else [spec for spec in self.arrays if spec.name in others], others)
         known = {spec.name for spec in self.counters}
         for name, value in counters.items():
             if name not in known:

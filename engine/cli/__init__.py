@@ -24,6 +24,7 @@ from engine.cli.running import replay, resume, solve
 from engine.errors import OptionError, QuintetError
 from engine.events import Failed
 from engine.observers import JsonLines
+from engine.text import number_text
 
 __all__ = ["cli", "command_line", "main"]
 
@@ -100,6 +101,11 @@ def _fail(error: Exception, lines: JsonLines | None, debug: bool) -> int:
         traceback.print_exception(error)
     hint = "" if expected or debug else " (this should not happen; --debug shows where)"
     print(f"error: {message}{hint}", file=sys.stderr)
+    if isinstance(error, QuintetError) and error.best_objective is not None:
+        bound = "" if error.best_bound is None else f" (bound {number_text(error.best_bound)})"
+        print(f"best objective before the error: {number_text(error.best_objective)}{bound}", file=sys.stderr)
+    if isinstance(error, QuintetError) and error.run_folder is not None:
+        print(f"the last checkpoint is kept; to resume: quintet resume {error.run_folder}", file=sys.stderr)
     return code
 
 

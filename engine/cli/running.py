@@ -39,6 +39,11 @@ __all__ = ["replay", "resume", "solve"]
 _NO_ANSWER = 4
 
 _checkpoint_option = click.option("--checkpoint-interval", metavar="SECONDS", help="Between two checkpoints.")
+_trust_option = click.option(
+    "--trust",
+    is_flag=True,
+    help="Allow code that the file or folder contains (a Python problem class, a C snippet), now and later.",
+)
 _events_option = click.option(
     "--events",
     metavar="FILE",
@@ -55,7 +60,7 @@ _solution_option = click.option(
 @options(backend_option, devices_option, time_limit_option)
 @click.option("--seed", metavar="N", help="Seed of every random choice.")
 @click.option("--run-folder", metavar="DIR", help="Keep the run here, so that it can be resumed or replayed.")
-@options(_checkpoint_option, _events_option, _solution_option, config_option, debug_option)
+@options(_checkpoint_option, _trust_option, _events_option, _solution_option, config_option, debug_option)
 @click.pass_context
 def solve(
     context: click.Context,
@@ -64,6 +69,7 @@ def solve(
     events: str | None,
     solution: Path | None,
     config_file: str | None,
+    trust: bool,
     **arguments: Any,
 ) -> int:
     """Solve the problem in FILE: an instance, a TOML file that names one with its settings, or a run folder."""
@@ -74,7 +80,7 @@ def solve(
         raise NoProblem
     _require_folder(solution)
     with limited(resolved.settings.max_read_bytes):
-        problem = read_problem(path)
+        problem = read_problem(path, trust)
     owner = Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file)
 
     def start(observers: list[Observer]) -> Run:
@@ -87,7 +93,8 @@ def solve(
 @click.argument("folder", metavar="DIR")
 @options(backend_option, devices_option)
 @click.option("--time-limit", metavar="SECONDS", help="End after this time, counted from the run's first start.")
-@options(_checkpoint_option, _events_option, _solution_option, config_option, debug_option)
+@click.option("--from-start", is_flag=True, help="Begin from the start, whatever checkpoints there are.")
+@options(_checkpoint_option, _trust_option, _events_option, _solution_option, config_option, debug_option)
 @click.pass_context
 def resume(
     context: click.Context,
@@ -100,7 +107,7 @@ def resume(
     config_file: str | None,
     **arguments: Any,
 ) -> int:
-    """Go on with the run in the folder DIR from its last checkpoint, by default on the devices it asked for."""
+    """Resume the run in the folder DIR from its last checkpoint, by default on the devices it was given."""
     _require_folder(solution)
     owner = engine_to_resume(folder, backend, devices, config_file)
 
@@ -201,10 +208,10 @@ def _write_solution(path: Path, problem: Problem, result: Result) -> bool:
 @click.command()
 @click.argument("folder", metavar="DIR")
 @click.option("--speed", type=click.FloatRange(min=0), default=1.0, show_default=True, help="0 or inf: all at once.")
-@options(_events_option, debug_option)
+@options(_trust_option, _events_option, debug_option)
 @click.pass_context
-def replay(context: click.Context, /, folder: str, speed: float, events: str | None) -> int:
-    """Show the run in the folder DIR again, at the pace it had."""
+def replay(context: click.Context, /, folder: str, speed: float, events: str | None, trust: bool) -> int:
+    """Replay the run in the folder DIR at its original speed."""
     recorded = RunFolder.open(folder)
     first = next(recorded.events(), None)
     if first is None:
@@ -218,5 +225,5 @@ def replay(context: click.Context, /, folder: str, speed: float, events: str | N
         again.play()
     result = recorded.result()
     if lines is None and result is not None and not controls.interrupted:
-        tables.describe_result(recorded.problem(), result, [])
+        tables.describe_result(recorded.problem(trust=trust), result, [])
     return 0

@@ -92,7 +92,7 @@ def packed(path: Path, *names: str, link: str = "") -> Path:
         (("run/run.toml", "run/problem.py"), "", "is code, which no run needs"),
         (("a/run.toml", "b/run.toml"), "", "holds no run"),
         (("run/notes.txt",), "", "holds no run"),
-        (("run/run.toml",), "", "problem.npz cannot be read"),
+        (("run/run.toml",), "", "problem.npz is missing"),
     ],
 )
 def test_an_archive_that_is_no_run_is_refused_and_leaves_nothing(

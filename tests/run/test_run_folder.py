@@ -19,7 +19,7 @@ from counting import Counting
 
 import engine
 from engine import events
-from engine.errors import InputError, RunFolderError
+from engine.errors import RunFolderError
 from engine.files import write_whole
 from engine.folder import Checkpoint, RunFolder
 from engine.results import Result, Status
@@ -90,24 +90,31 @@ def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.json"]
 
 
+def replaced(path: Path, before: str, after: str) -> None:
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after))
+
+
 def umask() -> int:
     present = os.umask(0o22)
     os.umask(present)
     return present
 
 
-def test_the_newest_checkpoint_counts_and_is_alone(tmp_path: Path) -> None:
+def test_the_last_two_checkpoints_are_kept_and_the_newest_is_used(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "r", Counting(7), DESCRIPTION)
     for at in range(3):
         folder.save_checkpoint(Checkpoint({"at": np.array([at])}, {"total": np.int64(at), "name": "é"}, at / 2))
-    (folder.path / ".checkpoint-000003.npz-part").write_bytes(b"cut sh")
+    (folder.path / ".checkpoint-000003.npz-0123abcd").write_bytes(b"cut sh")
     RunFolder.open(folder.path).save_checkpoint(Checkpoint({"at": np.array([9])}, {"total": 9}, 4.5))
     kept = RunFolder.open(folder.path).checkpoint()
     assert kept is not None
     assert (kept.arrays["at"].tolist(), kept.state, kept.elapsed) == ([9], {"total": 9}, 4.5)
     assert (folder.path / "run.toml").stat().st_mode & 0o777 == 0o666 & ~umask()
     names = sorted(path.name for path in folder.path.iterdir())
-    assert names == ["checkpoint-000004.npz", "checkpoint.json", "problem.npz", "run.toml"]
+    kept_files = [f"checkpoint-00000{number}.{suffix}" for number in (3, 4) for suffix in ("json", "npz")]
+    assert names == [*kept_files, "problem.npz", "run.toml"]
 
 
 def test_a_checkpoint_survives_a_kill_between_its_two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +124,7 @@ def test_a_checkpoint_survives_a_kill_between_its_two_files(tmp_path: Path, monk
     def killed(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("engine.folder.write_whole", killed)
+    monkeypatch.setattr("engine.storage.write_whole", killed)
     with pytest.raises(KeyboardInterrupt):
         folder.save_checkpoint(Checkpoint({"at": np.array(2)}, {}, 2.0))
     kept = RunFolder.open(folder.path).checkpoint()
@@ -162,24 +169,47 @@ def test_events_are_readable_after_a_line_was_cut_short(tmp_path: Path) -> None:
     [
         (lambda path: (path / "run.toml").unlink(), "is not a run folder: it has no run.toml"),
         (lambda path: (path / "run.toml").write_text("solver ="), "run.toml cannot be read: "),
-        (lambda path: (path / "run.toml").write_text('solver = "abacus"'), "names the solver 'abacus'; there is none"),
-        (lambda path: (path / "problem.npz").write_bytes(b"PK"), "problem.npz cannot be read: "),
-        (lambda path: (path / "problem.npz").unlink(), "problem.npz cannot be read: "),
-        (lambda path: (path / "checkpoint.json").write_text("{"), "the checkpoint in .* cannot be read: "),
-        (lambda path: (path / "result.json").write_text("{}"), "the result in .* cannot be read: "),
+        (
+            lambda path: (path / "run.toml").write_text('solver = "counting"'),
+            "run.toml was written by an early version",
+        ),
+        (
+            lambda path: replaced(path / "run.toml", "format = 1", "format = 7"),
+            "has format 7; this version .* format 1",
+        ),
+        (lambda path: replaced(path / "run.toml", "counting", "abacus"), "run.toml is damaged: .* match its digest"),
+        (lambda path: (path / "problem.npz").write_bytes(b"PK"), "problem.npz is damaged: .* match its digest"),
+        (lambda path: (path / "problem.npz").unlink(), "problem.npz is missing"),
+        (lambda path: (path / "checkpoint-000001.json").write_text("{"), "checkpoint-000001.json cannot be read: "),
+        (lambda path: (path / "checkpoint-000001.npz").unlink(), "checkpoint-000001.npz is missing; begin again"),
+        (lambda path: (path / "result.json").write_text("{}"), "result.json is damaged: it has no digest"),
+        (lambda path: (path / "result.npz").write_bytes(b""), "result.npz is damaged: .* match its digest"),
     ],
 )
-def test_a_garbled_folder_is_one_sentence(spoil: Any, message: str, tmp_path: Path) -> None:
+def test_a_damaged_folder_is_one_sentence(spoil: Any, message: str, tmp_path: Path) -> None:
     engine.solve(Counting(10**6), run_folder=tmp_path / "r", time_limit=0.05)
     spoil(tmp_path / "r")
     with pytest.raises(RunFolderError, match=message):
         engine.resume(tmp_path / "r")
 
 
-def test_a_run_that_has_ended_cannot_be_resumed(tmp_path: Path) -> None:
+def test_a_run_that_has_ended_gives_its_result_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = engine.solve(Counting(10), seed=3, run_folder=tmp_path / "r")
+    recorded = (tmp_path / "r" / "events.jsonl").read_bytes()
+    monkeypatch.setattr(counting, "solve", lambda *_: pytest.fail("solved again"))
+    seen: list[events.Event] = []
+    again = engine.resume(tmp_path / "r", on_event=seen.append)
+    assert again.to_dict() == first.to_dict()
+    assert [event.type for event in seen] == ["started", "notice", "finished"]
+    assert (tmp_path / "r" / "events.jsonl").read_bytes() == recorded
+
+
+def test_a_run_killed_between_its_result_and_its_exit_gets_its_last_event(tmp_path: Path) -> None:
     engine.solve(Counting(10), run_folder=tmp_path / "r")
-    with pytest.raises(InputError, match=r"has ended \(optimal\); there is nothing to resume"):
-        engine.resume(tmp_path / "r")
+    file = tmp_path / "r" / "events.jsonl"
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:-1]))
+    engine.resume(tmp_path / "r")
+    assert [event.type for event in RunFolder.open(tmp_path / "r").events()][-1] == "finished"
 
 
 def test_a_resumed_run_gives_the_answer_of_an_uninterrupted_one(tmp_path: Path) -> None:
@@ -266,4 +296,5 @@ def test_a_run_killed_at_any_moment_resumes_to_the_same_answer(tmp_path: Path) -
     assert result.status == Status.OPTIMAL
     assert result.objective == counting.expected(target, seed=9)
     assert kills >= 3
+    assert sorted(path.name for path in path.iterdir() if path.name.startswith(".")) == []
     assert json.loads((path / "events.jsonl").read_bytes().splitlines()[-1])["type"] == "finished"

@@ -168,6 +168,11 @@ class BOA(Problem):
     def __repr__(self) -> str:
         return f"<{self.describe()}>"
 
+    @property
+    def native_code(self) -> str | None:
+        """The C code of a snippet."""
+        return self.fitness.code if isinstance(self.fitness, Snippet) else None
+
     def evaluate(self, bits: ArrayLike) -> NDArray[Any]:
         """Values of bit strings on the host.
 

@@ -1,0 +1,92 @@
+"""Files do not execute code unless the user trusts it.
+
+Two kinds of files can bring code with them: a run folder whose problem class is not one of the package's (Python), and
+a problem whose objective is a C snippet (native code on the devices). Both are read without executing anything; before
+any of it is executed, the user must have agreed, by ``--trust``, ``trust=True`` or the question of the app. The
+agreement is remembered by the SHA-256 of the code, in ``trusted.json`` in the user's data folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import platformdirs
+
+from engine.errors import UntrustedCode
+from engine.files import write_whole
+
+__all__ = ["ForeignCode", "is_trusted", "remember", "require_trust"]
+
+_MOST_REMEMBERED = 10_000
+
+
+@dataclass(frozen=True)
+class ForeignCode:
+    """Code that a file would have executed.
+
+    Attributes
+    ----------
+    kind : {"Python", "C"}
+    where : str
+        The file, or the module, that contains it.
+    digest : str
+        SHA-256 of the code, or of the module's name if there is no file.
+    text : str
+        The code, as far as it is known without executing anything.
+    """
+
+    kind: Literal["Python", "C"]
+    where: str
+    digest: str
+    text: str = ""
+
+
+def require_trust(code: ForeignCode, trust: bool) -> None:
+    """Refuse code that the user has not agreed to execute; with ``trust``, agree, and remember it.
+
+    Raises
+    ------
+    engine.errors.UntrustedCode
+    """
+    if is_trusted(code):
+        return
+    if not trust:
+        raise UntrustedCode(
+            f"{code.where} contains {code.kind} code which would be executed on this machine (SHA-256 "
+            f"{code.digest[:16]}…); read it, and allow it with --trust or trust=True",
+            code,
+        )
+    remember(code)
+
+
+def is_trusted(code: ForeignCode) -> bool:
+    """Whether the user has agreed to execute exactly this code before."""
+    return code.digest in _remembered()
+
+
+def remember(code: ForeignCode) -> None:
+    """The user agrees to execute this code, now and later."""
+    known = dict(list(_remembered().items())[1 - _MOST_REMEMBERED :])
+    known[code.digest] = {"kind": code.kind, "where": code.where, "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+    path = _path()
+    with contextlib.suppress(OSError):  # then it is asked again
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(known, indent=1).encode())
+
+
+def _path() -> Path:
+    return Path(platformdirs.user_data_dir("quintet", appauthor=False)) / "trusted.json"
+
+
+def _remembered() -> dict[str, object]:
+    """What is remembered; nothing if the file is missing or damaged."""
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        content = json.loads(_path().read_text(encoding="utf-8"))
+        if isinstance(content, dict):
+            return content
+    return {}

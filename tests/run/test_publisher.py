@@ -1,0 +1,138 @@
+"""Observers that misbehave: each is survived, and the record is whole."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from counting import Counting
+
+import engine
+import engine.publisher
+from engine import events
+from engine.folder import RunFolder
+from engine.observers import Recorder
+
+LONG = Counting(10**9)
+
+
+def kinds(folder: Path) -> list[str]:
+    return [event.type for event in RunFolder.open(folder).events()]
+
+
+def test_an_observer_that_exits_ends_neither_the_record_nor_the_run(tmp_path: Path) -> None:
+    def quitter(event: events.Event) -> None:
+        if isinstance(event, events.Progress):
+            raise SystemExit(3)
+
+    seen: list[events.Event] = []
+    result = engine.solve(Counting(300), on_event=[quitter, seen.append], run_folder=tmp_path / "r")
+    assert result.status == "optimal"
+    (notice,) = (event for event in seen if isinstance(event, events.Notice))
+    assert "SystemExit: 3" in notice.message
+    assert kinds(tmp_path / "r") == [event.type for event in seen]
+
+
+@pytest.mark.parametrize("call", ["wait", "join", "close", "solve"])
+def test_a_call_that_would_wait_for_itself_is_refused(call: str) -> None:
+    errors: list[BaseException] = []
+    box: list[engine.Run] = []
+    ready = threading.Event()
+
+    def observer(event: events.Event) -> None:
+        if isinstance(event, events.Progress) and not errors:
+            ready.wait(30)
+            try:
+                {
+                    "wait": lambda: box[0].wait(),
+                    "join": lambda: box[0].join(),
+                    "close": lambda: owner.close(),
+                    "solve": lambda: owner.solve(Counting(3)),
+                }[call]()
+            except BaseException as error:
+                errors.append(error)
+                box[0].stop()
+
+    with engine.Engine() as owner:
+        box.append(owner.start(LONG, on_event=observer))
+        ready.set()
+        assert box[0].wait(30).status == "interrupted"
+        assert isinstance(errors[0], RuntimeError)
+        assert "an observer cannot wait for a run of the engine that calls it" in str(errors[0])
+
+
+def test_another_engine_may_solve_in_an_observer() -> None:
+    found: list[Any] = []
+
+    def observer(event: events.Event) -> None:
+        if isinstance(event, events.Finished):
+            found.append(engine.solve(Counting(20)).status)
+
+    engine.solve(Counting(20), on_event=observer)
+    assert found == ["optimal"]
+
+
+def test_a_blocked_observer_does_not_hold_the_end_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(engine.publisher, "PATIENCE", 0.3)
+    release = threading.Event()
+
+    def blocked(event: events.Event) -> None:
+        release.wait(60)
+
+    try:
+        with caplog.at_level(logging.WARNING, "engine"):
+            assert engine.solve(Counting(100), on_event=blocked, run_folder=tmp_path / "r").status == "optimal"
+        assert "an observer has not returned for 0.3 s" in caplog.text
+        assert kinds(tmp_path / "r")[-1] == "finished"
+    finally:
+        release.set()
+
+
+def test_recording_comes_back_when_there_is_room_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    record = Recorder(tmp_path / "e.jsonl")
+    file, room = record._file, [10**6]
+
+    class Disk:
+        """A disk with so much room."""
+
+        closed = False
+
+        def write(self, line: bytes) -> int:
+            part = line[: room[0]]
+            if not part:
+                raise OSError(28, "No space left on device")
+            room[0] -= len(part)
+            return os.write(file.fileno(), part)
+
+        def close(self) -> None:
+            file.close()
+
+    monkeypatch.setattr(record, "_file", Disk())
+    monkeypatch.setattr(Recorder, "MOST_KEPT", 3)
+    points = [events.Metric(time=n, name="x", value=n) for n in range(9)]
+    with caplog.at_level(logging.WARNING, "engine"):
+        record(points[0])
+        room[0] = 30  # the next line is cut short
+        for point in points[1:7]:
+            record(point)
+        room[0] = 10**6
+        record(points[7])
+    record.close()
+    assert caplog.text.count("events cannot be written") == 1
+    found = []
+    for line in (tmp_path / "e.jsonl").read_bytes().splitlines():
+        try:
+            found.append(events.from_json(line))
+        except ValueError:
+            assert len(line) <= 30
+    values = [event.value if isinstance(event, events.Metric) else event.type for event in found]
+    assert values == [0, "notice", 5, 6, 7]
+    assert found[1].message == "4 events could not be recorded here"  # type: ignore[union-attr]

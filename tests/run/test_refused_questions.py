@@ -1,0 +1,130 @@
+"""What cannot be solved is refused before anything is opened or made, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import counting
+import pytest
+from counting import Counting
+
+import engine
+from engine.devices import DeviceInfo
+from engine.errors import InputError, OptionError, OutOfDeviceMemory, ProblemError, QuintetError, RunFolderError
+from engine.run import Run
+from engine.solvers import discover
+
+
+def validate(problem: Counting, options: counting.Options, devices: Sequence[DeviceInfo]) -> None:
+    if options.step > problem.target:
+        raise OptionError(f"step must be at most the target, {problem.target}; got {options.step}")
+    if problem.target > devices[0].memory:
+        raise OutOfDeviceMemory(f"counting to {problem.target} does not fit {devices[0].id}")
+
+
+@pytest.fixture(autouse=True)
+def _validating_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(discover(), "counting", replace(counting.SOLVER, validate=validate))
+
+
+@pytest.mark.parametrize(
+    ("problem", "arguments", "error"),
+    [
+        (lambda: Counting(-1), {}, ProblemError),
+        (lambda: Counting(50), {"step": 51}, OptionError),
+        (lambda: Counting(50), {"step": 0}, OptionError),
+        (lambda: Counting(50), {"stepp": 5}, OptionError),
+        (lambda: Counting(10**9 + 1), {}, OutOfDeviceMemory),
+        (lambda: Counting(50), {"seed": 2**64}, OptionError),
+        (lambda: Counting(50), {"time_limit": -1.0}, OptionError),
+        (lambda: "fifty", {}, InputError),
+    ],
+)
+def test_a_refused_question_leaves_no_folder_device_or_thread(
+    problem: Any, arguments: dict[str, Any], error: type[QuintetError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = set(threading.enumerate())
+    with monkeypatch.context() as patch:
+        patch.setattr("engine.api.DevicePool", lambda *_: pytest.fail("opened a device"))
+        with pytest.raises(error):
+            engine.solve(problem(), run_folder=tmp_path / "a" / "r", **arguments)
+    assert list(tmp_path.iterdir()) == []
+    assert set(threading.enumerate()) <= before
+    assert engine.solve(Counting(50), run_folder=tmp_path / "a" / "r").status == "optimal"
+
+
+def test_what_the_devices_cannot_do_is_refused_before_a_resume_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.solve(Counting(10**6), run_folder=tmp_path / "r", time_limit=0.05)
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()}
+    monkeypatch.setattr(counting, "ABACUS", replace(counting.ABACUS, memory=10))
+    monkeypatch.setattr("engine.api.DevicePool", lambda *_: pytest.fail("opened a device"))
+    with pytest.raises(OutOfDeviceMemory, match="does not fit opencl:0"):
+        engine.resume(tmp_path / "r")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()} == kept
+
+
+@pytest.mark.parametrize("error", [OutOfDeviceMemory("too large"), OptionError("not here")])
+def test_a_run_refused_after_the_devices_were_opened_leaves_no_folder(
+    error: QuintetError, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def solve(problem: Counting, options: Any, pool: Any, run: Run) -> Any:
+        assert (tmp_path / "r" / "run.toml").exists()
+        run.notice("the plan is made")
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setitem(discover(), "counting", replace(counting.SOLVER, solve=solve))
+        with pytest.raises(type(error)):
+            engine.solve(Counting(50), run_folder=tmp_path / "r")
+    assert list(tmp_path.iterdir()) == []
+    assert engine.solve(Counting(50), run_folder=tmp_path / "r").status == "optimal"
+
+
+def test_a_run_that_failed_later_keeps_its_folder_and_tells_its_best(tmp_path: Path) -> None:
+    with pytest.raises(engine.DeviceError) as caught:
+        engine.solve(Counting(50), run_folder=tmp_path / "r", trouble="device")
+    assert caught.value.run_folder is None  # there is no checkpoint to resume from
+    assert (tmp_path / "r" / "events.jsonl").exists()
+
+
+def test_an_engine_that_is_closed_refuses_to_start(tmp_path: Path) -> None:
+    with engine.Engine() as owner:
+        pass
+    with pytest.raises(InputError, match="the engine is closed"):
+        owner.start(Counting(5), run_folder=tmp_path / "r")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_device_failure_carries_the_best_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def solve(problem: Counting, options: Any, pool: Any, run: Run) -> Any:
+        run.incumbent(7, 9)
+        run.save_checkpoint({}, {"total": 7})
+        raise engine.DeviceError("the abacus broke")
+
+    seen: list[Any] = []
+    with monkeypatch.context() as patch:
+        patch.setitem(discover(), "counting", replace(counting.SOLVER, solve=solve))
+        with pytest.raises(engine.DeviceError) as caught:
+            engine.solve(Counting(50), run_folder=tmp_path / "r", on_event=seen.append)
+    assert (caught.value.best_objective, caught.value.best_bound) == (7, 9)
+    assert caught.value.run_folder == str(tmp_path / "r")
+    assert (seen[-1].type, seen[-1].objective, seen[-1].bound) == ("failed", 7, 9)
+
+
+def test_two_runs_do_not_write_one_folder(tmp_path: Path) -> None:
+    with engine.Engine() as owner, engine.Engine() as other:
+        run = owner.start(Counting(10**9), run_folder=tmp_path / "r")
+        with pytest.raises(RunFolderError, match=r"r is in use by process \d+ on .*, since .*; stop that first"):
+            other.resume(tmp_path / "r")
+        run.stop()
+        run.wait()
+        again = other.resume(tmp_path / "r")
+        again.stop()
+        assert again.wait().status == "interrupted"
+    assert not (tmp_path / "r" / "run.lock").exists()

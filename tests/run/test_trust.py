@@ -1,0 +1,114 @@
+"""Opening a run or an instance executes nothing that the user has not allowed."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engine
+from engine.errors import RunFolderError, UntrustedCode
+from engine.folder import RunFolder, foreign_code, read_problem
+from engine.trust import remember
+
+SOURCE = """
+from pathlib import Path
+from counting import Counting
+Path("executed.txt").write_text("yes")
+class Mine(Counting):
+    pass
+"""
+
+
+@pytest.fixture
+def run_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run on a class of a user's own, in a process that has not loaded it."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine_for_trust.py").write_text(SOURCE)
+    mine = importlib.import_module("mine_for_trust")
+    engine.solve(mine.Mine(10**6), run_folder=tmp_path / "r", time_limit=0.05)
+    for name in ("mine_for_trust", "quintet_problem_mine_for_trust"):
+        sys.modules.pop(name, None)
+    Path("executed.txt").unlink()
+    return tmp_path / "r"
+
+
+def forget() -> None:
+    sys.modules.pop("quintet_problem_mine_for_trust", None)
+
+
+def executed() -> bool:
+    return Path("executed.txt").exists()
+
+
+def test_a_run_on_a_class_of_ones_own_asks_before_it_executes_it(run_of_mine: Path) -> None:
+    openings: list[Any] = [
+        lambda: RunFolder.open(run_of_mine).problem(),
+        lambda: read_problem(run_of_mine),
+        lambda: engine.resume(run_of_mine, time_limit=0.2),
+    ]
+    for opening in openings:
+        with pytest.raises(UntrustedCode, match=r"mine_for_trust.py contains Python code .* --trust or trust=True"):
+            opening()
+    RunFolder.open(run_of_mine).result()
+    code = foreign_code(run_of_mine)
+    assert code is not None
+    assert (code.kind, code.where, code.text) == ("Python", str(Path("mine_for_trust.py").absolute()), SOURCE)
+    assert not executed()
+    assert engine.resume(run_of_mine, time_limit=0.2, trust=True).objective is not None
+    assert executed()
+
+
+def test_what_was_allowed_is_remembered_for_exactly_that_code(run_of_mine: Path) -> None:
+    code = foreign_code(run_of_mine)
+    assert code is not None
+    remember(code)
+    assert foreign_code(run_of_mine) is None
+    assert executed()
+    forget()
+    Path("executed.txt").unlink()
+    Path("mine_for_trust.py").write_text(SOURCE + "\n")
+    with pytest.raises(UntrustedCode):
+        read_problem(run_of_mine)
+    assert not executed()
+
+
+def test_a_damaged_memory_of_what_was_allowed_allows_nothing(run_of_mine: Path, tmp_path: Path) -> None:
+    read_problem(run_of_mine, trust=True)
+    forget()
+    (memory,) = (tmp_path / "data").rglob("trusted.json")
+    assert len(json.loads(memory.read_text())) == 1
+    memory.write_text("[" * 100_000)
+    with pytest.raises(UntrustedCode):
+        read_problem(run_of_mine)
+
+
+def test_a_module_that_no_file_names_is_not_imported(run_of_mine: Path) -> None:
+    folder = RunFolder.open(run_of_mine)
+    folder.description["problem"] = {**folder.description["problem"], "module": "mine_for_trust"}
+    del folder.description["problem"]["file"]
+    with pytest.raises(UntrustedCode, match="the module mine_for_trust contains Python code"):
+        folder.problem()
+    assert not executed()
+    folder.description["problem"]["class"] = "Path"
+    with pytest.raises(RunFolderError, match="names no known problem: 'Path'"):
+        folder.problem(trust=True)
+
+
+def test_a_snippet_in_a_file_asks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    file = tmp_path / "x.boa"
+    file.write_text("boa snippet n=20\nfor (int i = 0; i < N; i++) fitness += BIT(i);\n")
+    with pytest.raises(UntrustedCode, match=r"x\.boa contains C code") as caught:
+        read_problem(file)
+    assert caught.value.code.text.startswith("for (int i")
+    assert read_problem(file, trust=True).describe()
+    assert read_problem(file).describe()
+    sample = next((Path(__file__).parents[2] / "samples" / "boa").glob("autocorrelation.boa"))
+    assert read_problem(sample).describe()
