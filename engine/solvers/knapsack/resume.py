@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import RunFolderError
-from engine.folder import Checkpoint
+from engine.storage import Checkpoint
 from engine.run import Run
 from engine.schema import SchemaError
 from engine.solvers.knapsack.presolve import Reduced
