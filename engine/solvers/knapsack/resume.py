@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import RunFolderError
-from engine.storage import Checkpoint
 from engine.run import Run
 from engine.schema import SchemaError
 from engine.solvers.knapsack.presolve import Reduced
 from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.schema import SCHEMA, CheckpointState
+from engine.storage import Checkpoint
 
 __all__ = ["Progress", "StartRow", "StartTiles", "restore"]
 
