@@ -1,0 +1,135 @@
+"""A run folder in which any byte has changed: the change is detected, or harmless; never another answer."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import counting
+import pytest
+from counting import Counting
+
+import engine
+from engine.errors import QuintetError, RunFolderError
+from engine.events import Event, Notice
+from engine.folder import RunFolder
+
+SEED = int(os.environ.get("QUINTET_TEST_SEED") or time.time_ns() % 10**6)
+EVERY = int(os.environ.get("QUINTET_TEST_EVERY_BYTE") or 0)
+TARGET = 200
+ANSWER = counting.expected(TARGET, seed=2)
+
+
+def stopped(path: Path) -> Path:
+    """A run that was stopped, with two checkpoints and a result."""
+    arguments = {"slice_seconds": 0.001, "step": 1, "time_limit": 0.06, "checkpoint_interval": 0.02}
+    engine.solve(Counting(TARGET), seed=2, run_folder=path, **arguments)
+    assert len(list(path.glob("checkpoint-*.json"))) == 2
+    return path
+
+
+def positions(size: int, moments: random.Random, count: int) -> Iterator[int]:
+    """Some bytes of a file, the first and last among them; all, where the environment asks for it."""
+    if EVERY or size <= count:
+        yield from range(size)
+    else:
+        yield from {0, size - 1, *moments.sample(range(size), count)}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["run.toml", "problem.npz", "checkpoint-old.json", "checkpoint-new.json", "checkpoint-new.npz", "result.json",
+     "result.npz", "events.jsonl"],
+)  # fmt: skip
+def test_a_changed_byte_is_detected_or_harmless(name: str, tmp_path: Path) -> None:
+    print(f"QUINTET_TEST_SEED={SEED}")
+    moments = random.Random(f"{SEED} {name}")
+    kept = stopped(tmp_path / "kept")
+    older, newer = sorted(kept.glob("checkpoint-*.json"))
+    given = {"checkpoint-old.json": older.name, "checkpoint-new.json": newer.name}
+    given["checkpoint-new.npz"] = newer.with_suffix(".npz").name
+    file = given.get(name, name)
+    first = RunFolder.open(kept).result()
+    assert first is not None
+    outcomes = set()
+    for position in positions((kept / file).stat().st_size, moments, 12):
+        path = tmp_path / "changed"
+        shutil.copytree(kept, path)
+        content = bytearray((path / file).read_bytes())
+        content[position] ^= 1 << moments.randrange(8)
+        (path / file).write_bytes(content)
+        try:
+            shown = RunFolder.open(path).result()
+            assert shown is not None
+            assert shown.to_dict() == first.to_dict()
+            notices: list[Event] = []
+            assert engine.resume(path, on_event=notices.append).objective == ANSWER
+            fell_back = any(isinstance(event, Notice) and "checkpoint before" in event.message for event in notices)
+            outcomes.add("fell back" if fell_back else "harmless")
+        except RunFolderError:
+            outcomes.add("refused")
+        except QuintetError as error:
+            pytest.fail(f"byte {position} of {file}: {type(error).__name__}: {error}")
+        shutil.rmtree(path)
+    expected = {"checkpoint-old.json": {"harmless"}, "events.jsonl": {"harmless"}}
+    if name.startswith("checkpoint-new"):
+        assert outcomes == {"fell back"}
+    else:
+        assert outcomes <= expected.get(name, {"refused"})
+
+
+@pytest.mark.parametrize("size", [0, 1, 100])
+@pytest.mark.parametrize("name", ["run.toml", "problem.npz", "result.json", "result.npz"])
+def test_a_file_cut_short_is_detected(name: str, size: int, tmp_path: Path) -> None:
+    path = stopped(tmp_path / "r")
+    (path / name).write_bytes((path / name).read_bytes()[:size])
+    with pytest.raises(RunFolderError, match=name):
+        engine.resume(path)
+
+
+def test_the_checkpoint_before_a_damaged_one_is_used_and_said(tmp_path: Path) -> None:
+    path = stopped(tmp_path / "r")
+    older, newer = sorted(path.glob("checkpoint-*.json"))
+    newer.with_suffix(".npz").unlink()
+    seen: list[Event] = []
+    assert engine.resume(path, on_event=seen.append).objective == ANSWER
+    (notice,) = (event.message for event in seen if isinstance(event, Notice))
+    assert f"{newer.stem}.npz is missing; the run resumes from the checkpoint before it" in notice
+    assert older.stem != newer.stem
+
+
+def test_a_run_whose_checkpoints_are_all_damaged_begins_again_only_if_asked(tmp_path: Path) -> None:
+    path = stopped(tmp_path / "r")
+    for file in path.glob("checkpoint-*.npz"):
+        file.unlink()
+    with pytest.raises(RunFolderError, match=r"is missing.*begin again from the start"):
+        engine.resume(path)
+    assert engine.resume(path, from_start=True).objective == ANSWER
+
+
+def test_a_checkpoint_is_not_written_to_another_runs_folder(tmp_path: Path) -> None:
+    with engine.Engine() as owner:
+        seen: list[Event] = []
+        run = owner.start(Counting(10**9), run_folder=tmp_path / "r", on_event=seen.append)
+        os.rename(tmp_path / "r", tmp_path / "moved")
+        other = stopped(tmp_path / "r")
+        before = {file.name: file.read_bytes() for file in other.iterdir()}
+        run.stop()
+        run.wait()
+    assert {file.name: file.read_bytes() for file in other.iterdir()} == before
+    messages = [event.message for event in seen if isinstance(event, Notice)]
+    assert any("is no longer the folder of this run" in message for message in messages)
+
+
+def test_files_of_another_run_are_refused(tmp_path: Path) -> None:
+    first, second = stopped(tmp_path / "first"), stopped(tmp_path / "second")
+    for file in first.glob("checkpoint-*"):
+        file.unlink()
+    for file in second.glob("checkpoint-*"):
+        shutil.copy(file, first)
+    with pytest.raises(RunFolderError, match=r"checkpoint-\d+\.json belongs to another run"):
+        engine.resume(first)
