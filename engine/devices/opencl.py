@@ -269,7 +269,8 @@ class OpenCLDevice(Device):
                 with _BUILDING, warnings.catch_warnings():
                     warnings.simplefilter("ignore", self._cl.CompilerWarning)  # NVIDIA's log is never empty
                     program: cl.Program = self._cl.Program(self._context, source.text)
-                    return program.build(options=list(_BUILD_OPTIONS))
+                    program.build(options=list(_BUILD_OPTIONS))
+                    return program
             except self._cl.Error as error:
                 if attempt + 1 == _BUILD_ATTEMPTS or not any(sign in str(error) for sign in _CACHE_FAULTS):
                     raise

@@ -60,14 +60,20 @@ class Member:
         self._device = _open(self.info)
 
     def submit(self, function: Callable[Concatenate[Device, P], T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run ``function(device, ...)`` on the device's thread, after what it was given before."""
+        """Run ``function(device, ...)`` on the device's thread, after what it was given before.
+
+        Raises
+        ------
+        engine.errors.DeviceError
+            In a process that was forked after devices were used: the thread does not exist there.
+        """
+        require_own_process()
 
         def task() -> T:
             self.opened.result()
             assert self._device is not None
             self._working_since = began = time.perf_counter()
             try:
-                require_own_process()
                 return function(self._device, *args, **kwargs)
             finally:
                 self._working_since = None

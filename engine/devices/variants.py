@@ -1,17 +1,23 @@
-"""What ``kernel_variants`` of the solvers share: typical devices, which this machine need not have, and the like."""
+"""Which kernels are asked for on devices that this machine need not have, so that the tests compile them all.
+
+A package with kernels has ``kernel_variants``, made of what it wants on one device::
+
+    @each_once
+    def kernel_variants(capabilities):
+        shapes = shapes_for(capabilities)
+        yield "knapsack/rows", shapes.constants("knapsack/rows")
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from engine.devices.info import Capabilities
 
-__all__ = ["CPU", "CUDA_GPU", "GPU", "SMALL_GPU", "Variant", "each_once"]
-
-Variant = tuple[str, dict[str, Any]]
-"""A template's name, and what it is rendered with."""
+__all__ = ["CPU", "CUDA_GPU", "GPU", "SMALL_GPU", "TYPICAL", "Variant", "each_once", "languages_of"]
 
 GPU = Capabilities("gpu", True, True, False, "kernels", 132, 49152, 228 * 1024, 256, 1024, inline_ptx=True)
 """A data-centre GPU as NVIDIA's OpenCL shows it: 48 KB of local memory a group."""
@@ -37,15 +43,46 @@ CPU = Capabilities(
 """A CPU with 512-bit vectors."""
 
 
-def each_once(variants: Callable[[], Iterator[Variant]]) -> Callable[[], Iterator[Variant]]:
-    """Leave out what a ``kernel_variants`` has said before: several devices ask for the same."""
+TYPICAL = (GPU, CUDA_GPU, SMALL_GPU, CPU)
+"""What ``kernel_variants`` goes through."""
 
-    @functools.wraps(variants)
-    def told() -> Iterator[Variant]:
-        seen: list[Variant] = []
-        for variant in variants():
-            if variant not in seen:
-                seen.append(variant)
-                yield variant
 
-    return told
+class Variant(NamedTuple):
+    """A template with constants that a solver may ask for, and the languages it may ask in."""
+
+    template: str
+    constants: dict[str, Any]
+    languages: tuple[str, ...]
+
+
+def languages_of(capabilities: Capabilities) -> tuple[str, ...]:
+    """The languages that a device with these capabilities may be used through."""
+    if not capabilities.simt:
+        return ("opencl",)
+    return ("cuda",) if capabilities.cuda_context else ("cuda", "opencl")
+
+
+def each_once(
+    wanted: Callable[[Capabilities], Iterable[tuple[str, dict[str, Any]]]],
+) -> Callable[[], Iterator[Variant]]:
+    """A ``kernel_variants`` made of what is wanted on one device, for all typical devices, each variant once."""
+
+    @functools.wraps(wanted)
+    def variants() -> Iterator[Variant]:
+        found: dict[str, Variant] = {}
+        if not inspect.signature(wanted).parameters:
+            for template, constants in wanted():  # type: ignore[call-arg]
+                serial = constants.get("lanes", 1) > 1 or constants.get("block") == 1
+                key = f"{template} {sorted(constants.items())!r}"
+                found[key] = Variant(template, constants, ("opencl",) if serial else ("cuda", "opencl"))
+            yield from found.values()
+            return
+        for capabilities in TYPICAL:
+            for template, constants in wanted(capabilities):
+                key = f"{template} {sorted(constants.items())!r}"
+                languages = found[key].languages if key in found else ()
+                more = tuple(name for name in languages_of(capabilities) if name not in languages)
+                found[key] = Variant(template, constants, languages + more)
+        yield from found.values()
+
+    return variants

@@ -1,13 +1,15 @@
-"""Building blocks the solvers share: each has a device half (a kernel template) and a NumPy twin."""
+"""Building blocks the solvers share: each has a device half (a kernel template) and a NumPy reference."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.devices.variants import Variant
+
 __all__ = ["kernel_variants"]
 
 
-def kernel_variants() -> Iterator[tuple[str, dict[str, object]]]:
+def kernel_variants() -> Iterator[Variant]:
     """Every template with every set of constants that this package uses, so that a test can compile them all."""
     from engine.numerics import linear_algebra, philox, reduce, scan
 

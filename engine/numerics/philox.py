@@ -14,7 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.devices import Buffer, Device
+from engine.devices import Buffer, Capabilities, Device
+from engine.devices.variants import each_once
 
 __all__ = [
     "Output",
@@ -181,7 +182,7 @@ def fill(
         raise ValueError(f'the size of a buffer for output "{output}" must be a multiple of {each}; got {buffer.size}')
     count = buffer.size // each
     _require_counter(seed, step, start, count, attempt)
-    block = max(block for block in _BLOCKS if block <= device.capabilities.preferred_block)
+    block = _block(device.capabilities)
     device.program("common/philox_fill", block=block, output=output).fill_random(
         min(-(-count // block), 32 * device.capabilities.compute_units),
         block,
@@ -195,11 +196,15 @@ def fill(
     )
 
 
-def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+@each_once
+def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template and set of constants used here."""
-    for block in _BLOCKS:
-        for output in _OUTPUTS:
-            yield "common/philox_fill", {"block": block, "output": output}
+    for output in _OUTPUTS:
+        yield "common/philox_fill", {"block": _block(capabilities), "output": output}
+
+
+def _block(capabilities: Capabilities) -> int:
+    return max(block for block in _BLOCKS if block <= capabilities.preferred_block)
 
 
 def _require_counter(seed: int, step: int, start: int, count: int, attempt: int) -> None:

@@ -13,9 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices import Buffer, Device, Program
+from engine.devices import Buffer, Capabilities, Device, Program
+from engine.devices.variants import each_once
 from engine.numerics.closing import Closing
-from engine.numerics.groups import GROUP_SIZES, group_size
+from engine.numerics.groups import group_size
 
 __all__ = [
     "Reducer",
@@ -233,8 +234,8 @@ def _span_sums(values: NDArray[Any], spans: int, span: int) -> NDArray[Any]:
     return strands[:, 0]
 
 
-def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+@each_once
+def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template and set of constants used here."""
     for value in _TYPES.values():
-        for block in GROUP_SIZES:
-            yield "common/reduce", {"value": value, "block": block, "strands": _STRANDS}
+        yield "common/reduce", {"value": value, "block": group_size(capabilities), "strands": _STRANDS}

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from engine.devices import Buffer, Device, Program
+from engine.devices import Buffer, Capabilities, Device, Program
+from engine.devices.variants import each_once
 from engine.numerics.closing import Closing
-from engine.numerics.groups import GROUP_SIZES, group_size
+from engine.numerics.groups import group_size
 
 __all__ = ["Scanner", "exclusive_scan", "host_exclusive_scan", "kernel_variants"]
 
@@ -133,11 +134,11 @@ def host_exclusive_scan(values: NDArray[Any], dtype: DTypeLike | None = None) ->
     return sums[:-1].astype(values.dtype if dtype is None else dtype), int(sums[-1])
 
 
-def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+@each_once
+def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template and set of constants used here."""
     for value, prefix in _PAIRS:
-        for block in GROUP_SIZES:
-            yield "common/scan", _constants(value, prefix, block)
+        yield "common/scan", _constants(value, prefix, group_size(capabilities))
 
 
 def _constants(value: str, prefix: str, block: int) -> dict[str, Any]:

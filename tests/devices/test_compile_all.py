@@ -10,17 +10,18 @@ import importlib
 import pkgutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engine.devices import Device, Member, templates
 from engine.devices.nvrtc import compile_cubin
+from engine.devices.program import signatures
 from engine.devices.templates import render, template_names
+from engine.devices.variants import Variant
 from engine.errors import BackendUnavailable
 
+LANGUAGES = (("cuda", "opencl"), ("opencl",))
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
-Variant = tuple[str, dict[str, Any]]
 
 
 @functools.cache
@@ -29,17 +30,12 @@ def variants() -> list[Variant]:
     solvers = importlib.import_module("engine.solvers").__path__
     names = [f"engine.solvers.{module.name}" for module in pkgutil.iter_modules(solvers) if module.ispkg]
     modules = [importlib.import_module(name) for name in ("engine.numerics", *names)]
-    return [variant for module in modules if hasattr(module, "kernel_variants") for variant in module.kernel_variants()]
+    found = [v for module in modules if hasattr(module, "kernel_variants") for v in module.kernel_variants()]
+    return [v if isinstance(v, Variant) else Variant(*v, LANGUAGES[v[1].get("block") == 1]) for v in found]
 
 
 def label(variant: Variant) -> str:
-    template, constants = variant
-    return "-".join([template, *(f"{name}={value}" for name, value in constants.items())])
-
-
-def for_cpus(constants: dict[str, Any]) -> bool:
-    """Explicit vectors, or one work-item a group: what is made for CPUs, which CUDA has none of."""
-    return constants.get("lanes", 1) > 1 or constants.get("block") == 1
+    return "-".join([variant.template, *(f"{name}={value}" for name, value in variant.constants.items())])
 
 
 @pytest.fixture(autouse=True)
@@ -47,17 +43,24 @@ def _empty_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
-@pytest.mark.parametrize("variant", variants(), ids=label)
+def in_language(language: str) -> pytest.MarkDecorator:
+    wanted = [variant for variant in variants() if language in variant.languages]
+    return pytest.mark.parametrize("variant", wanted, ids=label)
+
+
+@in_language("opencl")
 def test_every_variant_compiles_for_opencl(opencl: Member, variant: Variant) -> None:
-    def build(running: Device) -> None:
-        running._program(render(variant[0], "opencl", **variant[1]))  # type: ignore[attr-defined]
+    def build(running: Device) -> list[str]:
+        program = running.program(variant.template, **variant.constants)
+        return [program.kernel(name).entry for name in program.signatures]
 
-    opencl.submit(build).result()
+    assert opencl.submit(build).result()
 
 
-@pytest.mark.parametrize("variant", [v for v in variants() if not for_cpus(v[1])], ids=label)
+@in_language("cuda")
 def test_every_variant_compiles_for_cuda(variant: Variant) -> None:
-    source = render(variant[0], "cuda", **variant[1])
+    source = render(variant.template, "cuda", **variant.constants)
+    assert signatures(source)
     architectures = ARCHITECTURES if "__CUDA_ARCH__" in source.text else ARCHITECTURES[::2]
     with ThreadPoolExecutor(2) as threads:
         jobs = [threads.submit(compile_cubin, source, name, "no device") for name in architectures]
@@ -71,4 +74,11 @@ def test_every_variant_compiles_for_cuda(variant: Variant) -> None:
 def test_every_template_with_a_kernel_is_among_the_variants(template: str) -> None:
     text = (templates._TEMPLATES.root / f"{template}.mako").read_text(encoding="utf-8")
     has_kernel = any(line.startswith("KERNEL ") for line in text.split("\n"))
-    assert has_kernel == (template in {name for name, _ in variants()})
+    assert has_kernel == (template in {variant.template for variant in variants()})
+
+
+def test_the_variants_include_those_of_every_kind_of_device() -> None:
+    """A name that only CUDA has, such as that of a warp shuffle, is in some variant that CUDA compiles."""
+    texts = [render(v.template, "cuda", **v.constants).text for v in variants() if "cuda" in v.languages]
+    for name in ("__shfl_xor_sync", "cp.async", "asm volatile", "__ldg"):
+        assert any(name in text for text in texts), name

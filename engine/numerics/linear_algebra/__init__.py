@@ -23,9 +23,9 @@ holds afterwards is not defined.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from engine.devices import Device
+from engine.devices.variants import Variant
 from engine.errors import BackendUnavailable, DeviceError
 from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
 
@@ -96,7 +96,7 @@ def linear_algebra(
     return Kernels(device)
 
 
-def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+def kernel_variants() -> Iterator[Variant]:
     """Every template and set of constants used here."""
     from engine.numerics.linear_algebra import kernels
 

@@ -13,7 +13,8 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from engine.devices import Buffer, Device
+from engine.devices import Buffer, Capabilities, Device
+from engine.devices.variants import each_once
 from engine.numerics.groups import group_size
 from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
 
@@ -285,15 +286,17 @@ def _tiles(m: int, n: int, tile: int, lower: bool) -> int:
     return rows * (rows + 1) // 2 if lower else rows * -(-n // tile)
 
 
-def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
+@each_once
+def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template and set of constants used here."""
-    shapes = [{**shape, "tensor": tensor} for shape in (_LARGE, _SMALL) for tensor in (0, 1, 2)]
-    for shape in (*shapes, _SERIAL):
-        for value in ("f64", "f32"):
+    block = group_size(capabilities)
+    tensor = (0, 1, 2) if capabilities.inline_ptx else (0,)
+    shapes = [{**shape, "tensor": kind} for shape in (_LARGE, _SMALL) for kind in tensor] if block > 1 else [_SERIAL]
+    for value in ("f64", "f32"):
+        for shape in shapes:
             yield "numerics/product", {**shape, "value": value}
-    yield "numerics/triangle", {}
-    for block in (1, 256):
-        yield "numerics/cholesky", {"size": _SIZE, "block": block}
-        yield "numerics/triangular", {"size": _SIZE, "block": block}
-        for value in ("f64", "f32"):
-            yield "numerics/vector", {"value": value, "block": block, "strands": block}
+        yield "numerics/vector", {"value": value, "block": block, "strands": block}
+    yield "numerics/cholesky", {"size": _SIZE, "block": block}
+    yield "numerics/triangular", {"size": _SIZE, "block": block}
+    if block > 1:
+        yield "numerics/triangle", {}

@@ -1,0 +1,50 @@
+"""A backend is one module and one prelude: a made-up one solves every solver's smallest sample."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine import devices
+from engine.config import resolve, solver_options
+from engine.devices import available, templates
+from engine.devices.backends import backends
+from engine.folder import read_problem
+from engine.solvers import discover
+
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+
+
+@pytest.fixture
+def abacus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The backend in the package's path, with the OpenCL prelude under its own name."""
+    if not available("opencl")[0]:
+        pytest.skip("there is no OpenCL device that it could use")
+    here = Path(__file__).parent
+    (tmp_path / "abacus.py").write_text((here / "third_backend.py").read_text(encoding="utf-8"), encoding="utf-8")
+    shutil.copy(templates._TEMPLATES.root / "common" / "prelude.opencl.mako", tmp_path / "prelude.mako")
+    monkeypatch.setattr(devices, "__path__", [*devices.__path__, str(tmp_path)])
+    backends.cache_clear()
+    yield
+    backends.cache_clear()
+
+
+def test_it_is_found_and_chosen_by_its_name(abacus: None) -> None:
+    assert list(backends()) == ["cuda", "opencl", "abacus"]
+    assert [info.id for info in devices.select("abacus")] == ["abacus:0"]
+    assert resolve({"backend": "abacus"}).settings.backend == "abacus"
+
+
+@pytest.mark.parametrize("name", sorted(discover()))
+def test_every_solver_runs_on_it(abacus: None, name: str) -> None:
+    resolved = resolve(file=SAMPLES / f"{name}.toml")
+    assert resolved.problem is not None
+    problem = read_problem(resolved.problem)
+    options = solver_options(discover()[name], resolved, {}, type(problem)).model_dump(exclude_unset=True)
+    result = engine.solve(problem, backend="abacus", devices=["abacus:0"], **options)
+    assert result.backend == "abacus"
+    assert str(result.status) in ("optimal", "feasible", "complete")

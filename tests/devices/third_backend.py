@@ -1,0 +1,21 @@
+"""A made-up backend for tests: OpenCL under another name, as one module and one prelude."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from engine.devices import opencl
+from engine.devices.backends import BackendModule
+from engine.devices.info import DeviceInfo
+from engine.devices.opencl import OpenCLDevice
+
+__all__ = ["BACKEND"]
+
+
+def list_devices() -> list[DeviceInfo]:
+    """The OpenCL devices, called by this backend's name."""
+    return [replace(info, language="abacus") for info in opencl.list_devices()]
+
+
+BACKEND = BackendModule("abacus", "Abacus", 9, list_devices, OpenCLDevice, Path(__file__).with_name("prelude.mako"))
