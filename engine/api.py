@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 from engine import config
 from engine.devices import Backend, DeviceInfo, DevicePool, available, select
@@ -22,6 +22,8 @@ from engine.solvers import discover, solver_for
 from engine.storage import Checkpoint
 
 __all__ = ["Engine", "available_devices", "available_solvers", "resume", "solve"]
+
+R = TypeVar("R", bound=Result)
 
 
 class Engine:
@@ -236,9 +238,9 @@ class Engine:
             folder.release()
             raise
 
-    def solve(self, problem: Problem, **arguments: Any) -> Result:
+    def solve(self, problem: Problem[R], **arguments: Any) -> R:
         """:meth:`start` and wait; Ctrl-C stops the run and returns its best so far."""
-        return wait_or_stop(self.start(problem, **arguments))
+        return cast(R, wait_or_stop(self.start(problem, **arguments)))
 
     def _validate(self, solver: Solver, problem: Problem, options: SolverOptions) -> None:
         """Refuse what cannot be solved on these devices, before any of them is opened."""
@@ -331,7 +333,7 @@ def wait_or_stop(run: Run) -> Result:
 
 
 def solve(
-    problem: Problem,
+    problem: Problem[R],
     *,
     backend: Backend | None = None,
     devices: Sequence[str] | None = None,
@@ -342,7 +344,7 @@ def solve(
     checkpoint_interval: float | None = None,
     config_file: str | Path | None = None,
     **options: Any,
-) -> Result:
+) -> R:
     """Solve one problem: open the devices, run, close them. See :class:`Engine` for every argument.
 
     Returns

@@ -8,16 +8,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import TypeVar
+
+if TYPE_CHECKING:
+    from engine.results import Result
 
 __all__ = ["Problem"]
 
+R = TypeVar("R", bound="Result", default="Result", covariant=True)
 
-class Problem(ABC):
+
+class Problem(ABC, Generic[R]):
     """One instance of one family of problems.
+
+    ``R`` is the class of the results that its solver returns, for type checkers: ``class Probit(Problem[Posterior])``.
 
     Subclasses validate in ``__init__`` (raising :class:`engine.errors.ProblemError`), freeze their arrays, and set
     ``name`` to something a person recognises (the file's stem, or the generator and its seed).

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from engine.errors import ProblemError
 from engine.formats import tables
 from engine.problem import Problem, frozen
+from engine.solvers.gibbs.posterior import Posterior
 
 __all__ = ["HorseshoeProbit"]
 
 
-class HorseshoeProbit(Problem):
+class HorseshoeProbit(Problem[Posterior]):
     """Probit regression with a horseshoe prior: which features matter for a yes or no, and how much.
 
     The model is P(y_i = 1) = Phi(b_0 + x_i . beta), beta_j ~ N(0, lambda_j^2 tau^2), lambda_j ~ C+(0, 1),
