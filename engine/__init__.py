@@ -98,7 +98,7 @@ else:
         if name in _PACKAGES:
             return importlib.import_module(f"engine.{name}")
         if name == "__version__":
-            from engine.folder import version
+            from engine.version import version
 
             return version()
         if not name.startswith("_"):

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.metadata
 import os
 import platform
 import shutil
@@ -44,6 +43,7 @@ from engine.solver import Solver
 from engine.solvers import discover, recognize
 from engine.storage import Checkpoint, RunFiles, identity_in, read_arrays, text_digest, write_arrays
 from engine.trust import ForeignCode
+from engine.version import version
 
 __all__ = ["Checkpoint", "RunFolder", "foreign_code", "read_problem", "version"]
 
@@ -51,7 +51,7 @@ _FORMAT = 1
 _HOUR = 3600.0
 
 
-def read_problem(path: Path, trust: bool = False) -> Problem:
+def read_problem(path: Path, trust: bool = False, kind: type[Problem] | None = None, **reading: Any) -> Problem:
     """Read the problem of an instance file, or the one that a run folder contains.
 
     Parameters
@@ -59,6 +59,10 @@ def read_problem(path: Path, trust: bool = False) -> Problem:
     path : Path
     trust : bool
         Whether code that the file brings may be executed, if it has not been allowed before.
+    kind : type, optional
+        The problem class of an instance file; by default it is recognised.
+    **reading
+        Fields of the class's ``read_options``.
 
     Raises
     ------
@@ -71,7 +75,7 @@ def read_problem(path: Path, trust: bool = False) -> Problem:
     """
     if path.is_dir():
         return RunFolder.open(path).problem(trust=trust)
-    problem = recognize(path).read(path)
+    problem = (kind or recognize(path)).read(path, **reading)
     if (code := _native_code(problem, str(path))) is not None and not _is_bundled(path):
         trusted.require_trust(code, trust)
     return problem
@@ -303,14 +307,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(entry) for entry in value]
     return value
-
-
-def version() -> str:
-    """The installed version of Quintet."""
-    try:
-        return importlib.metadata.version("quintet")
-    except importlib.metadata.PackageNotFoundError:
-        return "unpackaged"
 
 
 # --- code that comes with a problem ---------------------------------------------------------------------------------

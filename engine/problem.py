@@ -12,12 +12,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeVar
 
 if TYPE_CHECKING:
     from engine.results import Result
 
-__all__ = ["Problem"]
+__all__ = ["InstanceOption", "Problem", "ReadOptions"]
+
+
+class ReadOptions(BaseModel):
+    """Base of the models of what a reader takes besides the path; every field has a description."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class InstanceOption(ReadOptions):
+    """For files that hold several instances."""
+
+    instance: int = Field(1, ge=1, description="which instance of a file that holds several, counted from 1")
+
 
 R = TypeVar("R", bound="Result", default="Result", covariant=True)
 
@@ -37,6 +51,12 @@ class Problem(ABC, Generic[R]):
     sense: ClassVar[str] = "maximize"
     """``"maximize"``, ``"minimize"`` or ``"count"``: which way the objective improves."""
 
+    read_options: ClassVar[type[ReadOptions] | None] = None
+    """What :meth:`read` takes besides the path, as keywords; ``quintet solve`` offers these as options."""
+
+    instances_in_file: int = 1
+    """How many instances the file holds that this one was read from."""
+
     name: str
 
     @property
@@ -47,7 +67,10 @@ class Problem(ABC, Generic[R]):
     @classmethod
     @abstractmethod
     def read(cls, path: str | Path) -> Self:
-        """Read an instance file of any supported format."""
+        """Read an instance file of any supported format.
+
+        Subclasses may take the fields of ``read_options`` as further keywords.
+        """
 
     @classmethod
     @abstractmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import sys
 from collections.abc import Iterable, Sequence
@@ -27,7 +28,11 @@ __all__ = [
     "describe_solver",
     "print_pairs",
     "print_table",
+    "solver_to_dict",
 ]
+
+_SHOWN = 20
+"""Solutions of at most so many entries are printed."""
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> None:
@@ -90,6 +95,8 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
         ("device", f"{', '.join(result.devices)} ({result.backend})"),
     ]
     pairs += [(name.replace("_", " "), number_text(value, 4)) for name, value in result.counters.items()]
+    if result.solution is not None and result.solution.size <= _SHOWN:
+        pairs.append(("solution", " ".join(number_text(value, 6) for value in result.solution.ravel().tolist())))
     if saved:
         pairs.append(("saved", ", ".join(str(path) for path in saved)))
     print_pairs(pairs)
@@ -157,6 +164,18 @@ def describe_solver(solver: Solver) -> None:
             ("metric", "title", "unit", "per device"),
             [(spec.name, spec.title, spec.unit, "yes" if spec.per_device else "") for spec in solver.metrics],
         )
+
+
+def solver_to_dict(solver: Solver) -> dict[str, Any]:
+    """What a solver declares, as plain JSON values; options by problem class, as JSON schemas."""
+    return {
+        "name": solver.name,
+        "title": solver.title,
+        "problems": [problem.__name__ for problem in solver.problems],
+        "options": {problem.__name__: solver.options_model(problem).model_json_schema() for problem in solver.problems},
+        "metrics": [dataclasses.asdict(spec) for spec in solver.metrics],
+        "generators": {kind: generator.options.model_json_schema() for kind, generator in solver.generators.items()},
+    }
 
 
 def describe_model(model: type[BaseModel], caption: str = "") -> None:

@@ -7,28 +7,39 @@ answer (infeasible is an answer); 130 after a second Ctrl-C; 1 for anything that
 from __future__ import annotations
 
 import contextlib
+import importlib
 import itertools
 import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-import engine
-from engine.cli.handing_on import bench, gui, tune
-from engine.cli.instances import demo, generate
-from engine.cli.looking import devices, solvers
-from engine.cli.running import replay, resume, solve
 from engine.errors import OptionError, QuintetError
-from engine.events import Failed
-from engine.observers import JsonLines
 from engine.text import number_text
 
-__all__ = ["cli", "command_line", "main"]
+if TYPE_CHECKING:
+    from engine.observers import JsonLines
+
+__all__ = ["COMMANDS", "cli", "command_line", "main"]
 
 _ABORTED = 130
+
+COMMANDS = {
+    "solve": ("engine.cli.running", "Solve the problem in FILE."),
+    "resume": ("engine.cli.running", "Continue a stopped run from its last checkpoint."),
+    "replay": ("engine.cli.running", "Show a recorded run again."),
+    "devices": ("engine.cli.listing", "List the devices of this machine."),
+    "solvers": ("engine.cli.listing", "List the solvers, or the options of one."),
+    "demo": ("engine.cli.instances", "Solve the bundled samples and check the answers."),
+    "generate": ("engine.cli.instances", "Write a random instance."),
+    "bench": ("engine.cli.delegating", "Measure and check a solver on this machine."),
+    "tune": ("engine.cli.delegating", "Search for settings that solve a problem reliably."),
+    "gui": ("engine.cli.delegating", "Open the desktop app."),
+}
+"""The commands: the module of each, imported when the command is used, and its line in the list of commands."""
 
 
 def main() -> None:
@@ -46,7 +57,7 @@ def command_line(words: Sequence[str]) -> int:
     """Do what the words after ``quintet`` say, and return the exit code."""
     debug = "--debug" in words
     with _events_stream(words) as stream:
-        lines = None if stream is None else JsonLines(stream)
+        lines = None if stream is None else _json_lines(stream)
         try:
             code = cli.main(list(words), prog_name="quintet", standalone_mode=False, obj=lines)
             sys.stdout.flush()
@@ -61,6 +72,12 @@ def command_line(words: Sequence[str]) -> int:
             return _fail(OptionError(error.format_message().rstrip(".")), lines, debug)
         except Exception as error:
             return _fail(error, lines, debug)
+
+
+def _json_lines(stream: IO[str]) -> JsonLines:
+    from engine.observers import JsonLines
+
+    return JsonLines(stream)
 
 
 @contextlib.contextmanager
@@ -90,11 +107,13 @@ def _events_stream(words: Sequence[str]) -> Iterator[IO[str] | None]:
 
 
 def _fail(error: Exception, lines: JsonLines | None, debug: bool) -> int:
-    """Say what went wrong, once for people and once for whoever reads the events."""
+    """Report an error on standard error, and as the last event where events are written to standard output."""
     expected = isinstance(error, QuintetError)
     code = error.exit_code if isinstance(error, QuintetError) else 1
     message = str(error) if expected else f"{type(error).__name__}: {error}"
     if lines is not None and not lines.ended:
+        from engine.events import Failed
+
         with contextlib.suppress(OSError):
             lines(Failed(time=0.0, error=type(error).__name__, message=message, exit_code=code))
     if debug:
@@ -117,31 +136,60 @@ def _abort(debug: bool) -> int:
 
 
 class _ReaderGone(Exception):
-    """Nobody reads standard output any more, as after ``| head``."""
+    """The reader of standard output has closed it, as after ``| head``."""
 
 
 class _Group(click.Group):
-    """Commands in the order they were added."""
+    """The commands of :data:`COMMANDS`, each imported when it is used."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Keep a broken pipe from click, which would call it a failure."""
+        """Keep a broken pipe from click, which would report it as a failure."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise _ReaderGone from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        """The names, in the order of :data:`COMMANDS`."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name; None if there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(COMMANDS[cmd_name][0]), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; for an unknown name, suggest the nearest."""
+        from engine.errors import nearest
+
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            raise OptionError(f"unknown command '{args[0]}'{nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+
+def _print_version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        from engine.version import version
+
+        click.echo(f"quintet, version {version()}")
+        context.exit()
 
 
 @click.group(cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(engine.__version__, prog_name="quintet")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Solve hard problems on GPUs and CPUs, through CUDA or OpenCL."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-for _command in (solve, resume, replay, devices, solvers, demo, generate, bench, tune, gui):
-    cli.add_command(_command)

@@ -97,7 +97,7 @@ def _outcome_row(outcome: Outcome) -> tuple[str, ...]:
 
 
 class _GeneratorCommand(click.Command):
-    """A command that takes the options of the kind it is asked for."""
+    """A command that takes the options of the kind of instance it is asked for."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         kinds, own = _generators(), own_options(self)
@@ -114,18 +114,30 @@ class _GeneratorCommand(click.Command):
             args, ctx.meta["quintet.options"] = split_options(args, own, models)
         return super().parse_args(ctx, args)
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the kinds of instances there are."""
+        rows = [
+            (kind, f"for {solver.name}: {', '.join(generator.options.model_fields)}")
+            for solver in discover().values()
+            for kind, generator in solver.generators.items()
+        ]
+        with formatter.section("Kinds"):
+            formatter.write_dl(rows)
+        formatter.write_paragraph()
+        formatter.write_text(f"{ctx.command_path} KIND --help lists the options of a kind.")
+
 
 def _generators() -> dict[str, Generator]:
     return {kind: generator for solver in discover().values() for kind, generator in solver.generators.items()}
 
 
-@click.command(cls=_GeneratorCommand, epilog="quintet generate KIND --help lists the options of a kind.")
+@click.command(cls=_GeneratorCommand)
 @click.argument("kind")
 @click.option("--output", metavar="FILE", default="-", help="Where to write it; standard output by default.")
 @debug_option
 @click.pass_context
 def generate(context: click.Context, /, kind: str, output: str) -> int:
-    """Make a random instance of the family KIND."""
+    """Write a random instance of the family KIND."""
     generator = _generators()[kind]
     given = {name: Given(value) for name, value in context.meta["quintet.options"].items()}
     problem = generator.make(validated(generator.options, given, what="option", of=f" of {kind}"))

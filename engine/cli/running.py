@@ -1,18 +1,21 @@
-"""``quintet solve | resume | replay``: a run, live or again, and what came of it."""
+"""``quintet solve | resume | replay``: a run, live or recorded, and its result."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from engine import config, tables
 from engine.api import Engine, engine_to_resume
+from engine.cli.reading import read
 from engine.cli.solver_options import NoProblem, SolverCommand, problem_file
 from engine.cli_options import (
     backend_option,
@@ -26,7 +29,7 @@ from engine.control import Controls
 from engine.errors import OptionError, RunFolderError
 from engine.events import Event
 from engine.files import write_whole
-from engine.folder import RunFolder, read_problem
+from engine.folder import RunFolder
 from engine.formats.source import limited
 from engine.observers import JsonLines, ProgressBar
 from engine.problem import Problem
@@ -51,16 +54,20 @@ _events_option = click.option(
     "then the lines pause, resume and stop are read from standard input.",
 )
 _solution_option = click.option(
-    "--solution", metavar="FILE", type=click.Path(path_type=Path), help="Write the solution, as JSON for FILE.json."
+    "--solution",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the solution, or the certificate that there is none; as JSON for FILE.json.",
 )
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
 @click.command(cls=SolverCommand, epilog="The solver's own options are --NAME VALUE; quintet solvers NAME lists them.")
 @click.argument("file", required=False)
 @options(backend_option, devices_option, time_limit_option)
 @click.option("--seed", metavar="N", help="Seed of every random choice.")
-@click.option("--run-folder", metavar="DIR", help="Keep the run here, so that it can be resumed or replayed.")
-@options(_checkpoint_option, _trust_option, _events_option, _solution_option, config_option, debug_option)
+@click.option("--run-folder", metavar="DIR", help="Keep the run in this folder, so that it can be resumed or replayed.")
+@options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option, config_option, debug_option)
 @click.pass_context
 def solve(
     context: click.Context,
@@ -68,6 +75,7 @@ def solve(
     file: str | None,
     events: str | None,
     solution: Path | None,
+    as_json: bool,
     config_file: str | None,
     trust: bool,
     **arguments: Any,
@@ -80,13 +88,13 @@ def solve(
         raise NoProblem
     _require_folder(solution)
     with limited(resolved.settings.max_read_bytes):
-        problem = read_problem(path, trust)
+        problem = read(path, context.meta["quintet.reading"], trust)
     owner = Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file)
 
     def start(observers: list[Observer]) -> Run:
         return owner.start(problem, on_event=observers, **arguments, **context.meta["quintet.options"])
 
-    return _conduct(owner, start, events, context.obj, solution)
+    return _conduct(owner, start, events, context.obj, solution, as_json)
 
 
 @click.command()
@@ -94,7 +102,7 @@ def solve(
 @options(backend_option, devices_option)
 @click.option("--time-limit", metavar="SECONDS", help="End after this time, counted from the run's first start.")
 @click.option("--from-start", is_flag=True, help="Begin from the start, whatever checkpoints there are.")
-@options(_checkpoint_option, _trust_option, _events_option, _solution_option, config_option, debug_option)
+@options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option, config_option, debug_option)
 @click.pass_context
 def resume(
     context: click.Context,
@@ -104,17 +112,18 @@ def resume(
     devices: list[str] | None,
     events: str | None,
     solution: Path | None,
+    as_json: bool,
     config_file: str | None,
     **arguments: Any,
 ) -> int:
-    """Resume the run in the folder DIR from its last checkpoint, by default on the devices it was given."""
+    """Resume the run in the folder DIR from its last checkpoint, by default on the devices it was started with."""
     _require_folder(solution)
     owner = engine_to_resume(folder, backend, devices, config_file)
 
     def start(observers: list[Observer]) -> Run:
         return owner.resume(folder, on_event=observers, **arguments)
 
-    return _conduct(owner, start, events, context.obj, solution)
+    return _conduct(owner, start, events, context.obj, solution, as_json)
 
 
 def _conduct(
@@ -123,8 +132,9 @@ def _conduct(
     events: str | None,
     lines: JsonLines | None,
     solution: Path | None,
+    as_json: bool,
 ) -> int:
-    """Start a run, show it, obey the user, and say what came of it."""
+    """Start a run, show it, pass the user's requests on, and print its result."""
     with Controls() as controls, _observers(events, lines, controls) as observers, owner:
         running = start(observers)
         controls.attach(running)
@@ -136,14 +146,16 @@ def _conduct(
     saved = [running.folder.path] if running.folder is not None else []
     if solution is not None and _write_solution(solution, running.problem, result):
         saved.append(solution)
-    if lines is None:
+    if lines is None and as_json:
+        print(json.dumps(_as_dict(running.problem, result, saved)))
+    elif lines is None:
         tables.describe_result(running.problem, result, saved)
     return 0 if _is_answer(result) else _NO_ANSWER
 
 
 @contextlib.contextmanager
 def _observers(events: str | None, lines: JsonLines | None, controls: Controls) -> Iterator[list[Observer]]:
-    """Who watches: JSON lines on standard output alone, or a progress bar, and JSON lines to a file if asked for."""
+    """The observers: JSON lines on standard output alone, or a progress bar, and JSON lines to a file if asked for."""
     if lines is not None:
         yield [_until_broken(lines, controls)]
         return
@@ -180,7 +192,7 @@ def _is_answer(result: Result) -> bool:
 
 
 def _require_folder(path: Path | None) -> None:
-    """Find out before the run, not after it."""
+    """Check before the run that the solution can be written."""
     if path is not None and path.is_dir():
         raise OptionError(f"cannot write the solution to {path}: it is a folder")
     if path is not None and not path.parent.is_dir():
@@ -188,21 +200,48 @@ def _require_folder(path: Path | None) -> None:
 
 
 def _write_solution(path: Path, problem: Problem, result: Result) -> bool:
-    """Write the solution, one entry a line or as JSON; whether there was one."""
-    if result.solution is None:
+    """Write the solution, or what proves that there is none; whether there was anything to write."""
+    certified = result.solution is None and result.status in ("infeasible", "unbounded")
+    if result.solution is None and not certified:
         print(f"warning: there is no solution to write to {path}", file=sys.stderr)
         return False
     if path.suffix.lower() == ".json":
-        content = {"problem": problem.name, **result.to_dict(), "solution": result.solution.tolist()}
-        text = json.dumps(content, indent=None) + "\n"
+        text = json.dumps(_as_dict(problem, result)) + "\n"
+    elif certified:
+        text = f"# {result.status}\n" + "".join(f"# {name}\n{_rows(array)}" for name, array in result.arrays.items())
     else:
-        rows = [entry if isinstance(entry, list) else [entry] for entry in result.solution.tolist()]
-        text = "".join(" ".join(map(str, row)) + "\n" for row in rows)
+        text = _rows(result.solution)
     try:
         write_whole(path, text.encode())
     except OSError as error:
         raise OptionError(f"cannot write the solution to {path}: {error.strerror or error}") from error
     return True
+
+
+def _rows(array: Any) -> str:
+    """An array as text, one row a line."""
+    rows = np.atleast_1d(array).tolist()
+    return "".join(" ".join(map(str, row if isinstance(row, list) else [row])) + "\n" for row in rows)
+
+
+def _as_dict(problem: Problem, result: Result, saved: Sequence[Path] = ()) -> dict[str, Any]:
+    """The result as plain JSON values: numbers that JSON does not have are null."""
+    content: dict[str, Any] = {"problem": problem.name, "kind": problem.kind, **result.to_dict()}
+    content["solution"] = None if result.solution is None else result.solution.tolist()
+    if result.solution is None:
+        content["certificate"] = {name: array.tolist() for name, array in result.arrays.items()}
+    if saved:
+        content["saved"] = [str(path) for path in saved]
+    finite: dict[str, Any] = _finite(content)
+    return finite
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {name: _finite(entry) for name, entry in value.items()}
+    return [_finite(entry) for entry in value] if isinstance(value, list) else value
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""The solver options on the command line of ``quintet solve``, read once the problem's solver is known.
+"""The options of ``quintet solve`` for the problem's solver and file format, read once the problem's class is known.
 
 Whether ``--reduce data.txt`` is an option with a value, or a switch and the problem's FILE, depends on the solver, and
 the solver on FILE. So FILE is found first: a word that cannot be an option's value, else a file after an option which
@@ -8,18 +8,20 @@ is a switch for the solver of that very file, else what the configuration names.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from engine import config
+from engine.cli.reading import class_of
 from engine.cli_options import has_foreign_options, own_options, positionals, split_options
 from engine.errors import InputError, OptionError
 from engine.folder import RunFolder
 from engine.problem import Problem
 from engine.solver import Solver, SolverOptions
-from engine.solvers import recognize, solver_for_class, solver_named
+from engine.solvers import discover, solver_for_class, solver_named
 
 __all__ = ["NoProblem", "SolverCommand", "problem_file"]
 
@@ -34,16 +36,27 @@ class NoProblem(OptionError):
 class SolverCommand(click.Command):
     """A command with an argument FILE, which takes the options of that problem's solver besides its own.
 
-    They are in ``ctx.meta["quintet.options"]``, by name.
+    They are in ``ctx.meta["quintet.options"]``, by name, and what the problem's reader takes in
+    ``ctx.meta["quintet.reading"]``.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take out the solver's options, then parse the rest."""
         own = own_options(self)
-        ctx.meta["quintet.options"] = {}
+        split = _Split(args, {}, {})
         if has_foreign_options(args, own) and not {"-h", "--help"} & set(args):
-            args, ctx.meta["quintet.options"] = _split(args, own)
-        return super().parse_args(ctx, args)
+            split = _split(args, own)
+        ctx.meta["quintet.options"], ctx.meta["quintet.reading"] = split.options, split.reading
+        return super().parse_args(ctx, split.rest)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A command line in three: what is the command's own, the solver's options, and the reader's."""
+
+    rest: list[str]
+    options: dict[str, Any]
+    reading: dict[str, Any]
 
 
 def problem_file(file: str | None, config_file: str | None) -> tuple[Path | None, str | None]:
@@ -55,8 +68,8 @@ def problem_file(file: str | None, config_file: str | None) -> tuple[Path | None
     return None, file
 
 
-def _split(arguments: list[str], own: Mapping[str, bool]) -> tuple[list[str], dict[str, Any]]:
-    """:func:`split_options` with the options of the solver for FILE."""
+def _split(arguments: list[str], own: Mapping[str, bool]) -> _Split:
+    """The command line with the options that FILE allows."""
     certain, possible = positionals(arguments, own)
     if certain:
         return _split_for(certain[0], arguments, own)
@@ -65,12 +78,12 @@ def _split(arguments: list[str], own: Mapping[str, bool]) -> tuple[list[str], di
         if not Path(word).exists():
             continue
         try:
-            rest, given = _split_for(word, arguments, own)
+            split = _split_for(word, arguments, own)
         except InputError as error:
             errors.append(error)
             continue
-        if positionals(rest, own)[0] == [word]:
-            readings.append((word, (rest, given)))
+        if positionals(split.rest, own)[0] == [word]:
+            readings.append((word, split))
     if len(readings) > 1:
         words = " or ".join(word for word, _ in readings)
         raise OptionError(f"FILE can be {words}; write it before the options")
@@ -82,21 +95,26 @@ def _split(arguments: list[str], own: Mapping[str, bool]) -> tuple[list[str], di
         raise errors[0] if errors else error from None
 
 
-def _split_for(file: str | None, arguments: list[str], own: Mapping[str, bool]) -> tuple[list[str], dict[str, Any]]:
-    """:func:`split_options` with FILE known; None if the configuration names it."""
+def _split_for(file: str | None, arguments: list[str], own: Mapping[str, bool]) -> _Split:
+    """The command line with FILE known; None if the configuration names it."""
     path, config_file = problem_file(file, _value(arguments, "--config"))
     if path is None:
         path = config.resolve(file=config_file).problem
     if path is None:
         raise NoProblem
-    solver, problem, models = _takes(path)
-    return split_options(arguments, own, models, lambda name: config.option_hint(name, solver, problem))
+    solver, problem, models = _takes(path, _value(arguments, "--target") is not None)
+    reader = problem.read_options if problem is not None and not path.is_dir() else None
+    fields = set() if reader is None else set(reader.model_fields)
+    every = [*models, *([] if reader is None else [reader])]
+    rest, given = split_options(arguments, own, every, lambda name: _hint(name, solver, problem))
+    reading = {name: value for name, value in given.items() if name in fields}
+    return _Split(rest, {name: value for name, value in given.items() if name not in fields}, reading)
 
 
-def _takes(path: Path) -> tuple[Solver, type[Problem] | None, Sequence[type[SolverOptions]]]:
+def _takes(path: Path, target: bool) -> tuple[Solver, type[Problem] | None, Sequence[type[SolverOptions]]]:
     """The solver for a problem file or run folder, the problem's class, and the options models that may apply."""
     if not path.is_dir():
-        problem = recognize(path)
+        problem = class_of(path, target)
         solver = solver_for_class(problem)
         return solver, problem, [solver.options_model(problem)]
     description = RunFolder.open(path).description
@@ -104,6 +122,19 @@ def _takes(path: Path) -> tuple[Solver, type[Problem] | None, Sequence[type[Solv
     name = description.get("problem", {}).get("class")
     found = next((kind for kind in solver.problems if kind.__name__ == name), None)
     return solver, found, solver.option_models if found is None else [solver.options_model(found)]
+
+
+def _hint(name: str, solver: Solver, problem: type[Problem] | None) -> str:
+    """What an option that does not apply belongs to, for the end of a message."""
+    readers = [
+        kind.__name__
+        for other in discover().values()
+        for kind in other.problems
+        if kind.read_options is not None and name in kind.read_options.model_fields
+    ]
+    if readers and problem is not None:
+        return f"; it is for files of the problems {', '.join(readers)}, and this one is a {problem.__name__}"
+    return config.option_hint(name, solver, problem)
 
 
 def _value(arguments: Sequence[str], option: str) -> str | None:

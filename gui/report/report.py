@@ -139,6 +139,6 @@ def _text(value: Any) -> str:
 
 
 def _version() -> str:
-    from engine.folder import version
+    from engine.version import version
 
     return version()

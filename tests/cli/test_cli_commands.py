@@ -8,15 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import click
 import counting
+import numpy as np
 import pytest
 
+import engine
 from engine import events
-from engine.cli import cli
+from engine.cli import COMMANDS, cli, reading, running
 from engine.cli_options import own_options
 from engine.config import Settings
 from engine.devices import selection
 from engine.devices.backends import backends
+from engine.errors import OptionError, ProblemError
 from engine.folder import RunFolder
 from engine.solvers import discover
 
@@ -30,6 +34,12 @@ def values(output: str) -> dict[str, str]:
 
 def value(output: str, name: str) -> str:
     return values(output)[name].strip()
+
+
+def command(name: str) -> click.Command:
+    found = cli.get_command(click.Context(cli), name)
+    assert found is not None
+    return found
 
 
 # --- solve -----------------------------------------------------------------------------------------------------------
@@ -126,6 +136,87 @@ def test_the_solution_is_written_as_text_and_as_json(quintet: Any) -> None:
     assert written["objective"] == counting.expected(100)
 
 
+def test_the_certificate_that_there_is_no_solution_is_written(quintet: Any) -> None:
+    assert quintet("solve", "none.txt", "--solution", "s.txt")[0] == 0
+    assert Path("s.txt").read_text() == "# infeasible\n"
+    Path("none.lp").write_text("min\n obj: x\nst\n a: x >= 2\n b: x <= 1\nend\n")
+    problem = engine.LinearProgram.read("none.lp")
+    result = engine.Result(engine.Status.INFEASIBLE, None, None, None, arrays={"farkas": np.array([1.0, -1.0])})
+    assert running._write_solution(Path("f.txt"), problem, result)
+    assert Path("f.txt").read_text() == "# infeasible\n# farkas\n1.0\n-1.0\n"
+    assert running._write_solution(Path("f.json"), problem, result)
+    assert json.loads(Path("f.json").read_text())["certificate"] == {"farkas": [1.0, -1.0]}
+
+
+def test_a_result_can_be_printed_as_json(quintet: Any) -> None:
+    code, output, errors = quintet("solve", "small.txt", "--json", "--run-folder", "r")
+    assert (code, errors) == (0, "")
+    result = json.loads(output)
+    assert (result["status"], result["objective"]) == ("optimal", counting.expected(100))
+    assert (result["solution"], result["saved"]) == ([0, 1, 2, 3, 4], ["r"])
+    code, output, _ = quintet("solve", "none.txt", "--json")
+    assert json.loads(output)["certificate"] == {}
+    assert json.loads(output)["gap"] is None
+
+
+def test_a_small_solution_is_shown(quintet: Any) -> None:
+    assert value(quintet("solve", "small.txt")[1], "solution") == "0 1 2 3 4"
+
+
+FLOWSHOP = "number of jobs, number of machines\n2 2\nprocessing times :\n1 {}\n2 4\n"
+
+
+def test_one_instance_of_a_file_with_several_is_chosen() -> None:
+    Path("two.txt").write_text(FLOWSHOP.format(3) + FLOWSHOP.format(9))
+    problem = reading.read(Path("two.txt"), {"instance": "2"})
+    assert isinstance(problem, engine.Flowshop)
+    assert problem.times.tolist() == [[1, 9], [2, 4]]
+    block = "knap\nn 2\nc {}\nz 0\ntime 0\n1,5,2,0\n2,6,3,0\n-----\n\n"
+    Path("three.csv").write_text(block.format(4) + block.format(5) + block.format(6))
+    items = reading.read(Path("three.csv"), {"instance": "3"})
+    assert isinstance(items, engine.Knapsack)
+    assert (items.capacity, items.instances_in_file) == (6, 3)
+    with pytest.raises(ProblemError, match=r"there is no instance 4; the file holds 3 \(three.csv\)"):
+        reading.read(Path("three.csv"), {"instance": "4"})
+    with pytest.raises(OptionError, match="instance must be at least 1; got '0'"):
+        reading.read(Path("three.csv"), {"instance": "0"})
+
+
+def test_without_a_choice_the_first_instance_is_solved_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("two.txt").write_text(FLOWSHOP.format(3) + FLOWSHOP.format(9))
+    problem = reading.read(Path("two.txt"), {})
+    assert isinstance(problem, engine.Flowshop)
+    assert problem.times.tolist() == [[1, 3], [2, 4]]
+    warning = capsys.readouterr().err
+    assert warning == "warning: two.txt holds 2 instances; the first is solved (choose by --instance)\n"
+
+
+def test_the_target_column_of_a_table_is_named(quintet: Any) -> None:
+    Path("t.csv").write_text("a,spam,b\n1,1,2\n2,0,4\n5,1,1\n")
+    code, _, errors = quintet("solve", "t.csv")
+    assert code == 2
+    assert errors.endswith("; if it is a table, name the column to predict with --target\n")
+    problem = reading.read(Path("t.csv"), {"target": "spam"})
+    assert isinstance(problem, engine.HorseshoeProbit)
+    assert problem.names == ("a", "b")
+    assert quintet("solve", "t.csv", "--target", "ham")[2].startswith(
+        "error: there is no column 'ham'; the table has a,"
+    )
+    assert quintet("solve", "small.txt", "--target", "a")[2].startswith(
+        "error: unknown option '--target'; it is for files of the problems HorseshoeProbit, and this one is a Counting"
+    )
+
+
+def test_integer_variables_are_relaxed_on_request_only(quintet: Any) -> None:
+    Path("p.lp").write_text("min\n obj: x + y\nst\n a: x + y >= 1.5\ngen\n x\nend\n")
+    code, _, errors = quintet("solve", "p.lp")
+    assert code == 2
+    assert errors.startswith("error: the file declares 1 integer variables; solve its continuous relaxation by --relax")
+    problem = reading.read(Path("p.lp"), {"relax": True})
+    assert isinstance(problem, engine.LinearProgram)
+    assert problem.integers == 1
+
+
 def test_a_time_limit_with_an_answer_is_no_failure(quintet: Any) -> None:
     code, output, _ = quintet("solve", "endless.txt", "--time-limit", "0.1")
     assert code == 0
@@ -190,7 +281,7 @@ MISTAKES = [
     (["generate", "counting", "--target", "0"], "target must be at least 1; got '0'"),
     (["generate"], "Missing argument 'KIND'"),
     (["bench", "countin"], "unknown solver 'countin'; did you mean 'counting'?"),
-    (["slove", "small.txt"], "No such command 'slove'"),
+    (["slove", "small.txt"], "unknown command 'slove'; did you mean 'solve'?"),
     (["--verson"], "No such option"),
 ]
 
@@ -321,13 +412,17 @@ def test_solvers_lists_and_describes(quintet: Any) -> None:
 
 def test_what_a_solver_declares_can_be_said_on_the_command_line() -> None:
     for solver in discover().values():
-        taken = {name.lstrip("-").replace("-", "_") for name in own_options(cli.commands["solve"])}
+        taken = {name.lstrip("-").replace("-", "_") for name in own_options(command("solve"))}
         taken |= {"problem", "on_event", *Settings.model_fields}
-        assert not taken & set(solver.options.model_fields)
+        assert not taken & set(solver.option_names)
         assert solver.name not in {"problem", *Settings.model_fields}
-        assert all(field.description for field in solver.options.model_fields.values())
+        assert all(field.description for model in solver.option_models for field in model.model_fields.values())
+        for problem in solver.problems:
+            if (reader := problem.read_options) is not None:
+                assert not (taken | set(solver.options_model(problem).model_fields)) & set(reader.model_fields)
+                assert all(field.description for field in reader.model_fields.values())
         for generator in solver.generators.values():
-            taken = {name.lstrip("-").replace("-", "_") for name in own_options(cli.commands["generate"])}
+            taken = {name.lstrip("-").replace("-", "_") for name in own_options(command("generate"))}
             assert not taken & set(generator.options.model_fields)
             assert all(field.description for field in generator.options.model_fields.values())
 
@@ -342,11 +437,11 @@ def test_tables_on_a_terminal_hold_the_same_words(quintet: Any, monkeypatch: pyt
 def test_help_and_version(quintet: Any) -> None:
     code, output, _ = quintet()
     assert code == 0
-    for command in ("solve", "resume", "replay", "devices", "solvers", "demo", "generate", "bench"):
-        assert f"  {command} " in output
-        code, text, _ = quintet(command, "--help") if command != "bench" else (0, "Usage", "")
+    for name, (_, line) in COMMANDS.items():
+        assert any(row.split()[:1] == [name] and row.endswith(line) for row in output.splitlines())
+        code, text, _ = quintet(name, "--help")
         assert code == 0
-        assert text.startswith("Usage")
+        assert text.startswith(f"Usage: quintet {name}")
     assert quintet("--version")[1].startswith("quintet, version ")
 
 
@@ -422,6 +517,29 @@ def test_generate_writes_an_instance_that_solve_takes(quintet: Any) -> None:
     code, output, _ = quintet("generate", "counting", "--help")
     assert code == 0
     assert "How far to count." in output
+
+
+def test_help_lists_what_there_is_to_generate_measure_and_tune(quintet: Any) -> None:
+    for name, rows in (
+        ("bench", ["counting", "knapsack", "gibbs"]),
+        ("tune", ["boa"]),
+        ("generate", ["counting", "nk"]),
+    ):
+        code, output, _ = quintet(name, "--help")
+        assert code == 0
+        listed = {line.split()[0] for line in output.splitlines() if line.strip()}
+        assert set(rows) <= listed
+    assert "counting" not in quintet("tune", "--help")[1]
+
+
+def test_solvers_are_listed_as_json(quintet: Any) -> None:
+    code, output, _ = quintet("solvers", "--json")
+    assert code == 0
+    listed = {solver["name"]: solver for solver in json.loads(output)["solvers"]}
+    assert set(listed) == set(discover())
+    assert listed["counting"]["options"]["Counting"]["properties"]["step"]["minimum"] == 1
+    (one,) = json.loads(quintet("solvers", "counting", "--json")[1])["solvers"]
+    assert one == listed["counting"]
 
 
 def test_bench_hands_its_arguments_on(quintet: Any) -> None:

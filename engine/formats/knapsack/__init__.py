@@ -13,8 +13,8 @@ name              layout                                               used by
 
 Every value is a decimal integer that fits 64 bits. Ids count up by one from 0 or from 1, so an item's position in the
 file is its index. Blank lines, spaces at the end of a line, Windows line ends, a byte-order mark and lines starting
-with ``#`` before the first number are all allowed. Of a ``pisinger-csv`` file the first block is read. A ``unicauca``
-file may end with one line of n zeros and ones (a solution, as the large-scale set has); it is not used.
+with ``#`` before the first number are all allowed. A ``pisinger-csv`` file may hold several instances, one block each.
+A ``unicauca`` file may end with one line of n zeros and ones (a solution, as the large-scale set has); it is not used.
 
 References
 ----------
@@ -51,13 +51,15 @@ FORMATS: tuple[str, ...] = (*table.NAMES, pisinger.NAME)
 """Names of the formats, as :func:`read` reports them and :func:`write` takes them."""
 
 
-def read(path: str | Path) -> ParsedKnapsack:
+def read(path: str | Path, instance: int = 1) -> ParsedKnapsack:
     """Read a knapsack file of any of the known formats.
 
     Parameters
     ----------
     path : path-like
         The file; its name plays no part in telling the format.
+    instance : int
+        Which one, counted from 1, of a file that holds several.
 
     Returns
     -------
@@ -69,10 +71,10 @@ def read(path: str | Path) -> ParsedKnapsack:
     ProblemError
         If there is no such file, it is not text, or it breaks its format; the message has the path and the line.
     """
-    return parse(read_bytes(path, "the knapsack file"), path)
+    return parse(read_bytes(path, "the knapsack file"), path, instance)
 
 
-def parse(data: bytes, path: str | Path | None = None) -> ParsedKnapsack:
+def parse(data: bytes, path: str | Path | None = None, instance: int = 1) -> ParsedKnapsack:
     """Parse the content of a knapsack file; ``path`` is only for messages.
 
     Raises
@@ -85,7 +87,9 @@ def parse(data: bytes, path: str | Path | None = None) -> ParsedKnapsack:
     if not head:
         raise ProblemError("the file is empty; a knapsack instance begins with its number of items", path, 1)
     if len(head) == 2 and head[1].content.split()[0] == b"n":
-        return pisinger.parse(text, first_line, path)
+        return pisinger.parse(text, first_line, path, instance)
+    if instance != 1:
+        raise ProblemError(f"there is no instance {instance}; the file holds 1", path)
     return table.parse(Words(text, first_line, path))
 
 

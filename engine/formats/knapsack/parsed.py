@@ -33,6 +33,8 @@ class ParsedKnapsack:
         1-based line of each item, for messages.
     capacity_line : int
         1-based line of the capacity.
+    instances : int
+        How many instances the file holds.
     """
 
     profits: NDArray[np.int64]
@@ -42,6 +44,7 @@ class ParsedKnapsack:
     optimum: int | None
     lines: NDArray[np.int64]
     capacity_line: int
+    instances: int = 1
 
 
 def check_ids(ids: NDArray[np.int64], lines: Sequence[int] | NDArray[np.int64], path: str | Path | None) -> None:

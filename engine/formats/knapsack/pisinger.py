@@ -24,17 +24,23 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _ITEM = re.compile(r"\+?0*[01](?: *, *[+-]?[0-9]{1,19}){2} *, *[01]")
 _ROW = re.compile(rb"[^,\s]+(?:[ \t]*,[ \t]*[^,\s]+){3}")
 _END = re.compile(rb"-{3,}")
+_CONTENT = re.compile(rb"\S")
+_BLOCK_END = re.compile(rb"^[ \t]*-{3,}[ \t]*$", re.MULTILINE)
 
 
-def parse(text: bytes, first_line: int, path: str | Path | None) -> ParsedKnapsack:
-    """The first block of a ``knapPI`` file.
+def parse(text: bytes, first_line: int, path: str | Path | None, instance: int = 1) -> ParsedKnapsack:
+    """One block of a ``knapPI`` file, counted from 1.
 
     Raises
     ------
     ProblemError
-        If it breaks the format.
+        If it breaks the format, or there are fewer blocks.
     """
-    rows = rows_of(text, first_line)
+    starts = _starts(text)
+    if not 1 <= instance <= len(starts):
+        raise ProblemError(f"there is no instance {instance}; the file holds {len(starts)}", path)
+    first_line += text.count(b"\n", 0, starts[instance - 1])
+    rows = rows_of(text[starts[instance - 1] :], first_line)
     header = list(itertools.islice(rows, 1 + len(_KEYS)))
     values = []
     for key, row in zip(_KEYS, header[1:], strict=False):
@@ -62,7 +68,14 @@ def parse(text: bytes, first_line: int, path: str | Path | None) -> ParsedKnapsa
         optimum=optimum if optimum > 0 else None,
         lines=readonly(lines),
         capacity_line=header[2].line,
+        instances=len(starts),
     )
+
+
+def _starts(text: bytes) -> list[int]:
+    """Where the blocks begin; at least one."""
+    ends = [match.end() for match in _BLOCK_END.finditer(text)]
+    return [0, *(end for end in ends if _CONTENT.search(text, end))]
 
 
 def _items(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import OptionError, ProblemError
 from engine.formats import taillard
-from engine.problem import frozen
+from engine.problem import InstanceOption, frozen
 from engine.solvers.branch_and_bound.flowshop_heuristics import iterated_greedy, makespan, neh
 from engine.solvers.branch_and_bound.flowshop_tree import BRANCHINGS, FlowshopTree
 from engine.solvers.branch_and_bound.numbers import whole_matrix
@@ -49,6 +49,7 @@ class Flowshop(PermutationProblem):
     """
 
     kind: ClassVar[str] = "flowshop"
+    read_options = InstanceOption
 
     def __init__(self, times: ArrayLike, name: str | None = None) -> None:
         matrix = whole_matrix(times, "processing times", ("machine", "job"))
@@ -89,6 +90,7 @@ class Flowshop(PermutationProblem):
             problem = cls(parsed.times, stem if len(found) == 1 else f"{stem}-{instance}")
         except ProblemError as error:
             raise ProblemError(str(error), path, parsed.line) from error
+        problem.instances_in_file = len(found)
         if parsed.upper_bound is not None and parsed.upper_bound == parsed.lower_bound:
             problem.optimum = parsed.upper_bound
         return problem

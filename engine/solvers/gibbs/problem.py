@@ -8,13 +8,22 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
 
 from engine.errors import ProblemError
 from engine.formats import tables
-from engine.problem import Problem, frozen
+from engine.problem import Problem, ReadOptions, frozen
 from engine.solvers.gibbs.posterior import Posterior
 
 __all__ = ["HorseshoeProbit"]
+
+
+class TargetOption(ReadOptions):
+    """For tables: which column is the target."""
+
+    target: str | None = Field(
+        None, description="name or number of the column to predict; by default the one called target, y, label, ..."
+    )
 
 
 class HorseshoeProbit(Problem[Posterior]):
@@ -51,6 +60,7 @@ class HorseshoeProbit(Problem[Posterior]):
 
     kind: ClassVar[str] = "horseshoe_probit"
     sense: ClassVar[str] = "sample"
+    read_options = TargetOption
 
     def __init__(self, X: ArrayLike, y: ArrayLike, names: Sequence[str] | None = None, name: str | None = None) -> None:
         if tables.is_frame(X):

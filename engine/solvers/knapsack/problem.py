@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import ProblemError
 from engine.formats import knapsack as formats
-from engine.problem import Problem, frozen
+from engine.problem import InstanceOption, Problem, frozen
 
 __all__ = ["Knapsack"]
 
@@ -74,6 +74,7 @@ class Knapsack(Problem):
 
     kind: ClassVar[str] = "knapsack"
     sense: ClassVar[str] = "maximize"
+    read_options = InstanceOption
 
     profits: NDArray[np.int64]
     weights: NDArray[np.int64]
@@ -105,20 +106,28 @@ class Knapsack(Problem):
         self.format = None
 
     @classmethod
-    def read(cls, path: str | Path) -> Self:
+    def read(cls, path: str | Path, instance: int = 1) -> Self:
         """Read an instance file of any format of :mod:`engine.formats.knapsack`.
+
+        Parameters
+        ----------
+        path : path-like
+        instance : int
+            Which one, counted from 1, of a file that holds several.
 
         Raises
         ------
         ProblemError
-            If the file cannot be read or breaks its format or a rule of the problem; with the file and the line.
+            If the file cannot be read or breaks its format or a rule of the problem, with the file and the line; or if
+            it holds fewer instances.
         """
-        parsed = formats.read(path)
+        parsed = formats.read(path, instance)
         problem = cls.__new__(cls)
         origin = _Origin(path, parsed.lines, parsed.capacity_line)
         problem._fill(parsed.profits, parsed.weights, parsed.capacity, _name_of(Path(path)), origin)
         problem.optimum = parsed.optimum
         problem.format = parsed.format
+        problem.instances_in_file = parsed.instances
         return problem
 
     @classmethod

@@ -8,16 +8,23 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
 
 from engine.errors import ProblemError
 from engine.formats import linear_program as formats
-from engine.problem import Problem, frozen
+from engine.problem import Problem, ReadOptions, frozen
 from engine.solvers.linprog.arguments import Matrix, bounds_of, require_finite, side, stacked, vector
 from engine.solvers.linprog.sparse import sp
 
 __all__ = ["LinearProgram", "Matrix"]
 
 Vector = NDArray[np.float64]
+
+
+class RelaxOption(ReadOptions):
+    """For files with integer variables."""
+
+    relax: bool = Field(False, description="take integer variables as continuous ones")
 
 
 class LinearProgram(Problem):
@@ -67,6 +74,7 @@ class LinearProgram(Problem):
     """
 
     kind: ClassVar[str] = "linprog"
+    read_options = RelaxOption
     sense: ClassVar[str] = "minimize"
 
     c: Vector
@@ -181,8 +189,14 @@ class LinearProgram(Problem):
         return int(self.A.nnz) if isinstance(self.A, sp.csr_array) else int(np.count_nonzero(self.A))
 
     @classmethod
-    def read(cls, path: str | Path) -> Self:
-        """Read an MPS (fixed or free) or LP file, which may be gzipped.
+    def read(cls, path: str | Path, relax: bool = True) -> Self:
+        """Read an MPS (fixed or free) or LP file, which may be compressed.
+
+        Parameters
+        ----------
+        path : path-like
+        relax : bool
+            Whether to take integer variables as continuous ones; if not, a file that has some is refused.
 
         Raises
         ------
@@ -190,6 +204,9 @@ class LinearProgram(Problem):
             If the file cannot be read or breaks its format or a rule of the problem; with the line where that is known.
         """
         parsed = formats.read(path)
+        if parsed.integers and not relax:
+            rule = "solve its continuous relaxation by --relax (in Python, relax=True)"
+            raise ProblemError(f"the file declares {parsed.integers} integer variables; {rule}", path)
         shape = (parsed.row_lower.size, parsed.c.size)
         if parsed.c.size == 0:
             raise ProblemError("the linear program has no variables", path)

@@ -1,4 +1,4 @@
-"""``quintet devices | solvers``: what there is."""
+"""``quintet devices | solvers``: the devices of this machine, and the solvers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["devices", "solvers"]
 def devices(
     explain: bool, as_json: bool, backend: str | None, devices: list[str] | None, config_file: str | None
 ) -> int:
-    """List the devices of this machine, and say why a backend has none."""
+    """List the devices of this machine, and why a backend has none."""
     resolved = config.resolve({"backend": backend, "devices": devices}, file=config_file)
     found, missing = available("auto")
     if as_json:
@@ -45,17 +45,18 @@ def devices(
 
 @click.command()
 @click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @debug_option
-def solvers(name: str | None) -> int:
+def solvers(name: str | None, as_json: bool) -> int:
     """List the solvers, or describe the one called NAME with its options."""
-    if name is not None:
-        tables.describe_solver(solver_named(name))
-        return 0
-    tables.print_table(
-        ("solver", "title", "problems"),
-        [
-            (solver.name, solver.title, ", ".join(problem.__name__ for problem in solver.problems))
-            for solver in discover().values()
-        ],
-    )
+    chosen = list(discover().values()) if name is None else [solver_named(name)]
+    if as_json:
+        print(json.dumps({"solvers": [tables.solver_to_dict(solver) for solver in chosen]}, indent=2))
+    elif name is not None:
+        tables.describe_solver(chosen[0])
+    else:
+        tables.print_table(
+            ("solver", "title", "problems"),
+            [(s.name, s.title, ", ".join(problem.__name__ for problem in s.problems)) for s in chosen],
+        )
     return 0

@@ -1,0 +1,74 @@
+"""``quintet bench | tune | gui``: commands that pass their arguments on."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+import click
+
+from engine.cli_options import debug_option
+from engine.errors import InputError, OptionError
+from engine.solver import Solver
+from engine.solvers import discover, solver_named
+
+__all__ = ["bench", "gui", "tune"]
+
+
+class _PerSolver(click.Command):
+    """A command whose first argument is a solver; what follows is that solver's own. Its help lists the solvers."""
+
+    offers: Callable[[Solver], object]
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the solvers that have this command."""
+        rows = [(name, solver.title) for name, solver in discover().items() if self.offers(solver) is not None]
+        with formatter.section("Solvers"):
+            formatter.write_dl(rows)
+        formatter.write_paragraph()
+        formatter.write_text(f"{ctx.command_path} SOLVER --help lists the arguments for one solver.")
+
+
+class _Bench(_PerSolver):
+    offers = staticmethod(lambda solver: solver.bench)
+
+
+class _Tune(_PerSolver):
+    offers = staticmethod(lambda solver: solver.tune)
+
+
+_PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+@click.command(cls=_Bench, context_settings=_PASS_ON)
+@click.argument("solver")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def bench(solver: str, arguments: tuple[str, ...]) -> int:
+    """Measure SOLVER on this machine, and check its answers."""
+    found = solver_named(solver)
+    if found.bench is None:
+        raise OptionError(f"the solver {solver} has no benchmark")
+    return found.bench(list(arguments))
+
+
+@click.command(cls=_Tune, context_settings=_PASS_ON)
+@click.argument("solver")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def tune(solver: str, arguments: tuple[str, ...]) -> int:
+    """Search for settings with which SOLVER solves a problem reliably."""
+    found = solver_named(solver)
+    if found.tune is None:
+        raise OptionError(f"the solver {solver} has no settings to tune")
+    return found.tune(list(arguments))
+
+
+@click.command()
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option("--data", metavar="DIR", help="Keep runs and settings in this folder, not in the user's data folder.")
+@debug_option
+def gui(files: tuple[str, ...], data: str | None) -> int:
+    """Open the desktop app, with problem files or run folders if any are named."""
+    app = importlib.import_module("gui.__main__")  # the app is a client of the command line, not a part of it
+    if lack := app.missing():
+        raise InputError(lack)
+    return int(app.main([*(["--data", data] if data else []), "--", *files]))

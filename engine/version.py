@@ -1,0 +1,15 @@
+"""The version of the installed package."""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+__all__ = ["version"]
+
+
+def version() -> str:
+    """The installed version of Quintet; ``"unpackaged"`` where it runs from a source tree that is not installed."""
+    try:
+        return importlib.metadata.version("quintet")
+    except importlib.metadata.PackageNotFoundError:
+        return "unpackaged"
