@@ -51,6 +51,9 @@ _METRIC_INTERVAL = 0.1
 _HEALTH_INTERVAL = 0.5
 _SOLUTION_IN_EVENT = 10_000
 
+FIRST_CHECKPOINT = 2.0
+"""Seconds after which the first checkpoint of a run is due, so that a run which is killed early can be resumed."""
+
 
 class RunStorage(Protocol):
     """Where a run is kept: a :class:`engine.folder.RunFolder`."""
@@ -357,8 +360,13 @@ class Run:
         self.emit(Notice(time=self.elapsed, level=level, message=message))
 
     def checkpoint_due(self) -> bool:
-        """Whether it is time to call :meth:`save_checkpoint`: there is a folder, and the interval has passed."""
-        return self.folder is not None and time.monotonic() - self._last_checkpoint >= self._checkpoint_interval
+        """Whether it is time to call :meth:`save_checkpoint`: there is a folder, and the interval has passed.
+
+        The first checkpoint of a run is due after :data:`FIRST_CHECKPOINT` seconds, however long the interval is.
+        """
+        first = self._checkpoints == 0 and self.restored is None
+        interval = min(FIRST_CHECKPOINT, self._checkpoint_interval) if first else self._checkpoint_interval
+        return self.folder is not None and time.monotonic() - self._last_checkpoint >= interval
 
     def save_checkpoint(self, arrays: dict[str, Any], state: Any) -> None:
         """Write what the solver needs to resume from here; does nothing without a run folder.
