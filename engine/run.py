@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices.health import Health, Sampler
+from engine.devices.health import Health, HealthMonitor
 from engine.devices.slices import SLICE_SECONDS
 from engine.errors import InputError, OutOfDeviceMemory, QuintetError
 from engine.events import (
@@ -168,7 +168,7 @@ class Run:
         self._solution_emitted_at = -math.inf
         self._result: Result | None = None
         self._health: Health | None = None
-        self._sampler: Sampler | None = None
+        self._monitor: HealthMonitor | None = None
         self._stop_sampling = False
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._main, name="quintet-run", daemon=True)
@@ -490,8 +490,8 @@ class Run:
         """Emit what is held back, then the last event, and wait until every observer has had it."""
         with self._control:
             self._stop_sampling = True
-        if self._sampler is not None:
-            self._sampler.close()
+        if self._monitor is not None:
+            self._monitor.close()
         self._emit_held()
         self.emit(last)
         self._publisher.close()
@@ -517,7 +517,7 @@ class Run:
         """Begin to sample the devices' health: of a run that lasts, as a short one has no use for it."""
         with self._control:
             if self._health is not None and not self._stop_sampling:
-                self._sampler = Sampler(self._health, self._emit_health, _HEALTH_INTERVAL, at_once=True)
+                self._monitor = HealthMonitor(self._health, self._emit_health, _HEALTH_INTERVAL, at_once=True)
 
     def _emit_health(self, label: str, values: dict[str, float]) -> None:
         if self._state != "paused":
