@@ -70,9 +70,9 @@ if TYPE_CHECKING:
     from engine.solvers.boa.network import network_graph as network_graph
     from engine.solvers.boa.network import population_image as population_image
     from engine.solvers.boa.problem import BOA as BOA
-    from engine.solvers.branch_and_bound.atsp import ATSP as ATSP
-    from engine.solvers.branch_and_bound.flowshop import Flowshop as Flowshop
-    from engine.solvers.branch_and_bound.queens import Queens as Queens
+    from engine.solvers.branch_and_bound.problems.atsp import ATSP as ATSP
+    from engine.solvers.branch_and_bound.problems.flowshop import Flowshop as Flowshop
+    from engine.solvers.branch_and_bound.problems.queens import Queens as Queens
     from engine.solvers.branch_and_bound.tree import PermutationProblem as PermutationProblem
     from engine.solvers.gibbs.estimator import HorseshoeProbitClassifier as HorseshoeProbitClassifier
     from engine.solvers.gibbs.posterior import summary as _summary

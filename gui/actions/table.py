@@ -118,11 +118,11 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "resume_run",
-        "&Resume from checkpoint",
+        "&Continue from checkpoint",
         "Run",
         "Ctrl+F5",
         "continue",
-        "Continue a stopped or killed run from its last checkpoint",
+        "Go on with a run that was stopped or killed",
         ("resumable",),
     ),
     Action(_SEPARATOR, menu="Run"),

@@ -1,4 +1,4 @@
-"""The key numbers of a run, from its events: state, best, bound, gap, time, progress, rate, warnings."""
+"""What the events of a run say in a few numbers: state, best, bound, gap, seconds, how far, how fast."""
 
 from __future__ import annotations
 
@@ -8,25 +8,11 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from engine.events import Event, Failed, Finished, Incumbent, Metric, Notice, Progress, Started, StateChanged
-from gui.plot.axes import duration
-from gui.runs.remaining import RemainingTime
+from engine.events import Event, Failed, Finished, Incumbent, Metric, Progress, Started, StateChanged
 
-__all__ = [
-    "LIVE_STATES",
-    "NO_SOLUTION",
-    "Summary",
-    "gap_text",
-    "number_text",
-    "rate_text",
-    "remaining_text",
-    "seconds_text",
-    "state_text",
-]
+__all__ = ["LIVE_STATES", "Summary", "gap_text", "number_text", "rate_text", "seconds_text", "state_text"]
 
 LIVE_STATES = ("starting", "running", "paused", "stopping")
-NO_SOLUTION = ("infeasible", "unbounded")
-"""States in which the last notice is the reason."""
 
 _RATE_WINDOW = 3.0
 
@@ -42,9 +28,7 @@ class Summary:
     phase, done, total, unit
         How far the present phase is.
     message : str
-        Why a run failed, or why there is no solution.
-    warnings : list of str
-        What the user must know of the run, each once.
+        Why a run failed.
     """
 
     def __init__(self) -> None:
@@ -58,11 +42,8 @@ class Summary:
         self.total = 0.0
         self.unit = ""
         self.message = ""
-        self.warnings: list[str] = []
-        self.remaining = RemainingTime()
-        self._remark = ""
         self.counters: dict[str, Any] = {}
-        self._last = (0.0, time.monotonic())
+        self._told = (0.0, time.monotonic())
         self._rates: dict[str, dict[str | None, tuple[float, float]]] = {}
         self._rate_units: dict[str, str] = {}
         self._steps: deque[tuple[float, float]] = deque(maxlen=64)
@@ -73,7 +54,7 @@ class Summary:
             self._take(event)
 
     def _take(self, event: Event) -> None:
-        self._last = (event.time, time.monotonic())
+        self._told = (event.time, time.monotonic())
         match event:
             case Metric():
                 if event.name in self._rate_units:
@@ -81,14 +62,8 @@ class Summary:
             case Progress():
                 if event.phase != self.phase or (self._steps and event.time < self._steps[-1][0]):
                     self._steps.clear()
-                    self.remaining.clear()
                 self.phase, self.done, self.total, self.unit = event.phase, event.done, event.total, event.unit
                 self._steps.append((event.time, event.done))
-                self.remaining.add(event.time, event.done, event.total)
-            case Notice():
-                if event.level == "warning" and event.message not in self.warnings:
-                    self.warnings.append(event.message)
-                self._remark = event.message
             case Incumbent():
                 self.best, self.bound, self.gap = event.objective, event.bound, event.gap
             case StateChanged():
@@ -104,42 +79,40 @@ class Summary:
             case Finished():
                 self.state, self.best, self.bound, self.gap = event.status, event.objective, event.bound, event.gap
                 self.counters = dict(event.counters)
-                if event.status in NO_SOLUTION:
-                    self.message = self._remark
             case Failed():
                 self.state, self.message = "failed", event.message
 
     @property
     def live(self) -> bool:
-        """Whether the run is in progress."""
+        """Whether the run goes on."""
         return self.state in LIVE_STATES
 
     def end(self, state: str, message: str = "") -> None:
-        """Record the end of a run that emitted no final event."""
+        """The run is over without an event that says so."""
         self.state, self.message = state, message
 
     @property
     def seconds(self) -> float:
-        """The clock of the run, which continues between two events while the run is running."""
-        seconds, at = self._last
+        """The run's own clock, going on between two events while it runs."""
+        told, at = self._told
         running = self.state in ("running", "stopping") and self.started is not None
-        return seconds + time.monotonic() - at if running else seconds
+        return told + time.monotonic() - at if running else told
 
     @property
     def event_seconds(self) -> float:
         """The time of the last event."""
-        return self._last[0]
+        return self._told[0]
 
     @property
     def fraction(self) -> float | None:
-        """Progress of the present phase, from 0 to 1; None if unknown."""
+        """How far the present phase is, from 0 to 1; None where nobody can tell."""
         if not self.total > 0 or not math.isfinite(self.total):
             return None
         return min(1.0, max(0.0, self.done / self.total))
 
     @property
     def rate(self) -> tuple[float, str] | None:
-        """The present rate with its unit: of the first metric whose unit ends with ``/s``, else of the progress."""
+        """How fast the run is at present, with its unit: the first series in something per second, else progress."""
         for name, unit in self._rate_units.items():
             if values := self._rates.get(name):
                 newest = max(at for at, _ in values.values())
@@ -195,15 +168,6 @@ def rate_text(rate: tuple[float, str] | None) -> str:
     return f"{value:.3g} P {unit}"
 
 
-def remaining_text(estimate: tuple[float, float] | None) -> str:
-    """A range of remaining time, such as ``40 s to 55 s left``; empty if there is none."""
-    if estimate is None:
-        return ""
-    low, high = (duration(max(1.0, seconds), 1.0) for seconds in estimate)
-    return f"about {low} left" if low == high else f"{low} to {high} left"
-
-
-def state_text(state: str, warnings: int = 0) -> str:
-    """A state or status in words, with the number of warnings."""
-    text = state.replace("_", " ")
-    return text if not warnings else f"{text}, {warnings} warning{'s' if warnings > 1 else ''}"
+def state_text(state: str) -> str:
+    """A state or status in words."""
+    return state.replace("_", " ")

@@ -7,7 +7,7 @@
 // depth     level of the node to decompose next (the integer); -1 while idle
 // begins, ends   the interval, as digits; explored   digit sums by level of what this IVM has finished
 // All but `sides` and `depths` hold one value per level and IVM, at level * slots + ivm.
-// control   [ACTIVE] IVMs with work, [FLOOR] leave the launch when fewer are active, [STEPS] most nodes in this launch
+// control   [ACTIVE] IVMs with work, [LEAST_ACTIVE] leave the launch when fewer are active, [STEPS] most nodes in this launch
 // counters  nodes decomposed, leaves, children not pruned, solutions counted
 // found     for each IVM the best value it has reached below the bound, then the path to it
 % if bottom:
@@ -60,7 +60,7 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
     table_t table = data;
 % endif
     const i32 steps = control[STEPS];
-    const i32 floor_active = control[FLOOR];
+    const i32 least_active = control[LEAST_ACTIVE];
     i32 depth = ivm < ivms ? depths[ivm] : -1;
     const i32 began = depth;
     u32 nodes = 0, leaves = 0, pushed = 0;
@@ -189,7 +189,7 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
         }
 % if bottom:
         ++step;
-        if ((++turns & ${poll - 1}) == 0 && control[ACTIVE] < floor_active)
+        if ((++turns & ${poll - 1}) == 0 && control[ACTIVE] < least_active)
             step = steps + 1;
         }
       }
@@ -200,7 +200,7 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
     }
 % else:
         if ((step & ${poll - 1}) == 0) {
-            if (control[ACTIVE] < floor_active)
+            if (control[ACTIVE] < least_active)
                 break;
 % if not counts:
             const i32 shared = *best;

@@ -40,7 +40,7 @@ typedef ${"LOCAL " if block > 1 else ""}quad_t* quads_t;
 
 // Words of the control buffer.
 #define ACTIVE 0
-#define FLOOR 1
+#define LEAST_ACTIVE 1
 #define STEPS 2
 #define THIEVES 3
 #define STOLEN 4

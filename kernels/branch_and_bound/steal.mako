@@ -86,7 +86,7 @@ FUNCTION i32 shallowest(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth
 KERNEL settle(GLOBAL i32* control, GLOBAL u64* counters, i32 ivms, i32 trigger, i32 steps, i32 ramp_steps)
 {
     const i32 active = control[ACTIVE];
-    control[FLOOR] = active - (i32)(((i64)active * trigger + 999) / 1000) + 1;
+    control[LEAST_ACTIVE] = active - (i32)(((i64)active * trigger + 999) / 1000) + 1;
     control[STEPS] = 2 * active < ivms ? ramp_steps : steps;
     control[THIEVES] = 0;
     for (i32 level = 0; level <= ${deepest}; ++level)

@@ -1,4 +1,4 @@
-"""A permutation problem of one's own: quadratic assignment, searched by branch and bound on every device.
+"""A user-defined permutation problem: quadratic assignment, searched by branch and bound on every device.
 
     python samples/branch_and_bound/assignment.py
 
@@ -9,9 +9,8 @@ wherever it goes, plus the smallest scalar product of its flows to other open fa
 location. To stay short, every open facility
 takes its cheapest location, where Gilmore and Lawler solve an assignment problem.
 
-Two halves say the same thing: the class ``AssignmentTree`` in Python, and the functions in ``KERNEL``, written once
-for CUDA and OpenCL. ``engine.solvers.branch_and_bound.tree.search`` searches with the first; both must visit the same
-nodes.
+The tree is written twice: as the class ``AssignmentTree`` in Python, and as the functions in ``KERNEL`` for CUDA and
+OpenCL. ``engine.solvers.branch_and_bound.reference.search`` searches with the first; both must visit the same nodes.
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ class Assignment(PermutationProblem):
         """The inverse of :meth:`to_arrays`."""
         return cls(arrays["flow"], arrays["distance"], name)
 
-    def tree(self, bound: str, branching: str) -> AssignmentTree:
+    def tree(self, bound: str = "auto", branching: str = "auto") -> AssignmentTree:
         """The only tree there is."""
         return AssignmentTree(self.flow, self.distance)
 
@@ -143,7 +142,7 @@ class AssignmentTree(Tree):
         away = [np.sort(np.delete(self.distance[k], k))[: len(flows)] for k in range(self.items)]
         return int(min(row @ flows for row in away)) if i >= depth else 0
 
-    def device(self, capabilities: Capabilities, language: str) -> DeviceTree:
+    def device(self, capabilities: Capabilities) -> DeviceTree:
         """The instance, and the table of scalar products, as one array."""
         parts = (self.flow.ravel(), self.distance.ravel(), self.among_open.ravel())
         table = np.concatenate(parts).astype(np.int32)
@@ -188,7 +187,7 @@ class AssignmentTree(Tree):
         return self._bound_of(np.zeros(0, np.int64))
 
     def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Optional: the same bound for many nodes, from which a run tells what it has proved so far."""
+        """Optional: the same bound for many nodes; a run derives its proven bound from it."""
         return np.array([self._bound_of(path) for path in paths], np.int64)
 
     def _bound_of(self, path: NDArray[np.int64]) -> int:

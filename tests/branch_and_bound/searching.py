@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Capabilities, Device, Member
-from engine.solvers.branch_and_bound.explorer import Explorer
 from engine.solvers.branch_and_bound.intervals import Units, cut, length_of_levels
 from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.tree import INFINITY, HostSearch, Tree
-from engine.solvers.branch_and_bound.turns import Report, Task
+from engine.solvers.branch_and_bound.reference import HostSearch
+from engine.solvers.branch_and_bound.search.messages import Report, Task
+from engine.solvers.branch_and_bound.search.worker import SearchWorker
+from engine.solvers.branch_and_bound.tree import INFINITY, Tree
 
 
 def explore(
@@ -33,18 +34,18 @@ def explore(
     """Search some units, or the whole tree, on one device until nothing is left."""
 
     def work(device: Device) -> HostSearch:
-        explorer = Explorer(device, tree, Options(**options), upper, capabilities)
+        searcher = SearchWorker(device, tree, Options(**options), upper, capabilities)
         left, best, path, sides = cut(tree.items, 0) if units is None else units, upper, None, ()
         while True:
-            report: Report = explorer.turn(Task(best, left, seconds=0.01))
+            report: Report = searcher.turn(Task(best, left, seconds=0.01))
             left = report.returned
             if report.found is not None and report.found.value < best:
                 best, path, sides = report.found.value, report.found.path, report.found.sides
             if not report.active and not len(left):
                 break
-        state = explorer.state()
+        state = searcher.state()
         assert len(state.open) == 0
-        explorer.release()
+        searcher.release()
         return HostSearch(
             nodes=report.nodes,
             leaves=report.leaves,
@@ -62,7 +63,7 @@ def explore(
 def as_gpu(member: Member, block: int = 32) -> Capabilities:
     """The device's capabilities as if it were a small GPU, so that its kernels are tested where there is none."""
     return dataclasses.replace(
-        member.info.capabilities, kind="gpu", max_block=block, compute_units=2, local_memory_per_unit=16384
+        member.info.capabilities, simt=True, lanes=1, max_block=block, compute_units=2, local_memory_per_unit=16384
     )
 
 

@@ -13,9 +13,9 @@ from searching import as_gpu, explore
 
 from engine.devices import Member
 from engine.solvers.branch_and_bound.intervals import Units, aligned, cut, digits_of, number_of, positions
-from engine.solvers.branch_and_bound.queens import Queens
-from engine.solvers.branch_and_bound.stealing import radices, rounds_of
-from engine.solvers.branch_and_bound.tree import search
+from engine.solvers.branch_and_bound.problems.queens import Queens
+from engine.solvers.branch_and_bound.reference import search
+from engine.solvers.branch_and_bound.search.stealing import radices, rounds_of
 
 
 @given(st.integers(1, 64), st.data())
@@ -66,14 +66,14 @@ def test_positions_are_the_ranks_of_the_chosen_items_among_the_open() -> None:
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
 def test_a_tree_cut_anywhere_has_the_same_nodes(device: Member, depth: int) -> None:
     tree = Queens(9).tree("auto", "auto")
-    twin = search(tree)
+    reference = search(tree)
     for capabilities in (None, as_gpu(device)):
         found = explore(device, tree, units=cut(9, depth), capabilities=capabilities)
         assert (found.nodes, found.leaves, found.pushed, found.explored) == (
-            twin.nodes,
-            twin.leaves,
-            twin.pushed,
-            twin.explored,
+            reference.nodes,
+            reference.leaves,
+            reference.pushed,
+            reference.explored,
         )
 
 

@@ -1,4 +1,4 @@
-"""Claims about the search kernels: on every device they visit exactly the nodes that the host twin visits."""
+"""Claims about the search kernels: on every device they visit exactly the nodes that the host reference visits."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 from searching import as_gpu, brute_force, counts, explore, factorial_of, held_karp
 
 from engine.devices import Device, Member
-from engine.solvers.branch_and_bound import explorer, flowshop_tables, queens
-from engine.solvers.branch_and_bound.atsp import ATSP
-from engine.solvers.branch_and_bound.flowshop import Flowshop
 from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.queens import Queens
-from engine.solvers.branch_and_bound.tree import INFINITY, Tree, search
-from engine.solvers.branch_and_bound.turns import Task
+from engine.solvers.branch_and_bound.problems import flowshop_tables, queens
+from engine.solvers.branch_and_bound.problems.atsp import ATSP
+from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+from engine.solvers.branch_and_bound.problems.queens import Queens
+from engine.solvers.branch_and_bound.reference import search
+from engine.solvers.branch_and_bound.search import worker as workers
+from engine.solvers.branch_and_bound.search.messages import Task
+from engine.solvers.branch_and_bound.tree import INFINITY, Tree
 
 STRATEGIES = ("siblings", "hypercube", "adapt", "large", "search", "ring")
 
@@ -45,7 +47,7 @@ def test_queens_has_the_published_solutions_and_nodes(device: Member, n: int) ->
 
 
 @pytest.mark.parametrize("n", range(1, 9))
-def test_small_boards_agree_with_the_twin(device: Member, n: int) -> None:
+def test_small_boards_agree_with_the_reference(device: Member, n: int) -> None:
     tree = Queens(n).tree("auto", "auto")
     assert counts(explore(device, tree)) == counts(search(tree))
 
@@ -66,16 +68,16 @@ def test_the_number_of_ivms_does_not_change_what_is_visited(device: Member, stra
 
 @pytest.mark.parametrize("branching", ["forward", "max_sum", "min_branch", "min_min"])
 @pytest.mark.parametrize("bound", ["one_machine", "two_machine", "mixed"])
-def test_flowshop_visits_the_nodes_of_the_twin(device: Member, bound: str, branching: str) -> None:
+def test_flowshop_visits_the_nodes_of_the_reference(device: Member, bound: str, branching: str) -> None:
     problem = random_flowshop(8, 4, seed=3)
     tree = problem.tree(bound, branching)
     optimum = brute_force(tree)
     for upper in (optimum, optimum + 1):
-        twin = search(tree, upper, share_best=False)
+        reference = search(tree, upper, share_best=False)
         found = explore(device, tree, upper)
         assert counts(found)[4] == factorial_of(tree)
         if upper == optimum:
-            assert counts(found) == counts(twin)
+            assert counts(found) == counts(reference)
             assert found.path is None
         else:
             assert found.best == optimum
@@ -140,7 +142,7 @@ def test_more_than_32_jobs_take_wide_masks(device: Member) -> None:
 
 @pytest.mark.parametrize("bound", ["partial", "cheapest_arcs"])
 @pytest.mark.parametrize("n", [2, 3, 4, 8, 9])
-def test_atsp_visits_the_nodes_of_the_twin_and_finds_held_and_karps_tour(device: Member, bound: str, n: int) -> None:
+def test_atsp_visits_the_reference_nodes_and_finds_held_and_karps_tour(device: Member, bound: str, n: int) -> None:
     problem = random_atsp(n, seed=n)
     tree = problem.tree(bound, "auto")
     optimum = held_karp(problem.costs)
@@ -173,28 +175,26 @@ def test_searching_the_last_levels_in_one_go_visits_the_same_nodes(
     assert found.pushed + 1 == found.nodes + found.leaves
 
 
-@pytest.mark.parametrize("languages", [(), ("cuda", "opencl")], ids=["in words", "in half words"])
+@pytest.mark.parametrize("packed", [False, True], ids=["in words", "in half words"])
 @pytest.mark.parametrize("branching", ["forward", "max_sum", "min_branch", "min_min"])
-def test_the_flowshop_of_gpus_visits_the_nodes_of_the_twin(
-    device: Member, branching: str, languages: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(flowshop_tables, "PACKED_LANGUAGES", languages)
+def test_the_flowshop_of_gpus_visits_the_nodes_of_the_reference(device: Member, branching: str, packed: bool) -> None:
     tree = random_flowshop(7, 5, seed=11).tree("one_machine", branching)
     optimum = brute_force(tree)
-    found = explore(device, tree, optimum, capabilities=as_gpu(device))
+    gpu = dataclasses.replace(as_gpu(device), packed_i16=packed)
+    found = explore(device, tree, optimum, capabilities=gpu)
     assert counts(found) == counts(search(tree, optimum))
-    assert explore(device, tree, capabilities=as_gpu(device)).best == optimum
+    assert explore(device, tree, capabilities=gpu).best == optimum
 
 
 @pytest.mark.parametrize("bound", ["two_machine", "mixed"])
-def test_the_two_machine_bound_of_gpus_visits_the_nodes_of_the_twin(device: Member, bound: str) -> None:
+def test_the_two_machine_bound_of_gpus_visits_the_nodes_of_the_reference(device: Member, bound: str) -> None:
     tree = random_flowshop(7, 4, seed=5).tree(bound, "max_sum")
     optimum = brute_force(tree)
     found = explore(device, tree, optimum, capabilities=as_gpu(device))
     assert counts(found) == counts(search(tree, optimum))
 
 
-def test_the_atsp_of_gpus_visits_the_nodes_of_the_twin(device: Member) -> None:
+def test_the_atsp_of_gpus_visits_the_nodes_of_the_reference(device: Member) -> None:
     problem = random_atsp(9, seed=4)
     tree = problem.tree("cheapest_arcs", "auto")
     optimum = held_karp(problem.costs)
@@ -210,10 +210,10 @@ def test_children_bounded_in_parallel_are_the_same_children(device: Member, stra
     for problem in (Queens(8), random_atsp(8, seed=6), random_flowshop(7, 4, seed=2)):
         tree = problem.tree("auto", "auto")
         upper = INFINITY if tree.counts else search(tree).best
-        twin = counts(search(tree, upper))
+        reference = counts(search(tree, upper))
         for capabilities in (None, as_gpu(device)):
             found = explore(device, tree, upper, variant="pte_peb", strategy=strategy, capabilities=capabilities)
-            assert counts(found) == twin
+            assert counts(found) == reference
 
 
 @pytest.mark.parametrize("branching", ["forward", "max_sum", "min_branch", "min_min"])
@@ -226,16 +226,16 @@ def test_every_flowshop_bound_can_be_taken_in_parallel(device: Member, bound: st
 
 
 def test_auto_measures_both_variants_of_a_costly_bound(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explorer, "_BEFORE_COMPARING", 0.0)
-    monkeypatch.setattr(flowshop_tables, "_together", lambda *_: None)
+    monkeypatch.setattr(workers, "_BEFORE_COMPARING", 0.0)
+    monkeypatch.setattr(flowshop_tables, "_cooperative", lambda *_: None)
     tried: list[str] = []
-    original = explorer.Explorer._search
+    original = workers.SearchWorker._search
 
-    def noted(self: explorer.Explorer) -> None:
+    def noted(self: workers.SearchWorker) -> None:
         tried.append(self._variant)
         original(self)
 
-    monkeypatch.setattr(explorer.Explorer, "_search", noted)
+    monkeypatch.setattr(workers.SearchWorker, "_search", noted)
     tree = random_flowshop(9, 4, seed=9).tree("mixed", "forward")
     upper = int(tree.lower_bound() * 1.2)
     found = explore(device, tree, upper, variant="auto", capabilities=as_gpu(device), ivms=512)
@@ -289,7 +289,7 @@ def test_a_search_takes_no_more_memory_than_it_plans(device: Member, problem: Qu
 
     def work(running: Device) -> tuple[int, int]:
         before = sum(buffer.nbytes for buffer in running._owned.buffers)
-        found = explorer.Explorer(running, tree, Options(variant="pte_peb", ivms=500), INFINITY)
+        found = workers.SearchWorker(running, tree, Options(variant="pte_peb", ivms=500), INFINITY)
         found.turn(Task(INFINITY, cut(tree.items, 0), seconds=0.001))
         taken = sum(buffer.nbytes for buffer in running._owned.buffers) - before
         planned = found.shapes.bytes_for(tree)

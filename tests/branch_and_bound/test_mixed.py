@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from searching import as_gpu
@@ -21,24 +21,24 @@ from engine import api
 from engine.devices import Device, Member
 from engine.errors import DeviceError
 from engine.events import Event, Metric, Notice
-from engine.solvers.branch_and_bound import coordinator
-from engine.solvers.branch_and_bound import sharing as sharing_rules
-from engine.solvers.branch_and_bound.explorer import Explorer
 from engine.solvers.branch_and_bound.intervals import Units, cut, length_of_levels
 from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.sharing import Sharing
+from engine.solvers.branch_and_bound.search import coordinator
+from engine.solvers.branch_and_bound.search import sharing as sharing_rules
+from engine.solvers.branch_and_bound.search.members import Store, WorkerState
+from engine.solvers.branch_and_bound.search.messages import Report, Task
+from engine.solvers.branch_and_bound.search.sharing import Sharing
+from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY
-from engine.solvers.branch_and_bound.turns import Report, Task
-from engine.solvers.branch_and_bound.workers import Store, Worker
 
 LAUNCH = 0.02  # seconds by which every launch of the slow device is longer
 
 
-def is_slow(worker: Worker) -> bool:
+def is_slow(worker: WorkerState) -> bool:
     return worker.member.label.endswith("#2")
 
 
-class Slow(Explorer):
+class Slow(SearchWorker):
     """Rounds of a second device take longer; how many it has done."""
 
     rounds = 0
@@ -54,8 +54,8 @@ class Slow(Explorer):
 def slow_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second device of a pool is slow, and taken for a CPU beside a GPU."""
     Slow.rounds = 0
-    monkeypatch.setattr(Worker, "on_host", property(is_slow))
-    monkeypatch.setattr(coordinator, "Explorer", Slow)
+    monkeypatch.setattr(WorkerState, "on_host_cores", property(is_slow))
+    monkeypatch.setattr(coordinator, "SearchWorker", Slow)
     monkeypatch.setattr(coordinator, "_SLOW_SLICE", 1.0)  # so that a slice is many launches
     monkeypatch.setattr(coordinator, "_HEAD_START", 0.0)
 
@@ -69,21 +69,21 @@ def test_a_fast_device_waits_for_a_launch_or_two_of_a_slow_one(
     asked: list[int] = []
     waited: list[int] = []
     ask: Callable[..., None] = Sharing.ask
-    hand_on: Callable[..., None] = Sharing.hand_on
+    deliver: Callable[..., None] = Sharing.deliver
 
-    def noted_ask(self: Sharing, worker: Worker) -> None:
+    def noted_ask(self: Sharing, worker: WorkerState) -> None:
         ask(self, worker)
         if worker.waiting and not is_slow(worker) and not worker.active:
             asked.append(Slow.rounds)
 
-    def noted_hand_on(self: Sharing, donor: Worker, report: Report) -> None:
+    def noted_deliver(self: Sharing, donor: WorkerState, report: Report) -> None:
         if is_slow(donor) and donor.served and asked:
             waited.append(Slow.rounds - asked[-1])
             asked.clear()
-        hand_on(self, donor, report)
+        deliver(self, donor, report)
 
     monkeypatch.setattr(Sharing, "ask", noted_ask)
-    monkeypatch.setattr(Sharing, "hand_on", noted_hand_on)
+    monkeypatch.setattr(Sharing, "deliver", noted_deliver)
     result = engine.solve(engine.Queens(13), devices=[device.info.id] * 2, sharing=sharing, seed=seed)
     assert (result.objective, result.counters["nodes"]) == (73712, 2490838)
     assert all(rounds <= 2 for rounds in waited), waited
@@ -98,9 +98,9 @@ def test_a_slow_device_gives_all_its_work_back_when_a_fast_one_runs_low(
     left: list[int] = []
     turn = Slow.turn
 
-    def noted(self: Explorer, task: Task, interrupted: Callable[[], bool] | None = None) -> Report:
+    def noted(self: SearchWorker, task: Task, interrupted: Callable[[], bool] | None = None) -> Report:
         report = turn(self, task, interrupted)
-        if task.surrender:
+        if task.return_all:
             given.append(sum(len(part) for part in report.exported if isinstance(part, Units)))
             left.append(report.active)
         return report
@@ -109,7 +109,7 @@ def test_a_slow_device_gives_all_its_work_back_when_a_fast_one_runs_low(
     result = engine.solve(engine.Queens(13), devices=[device.info.id] * 2, sharing=sharing, ivms=32)
     assert (result.objective, result.counters["nodes"]) == (73712, 2490838)
     assert all(active == 0 for active in left)
-    assert result.counters["exchanged"] >= sum(given)
+    assert result.counters["exchanged_intervals"] >= sum(given)
 
 
 @pytest.mark.usefixtures("slow_second")
@@ -117,57 +117,57 @@ def test_a_device_that_is_hardly_faster_than_nothing_is_dismissed(
     device: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(coordinator, "_SLOW_SLICE", 0.001)
-    monkeypatch.setattr(sharing_rules, "_TURNS_TO_JUDGE", 1)
-    monkeypatch.setattr(sharing_rules, "_WORTH_WORK", 1e9)  # however fast it is
+    monkeypatch.setattr(sharing_rules, "_TURNS_TO_ASSESS", 1)
+    monkeypatch.setattr(sharing_rules, "_LEAST_SHARE", 1e9)  # however fast it is
     taken_after: list[int] = []
-    told: list[Event] = []
-    begin = Worker.begin
+    events: list[Event] = []
+    begin = WorkerState.begin
 
-    def noted(self: Worker, look: bool, now: float) -> Any:
-        if self.dismissed:
-            taken_after.append(self.coming)
-        return begin(self, look, now)
+    def noted(self: WorkerState, snapshot: bool, now: float) -> Any:
+        if self.dropped:
+            taken_after.append(self.incoming)
+        return begin(self, snapshot, now)
 
-    monkeypatch.setattr(Worker, "begin", noted)
-    result = engine.solve(engine.Queens(14), devices=[device.info.id] * 2, ivms=32, on_event=told.append)
+    monkeypatch.setattr(WorkerState, "begin", noted)
+    result = engine.solve(engine.Queens(14), devices=[device.info.id] * 2, ivms=32, on_event=events.append)
     assert (result.objective, result.counters["nodes"]) == (365596, 13496479)
-    notices = [event.message for event in told if isinstance(event, Notice)]
-    assert all(message.endswith("% of the pool's speed; it is given no more work") for message in notices)
+    notices = [event.message for event in events if isinstance(event, Notice)]
+    assert all(message.endswith("% of the pool's node rate; it gets no more work") for message in notices)
     assert sum(taken_after) == 0
 
 
-@pytest.mark.parametrize(("nodes_per_second", "is_dismissed"), [(1.9e7, True), (2.1e7, False)])
-def test_a_slow_device_is_judged_once_both_speeds_are_known(nodes_per_second: float, is_dismissed: bool) -> None:
-    def described(kind: str) -> Any:
-        return SimpleNamespace(info=SimpleNamespace(capabilities=SimpleNamespace(kind=kind)))
+@pytest.mark.parametrize(("nodes_per_second", "is_dropped"), [(1.9e7, True), (2.1e7, False)])
+def test_a_slow_device_is_judged_once_both_speeds_are_known(nodes_per_second: float, is_dropped: bool) -> None:
+    def described(on_host: bool) -> Any:
+        return SimpleNamespace(info=SimpleNamespace(capabilities=SimpleNamespace(shares_host_cores=on_host)))
 
-    gpu, cpu = (Worker(described(kind), 12) for kind in ("gpu", "cpu"))
-    gpu.explorer = cpu.explorer = cast(Explorer, SimpleNamespace(shapes=SimpleNamespace(ivms=64)))
+    gpu, cpu = (WorkerState(described(on_host), 12) for on_host in (False, True))
+    gpu.ivms = cpu.ivms = 64
     gpu.active, cpu.active, cpu.full_rate, gpu.full_rate = 64, 64, nodes_per_second, 1e9
     sharing = Sharing([gpu, cpu], Store(cut(12, 1), 0), Options(), seed=0)
     for cpu.full_turns, gpu.full_turns in ((19, 5), (20, 0)):
-        sharing.judge(cpu)
-        assert not cpu.dismissed
+        sharing.assess(cpu)
+        assert not cpu.dropped
     gpu.full_turns = 1
-    sharing.judge(cpu)
-    sharing.judge(gpu)
-    assert (cpu.dismissed, gpu.dismissed) == (is_dismissed, False)
-    assert sharing.may_take(cpu) is not is_dismissed
+    sharing.assess(cpu)
+    sharing.assess(gpu)
+    assert (cpu.dropped, gpu.dropped) == (is_dropped, False)
+    assert sharing.may_take(cpu) is not is_dropped
     sharing.recall(cpu)
-    cpu.begin(look=False, now=0.0)
-    assert sharing.surrenders(cpu) is is_dismissed
-    assert (gpu in cpu.served) is is_dismissed
+    cpu.begin(snapshot=False, now=0.0)
+    assert sharing.returns_all(cpu) is is_dropped
+    assert (gpu in cpu.served) is is_dropped
 
 
 def test_a_short_search_is_over_before_a_slow_device_joins(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Worker, "on_host", property(is_slow))
+    monkeypatch.setattr(WorkerState, "on_host_cores", property(is_slow))
     monkeypatch.setattr(coordinator, "_HEAD_START", 300.0)
-    told: list[Event] = []
+    events: list[Event] = []
     with engine.Engine(devices=[device.info.id] * 2) as running:
         for rows, solutions, nodes in ((11, 2680, 89878), (12, 14200, 420995)):
-            result = running.start(engine.Queens(rows), on_event=told.append).wait(60)
+            result = running.start(engine.Queens(rows), on_event=events.append).wait(60)
             assert (result.objective, result.counters["nodes"]) == (solutions, nodes)
-    devices = {event.device for event in told if isinstance(event, Metric) and event.name == "active_ivms"}
+    devices = {event.device for event in events if isinstance(event, Metric) and event.name == "active_ivms"}
     assert devices == {device.info.id}
 
 
@@ -175,7 +175,7 @@ def test_a_short_search_is_over_before_a_slow_device_joins(device: Member, monke
 def test_kernels_for_gpus_and_for_cpus_share_a_search(
     device: Member, monkeypatch: pytest.MonkeyPatch, sharing: str
 ) -> None:
-    if device.info.capabilities.kind != "cpu":
+    if device.info.capabilities.simt:
         pytest.skip("a CPU stands for both here")
     gpu = dataclasses.replace(device.info, capabilities=as_gpu(device))
     monkeypatch.setattr(api, "select", lambda *_: [gpu, device.info])
@@ -186,22 +186,22 @@ def test_kernels_for_gpus_and_for_cpus_share_a_search(
 
 
 def test_what_is_surrendered_is_searched_elsewhere_to_the_same_counts(device: Member) -> None:
-    slow = device.info.capabilities.kind == "cpu"  # a GPU's first turn may be all of a smaller board
+    slow = not device.info.capabilities.simt  # a GPU's first turn may be all of a smaller board
     rows, *counts = (13, 2_490_838, 73_712) if slow else (15, 90_634_738, 2_279_184)
     tree = engine.Queens(rows).tree("auto", "auto")
 
     def work(running: Device) -> list[tuple[int, int]]:
-        first = Explorer(running, tree, Options(ivms=32), INFINITY)
+        first = SearchWorker(running, tree, Options(ivms=32), INFINITY)
         left = cut(tree.items, 1)
         report = first.turn(Task(INFINITY, left, seconds=1e-6))
         assert report.active
-        given = first.turn(Task(INFINITY, report.returned, peers=[False, False], surrender=True))
+        given = first.turn(Task(INFINITY, report.returned, peers=[False, False], return_all=True))
         assert (given.active, given.open) == (0, 0.0)
         assert len(given.exported) == 2
         parts = [part for part in given.exported if isinstance(part, Units)]
-        again = first.turn(Task(INFINITY, Units.none(tree.items), peers=[False], surrender=True))
+        again = first.turn(Task(INFINITY, Units.none(tree.items), peers=[False], return_all=True))
         assert again.exported == ()
-        second = Explorer(running, tree, Options(ivms=48), INFINITY)
+        second = SearchWorker(running, tree, Options(ivms=48), INFINITY)
         left = Units.joined([given.returned, *parts])
         while True:
             report = second.turn(Task(INFINITY, left, seconds=0.01))
@@ -222,29 +222,29 @@ def test_what_is_surrendered_is_searched_elsewhere_to_the_same_counts(device: Me
 def held_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """The second device of a pool is not ready before this is set."""
     released = threading.Event()
-    warm_up = Explorer.warm_up
+    warm_up = SearchWorker.warm_up
 
-    def late(self: Explorer) -> None:
+    def late(self: SearchWorker) -> None:
         if threading.current_thread().name.partition("_")[0].endswith("#2"):
             assert released.wait(60)
         warm_up(self)
 
-    monkeypatch.setattr(Explorer, "warm_up", late)
+    monkeypatch.setattr(SearchWorker, "warm_up", late)
     yield released
     released.set()
 
 
 def test_a_run_ends_without_a_device_that_is_not_ready(device: Member, held_up: threading.Event) -> None:
-    told: list[Event] = []
+    events: list[Event] = []
     with engine.Engine(devices=[device.info.id] * 2) as running:
-        run = running.start(engine.Queens(11), on_event=told.append)
+        run = running.start(engine.Queens(11), on_event=events.append)
         result = run.wait(30)
         assert (result.objective, result.counters["nodes"]) == (2680, 89878)
         assert not held_up.is_set()
         held_up.set()
         again = running.start(engine.Queens(12)).wait(30)
         assert (again.objective, again.counters["nodes"]) == (14200, 420995)
-    devices = {event.device for event in told if isinstance(event, Metric) and event.name == "active_ivms"}
+    devices = {event.device for event in events if isinstance(event, Metric) and event.name == "active_ivms"}
     assert devices == {device.info.id}
 
 
@@ -272,22 +272,22 @@ def test_a_run_that_is_stopped_does_not_wait_for_a_device_that_is_not_ready(
 
 
 def test_a_device_that_fails_before_it_is_ready_fails_the_run(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: Explorer) -> None:
+    def fail(self: SearchWorker) -> None:
         raise DeviceError("no such instruction")
 
-    monkeypatch.setattr(Explorer, "warm_up", fail)
+    monkeypatch.setattr(SearchWorker, "warm_up", fail)
     with pytest.raises(DeviceError, match="no such instruction"):
         engine.solve(engine.Queens(9), devices=[device.info.id] * 2)
 
 
 def test_work_goes_on_where_a_device_is_late(device: Member, held_up: threading.Event, tmp_path: Any) -> None:
     """Checkpoints bring a search to rest and set it going; a device that becomes ready meanwhile takes part."""
-    told: list[Event] = []
+    events: list[Event] = []
     with engine.Engine(devices=[device.info.id] * 2) as running:
 
         def note(event: Event) -> None:
-            told.append(event)
-            if len(told) == 12:
+            events.append(event)
+            if len(events) == 12:
                 held_up.set()
 
         run = running.start(

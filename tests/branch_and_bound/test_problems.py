@@ -15,13 +15,13 @@ from engine.errors import OptionError, ProblemError
 from engine.formats import qaplib, taillard, tsplib
 from engine.problem import Problem
 from engine.solvers import problem_classes, recognize
-from engine.solvers.branch_and_bound.atsp import ATSP
-from engine.solvers.branch_and_bound.flowshop import Flowshop
-from engine.solvers.branch_and_bound.flowshop_heuristics import iterated_greedy, makespan, neh
-from engine.solvers.branch_and_bound.generators import ATSPOptions, FlowshopOptions, generate_atsp, generate_flowshop
-from engine.solvers.branch_and_bound.queens import Queens
-from engine.solvers.branch_and_bound.taillard_seeds import SIZES
-from engine.solvers.branch_and_bound.tree import search
+from engine.solvers.branch_and_bound.generators import ATSPFamily, FlowshopFamily, generate_atsp, generate_flowshop
+from engine.solvers.branch_and_bound.problems.atsp import ATSP
+from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+from engine.solvers.branch_and_bound.problems.flowshop_heuristics import iterated_greedy, makespan, neh
+from engine.solvers.branch_and_bound.problems.queens import Queens
+from engine.solvers.branch_and_bound.problems.taillard_seeds import SIZES
+from engine.solvers.branch_and_bound.reference import search
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "branch_and_bound"
 
@@ -105,7 +105,7 @@ def test_a_broken_flowshop_file_is_explained(tmp_path: Path, text: str, rule: st
 
 
 @pytest.mark.parametrize(("text", "line"), [(BROKEN_FLOWSHOPS[4][0], 5), ("2 2\n0 5 1 -6\n0 1 1 1\n", 2)])
-def test_a_negative_time_in_a_file_is_told_with_its_line(tmp_path: Path, text: str, line: int) -> None:
+def test_a_negative_time_in_a_file_is_events_with_its_line(tmp_path: Path, text: str, line: int) -> None:
     path = tmp_path / "negative.txt"
     path.write_text(text)
     with pytest.raises(ProblemError, match=rf"must be at least 0; got -\d .*line {line}\)"):
@@ -210,7 +210,7 @@ def test_a_problem_comes_back_from_its_arrays(problem: Problem) -> None:
     st.sampled_from(["one_machine", "two_machine", "mixed"]),
 )
 @settings(max_examples=40, deadline=None)
-def test_the_flowshop_twin_finds_the_best_order(jobs: int, machines: int, seed: int, bound: str) -> None:
+def test_the_flowshop_reference_finds_the_best_order(jobs: int, machines: int, seed: int, bound: str) -> None:
     problem = Flowshop(np.random.default_rng(seed).integers(0, 20, (machines, jobs)))
     tree = problem.tree(bound, "auto")
     assert search(tree).best == brute_force(tree)
@@ -219,7 +219,7 @@ def test_the_flowshop_twin_finds_the_best_order(jobs: int, machines: int, seed: 
 
 @given(st.integers(2, 7), st.integers(0, 2**32), st.sampled_from(["partial", "cheapest_arcs"]))
 @settings(max_examples=40, deadline=None)
-def test_the_atsp_twin_finds_held_and_karps_tour(n: int, seed: int, bound: str) -> None:
+def test_the_atsp_reference_finds_held_and_karps_tour(n: int, seed: int, bound: str) -> None:
     problem = ATSP(np.random.default_rng(seed).integers(0, 30, (n, n)))
     tree = problem.tree(bound, "auto")
     assert search(tree).best == held_karp(problem.costs)
@@ -237,7 +237,7 @@ def test_neh_and_iterated_greedy_are_orders_that_get_better() -> None:
 
 @pytest.mark.parametrize("method", ["neh", "iterated_greedy"])
 def test_first_tours_visit_every_city_from_city_0(method: str) -> None:
-    problem = generate_atsp(ATSPOptions(n=9, seed=2))
+    problem = generate_atsp(ATSPFamily(n=9, seed=2))
     tour = problem.first_solution(method, 0)
     assert tour is not None
     assert tour[0] == 0
@@ -246,11 +246,11 @@ def test_first_tours_visit_every_city_from_city_0(method: str) -> None:
 
 
 def test_generators_follow_their_options() -> None:
-    assert (generate_flowshop(FlowshopOptions(taillard=5)).times == Flowshop.taillard(5).times).all()
-    assert generate_flowshop(FlowshopOptions(jobs=7, machines=3, seed=9)).times.shape == (3, 7)
+    assert (generate_flowshop(FlowshopFamily(taillard=5)).times == Flowshop.taillard(5).times).all()
+    assert generate_flowshop(FlowshopFamily(jobs=7, machines=3, seed=9)).times.shape == (3, 7)
     for kind in ("crane", "tsmat"):
-        options = ATSPOptions.model_validate({"type": kind, "n": 8, "seed": 3})
+        options = ATSPFamily.model_validate({"type": kind, "n": 8, "seed": 3})
         assert (generate_atsp(options).costs == generate_atsp(options).costs).all()
-    closed = generate_atsp(ATSPOptions(type="tsmat", n=8)).costs
+    closed = generate_atsp(ATSPFamily(type="tsmat", n=8)).costs
     assert (closed == closed.T).all()
     assert (closed[:, :, None] + closed[None, :, :] >= closed[:, None, :]).all()

@@ -14,15 +14,16 @@ from searching import load_assignment
 import engine
 from engine.devices import Device, Member
 from engine.events import Event, Incumbent
-from engine.solvers.branch_and_bound import coordinator
-from engine.solvers.branch_and_bound.explorer import Explorer
 from engine.solvers.branch_and_bound.intervals import Units, aligned, cut, digits_of
 from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.proof import LEVELS, UnitBounds, View, proven_bound
-from engine.solvers.branch_and_bound.sharing import Sharing
-from engine.solvers.branch_and_bound.tree import INFINITY, Tree, search
-from engine.solvers.branch_and_bound.turns import Report, Task
-from engine.solvers.branch_and_bound.workers import Looks, Store, Worker
+from engine.solvers.branch_and_bound.reference import search
+from engine.solvers.branch_and_bound.search import coordinator
+from engine.solvers.branch_and_bound.search.frontier import LEVELS, FrontierSnapshot, IntervalBounds, proven_bound
+from engine.solvers.branch_and_bound.search.members import SnapshotSchedule, Store, WorkerState
+from engine.solvers.branch_and_bound.search.messages import Report, Task
+from engine.solvers.branch_and_bound.search.sharing import Sharing
+from engine.solvers.branch_and_bound.search.worker import SearchWorker
+from engine.solvers.branch_and_bound.tree import INFINITY, Tree
 
 
 def flowshop(seed: int, jobs: int = 9, machines: int = 5) -> engine.Flowshop:
@@ -90,26 +91,26 @@ def test_the_bounds_of_many_nodes_are_those_the_search_prunes_by() -> None:
                 assert bounds[0] == max(value, tree.lower_bound())
 
 
-def open_nodes(tree: Tree, view: View) -> int:
+def open_nodes(tree: Tree, frontier: FrontierSnapshot) -> int:
     """The least bound of all open nodes, one after another."""
     least, nowhere = INFINITY, np.zeros((1, 0), np.int64)
     root = tree.bounds(nowhere, nowhere)
     assert root is not None
-    for ivm, depth in enumerate(view.depths.tolist()):
+    for ivm, depth in enumerate(frontier.depths.tolist()):
         path: list[int] = []
         highest = int(root[0])
-        for level in range(depth + 1 if 0 <= depth < len(view.rows) else len(view.rows) if depth >= 0 else 0):
-            sides = [int(view.sides[ivm]) >> before & 1 for before in range(level + 1)]
+        for level in range(depth + 1 if 0 <= depth < len(frontier.rows) else len(frontier.rows) if depth >= 0 else 0):
+            sides = [int(frontier.sides[ivm]) >> before & 1 for before in range(level + 1)]
             if level == depth:
                 least = min(least, highest)
                 break
-            row = int(view.rows[level, ivm])
+            row = int(frontier.rows[level, ivm])
             items = [item for item in range(tree.items) if row >> item & 1]
             for index, item in reversed(list(enumerate(items))):
                 bounds = tree.bounds(np.array([[*path, item]]), np.array([sides]))
                 assert bounds is not None
                 value = max(highest, int(bounds[0]))
-                if index or level + 1 == len(view.rows):
+                if index or level + 1 == len(frontier.rows):
                     least = min(least, value)
             path, highest = [*path, items[0]], value
     return least
@@ -121,77 +122,77 @@ def test_it_is_the_least_bound_of_all_open_nodes(device: Member, name: str) -> N
     optimum = search(tree).best
 
     def work(running: Device) -> list[int]:
-        explorer = Explorer(running, tree, Options(ivms=4), INFINITY)
-        explorer._ivms.steps, explorer._rounds = 8, 1
-        left, best, told = cut(tree.items, 0), INFINITY, []
+        searcher = SearchWorker(running, tree, Options(ivms=4), INFINITY)
+        searcher._ivms.steps, searcher._rounds = 8, 1
+        left, best, events = cut(tree.items, 0), INFINITY, []
         while True:
-            report = explorer.turn(Task(best, left, seconds=1e-6, look=True))
+            report = searcher.turn(Task(best, left, seconds=1e-6, snapshot=True))
             left = report.returned
             best = best if report.found is None else min(best, report.found.value)
-            assert report.view is not None
-            bound = proven_bound(tree, report.view, math.inf)
-            assert bound == open_nodes(tree, report.view)
-            assert tree.lower_bound() <= proven_bound(tree, report.view, 0.0) <= bound
+            assert report.frontier is not None
+            bound = proven_bound(tree, report.frontier, math.inf)
+            assert bound == open_nodes(tree, report.frontier)
+            assert tree.lower_bound() <= proven_bound(tree, report.frontier, 0.0) <= bound
             assert min(bound, best) <= optimum
-            told.append(min(bound, best))
+            events.append(min(bound, best))
             if not report.active and not len(left):
-                explorer.release()
-                return told
+                searcher.release()
+                return events
 
-    told = device.submit(work).result()
-    assert told == sorted(told)
-    assert told[-1] == optimum
+    events = device.submit(work).result()
+    assert events == sorted(events)
+    assert events[-1] == optimum
 
 
 def test_a_device_without_work_has_nothing_below_any_bound() -> None:
     tree = flowshop(1).tree("auto", "auto")
-    view = View(np.zeros((LEVELS, 3), np.uint32), np.zeros(3, np.uint32), np.full(3, -1, np.int32))
-    assert proven_bound(tree, view, 0.0) == INFINITY
+    frontier = FrontierSnapshot(np.zeros((LEVELS, 3), np.uint32), np.zeros(3, np.uint32), np.full(3, -1, np.int32))
+    assert proven_bound(tree, frontier, 0.0) == INFINITY
     queens = engine.Queens(5).tree("auto", "auto")
-    assert proven_bound(queens, View(view.rows, view.sides, np.zeros(3, np.int32)), 0.0) is None
+    assert proven_bound(queens, FrontierSnapshot(frontier.rows, frontier.sides, np.zeros(3, np.int32)), 0.0) is None
 
 
 @pytest.fixture
-def prompt_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every turn be short, and each be followed by a look."""
-    monkeypatch.setattr(coordinator, "_BETWEEN_LOOKS", 0.0)
-    monkeypatch.setattr(coordinator, "_LOOKING_SECONDS", 1.0)
-    monkeypatch.setattr(coordinator, "_LOOKING_SHARE", math.inf)
+def prompt_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every turn be short, and each be followed by a snapshot."""
+    monkeypatch.setattr(coordinator, "_BETWEEN_SNAPSHOTS", 0.0)
+    monkeypatch.setattr(coordinator, "_SNAPSHOT_SECONDS", 1.0)
+    monkeypatch.setattr(coordinator, "_SNAPSHOT_SHARE", math.inf)
     monkeypatch.setattr(coordinator, "SLICE_SECONDS", 0.002)
 
 
-def bounds_told(events: list[Event]) -> list[int]:
+def bounds_of(events: list[Event]) -> list[int]:
     return [event.bound for event in events if isinstance(event, Incumbent) and event.bound is not None]
 
 
-@pytest.mark.usefixtures("prompt_looks")
+@pytest.mark.usefixtures("prompt_snapshots")
 @pytest.mark.parametrize("devices", [1, 2, 3])
 @pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
 def test_a_run_proves_more_and_more_and_never_too_much(device: Member, devices: int, sharing: str) -> None:
     given = {"devices": [device.info.id] * devices, "sharing": sharing, "ivms": 2, "initial": "infinity"}
     for seed in range(2):
         for problem in (flowshop(seed), atsp(seed)):
-            told: list[Event] = []
-            result = engine.solve(problem, on_event=told.append, **given)
+            events: list[Event] = []
+            result = engine.solve(problem, on_event=events.append, **given)
             assert result.objective == search(problem.tree("auto", "auto")).best
-            bounds = bounds_told(told)
+            bounds = bounds_of(events)
             assert bounds == sorted(bounds)
             assert bounds[-1] <= result.objective
 
 
-@pytest.mark.usefixtures("prompt_looks")
+@pytest.mark.usefixtures("prompt_snapshots")
 @pytest.mark.parametrize("devices", [1, 2])
 def test_the_proven_bound_passes_that_of_the_root(device: Member, devices: int) -> None:
-    problem, told = engine.Flowshop.taillard(30), []
+    problem, events = engine.Flowshop.taillard(30), []
     root = problem.tree("auto", "auto").lower_bound()
-    engine.solve(problem, devices=[device.info.id] * devices, upper_bound=2178, ivms=32, on_event=told.append)
-    bounds = bounds_told(told)
+    engine.solve(problem, devices=[device.info.id] * devices, upper_bound=2178, ivms=32, on_event=events.append)
+    bounds = bounds_of(events)
     assert bounds[0] == root
     assert bounds == sorted(bounds)
     assert root < bounds[-1] <= 2178
 
 
-@pytest.mark.usefixtures("prompt_looks")
+@pytest.mark.usefixtures("prompt_snapshots")
 def test_a_resumed_run_goes_on_from_the_bound_it_had_proved(device: Member, tmp_path: Path) -> None:
     problem = engine.Flowshop.taillard(24)
     root = problem.tree("auto", "auto").lower_bound()
@@ -208,10 +209,10 @@ def test_a_resumed_run_goes_on_from_the_bound_it_had_proved(device: Member, tmp_
         stopped = run.wait(30)
     assert stopped.status == "interrupted"
     assert root < stopped.bound <= 2223
-    told: list[Event] = []
+    events: list[Event] = []
     limit = stopped.seconds + 0.05
-    resumed = engine.resume(tmp_path / "run", devices=[device.info.id] * 2, time_limit=limit, on_event=told.append)
-    assert bounds_told(told)[0] == stopped.bound
+    resumed = engine.resume(tmp_path / "run", devices=[device.info.id] * 2, time_limit=limit, on_event=events.append)
+    assert bounds_of(events)[0] == stopped.bound
     assert resumed.bound >= stopped.bound
 
 
@@ -220,7 +221,7 @@ def test_kept_intervals_have_no_leaf_below_their_bound(name: str) -> None:
     tree = trees()[name]
     whole = math.factorial(tree.items)
     random = np.random.default_rng(7)
-    bounds = UnitBounds(tree, INFINITY)
+    bounds = IntervalBounds(tree, INFINITY)
     for _ in range(10):
         begin, end = sorted(random.integers(0, whole, 2).tolist())
         units = aligned(begin, end + 1, tree.items)
@@ -232,7 +233,7 @@ def test_kept_intervals_have_no_leaf_below_their_bound(name: str) -> None:
 
 
 def leaf_value(tree: Tree, number: int) -> int:
-    """The objective of a leaf by its number, every node on the way branched by the twin."""
+    """The objective of a leaf by its number, every node on the way branched by the reference."""
     state, left, chosen = tree.root(), list(range(tree.items)), digits_of(number, tree.items)
     for depth in range(tree.leaf_depth):
         side, _ = tree.bound(state, depth, left, INFINITY, INFINITY)
@@ -243,7 +244,7 @@ def leaf_value(tree: Tree, number: int) -> int:
 def test_a_kept_subtree_has_the_bound_of_its_root() -> None:
     tree = flowshop(2).tree("auto", "auto")
     units = cut(tree.items, 2)
-    bounds = UnitBounds(tree, INFINITY)
+    bounds = IntervalBounds(tree, INFINITY)
     side = tree.bound(tree.root(), 0, list(range(tree.items)), INFINITY, INFINITY)[0]
     first = tree.place(tree.root(), 0, 4, side)
     left = [job for job in range(tree.items) if job != 4]
@@ -259,31 +260,31 @@ def test_a_kept_subtree_has_the_bound_of_its_root() -> None:
 def test_what_is_proved_of_intervals_goes_with_them(device: Member, sharing: str) -> None:
     units = cut(6, 1)
     store = Store(Units.none(6), INFINITY)
-    donor, asking = Worker(device, 6), Worker(device, 6)
+    donor, asking = WorkerState(device, 6), WorkerState(device, 6)
     rules = Sharing([donor, asking], store, Options(sharing=sharing), 0)
-    asking.begin(True, 0.0)  # a turn at whose end is a look, which sees nothing that comes meanwhile
-    donor.floor, donor.active, donor.served = 50, 2, [asking]
+    asking.begin(True, 0.0)  # a turn at whose end is a snapshot, which contains nothing that comes meanwhile
+    donor.bound, donor.active, donor.served = 50, 2, [asking]
     given = Report(0.0, 0.0, 1, 0, 0, 0, 0, 0, 0.0, None, Units.none(6), (units,))
-    rules.hand_on(donor, given)
+    rules.deliver(donor, given)
     if sharing == "farmer":
-        assert (len(store), store.floor) == (6, 50)
-        store.look()
+        assert (len(store), store.bound) == (6, 50)
+        store.snapshot()
         store.put(units, 40)
         store.prove(90)
-        assert store.floor == 40
-        asking.expect(store.floor)
+        assert store.bound == 40
+        asking.expect(store.bound)
         asking.inbox = rules.deal(asking)
     assert len(asking.inbox)
-    assert asking.floor == (40 if sharing == "farmer" else 50)
+    assert asking.bound == (40 if sharing == "farmer" else 50)
     asking.prove(90)
-    assert asking.floor == (40 if sharing == "farmer" else 50)
+    assert asking.bound == (40 if sharing == "farmer" else 50)
     asking.begin(True, 1.0)
     asking.prove(90)
-    assert asking.floor == 90
+    assert asking.bound == 90
 
 
-def test_looks_go_round_the_devices_and_take_a_share_of_the_time(device: Member) -> None:
-    looks, workers = Looks(100.0, 1.0, 0.1), [Worker(device, 6) for _ in range(4)]
+def test_snapshots_go_round_the_devices_and_take_a_share_of_the_time(device: Member) -> None:
+    schedule, workers = SnapshotSchedule(100.0, 1.0, 0.1), [WorkerState(device, 6) for _ in range(4)]
     for worker in workers[:3]:
         worker.active = 1  # the last has nothing
     order = []
@@ -291,14 +292,14 @@ def test_looks_go_round_the_devices_and_take_a_share_of_the_time(device: Member)
     for _ in range(4000):
         now += 0.01
         for number, worker in enumerate(workers[:3]):
-            if looks.is_due(worker, workers, now):
+            if schedule.is_due(worker, workers, now):
                 worker.begin(True, now)
-                assert not any(looks.is_due(other, workers, now) for other in workers)
-                looks.note(now, now + 0.2)  # a slow one
+                assert not any(schedule.is_due(other, workers, now) for other in workers)
+                schedule.note(now, now + 0.2)  # a slow one
                 worker.prove(0)
                 order.append((number, now))
     assert order[0][1] == pytest.approx(101.0, abs=0.02)
     assert [number for number, _ in order[:9]] == [0, 1, 2] * 3
     assert np.diff([at for _, at in order]) == pytest.approx(2.2, abs=0.02)
-    workers[1].looking = True  # what it has told is not read yet
-    assert not any(looks.is_due(worker, workers, now + 100.0) for worker in workers)
+    workers[1].snapshot_pending = True  # what it has events is not read yet
+    assert not any(schedule.is_due(worker, workers, now + 100.0) for worker in workers)

@@ -7,15 +7,17 @@ integer-vector-matrix structure is kept as one bit mask per level.
 
 from __future__ import annotations
 
-from engine.solvers import Generator, Later, MetricSpec, Solver
+from engine.solver import Generator, LazyImport, MetricSpec, Solver
 from engine.solvers.branch_and_bound import generators
-from engine.solvers.branch_and_bound.atsp import ATSP
-from engine.solvers.branch_and_bound.flowshop import Flowshop
-from engine.solvers.branch_and_bound.kernels import kernel_variants
-from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.queens import Queens
+from engine.solvers.branch_and_bound.options import ATSPOptions, FlowshopOptions, MinimizationOptions, Options
+from engine.solvers.branch_and_bound.problems.atsp import ATSP
+from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+from engine.solvers.branch_and_bound.problems.queens import Queens
+from engine.solvers.branch_and_bound.schema import SCHEMA
+from engine.solvers.branch_and_bound.search.programs import kernel_variants
 from engine.solvers.branch_and_bound.solve import solve
 from engine.solvers.branch_and_bound.tree import PermutationProblem
+from engine.solvers.branch_and_bound.validate import validate
 
 __all__ = ["SOLVER", "kernel_variants"]
 
@@ -23,8 +25,15 @@ SOLVER = Solver(
     name="branch_and_bound",
     title="Branch and bound over permutations (flowshop, n-queens, asymmetric TSP)",
     problems=(Flowshop, Queens, ATSP, PermutationProblem),
-    options=Options,
+    options={
+        Flowshop: FlowshopOptions,
+        Queens: Options,
+        ATSP: ATSPOptions,
+        PermutationProblem: MinimizationOptions,  # type: ignore[type-abstract]
+    },
     solve=solve,
+    validate=validate,
+    schema=SCHEMA,
     metrics=(
         MetricSpec("active_ivms", "Active IVMs", "IVMs", per_device=True),
         MetricSpec("nodes_per_second", "Decomposed nodes", "nodes/s", per_device=True, log=True),
@@ -39,8 +48,8 @@ SOLVER = Solver(
         MetricSpec("steals_host_host", "From CPU to CPU", "intervals"),
     ),
     generators={
-        "flowshop": Generator(generators.FlowshopOptions, generators.generate_flowshop, generators.write_flowshop),
-        "atsp": Generator(generators.ATSPOptions, generators.generate_atsp, generators.write_atsp, ".atsp"),
+        "flowshop": Generator(generators.FlowshopFamily, generators.generate_flowshop, generators.write_flowshop),
+        "atsp": Generator(generators.ATSPFamily, generators.generate_atsp, generators.write_atsp, ".atsp"),
     },
-    bench=Later("engine.solvers.branch_and_bound.bench", "bench"),
+    bench=LazyImport("engine.solvers.branch_and_bound.bench", "bench"),
 )

@@ -12,10 +12,10 @@ from engine.api import Engine
 from engine.cli_options import pool_options, run_command
 from engine.devices import Backend
 from engine.results import Result
-from engine.solvers.branch_and_bound.atsp import ATSP
-from engine.solvers.branch_and_bound.flowshop import Flowshop
-from engine.solvers.branch_and_bound.generators import ATSPOptions, generate_atsp
-from engine.solvers.branch_and_bound.queens import Queens
+from engine.solvers.branch_and_bound.generators import ATSPFamily, generate_atsp
+from engine.solvers.branch_and_bound.problems.atsp import ATSP
+from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.tree import PermutationProblem
 
 __all__ = ["bench"]
@@ -83,7 +83,7 @@ def _cases(size: str) -> Iterator[_Case]:
         yield _Case("ta023 two_machine", Flowshop.taillard(23), options)
     yield _Case("ta030 mixed", Flowshop.taillard(30), {"upper_bound": 2178, "bound": "mixed"})
     for kind, n in (("crane", 12), ("tsmat", 12)) if size == "quick" else (("crane", 19), ("tsmat", 18)):
-        problem: ATSP = generate_atsp(ATSPOptions.model_validate({"type": kind, "n": n, "seed": 1}))
+        problem: ATSP = generate_atsp(ATSPFamily.model_validate({"type": kind, "n": n, "seed": 1}))
         yield _Case(f"{problem.name} cheapest_arcs", problem, {"bound": "cheapest_arcs"})
         yield _Case(f"{problem.name} partial", problem, {"bound": "partial"})
 
@@ -182,7 +182,7 @@ def _scaling(backend: Backend | None, devices: list[str], size: str, only: str, 
                     wrong = wrong or f"{first.counters['nodes']} nodes on one device"
                 right = right and not wrong
                 speedup = first.seconds / max(result.seconds, 1e-9)
-                exchanged = int(result.counters["exchanged"])
+                exchanged = int(result.counters["exchanged_intervals"])
                 print(
                     f"{case.name:28} {count:7} {nodes:18,} {result.seconds:9.3f} {speedup:7.2f}x {exchanged:9,}  "
                     f"{wrong or ('right' if case.nodes is not None else 'ended')}",

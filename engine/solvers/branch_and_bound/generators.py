@@ -18,12 +18,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.formats import taillard, tsplib
 from engine.models import Seed
-from engine.solvers.branch_and_bound.atsp import ATSP
-from engine.solvers.branch_and_bound.flowshop import Flowshop
+from engine.solvers.branch_and_bound.problems.atsp import ATSP
+from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 
 __all__ = [
-    "ATSPOptions",
-    "FlowshopOptions",
+    "ATSPFamily",
+    "FlowshopFamily",
     "generate_atsp",
     "generate_flowshop",
     "write_atsp",
@@ -33,7 +33,7 @@ __all__ = [
 _SIDE = 1_000_000
 
 
-class FlowshopOptions(BaseModel):
+class FlowshopFamily(BaseModel):
     """Which flowshop to make."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
@@ -46,7 +46,7 @@ class FlowshopOptions(BaseModel):
     seed: int = Field(1, ge=1, le=2**31 - 2, description="Time seed of Taillard's generator.")
 
 
-class ATSPOptions(BaseModel):
+class ATSPFamily(BaseModel):
     """Which asymmetric TSP to make."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
@@ -59,7 +59,7 @@ class ATSPOptions(BaseModel):
     seed: Seed = Field(0, description="Seed of the random numbers.")
 
 
-def generate_flowshop(options: FlowshopOptions) -> Flowshop:
+def generate_flowshop(options: FlowshopFamily) -> Flowshop:
     """One of Taillard's instances, or one of any size made by his generator: times uniform on 1 to 99."""
     if options.taillard is not None:
         return Flowshop.taillard(options.taillard)
@@ -67,7 +67,7 @@ def generate_flowshop(options: FlowshopOptions) -> Flowshop:
     return Flowshop(times, f"flowshop-{options.jobs}x{options.machines}-seed{options.seed}")
 
 
-def generate_atsp(options: ATSPOptions) -> ATSP:
+def generate_atsp(options: ATSPFamily) -> ATSP:
     """Make one instance.
 
     - ``crane``: a crane's moves as cities. Move i goes from a source s_i, uniform on the square of side 10^6, to

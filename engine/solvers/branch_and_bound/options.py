@@ -1,45 +1,29 @@
-"""How to search a permutation tree."""
+"""How to search a permutation tree; one options model for each problem class."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from engine.solvers import SolverOptions
+from engine.solver import SolverOptions
 
-__all__ = ["Options", "Strategy"]
+__all__ = ["ATSPOptions", "FlowshopOptions", "MinimizationOptions", "Options", "Strategy"]
 
 Strategy = Literal["siblings", "hypercube", "adapt", "large", "search", "ring"]
 
 
 class Options(SolverOptions):
-    """Options of branch and bound."""
+    """Options of every search."""
 
     variant: Literal["auto", "pte", "pte_peb"] = Field(
         "auto",
         description="pte (select, branch, bound and prune in one kernel), pte_peb (the children of all selected nodes "
         "bounded in parallel), or auto (pte, and for costly bounds the faster of the two in a short measurement)",
     )
-    bound: Literal["auto", "one_machine", "two_machine", "mixed", "partial", "cheapest_arcs"] = Field(
-        "auto",
-        description="lower bound: one_machine, two_machine or mixed for flowshops (default one_machine), partial or "
-        "cheapest_arcs for the asymmetric TSP (default cheapest_arcs)",
-    )
-    branching: Literal["auto", "forward", "max_sum", "min_branch", "min_min"] = Field(
-        "auto", description="which end of a flowshop order a node extends (default min_branch)"
-    )
-    initial: Literal["iterated_greedy", "neh", "infinity"] = Field(
-        "iterated_greedy",
-        description="first solution: by a search of moves (iterated greedy for flowshops), by construction alone "
-        "(NEH), or none",
-    )
-    upper_bound: int | None = Field(
-        None, ge=0, description="only solutions below this are looked for; takes the place of the first solution"
-    )
     strategy: Strategy = Field(
         "siblings",
-        description="whom idle IVMs steal from on their device: siblings (whoever has an open sibling nearest the "
+        description="whom idle IVMs steal from on their device: siblings (the IVM with an open sibling nearest the "
         "root; half of these), or half an interval over a hypercube, adapt, large, search or ring topology",
     )
     steal_trigger: float = Field(
@@ -47,10 +31,56 @@ class Options(SolverOptions):
     )
     sharing: Literal["farmer", "symmetric"] = Field(
         "symmetric",
-        description="how devices share work: those without ask a random other one, which hands intervals over, between "
-        "GPUs without the host (symmetric); or the host collects them from the busiest device and deals them (farmer)",
+        description="how devices share work: an idle device asks a random other one, which sends intervals directly, "
+        "between GPUs without the host (symmetric); or the host collects intervals from the busiest device and "
+        "distributes them (farmer)",
     )
     granularity: Literal["half", "speed"] = Field(
         "half", description="how much a device gives another: half of its IVMs' work, or in proportion to both speeds"
     )
     ivms: int | None = Field(None, ge=1, le=1 << 20, description="IVMs per device; default: as many as it runs at once")
+
+
+def _upper_bound() -> Any:
+    return Field(None, ge=0, description="search only for solutions below this value; replaces the initial solution")
+
+
+class MinimizationOptions(Options):
+    """Options of a search for the least objective."""
+
+    upper_bound: int | None = _upper_bound()
+    initial: Literal["heuristic", "infinity"] = Field(
+        "heuristic", description="initial solution: by the problem's own heuristic, or none (infinity)"
+    )
+
+
+class FlowshopOptions(Options):
+    """Options of flowshops."""
+
+    bound: Literal["one_machine", "two_machine", "mixed"] = Field(
+        "one_machine",
+        description="lower bound: one machine; all pairs of machines (Johnson's rule); or the pairs only for children "
+        "that the first does not prune (mixed)",
+    )
+    branching: Literal["forward", "max_sum", "min_branch", "min_min"] = Field(
+        "min_branch", description="which end of a partial schedule a node extends"
+    )
+    upper_bound: int | None = _upper_bound()
+    initial: Literal["iterated_greedy", "neh", "infinity"] = Field(
+        "iterated_greedy", description="initial schedule: NEH, improved by iterated greedy or not, or none (infinity)"
+    )
+
+
+class ATSPOptions(Options):
+    """Options of asymmetric TSPs."""
+
+    bound: Literal["cheapest_arcs", "partial"] = Field(
+        "cheapest_arcs",
+        description="lower bound: the cost so far and the cheapest arc out of every open city, or the cost so far",
+    )
+    upper_bound: int | None = _upper_bound()
+    initial: Literal["local_search", "nearest_neighbour", "infinity"] = Field(
+        "local_search",
+        description="initial tour: the best nearest-neighbour tour, improved by moving chains of cities or not, or "
+        "none (infinity)",
+    )

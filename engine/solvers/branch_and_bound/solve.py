@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import DevicePool
-from engine.errors import AuditError, OptionError, RunFolderError
+from engine.errors import AuditError, DeviceError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
-from engine.solvers.branch_and_bound.coordinator import Coordinator
+from engine.solvers.branch_and_bound.checkpoint import Progress, audited, write
 from engine.solvers.branch_and_bound.intervals import Units, cut, length_of_levels
 from engine.solvers.branch_and_bound.options import Options
+from engine.solvers.branch_and_bound.search.coordinator import Coordinator
+from engine.solvers.branch_and_bound.search.messages import Found
 from engine.solvers.branch_and_bound.tree import INFINITY, PermutationProblem, Tree
-from engine.solvers.branch_and_bound.turns import Found
+from engine.solvers.branch_and_bound.validate import planned_bytes, tree_of
 
 __all__ = ["solve"]
 
@@ -52,16 +54,6 @@ class _Incumbent:
         return True
 
 
-@dataclass
-class _Before:
-    """What earlier sittings of a resumed run have done."""
-
-    units: Units
-    explored: NDArray[np.int64]
-    counters: dict[str, int] = field(default_factory=dict)
-    bound: int = 0
-
-
 def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: Run) -> Result:
     """Search the whole tree of a permutation problem, or count its solutions.
 
@@ -77,51 +69,54 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     Result
         ``optimal`` with the best solution; ``infeasible``, with the given bound as its ``bound``, where
         ``upper_bound`` was given and no solution is below it; ``complete`` where solutions are counted. Counters:
-        ``nodes`` (decomposed nodes, the root among them), ``leaves``, ``steals``, ``exchanged`` (intervals that changed
-        device). A run that is stopped has its open intervals in ``arrays``: ``begin`` and ``end``, shape (units, n), as
-        digits (see :mod:`engine.solvers.branch_and_bound.intervals`), and ``fresh``, shape (units,).
+        ``nodes`` (decomposed nodes, the root among them), ``leaves``, ``steals``, ``exchanged_intervals``. A run that
+        is stopped has its open intervals in ``arrays``: ``begin`` and ``end``, shape (units, n), as digits (see
+        :mod:`engine.solvers.branch_and_bound.intervals`), and ``fresh``, shape (units,).
 
     Raises
     ------
     engine.errors.AuditError
         If the explored intervals do not add up to n! exactly, if nodes were lost, or if a solution does not have the
         value it was found with.
+    engine.errors.DeviceError
+        If every device has failed; a checkpoint has been written then.
     """
-    tree = problem.tree(options.bound, options.branching)
-    if tree.counts and options.upper_bound is not None:
-        raise OptionError("upper_bound has no meaning where solutions are counted")
+    tree = tree_of(problem, options)
+    _require_memory(tree, options, pool)
     incumbent, before = _begin(problem, tree, options, run, _dealt_to(pool))
     lower = max(tree.lower_bound(), before.bound)
-    search = Coordinator(pool, run, tree, options, incumbent.initial, before.units, lower)
 
-    def tell() -> None:
+    def publish() -> None:
         if not tree.counts:
             known = incumbent.solution is not None
             run.incumbent(incumbent.value if known else None, search.bound, incumbent.solution)
 
     def improved(found: Found) -> int:
         if incumbent.accept(found):
-            tell()
+            publish()
         return incumbent.value
 
     def keep(units: Units, explored: NDArray[np.int64], counters: dict[str, int]) -> None:
-        _save(run, incumbent, before, units, explored, counters, search.bound)
+        progress = Progress(units, before.explored + explored, before.added(counters), search.bound)
+        arrays, state = write(progress, incumbent.solution, incumbent.initial, incumbent.value, incumbent.improved)
+        run.save_checkpoint(arrays, state)
 
     status: Status | None = None
     open_units = Units.none(tree.items)
-    try:
-        tell()
-        if tree.counts or lower < incumbent.value:
-            search.run(incumbent.value, improved, lambda _: tell(), keep)
-        else:
-            before.units = open_units  # nothing can be better than the first solution
-    except StopRequested as stop:
-        status = stop.status
-        open_units = search.rest(improved, lambda _: tell())
-        keep(open_units, search.explored, search.counters)
-    finally:
-        search.close()
-    counters = _added(before.counters, search.counters)
+    with Coordinator(pool, run, tree, options, incumbent.initial, before.units, lower) as search:
+        try:
+            publish()
+            if tree.counts or lower < incumbent.value:
+                search.run(incumbent.value, improved, lambda _: publish(), keep)
+            else:
+                before.units = open_units  # nothing can be better than the first solution
+        except (StopRequested, DeviceError) as reason:
+            open_units = search.halt(improved, lambda _: publish())
+            keep(open_units, search.explored, search.counters)
+            if isinstance(reason, DeviceError):
+                raise
+            status = reason.status
+    counters = before.added(search.counters)
     if tree.counts or lower < incumbent.initial or search.counters["nodes"]:
         _audit(
             tree,
@@ -137,74 +132,51 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     return _result(tree, incumbent, search.bound, status, open_units, counters)
 
 
+def _require_memory(tree: Tree, options: Options, pool: DevicePool) -> None:
+    """Refuse a search that does not fit the memory that is free now."""
+    plans = {member.label: planned_bytes(tree, options, member.info) for member in pool.members}
+    ivms = max(count for _, count in plans.values())
+    needed = {label: planned for label, (planned, _) in plans.items()}
+    pool.require_memory(needed, f"the search with {ivms} IVMs", "set ivms to fewer")
+
+
 def _dealt_to(pool: DevicePool) -> int:
     """How many devices the tree is dealt out to at the beginning; CPUs beside GPUs are given work later."""
-    gpus = sum(member.info.capabilities.kind != "cpu" for member in pool.members)
-    return gpus or len(pool)
+    others = sum(not member.info.capabilities.shares_host_cores for member in pool.members)
+    return others or len(pool)
 
 
 def _begin(
     problem: PermutationProblem, tree: Tree, options: Options, run: Run, devices: int
-) -> tuple[_Incumbent, _Before]:
+) -> tuple[_Incumbent, Progress]:
     """Where to start: a checkpoint, or the first solution and the whole tree."""
-    levels = np.zeros(tree.items, np.int64)
     if run.restored is not None:
-        arrays, state = run.restored.arrays, run.restored.state
-        try:
-            units = Units(arrays["begin"], arrays["end"], arrays["fresh"])
-            solution = arrays.get("solution")
-            incumbent = _Incumbent(tree, state["initial"], state["value"], solution, state["improved"])
-            counters = {str(name): int(value) for name, value in state["counters"].items()}
-            return incumbent, _Before(units, arrays["explored"].astype(np.int64), counters, int(state.get("bound", 0)))
-        except KeyError as error:
-            raise RunFolderError(f"the checkpoint lacks {error}") from error
+        progress, state = audited(tree, run.restored.arrays, run.restored.state)
+        solution = run.restored.arrays.get("solution")
+        return _Incumbent(tree, state.initial, state.value, solution, state.improved), progress
     depth = 0
     while devices > 1 and depth < tree.leaf_depth and math.perm(tree.items, depth) < _PIECES_PER_DEVICE * devices:
         depth += 1
-    before = _Before(cut(tree.items, depth), levels)
+    before = Progress(cut(tree.items, depth), np.zeros(tree.items, np.int64))
     if tree.counts:
         return _Incumbent(tree, INFINITY, INFINITY, None), before
-    if options.upper_bound is not None:
-        bound = min(options.upper_bound, INFINITY)
+    upper = getattr(options, "upper_bound", None)
+    if upper is not None:
+        bound = min(upper, INFINITY)
         return _Incumbent(tree, bound, bound, None), before
+
+    def expired() -> bool:
+        try:
+            run.poll()
+        except StopRequested:
+            return True
+        return False
+
     run.progress("first solution", 0, 1)
-    solution = problem.first_solution(options.initial, run.seed)
+    solution = problem.first_solution(getattr(options, "initial", "heuristic"), run.seed, expired)
     run.progress("first solution", 1, 1)
     value = INFINITY if solution is None else tree.evaluate(solution)
     return _Incumbent(tree, value, value, solution), before
-
-
-def _save(
-    run: Run,
-    incumbent: _Incumbent,
-    before: _Before,
-    units: Units,
-    explored: NDArray[np.int64],
-    counters: dict[str, int],
-    bound: int,
-) -> None:
-    arrays: dict[str, NDArray[Any]] = {
-        "begin": units.begin,
-        "end": units.end,
-        "fresh": units.fresh,
-        "explored": before.explored + explored,
-    }
-    if incumbent.solution is not None:
-        arrays["solution"] = incumbent.solution
-    run.save_checkpoint(
-        arrays,
-        {
-            "initial": incumbent.initial,
-            "value": incumbent.value,
-            "improved": incumbent.improved,
-            "bound": bound,
-            "counters": _added(before.counters, counters),
-        },
-    )
-
-
-def _added(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
-    return {name: first.get(name, 0) + value for name, value in second.items()}
 
 
 def _audit(
@@ -218,18 +190,18 @@ def _audit(
 ) -> None:
     """Every leaf of the tree is explored or open, once; and every child that was not pruned has been visited.
 
-    Where a better solution was found, a child may be pruned before it is visited; and, of several devices, one that has
-    not heard of it may visit a child that another has pruned.
+    Where a better solution was found, a child may be pruned before it is visited; and, of several devices, one
+    that does not know of it yet may visit a child that another has pruned.
     """
-    whole = math.factorial(tree.items)
+    leaves = math.factorial(tree.items)
     covered = length_of_levels(explored) + open_units.length()
-    if covered != whole:
-        raise AuditError(f"the explored intervals add up to {covered} of {whole} leaves")
+    if covered != leaves:
+        raise AuditError(f"the explored intervals add up to {covered} of {leaves} leaves")
     if stopped:
         return
     visited, pushed = counters["nodes"] + counters["leaves"], counters["pushed"] + 1
-    unheard = incumbent.improved and devices > 1
-    if (visited > pushed and not unheard) or (visited < pushed and not incumbent.improved):
+    unaware = incumbent.improved and devices > 1
+    if (visited > pushed and not unaware) or (visited < pushed and not incumbent.improved):
         raise AuditError(f"{visited} nodes and leaves were visited, but {pushed} were not pruned")
 
 
@@ -245,7 +217,7 @@ def _result(
         "nodes": counters["nodes"],
         "leaves": counters["leaves"],
         "steals": counters["steals"],
-        "exchanged": counters["exchanged"],
+        "exchanged_intervals": counters["exchanged"],
     }
     arrays: dict[str, NDArray[Any]] = {}
     if status is not None:

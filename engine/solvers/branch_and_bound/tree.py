@@ -5,15 +5,14 @@ problem builds its permutation from both ends, a node also chooses a *side* for 
 which must be a function of the node and of the initial upper bound alone: only then do intervals of the tree mean the
 same on every device and after a restart.
 
-Every tree exists twice: here in plain Python and NumPy, the *twin* that tests search with, and as a kernel template
-with the functions ``init``, ``place``, ``bound`` and ``leaf`` (see ``kernels/branch_and_bound/explore.mako``).
+Every tree exists twice: here in plain Python and NumPy, as the *reference* that the tests search with, and as a kernel
+template with the functions ``init``, ``place``, ``bound`` and ``leaf`` (see ``kernels/branch_and_bound/explore.mako``).
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -28,12 +27,10 @@ from engine.problem import Problem
 __all__ = [
     "INFINITY",
     "LARGEST_TREE",
+    "CooperativeTree",
     "DeviceTree",
-    "HostSearch",
     "PermutationProblem",
-    "TogetherTree",
     "Tree",
-    "search",
 ]
 
 INFINITY = 2**31 - 1
@@ -44,8 +41,8 @@ LARGEST_TREE = 64
 
 
 @dataclass(frozen=True)
-class TogetherTree:
-    """A tree's kernels for GPUs where a work-group is one IVM and its work-items bound a node's children together.
+class CooperativeTree:
+    """A tree's kernels in which a work-group is one IVM and its work-items bound a node's children cooperatively.
 
     Attributes
     ----------
@@ -56,9 +53,11 @@ class TogetherTree:
     table : ndarray of int32, shape (words,)
         The instance, as the kernels read it.
     lanes : int
-        Work-items a group.
+        Work-items a group, on devices whose work-items run in lanes.
     local_bytes, registers : int
         What a group keeps in local memory, and a work-item in registers.
+    workspace_words : int
+        32-bit words of device memory that an IVM needs besides, passed to the kernels as ``workspace``; 0 if none.
     """
 
     template: str
@@ -67,11 +66,12 @@ class TogetherTree:
     lanes: int
     local_bytes: int
     registers: int
+    workspace_words: int = 0
 
 
 @dataclass(frozen=True)
 class DeviceTree:
-    """A tree's kernel half, for one kind of device.
+    """A tree's functions for kernels, for one kind of device.
 
     Attributes
     ----------
@@ -88,19 +88,19 @@ class DeviceTree:
     child_bounds : bool
         Whether the functions include ``child_bounds``, which variant ``pte_peb`` needs.
     costly : bool
-        Whether bounding takes so long that ``pte_peb`` may pay, if there is no ``together``.
+        Whether bounding takes so long that ``pte_peb`` may pay, if there is no ``cooperative``.
     refines : bool
         Whether the functions include ``refine``, which prunes the children that are left by a costlier bound.
     threads_per_unit : int
         IVMs that a multiprocessor of a GPU should hold: more hide waiting, fewer leave more registers to each.
     poll : int
-        Nodes, a power of two, between two looks at whether others have run out of work; with ``bottom_levels``, nodes
-        above those.
+        Nodes, a power of two, between two checks whether others have run out of work; with ``bottom_levels``, nodes
+        above those levels.
     bottom_levels : int
         How many of the last levels are searched by the functions ``enter_bottom`` and ``step_bottom``, in one go and
         without an entry in the IVM; 0 if there are no such functions.
-    together : TogetherTree or None
-        Kernels that take the place of ``explore.mako``'s.
+    cooperative : CooperativeTree or None
+        Kernels that replace those of ``explore.mako``.
     """
 
     template: str
@@ -115,7 +115,7 @@ class DeviceTree:
     threads_per_unit: int = 1024
     poll: int = 16
     bottom_levels: int = 0
-    together: TogetherTree | None = None
+    cooperative: CooperativeTree | None = None
 
 
 class Tree(ABC):
@@ -136,16 +136,21 @@ class Tree(ABC):
     counts: bool = False
 
     @abstractmethod
-    def device(self, capabilities: Capabilities, language: str) -> DeviceTree:
-        """The kernel half for a device."""
+    def device(self, capabilities: Capabilities) -> DeviceTree:
+        """The kernel functions for a device: those that decompose a node."""
+
+    def child_functions(self, capabilities: Capabilities) -> DeviceTree | None:
+        """The kernel functions that bound one child per work-item (variant ``pte_peb``); None if there are none."""
+        found = self.device(capabilities)
+        return found if found.child_bounds else None
 
     @abstractmethod
     def root(self) -> Any:
-        """The twin's state of the root."""
+        """The reference's state of the root."""
 
     @abstractmethod
     def place(self, state: Any, depth: int, item: int, side: int) -> Any:
-        """The twin's state of a child; ``state`` is left as it is."""
+        """The reference's state of a child; ``state`` itself is not changed."""
 
     @abstractmethod
     def bound(
@@ -211,8 +216,10 @@ class PermutationProblem(Problem):
         raise ProblemError(f"a {cls.__name__} is not read from files", path)
 
     @abstractmethod
-    def tree(self, bound: str, branching: str) -> Tree:
+    def tree(self, bound: str = "auto", branching: str = "auto") -> Tree:
         """The search tree under a bound and a branching rule, ``"auto"`` for the problem's default.
+
+        Called with those of the two that the problem's options model has.
 
         Raises
         ------
@@ -222,60 +229,18 @@ class PermutationProblem(Problem):
             If the tree has more items than masks hold.
         """
 
-    def first_solution(self, method: str, seed: int) -> NDArray[np.int64] | None:
-        """A good solution to start from, or None; ``method`` is an option's word."""
+    def first_solution(
+        self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
+    ) -> NDArray[np.int64] | None:
+        """A good solution to start from, or None.
+
+        Parameters
+        ----------
+        method : str
+            The value of the option ``initial``.
+        seed : int
+        expired : callable
+            Whether the run's time is up, or it is to stop: then the best solution so far is returned soon. It may wait
+            while the run is paused.
+        """
         return None
-
-
-@dataclass
-class HostSearch:
-    """What a search by the twin found: counts, and the best leaf below the bound it started with."""
-
-    nodes: int = 0
-    leaves: int = 0
-    pushed: int = 0
-    solutions: int = 0
-    best: int = INFINITY
-    path: tuple[int, ...] | None = None
-    sides: tuple[int, ...] = ()
-    explored: int = 0
-
-
-def search(tree: Tree, upper: int = INFINITY, share_best: bool = True) -> HostSearch:
-    """Search a whole tree on the host, depth first: the twin of every kernel and strategy.
-
-    Parameters
-    ----------
-    tree : Tree
-    upper : int
-        Initial upper bound; only leaves below it count as found.
-    share_best : bool
-        Whether a better leaf tightens the bound, as it does on devices.
-
-    Returns
-    -------
-    HostSearch
-        ``explored`` adds up the leaves below everything pruned or reached: n! if nothing was lost.
-    """
-    found = HostSearch(best=upper)
-    stack: list[tuple[Any, tuple[int, ...], tuple[int, ...]]] = [(tree.root(), (), ())]
-    while stack:
-        state, path, sides = stack.pop()
-        depth = len(path)
-        left = [item for item in range(tree.items) if item not in path]
-        if depth == tree.leaf_depth:
-            found.leaves += 1
-            found.explored += math.factorial(tree.items - depth)
-            value = tree.leaf(state, left)
-            if tree.counts:
-                found.solutions += value
-            elif value < found.best:
-                found.best, found.path, found.sides = value, path, sides
-            continue
-        found.nodes += 1
-        side, survivors = tree.bound(state, depth, left, found.best if share_best else upper, upper)
-        found.pushed += len(survivors)
-        found.explored += (len(left) - len(survivors)) * math.factorial(len(left) - 1)
-        for item in reversed(survivors):
-            stack.append((tree.place(state, depth, item, side), (*path, item), (*sides, side)))
-    return found

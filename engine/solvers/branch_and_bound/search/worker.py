@@ -9,18 +9,19 @@ import time
 from collections.abc import Callable, Sequence
 
 from engine.devices import Capabilities, Device
+from engine.devices.slices import SliceLength
 from engine.errors import OptionError
-from engine.solvers.branch_and_bound.exchange import Exchange
 from engine.solvers.branch_and_bound.intervals import Units
-from engine.solvers.branch_and_bound.ivms import Ivms
-from engine.solvers.branch_and_bound.kernels import Kernels, Shapes, as_parallel, shapes_for
 from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.parallel import BoundInParallel
-from engine.solvers.branch_and_bound.proof import View
+from engine.solvers.branch_and_bound.search.children import ChildBounding
+from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
+from engine.solvers.branch_and_bound.search.ivms import Ivms
+from engine.solvers.branch_and_bound.search.messages import Found, IntervalMessage, Report, State, Task
+from engine.solvers.branch_and_bound.search.programs import Programs, Shapes, shapes_for
+from engine.solvers.branch_and_bound.search.transfers import Transfers
 from engine.solvers.branch_and_bound.tree import Tree
-from engine.solvers.branch_and_bound.turns import Found, Parcel, Report, State, Task
 
-__all__ = ["Explorer"]
+__all__ = ["SearchWorker"]
 
 _STOLEN = 4
 _MOST_STEPS = 1 << 18
@@ -32,7 +33,7 @@ _BEFORE_COMPARING = 0.5
 _PARALLEL_STEPS = 16
 
 
-class Explorer:
+class SearchWorker:
     """The search on one device.
 
     Parameters
@@ -49,33 +50,39 @@ class Explorer:
     def __init__(
         self, device: Device, tree: Tree, options: Options, initial: int, capabilities: Capabilities | None = None
     ) -> None:
-        used_as = capabilities or device.capabilities
-        half = tree.device(used_as, device.language)
+        traits = capabilities or device.capabilities
+        device_tree = tree.device(traits)
+        functions = tree.child_functions(traits)
         self.device = device
-        self.shapes: Shapes = shapes_for(used_as, tree, half, options.ivms)
-        parallel = tree.device(as_parallel(used_as), device.language)
-        if options.variant == "pte_peb" and not parallel.child_bounds:
+        self.shapes: Shapes = shapes_for(traits, tree, device_tree, options.ivms)
+        if options.variant == "pte_peb" and functions is None:
             raise OptionError("variant = 'pte_peb' needs a problem whose kernel functions include child_bounds")
+        self._functions = functions
         self._variant = options.variant if options.variant != "auto" else "pte"
-        self._to_compare = options.variant == "auto" and half.costly and half.together is None and parallel.child_bounds
+        costly = device_tree.costly and device_tree.cooperative is None
+        self._to_compare = options.variant == "auto" and costly and functions is not None
         self._rates: dict[str, float] = {}
         self._searched = 0.0
-        self._mark: tuple[int, float] | None = None
-        self._parallel_table = parallel.table
-        self._parallel: BoundInParallel | None = None
+        self._compared_from: tuple[int, float] | None = None
+        self._children: ChildBounding | None = None
         self._rounds = 8
-        kernels = Kernels(device, tree, half, parallel, self.shapes)
+        self._programs = Programs(device, tree, device_tree, functions, self.shapes)
         trigger = max(1, round(options.steal_trigger * 1000))
-        self._ivms = Ivms(device, tree, half, kernels, self.shapes, initial, options.strategy, trigger)
-        self._exchange = Exchange(self._ivms)
-        if used_as.kind == "cpu":  # where a costly bound would make a long first slice
-            self._ivms.steps = _FIRST_STEPS
+        self._ivms = Ivms(device, tree, device_tree, self._programs, self.shapes, initial, options.strategy, trigger)
+        self._transfers = Transfers(self._ivms)
+        # Where lanes do not hide it, a costly bound would make a long first slice.
+        self._steps = self._step_control(self.shapes.steps if traits.simt else _FIRST_STEPS)
+        self._ivms.steps = self._steps.amount
+
+    def _step_control(self, start: int) -> SliceLength:
+        """The number of nodes that an IVM may decompose in a launch, beginning with ``start``."""
+        return SliceLength(start, least=_FEWEST_STEPS, most=_MOST_STEPS)
 
     def release(self) -> None:
         """Give the memory back."""
-        if self._parallel is not None:
-            self._parallel.close()
-        self._exchange.release()
+        if self._children is not None:
+            self._children.close()
+        self._transfers.release()
         self._ivms.release()
 
     def warm_up(self) -> None:
@@ -84,8 +91,7 @@ class Explorer:
         Some drivers finish a kernel when it is first launched, which may take longer than a whole search elsewhere.
         """
         ivms = self._ivms
-        ivms.kernels.compile("initialize", "explore")
-        if self.shapes.lanes == 1:
+        if not self.shapes.cooperative:
             ivms.initialize(ivms.found_path, ivms.thieves, 0)
         ivms.pack(ivms.found_path, 0, 1)
         ivms.measure()
@@ -97,9 +103,15 @@ class Explorer:
         """The search at rest, unchanged."""
         return self._ivms.state()
 
-    def view(self) -> View:
+    def frontier(self) -> FrontierSnapshot:
         """The open nodes near the root."""
-        return self._ivms.view()
+        return self._ivms.frontier()
+
+    def discard(self) -> None:
+        """Forget all intervals and counters."""
+        self._transfers.release()
+        self._transfers.given = 0
+        self._ivms.discard()
 
     def turn(self, task: Task, interrupted: Callable[[], bool] | None = None) -> Report:
         """Take up intervals, search for a while, give some away.
@@ -112,14 +124,14 @@ class Explorer:
         """
         ivms = self._ivms
         began = time.perf_counter()
-        self._exchange.forget_outgoing()
-        ivms.tell_upper(task.upper)
-        returned = self._exchange.take(task.units, task.parcels)
+        self._transfers.release_delivered()
+        ivms.set_upper(task.upper)
+        returned = self._transfers.take(task.units, task.messages)
         stealing = 0.0
         active = ivms.active()
-        exported: Sequence[Units | Parcel] = ()
-        if task.surrender:
-            exported = self._exchange.surrender(len(task.peers))
+        exported: Sequence[Units | IntervalMessage] = ()
+        if task.return_all:
+            exported = self._transfers.return_all(len(task.peers))
             active = 0
         elif task.prompt:
             exported = self._give(task, active)
@@ -142,17 +154,17 @@ class Explorer:
             leaves=leaves,
             pushed=pushed,
             solutions=solutions,
-            stolen=int(control[_STOLEN]) - self._exchange.given,
+            stolen=int(control[_STOLEN]) - self._transfers.given,
             open=remaining,
             found=self._improvement(),
             returned=returned,
             exported=exported,
-            view=ivms.view() if task.look else None,
+            frontier=ivms.frontier() if task.snapshot else None,
         )
 
-    def _give(self, task: Task, active: int) -> Sequence[Units | Parcel]:
+    def _give(self, task: Task, active: int) -> Sequence[Units | IntervalMessage]:
         """Give intervals to those that asked, if there are any to spare."""
-        return self._exchange.give(task.wanted, task.peers) if task.wanted and active >= task.least else ()
+        return self._transfers.give(task.wanted, task.peers) if task.wanted and active >= task.least else ()
 
     def _improvement(self) -> Found | None:
         return self._ivms.improvement()
@@ -185,16 +197,17 @@ class Explorer:
     def _adapt(self, elapsed: float, seconds: float, nodes: int, rounds: int) -> None:
         """Make the next slice about as long as it should be.
 
-        A launch that nobody ends early should take a part of a slice; where launches end early for stealing, more of
-        them fit. IVMs are much faster while few are at work, so only a slice with many tells how fast they are.
+        A launch that does not end early should take a part of a slice; where launches end early for stealing, more of
+        them fit. IVMs are much faster while few have work, so only slices in which many have work are measured.
         """
         ivms = self._ivms
         active = ivms.active()
         if 2 * active >= self.shapes.ivms:
-            fitting = int(seconds / _LAUNCHES * nodes / (elapsed * active))
-            ivms.steps = max(_FEWEST_STEPS, min(fitting, 2 * ivms.steps, _MOST_STEPS))
-        else:
-            ivms.steps = min(ivms.steps, self.shapes.steps)
+            self._steps.seconds = seconds / _LAUNCHES
+            self._steps.took(elapsed, nodes / active)
+        elif self._steps.amount > self.shapes.steps:
+            self._steps = self._step_control(self.shapes.steps)
+        ivms.steps = self._steps.amount
         if elapsed > 1.5 * seconds:
             self._rounds = max(2, rounds // 2)
         elif elapsed < seconds / 2 and rounds == self._rounds:
@@ -205,23 +218,28 @@ class Explorer:
         if not self._to_compare or self._searched < _BEFORE_COMPARING:
             return
         nodes = self._ivms.nodes()
-        if self._mark is not None:
-            self._rates[self._variant] = (nodes - self._mark[0]) / max(1e-9, self._searched - self._mark[1])
+        if self._compared_from is not None:
+            self._rates[self._variant] = (nodes - self._compared_from[0]) / max(
+                1e-9, self._searched - self._compared_from[1]
+            )
         if len(self._rates) == 2:
             self._variant = "pte" if self._rates["pte"] >= self._rates["pte_peb"] else "pte_peb"
             self._to_compare = False
         elif self._rates and self._variant == "pte":
-            self._variant, self._mark = "pte_peb", None  # whose first slice is spent compiling
-            self._ivms.steps, self._rounds = _PARALLEL_STEPS, 2
+            self._variant, self._compared_from = "pte_peb", None  # whose first slice is spent compiling
+            self._steps, self._rounds = self._step_control(_PARALLEL_STEPS), 2
+            self._ivms.steps = self._steps.amount
         else:
-            self._mark = (nodes, self._searched)
+            self._compared_from = (nodes, self._searched)
 
     def _search(self) -> None:
-        """One launch of the present variant."""
+        """One launch of the current variant."""
         self._ivms.begin_round()
         if self._variant == "pte":
             self._ivms.explore()
             return
-        if self._parallel is None:
-            self._parallel = BoundInParallel(self._ivms, self._parallel_table)
-        self._parallel.explore()
+        if self._children is None:
+            assert self._programs.children is not None
+            assert self._functions is not None
+            self._children = ChildBounding(self._ivms, self._programs.children, self._functions.table)
+        self._children.explore()

@@ -1,4 +1,4 @@
-"""Good flowshop orders to start from: NEH, and iterated greedy.
+"""Initial flowshop schedules: NEH, and iterated greedy.
 
 References
 ----------
@@ -13,7 +13,7 @@ problem", European Journal of Operational Research 177 (2007) 2033-2049.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,24 +69,39 @@ def _inserted(columns: list[list[int]], order: list[int], job: int) -> tuple[lis
     return [*order[:place], job, *order[place:]], int(values[place])
 
 
-def neh(times: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Jobs by falling total time, each put where the makespan so far is smallest; shape (jobs,)."""
+def _never() -> bool:
+    return False
+
+
+def neh(times: NDArray[np.int64], expired: Callable[[], bool] = _never) -> NDArray[np.int64]:
+    """Jobs by decreasing total time, each inserted where the makespan so far is least; shape (jobs,).
+
+    Once ``expired`` returns True, the remaining jobs are appended in that order.
+    """
     columns = times.T.tolist()
     order: list[int] = []
-    for job in np.argsort(-times.sum(axis=0), kind="stable").tolist():
+    jobs = np.argsort(-times.sum(axis=0), kind="stable").tolist()
+    for place, job in enumerate(jobs):
+        if expired():
+            order += jobs[place:]
+            break
         order, _ = _inserted(columns, order, job)
     return np.array(order, np.int64)
 
 
-def iterated_greedy(times: NDArray[np.int64], start: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """Take out a few random jobs, put each back at its best place, improve, accept by a small temperature; repeat.
+def iterated_greedy(
+    times: NDArray[np.int64], start: NDArray[np.int64], seed: int, expired: Callable[[], bool] = _never
+) -> NDArray[np.int64]:
+    """Remove a few random jobs, insert each at its best place, improve by insertions, accept at a low temperature.
 
     Parameters
     ----------
     times : ndarray of int64, shape (machines, jobs)
     start : ndarray of int64, shape (jobs,)
     seed : int
-        The same seed, the same order; how long it takes depends on the instance's size alone.
+        The same seed gives the same schedule; the number of iterations depends on the instance's size alone.
+    expired : callable
+        Whether to return the best schedule so far; asked before every insertion of a job.
 
     Returns
     -------
@@ -102,10 +117,12 @@ def iterated_greedy(times: NDArray[np.int64], start: NDArray[np.int64], seed: in
     temperature = _TEMPERATURE * float(times.mean()) / 10
     for _ in range(_WORK // (jobs * jobs * machines + 200 * jobs)):
         trial = list(order)
+        if expired():
+            break
         taken = [trial.pop(int(random.integers(len(trial)))) for _ in range(min(_DESTROYED, jobs - 1))]
         for job in taken:
             trial, trial_value = _inserted(columns, trial, job)
-        trial, trial_value = _improved(columns, trial, makespan(times, trial), random)
+        trial, trial_value = _improved(columns, trial, makespan(times, trial), random, expired)
         worse = trial_value - value
         if worse <= 0 or (temperature > 0 and random.random() < math.exp(-worse / temperature)):
             order, value = trial, trial_value
@@ -115,13 +132,19 @@ def iterated_greedy(times: NDArray[np.int64], start: NDArray[np.int64], seed: in
 
 
 def _improved(
-    columns: list[list[int]], order: list[int], value: int, random: np.random.Generator
+    columns: list[list[int]],
+    order: list[int],
+    value: int,
+    random: np.random.Generator,
+    expired: Callable[[], bool],
 ) -> tuple[list[int], int]:
-    """Move every job, in random order, to its best place, until a whole round improves nothing."""
+    """Move every job, in random order, to its best place, until a whole round improves nothing or time is up."""
     improving = True
     while improving:
         improving = False
         for job in random.permutation(len(order)).tolist():
+            if expired():
+                return order, value
             without = [other for other in order if other != job]
             moved, moved_value = _inserted(columns, without, job)
             if moved_value < value:

@@ -1,7 +1,7 @@
 """What a search has proved so far: the least lower bound of the nodes that are still open.
 
 An IVM's rows tell its open nodes: the one it stands at, and the siblings that it still has to visit at each level of
-its path. Open nodes with a common ancestor are together as good as that ancestor, which may take many looks less; so
+its path. Open nodes with a common ancestor are as good as that ancestor, which may take many looks less; so
 the tree of open nodes is walked from its root, and always where the bound is least, until time is up. What is left is
 a set of nodes that have all open work below them, whose least bound nothing that is open can beat.
 """
@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree
 
-__all__ = ["LEVELS", "UnitBounds", "View", "proven_bound"]
+__all__ = ["LEVELS", "FrontierSnapshot", "IntervalBounds", "proven_bound"]
 
 LEVELS = 12
-"""Levels of the tree that are looked at."""
+"""Levels of the tree that a snapshot contains."""
 
-_TOGETHER = 64
+_BATCH = 64
 _LEVELS_OF_UNITS = 2
 
 
 @dataclass(frozen=True)
-class View:
+class FrontierSnapshot:
     """The open nodes of one device near the root.
 
     Attributes
@@ -56,13 +56,13 @@ class _Node:
     ivms: NDArray[np.intp]
 
 
-def proven_bound(tree: Tree, view: View, seconds: float) -> int | None:
+def proven_bound(tree: Tree, snapshot: FrontierSnapshot, seconds: float) -> int | None:
     """A lower bound on every leaf that is still open on a device.
 
     Parameters
     ----------
     tree : Tree
-    view : View
+    snapshot : FrontierSnapshot
     seconds : float
         When to stop refining; the bound is valid whenever that is.
 
@@ -72,7 +72,7 @@ def proven_bound(tree: Tree, view: View, seconds: float) -> int | None:
         :data:`INFINITY` if nothing is open; None if the tree has no bounds for this (see :meth:`Tree.bounds`).
     """
     deadline = time.perf_counter() + seconds
-    ivms = np.flatnonzero(view.depths >= 0)
+    ivms = np.flatnonzero(snapshot.depths >= 0)
     if not len(ivms):
         return INFINITY
     nowhere = np.zeros(0, np.int64)
@@ -81,13 +81,13 @@ def proven_bound(tree: Tree, view: View, seconds: float) -> int | None:
         return None
     heap: list[tuple[int, int, int, Any]] = [(int(root[0]), 0, 0, _Node(nowhere, nowhere, ivms))]
     made = 1
-    closed = int(root[0]) if (view.depths[ivms] == 0).any() else INFINITY
+    closed = int(root[0]) if (snapshot.depths[ivms] == 0).any() else INFINITY
     while heap and heap[0][0] < closed and time.perf_counter() < deadline:
         bound, depth, _, node = heapq.heappop(heap)
         nodes: list[_Node] = [node]
-        while heap and heap[0][:2] == (bound, depth) and len(nodes) < _TOGETHER:
+        while heap and heap[0][:2] == (bound, depth) and len(nodes) < _BATCH:
             nodes.append(heapq.heappop(heap)[3])
-        values, children = _children(tree, view, nodes, depth)
+        values, children = _children(tree, snapshot, nodes, depth)
         for value, child in zip(np.maximum(values, bound).tolist(), children, strict=True):
             if child is None:
                 closed = min(closed, value)
@@ -97,11 +97,13 @@ def proven_bound(tree: Tree, view: View, seconds: float) -> int | None:
     return min(closed, heap[0][0]) if heap else closed
 
 
-def _children(tree: Tree, view: View, nodes: list[_Node], depth: int) -> tuple[NDArray[np.int64], list[_Node | None]]:
+def _children(
+    tree: Tree, snapshot: FrontierSnapshot, nodes: list[_Node], depth: int
+) -> tuple[NDArray[np.int64], list[_Node | None]]:
     """The children of some nodes at one depth that have open work: their bounds, and those that can be refined."""
     ivms = np.concatenate([node.ivms for node in nodes])
     owner = np.repeat(np.arange(len(nodes)), [len(node.ivms) for node in nodes])
-    rows = view.rows[depth, ivms].astype(np.uint64)
+    rows = snapshot.rows[depth, ivms].astype(np.uint64)
     chosen = rows & (~rows + np.uint64(1))
     open_items, untouched = np.zeros((2, len(nodes)), np.uint64)
     np.bitwise_or.at(open_items, owner, rows)
@@ -110,7 +112,7 @@ def _children(tree: Tree, view: View, nodes: list[_Node], depth: int) -> tuple[N
     parents, items = np.nonzero(open_items[:, None] >> bits & np.uint64(1))
     whole = (untouched[parents] >> items.astype(np.uint64) & np.uint64(1)).astype(np.bool_)
     first = np.array([node.ivms[0] for node in nodes])
-    side = (view.sides[first].astype(np.uint64) >> np.uint64(depth) & np.uint64(1)).astype(np.int64)
+    side = (snapshot.sides[first].astype(np.uint64) >> np.uint64(depth) & np.uint64(1)).astype(np.int64)
     paths = np.column_stack([np.array([node.path for node in nodes])[parents], items])
     sides = np.column_stack([np.array([node.sides for node in nodes])[parents], side[parents]])
     values = tree.bounds(paths, sides)
@@ -123,13 +125,13 @@ def _children(tree: Tree, view: View, nodes: list[_Node], depth: int) -> tuple[N
     children: list[_Node | None] = []
     for index in range(len(parents)):
         passing = ivms[order[starts[index] : starts[index + 1]]]
-        final = whole[index] or depth + 1 >= len(view.rows) or (view.depths[passing] == depth + 1).any()
+        final = whole[index] or depth + 1 >= len(snapshot.rows) or (snapshot.depths[passing] == depth + 1).any()
         children.append(None if final else _Node(paths[index], sides[index], passing))
     return values, children
 
 
-class UnitBounds:
-    """Lower bounds of intervals that no device has at present, from the twin's nodes at the first levels.
+class IntervalBounds:
+    """Lower bounds of intervals that no device has at present, from the reference's nodes at the first levels.
 
     Parameters
     ----------
@@ -146,7 +148,7 @@ class UnitBounds:
     def proven_bound(self, units: Units, seconds: float) -> int | None:
         """A lower bound on every leaf in some units; None if the tree has no bounds, or if time is up.
 
-        What has been found out by then is kept: the next call gets further.
+        Partial results are kept: the next call continues from them.
         """
         deadline = time.perf_counter() + seconds
         if not len(units):

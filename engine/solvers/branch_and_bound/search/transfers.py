@@ -1,4 +1,4 @@
-"""Intervals that come to a device from others, and that it gives away.
+"""Intervals that a device takes up from others or from the host, and intervals that it gives away.
 
 Everything here runs on the device's own thread.
 """
@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 
 from engine.devices import Buffer
 from engine.solvers.branch_and_bound.intervals import Units
-from engine.solvers.branch_and_bound.ivms import Ivms
-from engine.solvers.branch_and_bound.turns import Parcel
+from engine.solvers.branch_and_bound.search.ivms import Ivms
+from engine.solvers.branch_and_bound.search.messages import IntervalMessage
 
-__all__ = ["Exchange"]
+__all__ = ["Transfers"]
 
 _THIEVES, _BY_LEVEL = 3, 8
+"""Words of the control buffer; see ``masks.mako``."""
 
 
-class Exchange:
-    """The door of one device's IVMs.
+class Transfers:
+    """Interval transfers of one device.
 
     Attributes
     ----------
@@ -34,18 +35,18 @@ class Exchange:
         self._device = ivms.device
         self._shapes = ivms.shapes
         self._items = ivms.tree.items
-        self._outgoing: list[Parcel] = []
+        self._outgoing: list[IntervalMessage] = []
         self.given = 0
 
     def release(self) -> None:
-        """Give the memory of parcels back that nobody has fetched."""
-        for buffer in {id(parcel.buffer): parcel.buffer for parcel in self._outgoing}.values():
+        """Free the messages that no device has fetched."""
+        for buffer in {id(message.buffer): message.buffer for message in self._outgoing}.values():
             self._device.release(buffer)
         self._outgoing.clear()
 
-    def take(self, units: Units, parcels: Sequence[Parcel]) -> Units:
+    def take(self, units: Units, messages: Sequence[IntervalMessage]) -> Units:
         """Let idle IVMs take up intervals; returns those left over."""
-        if not len(units) and not parcels:
+        if not len(units) and not messages:
             return units
         idle = np.flatnonzero(self._device.get(self._ivms.depths, 0, self._shapes.ivms) < 0).astype(np.int32)
         left = [units[len(idle) :]]
@@ -54,19 +55,19 @@ class Exchange:
             self._initialize(packed, idle[: len(units)])
         idle = idle[len(units) :]
         width = 2 * self._items + 1
-        for parcel in parcels:
-            packed = self._device.empty(parcel.count * width, np.uint8)
-            self._device.copy_from_peer(packed, parcel.buffer, 0, parcel.start * width, parcel.count * width)
-            if parcel.count > len(idle):
+        for message in messages:
+            packed = self._device.empty(message.count * width, np.uint8)
+            self._device.copy_from_peer(packed, message.buffer, 0, message.start * width, message.count * width)
+            if message.count > len(idle):
                 rest = self._device.get(packed, len(idle) * width)
                 left.append(Units.unpacked(rest, self._items))
-            self._initialize(packed, idle[: parcel.count])
-            idle = idle[parcel.count :]
-            parcel.taken = True
+            self._initialize(packed, idle[: message.count])
+            idle = idle[message.count :]
+            message.taken = True
         return Units.joined(left)
 
     def _initialize(self, packed: Buffer, idle: NDArray[np.int32]) -> None:
-        """Let IVMs take up the first units of a buffer, and give it back."""
+        """Let IVMs take up the first units of a buffer, and free it."""
         if len(idle):
             targets = self._device.put(idle)
             self._ivms.initialize(packed, targets, len(idle))
@@ -75,8 +76,8 @@ class Exchange:
         self._device.sync()
         self._device.release(packed)
 
-    def give(self, wanted: int, peers: Sequence[bool]) -> Sequence[Units | Parcel]:
-        """Split intervals off and take them away, the largest first as far as open siblings tell.
+    def give(self, wanted: int, peers: Sequence[bool]) -> Sequence[Units | IntervalMessage]:
+        """Split intervals off and give them away, those with open siblings nearest the root first.
 
         ``peers`` has an entry a receiver: whether it can read this device's memory.
         """
@@ -97,21 +98,21 @@ class Exchange:
         packed = self._device.empty(count * (2 * self._items + 1), np.uint8)
         ivms.pack(packed, count, len(peers))
         self._device.sync()
-        parts: list[Units | Parcel] = []
+        parts: list[Units | IntervalMessage] = []
         start = 0
         for index, peer in enumerate(peers):
             size = (count + len(peers) - 1 - index) // len(peers)
-            parcel = Parcel(packed, start, size, self._items, share)
-            parts.append(parcel if peer else parcel.units(self._device))
+            message = IntervalMessage(packed, start, size, self._items, share)
+            parts.append(message if peer else message.units(self._device))
             start += size
-        self._outgoing += [part for part in parts if isinstance(part, Parcel)]
+        self._outgoing += [part for part in parts if isinstance(part, IntervalMessage)]
         if not any(peers):
             self._device.release(packed)
         return parts
 
-    def surrender(self, receivers: int) -> Sequence[Units]:
-        """Take everything away, in parts of which neighbours in the tree go to different receivers."""
-        units = self._ivms.surrender()
+    def return_all(self, receivers: int) -> Sequence[Units]:
+        """Give all intervals away, in parts; neighbours in the tree go to different receivers."""
+        units = self._ivms.return_all()
         return [units[part::receivers] for part in range(receivers)] if len(units) else ()
 
     def _split_off(self, slot: int, most: int) -> int:
@@ -123,10 +124,10 @@ class Exchange:
         ivms.steal_siblings(most, collect=False)
         return min(most, int(self._device.get(ivms.control, _BY_LEVEL, max(self._items - 2, 1)).sum()))
 
-    def forget_outgoing(self) -> None:
-        """Give back the memory of parcels that have arrived."""
-        waiting = {id(parcel.buffer) for parcel in self._outgoing if not parcel.taken}
+    def release_delivered(self) -> None:
+        """Free the messages that have arrived."""
+        waiting = {id(message.buffer) for message in self._outgoing if not message.taken}
         gone = {id(p.buffer): p.buffer for p in self._outgoing if id(p.buffer) not in waiting}
         for buffer in gone.values():
             self._device.release(buffer)
-        self._outgoing = [parcel for parcel in self._outgoing if id(parcel.buffer) in waiting]
+        self._outgoing = [message for message in self._outgoing if id(message.buffer) in waiting]

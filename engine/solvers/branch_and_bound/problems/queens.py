@@ -87,7 +87,7 @@ class Queens(PermutationProblem):
             raise ProblemError("the arrays of n-queens lack 'n'")
         return cls(int(arrays["n"]), name)
 
-    def tree(self, bound: str, branching: str) -> QueensTree:
+    def tree(self, bound: str = "auto", branching: str = "auto") -> QueensTree:
         """Row by row, columns ascending; the first queen in the left half only, and its solutions twice."""
         if bound != "auto":
             raise OptionError(f"n-queens has no choice of bounds; got bound = '{bound}'")
@@ -97,7 +97,7 @@ class Queens(PermutationProblem):
 
 
 class QueensTree(Tree):
-    """State of the twin: occupied columns, and diagonals by row + column and column - row + n - 1, as masks."""
+    """State of the reference: occupied columns, and diagonals by row + column and column - row + n - 1, as masks."""
 
     counts = True
 
@@ -105,7 +105,7 @@ class QueensTree(Tree):
         self.items = n
         self.leaf_depth = n
 
-    def device(self, capabilities: Capabilities, language: str) -> DeviceTree:
+    def device(self, capabilities: Capabilities) -> DeviceTree:
         """See :meth:`Tree.device`."""
         return DeviceTree(
             *("branch_and_bound/queens", "", {}, np.zeros(1, np.int32), False),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from engine.errors import OptionError, ProblemError
 from engine.formats import taillard
 from engine.problem import InstanceOption, frozen
-from engine.solvers.branch_and_bound.flowshop_heuristics import iterated_greedy, makespan, neh
-from engine.solvers.branch_and_bound.flowshop_tree import BRANCHINGS, FlowshopTree
-from engine.solvers.branch_and_bound.numbers import whole_matrix
-from engine.solvers.branch_and_bound.taillard_seeds import SIZES, TIME_SEEDS
+from engine.solvers.branch_and_bound.problems.flowshop_heuristics import iterated_greedy, makespan, neh
+from engine.solvers.branch_and_bound.problems.flowshop_tree import BRANCHINGS, FlowshopTree
+from engine.solvers.branch_and_bound.problems.matrices import whole_matrix
+from engine.solvers.branch_and_bound.problems.taillard_seeds import SIZES, TIME_SEEDS
 from engine.solvers.branch_and_bound.tree import LARGEST_TREE, PermutationProblem
 
 __all__ = ["Flowshop"]
@@ -149,7 +149,7 @@ class Flowshop(PermutationProblem):
         problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
         return problem
 
-    def tree(self, bound: str, branching: str) -> FlowshopTree:
+    def tree(self, bound: str = "auto", branching: str = "auto") -> FlowshopTree:
         """Orders built from both ends, or from the front; see :class:`FlowshopTree`.
 
         A single machine makes no pair: there the one-machine bound, which is exact, takes the place of the others.
@@ -167,9 +167,11 @@ class Flowshop(PermutationProblem):
             )
         return FlowshopTree(self.times, chosen if len(self.times) > 1 else "one_machine", rule)
 
-    def first_solution(self, method: str, seed: int) -> NDArray[np.int64] | None:
-        """An order by NEH, or by iterated greedy from there; None for ``infinity``."""
+    def first_solution(
+        self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
+    ) -> NDArray[np.int64] | None:
+        """A schedule by NEH, or by iterated greedy from there; None for ``infinity``."""
         if method == "infinity":
             return None
-        order = neh(self.times)
-        return order if method == "neh" else iterated_greedy(self.times, order, seed)
+        order = neh(self.times, expired)
+        return order if method == "neh" else iterated_greedy(self.times, order, seed, expired)

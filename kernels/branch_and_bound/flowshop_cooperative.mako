@@ -304,14 +304,15 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
     GLOBAL i32* RESTRICT depths, const GLOBAL u8* RESTRICT begins, const GLOBAL u8* RESTRICT ends,
     GLOBAL i32* RESTRICT explored, volatile GLOBAL i32* best, GLOBAL i32* RESTRICT found_value,
     GLOBAL u8* RESTRICT found_path, GLOBAL mask_t* RESTRICT found_sides, volatile GLOBAL i32* control,
-    GLOBAL u64* counters, const GLOBAL i32* RESTRICT table, i32 initial, i32 ivms, i32 slots)
+    GLOBAL u64* counters, const GLOBAL i32* RESTRICT data, i32 initial, i32 ivms, i32 slots)
 {
     LOCAL_ARRAY(group_t, groups, 1);
     LOCAL group_t* const group = groups;
+    table_t table = data;
     const i32 ivm = GROUP_ID;
     const i32 lane = LOCAL_ID;
     const i32 steps = control[STEPS];
-    const i32 floor_active = control[FLOOR];
+    const i32 least_active = control[LEAST_ACTIVE];
     i32 depth = depths[ivm];
     const i32 began = depth;
     u32 nodes = 0, leaves = 0, pushed = 0;
@@ -334,7 +335,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
             if (step % ${poll} == 0) {
                 const i32 shared = *best;
                 group->upper = MIN(shared, initial);
-                group->leave = control[ACTIVE] < floor_active;
+                group->leave = control[ACTIVE] < least_active;
             }
             if (at_leaf) {
                 const i32 value = leaf(group, ALL_ITEMS & ~used, table);
@@ -403,11 +404,12 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
 // Launch: one group of ${lanes} work-items per unit.
 KERNEL LAUNCH_BOUNDS(${lanes}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBAL mask_t* RESTRICT sides,
     GLOBAL i32* RESTRICT depths, GLOBAL u8* RESTRICT begins, GLOBAL u8* RESTRICT ends, GLOBAL i32* RESTRICT explored,
-    volatile GLOBAL i32* best, volatile GLOBAL i32* control, GLOBAL u64* counters, const GLOBAL i32* RESTRICT table,
+    volatile GLOBAL i32* best, volatile GLOBAL i32* control, GLOBAL u64* counters, const GLOBAL i32* RESTRICT data,
     const GLOBAL u8* RESTRICT units, const GLOBAL i32* RESTRICT targets, i32 count, i32 initial, i32 slots)
 {
     LOCAL_ARRAY(group_t, groups, 1);
     LOCAL group_t* const group = groups;
+    table_t table = data;
     const i32 lane = LOCAL_ID;
     const GLOBAL u8* begin = units + (i64)GROUP_ID * ${2 * items + 1};
     const GLOBAL u8* end = begin + ITEMS;

@@ -1,4 +1,4 @@
-"""What a device is told before a turn of searching, and what it reports after it."""
+"""What a device is given for one turn of searching, and what it reports after it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from engine.devices import Buffer, Device
 from engine.solvers.branch_and_bound.intervals import Units
-from engine.solvers.branch_and_bound.proof import View
+from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
 
-__all__ = ["Found", "Parcel", "Report", "State", "Task"]
+__all__ = ["Found", "IntervalMessage", "Report", "State", "Task"]
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Found:
 
 
 @dataclass(eq=False)
-class Parcel:
-    """Units on their way that lie packed in the memory of the device that gave them away.
+class IntervalMessage:
+    """Units on their way to another device, packed in the memory of the device that gave them away.
 
     ``share`` is the part of all leaves in them; ``taken`` is set once they have been copied.
     """
@@ -52,7 +52,7 @@ class Task:
     ----------
     upper : int
         The best value known anywhere.
-    units, parcels : Units, sequence of Parcel
+    units, messages : Units, sequence of IntervalMessage
         Intervals to take up; those for which no IVM is idle are returned.
     wanted : int
         How many intervals to give away.
@@ -62,24 +62,24 @@ class Task:
         Whether to give them away at once, or after a single round of searching if there is nothing to give yet.
     least : int
         How many IVMs must be at work for any to be given away.
-    surrender : bool
+    return_all : bool
         Whether to give everything away at once, and to search no more.
     seconds : float
         About how long to search.
-    look : bool
-        Whether the report is to have a view of the open nodes.
+    snapshot : bool
+        Whether the report is to contain a snapshot of the open nodes.
     """
 
     upper: int
     units: Units
-    parcels: Sequence[Parcel] = ()
+    messages: Sequence[IntervalMessage] = ()
     wanted: int = 0
     peers: Sequence[bool] = ()
     prompt: bool = False
     least: int = 2
-    surrender: bool = False
+    return_all: bool = False
     seconds: float = 0.05
-    look: bool = False
+    snapshot: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,15 +96,15 @@ class Report:
     nodes, leaves, pushed, solutions, stolen : int
         Since the device was opened: decomposed nodes, leaves, children not pruned, solutions counted, intervals split.
     open : float
-        Share of all leaves that this device still has to look at.
+        Share of all leaves that this device still has to explore.
     found : Found or None
         The best leaf of this turn, if better than the bound it began with.
     returned : Units
         Intervals that found no idle IVM.
-    exported : sequence of Units or Parcel
+    exported : sequence of Units or IntervalMessage
         Intervals given away, by receiver.
-    view : View or None
-        The open nodes near the root at the end of the turn, where the task asked for them.
+    frontier : FrontierSnapshot or None
+        The open nodes at the end of the turn, where the task asked for them.
     """
 
     seconds: float
@@ -118,8 +118,8 @@ class Report:
     open: float
     found: Found | None
     returned: Units
-    exported: Sequence[Units | Parcel] = field(default=())
-    view: View | None = None
+    exported: Sequence[Units | IntervalMessage] = field(default=())
+    frontier: FrontierSnapshot | None = None
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Capabilities
-from engine.solvers.branch_and_bound.flowshop_heuristics import makespan
+from engine.solvers.branch_and_bound.problems.flowshop_heuristics import makespan
 from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
 
 __all__ = ["BRANCHINGS", "FlowshopTree", "MachinePairs"]
@@ -104,11 +104,10 @@ class FlowshopTree(Tree):
         leaves by the two-machine bound.
     branching : str
         One of :data:`BRANCHINGS`. With cb and ce the bounds of a node's children in front and at the back, over the
-        open
-        jobs, and U the initial upper bound: ``max_sum`` takes the back if the sum of cb is smaller; ``min_branch`` the
-        side that prunes more children against U, by ``max_sum`` if both prune as many; ``min_min`` the side on which
-        the least of all bounds occurs less often, the back if ``min_branch``'s count does not favour the front, when
-        equally often; ``forward`` always the front.
+        open jobs, and U the initial upper bound: ``max_sum`` takes the back if the sum of cb is smaller; ``min_branch``
+        the side that prunes more children against U, by ``max_sum`` if both prune as many; ``min_min`` the side on
+        which the least of all bounds occurs less often (the back, if equally often and ``min_branch`` does not favour
+        the front); ``forward`` always the front.
     """
 
     def __init__(self, times: NDArray[np.int64], bound: str, branching: str) -> None:
@@ -128,13 +127,19 @@ class FlowshopTree(Tree):
         """Whether every bound fits 16 bits with room for one more job."""
         return bool(int(self.times.max()) * (self.items + self.machines) < _SHORT)
 
-    def device(self, capabilities: Capabilities, language: str) -> DeviceTree:
+    def device(self, capabilities: Capabilities) -> DeviceTree:
         """See :meth:`Tree.device`."""
-        from engine.solvers.branch_and_bound.flowshop_tables import device_tree
+        from engine.solvers.branch_and_bound.problems.flowshop_tables import device_tree
 
-        return device_tree(self, capabilities, language)
+        return device_tree(self, capabilities)
 
-    # --- the twin -----------------------------------------------------------------------------------------------
+    def child_functions(self, capabilities: Capabilities) -> DeviceTree:
+        """See :meth:`Tree.child_functions`: scalar code, one child a work-item, on CPUs too."""
+        from engine.solvers.branch_and_bound.problems.flowshop_tables import child_functions
+
+        return child_functions(self, capabilities)
+
+    # --- the reference ------------------------------------------------------------------------------------------
 
     def root(self) -> _State:
         """See :meth:`Tree.root`."""

@@ -8,51 +8,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Capabilities
-from engine.solvers.branch_and_bound.flowshop_tree import FlowshopTree
-from engine.solvers.branch_and_bound.tree import DeviceTree, TogetherTree
+from engine.solvers.branch_and_bound.problems.flowshop_tree import FlowshopTree
+from engine.solvers.branch_and_bound.tree import CooperativeTree, DeviceTree
 
-__all__ = ["PACKED_LANGUAGES", "device_tree"]
+__all__ = ["child_functions", "device_tree"]
 
 _LANES = 16
-_TOGETHER = 32
-
-PACKED_LANGUAGES = ("cuda",)
-"""Where GPUs have instructions on the two halves of a word that the compiler uses."""
+_COOPERATIVE_LANES = 32
 
 
-def device_tree(tree: FlowshopTree, capabilities: Capabilities, language: str) -> DeviceTree:
-    """The kernel half of a flowshop tree: one job a lane on CPUs, both ends of a job in one word on GPUs."""
-    short = tree.short
-    constants: dict[str, Any] = {
+def device_tree(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
+    """The functions that decompose a node: explicit vectors with one job a lane on CPUs; else one job after another."""
+    return _scalar(tree, capabilities) if capabilities.simt else _vector(tree)
+
+
+def child_functions(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
+    """The functions that bound one child a work-item."""
+    return _scalar(tree, capabilities)
+
+
+def _constants(tree: FlowshopTree) -> dict[str, Any]:
+    return {
         "machines": tree.machines,
         "branching": tree.branching,
         "bounds": tree.bound_name,
         "pairs": 0 if tree.pairs is None else len(tree.pairs.first),
         "groups": 0 if tree.pairs is None else -(-len(tree.pairs.first) // _LANES),
     }
-    johnson = _johnson(tree)
-    if capabilities.kind == "cpu":
-        vectors = -(-tree.items // _LANES)
-        table = _lanes(tree, np.dtype(np.int16 if short else np.int32), vectors * _LANES)
-        constants |= {"value": "i16" if short else "i32", "vectors": vectors, "johnson_at": len(table)}
-        name, local = "branch_and_bound/flowshop_lanes", False
-    else:
-        packed = short and language in PACKED_LANGUAGES
-        stride = tree.machines | 1
-        table = _words(tree, stride, packed)
-        constants |= {"packed": packed, "stride": stride, "johnson_at": len(table)}
-        name, local = "branch_and_bound/flowshop", tree.bound_name == "one_machine" and table.nbytes <= 16384
+
+
+def _vector(tree: FlowshopTree) -> DeviceTree:
+    vectors = -(-tree.items // _LANES)
+    table = _lanes(tree, np.dtype(np.int16 if tree.short else np.int32), vectors * _LANES)
+    constants = _constants(tree)
+    constants |= {"value": "i16" if tree.short else "i32", "vectors": vectors, "johnson_at": len(table)}
     if tree.pairs is not None:
-        rows = _in_lanes(johnson, tree.items) if capabilities.kind == "cpu" else johnson
-        table = np.concatenate([table, rows.ravel()])
-    costly = tree.pairs is not None and capabilities.kind != "cpu"
+        table = np.concatenate([table, _in_lanes(_johnson(tree), tree.items).ravel()])
     return DeviceTree(
-        *(name, "", constants, table, local),
-        child_bounds=capabilities.kind != "cpu",
+        "branch_and_bound/flowshop_lanes", "", constants, table, False, refines=tree.bound_name == "mixed"
+    )
+
+
+def _scalar(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
+    """Both ends of a job in one word, where the device has functions on the two halves of a word."""
+    packed = tree.short and capabilities.packed_i16
+    stride = tree.machines | 1
+    table = _words(tree, stride, packed)
+    constants = {**_constants(tree), "packed": packed, "stride": stride, "johnson_at": len(table)}
+    local = tree.bound_name == "one_machine" and table.nbytes <= 16384
+    costly = tree.pairs is not None
+    johnson = _johnson(tree)
+    if costly:
+        table = np.concatenate([table, johnson.ravel()])
+    return DeviceTree(
+        *("branch_and_bound/flowshop", "", constants, table, local),
+        child_bounds=True,
         costly=costly,
         refines=tree.bound_name == "mixed",
-        together=_together(tree, johnson) if costly else None,
-        threads_per_unit=_threads(tree.machines if short and language in PACKED_LANGUAGES else 2 * tree.machines),
+        cooperative=_cooperative(tree, johnson) if costly else None,
+        threads_per_unit=_threads(tree.machines if packed else 2 * tree.machines),
     )
 
 
@@ -121,8 +135,8 @@ def _in_lanes(rows: NDArray[np.int32], items: int) -> NDArray[np.int32]:
     return np.concatenate([ends.reshape(len(ends), -1), steps.reshape(len(steps), -1)], axis=1).astype(np.int32)
 
 
-def _together(tree: FlowshopTree, johnson: NDArray[np.int32]) -> TogetherTree:
-    """The kernels that bound a node's children together, and their table: see ``flowshop_together.mako``."""
+def _cooperative(tree: FlowshopTree, johnson: NDArray[np.int32]) -> CooperativeTree:
+    """The kernels that bound a node's children cooperatively, and their table: see ``flowshop_cooperative.mako``."""
     stride = tree.machines | 1
     pairs = len(johnson)
     columns = np.zeros((tree.items, stride), np.int32)
@@ -147,9 +161,9 @@ def _together(tree: FlowshopTree, johnson: NDArray[np.int32]) -> TogetherTree:
     }
     both = tree.bound_name == "two_machine" and tree.branching != "forward"
     pair = 4 if tree.short else 8
-    kept = pair * (tree.items * (stride + 1 + (_TOGETHER if both else 0)) + tree.machines)
+    kept = pair * (tree.items * (stride + 1 + (_COOPERATIVE_LANES if both else 0)) + tree.machines)
     word = 8 if tree.items > 32 else 4
     local = kept + 4 * tree.machines + word * tree.leaf_depth + 32
     table = np.concatenate([front, entries.ravel()])
-    name = "branch_and_bound/flowshop_together"
-    return TogetherTree(name, constants, table, _TOGETHER, local, max(64, -(-(tree.items + 44) // 8) * 8))
+    name = "branch_and_bound/flowshop_cooperative"
+    return CooperativeTree(name, constants, table, _COOPERATIVE_LANES, local, max(64, -(-(tree.items + 44) // 8) * 8))

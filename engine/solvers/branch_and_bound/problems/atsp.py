@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -13,7 +13,7 @@ from engine.devices import Capabilities
 from engine.errors import OptionError, ProblemError
 from engine.formats import tsplib
 from engine.problem import frozen
-from engine.solvers.branch_and_bound.numbers import whole_matrix
+from engine.solvers.branch_and_bound.problems.matrices import whole_matrix
 from engine.solvers.branch_and_bound.tree import INFINITY, LARGEST_TREE, DeviceTree, PermutationProblem, Tree
 
 __all__ = ["ATSP", "ATSPTree"]
@@ -96,7 +96,7 @@ class ATSP(PermutationProblem):
             raise ProblemError("the arrays of an asymmetric TSP lack 'costs'")
         return cls(arrays["costs"], name)
 
-    def tree(self, bound: str, branching: str) -> ATSPTree:
+    def tree(self, bound: str = "auto", branching: str = "auto") -> ATSPTree:
         """City after city from city 0; bound ``partial`` or ``cheapest_arcs`` (default)."""
         chosen = "cheapest_arcs" if bound == "auto" else bound
         if chosen not in ("partial", "cheapest_arcs"):
@@ -110,13 +110,21 @@ class ATSP(PermutationProblem):
             )
         return ATSPTree(self.costs, chosen == "cheapest_arcs")
 
-    def first_solution(self, method: str, seed: int) -> NDArray[np.int64] | None:
-        """The best nearest-neighbour tour of all starts, by itself or with cities moved; None for ``infinity``."""
+    def first_solution(
+        self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
+    ) -> NDArray[np.int64] | None:
+        """The best nearest-neighbour tour of all starts, improved by moving chains of cities; None for ``infinity``."""
         if method == "infinity":
             return None
-        tours = [_nearest_neighbour(self.costs, start) for start in range(self.n)]
-        best = min(tours, key=lambda tour: _tour_cost(self.costs, tour))
-        return _rotated(best if method == "neh" else _or_opt(self.costs, best))
+        best: list[int] | None = None
+        for start in range(self.n):
+            if best is not None and expired():
+                break
+            tour = _nearest_neighbour(self.costs, start)
+            if best is None or _tour_cost(self.costs, tour) < _tour_cost(self.costs, best):
+                best = tour
+        assert best is not None
+        return _rotated(best if method == "nearest_neighbour" else _or_opt(self.costs, best, expired))
 
 
 def _tour_cost(costs: NDArray[np.int64], tour: Sequence[int] | NDArray[np.int64]) -> int:
@@ -133,14 +141,16 @@ def _nearest_neighbour(costs: NDArray[np.int64], start: int) -> list[int]:
     return tour
 
 
-def _or_opt(costs: NDArray[np.int64], tour: list[int]) -> list[int]:
-    """Move chains of up to three cities to where they cost least, until nothing improves."""
+def _or_opt(costs: NDArray[np.int64], tour: list[int], expired: Callable[[], bool]) -> list[int]:
+    """Move chains of up to three cities to cheaper places, until nothing improves or time is up (Or-opt)."""
     best, value = tour, _tour_cost(costs, tour)
     improved = True
     while improved:
         improved = False
         for length in (1, 2, 3):
             for start in range(len(tour)):
+                if expired():
+                    return best
                 turned = best[start:] + best[:start]
                 chain, rest = turned[:length], turned[length:]
                 for place in range(1, len(rest)):
@@ -158,7 +168,7 @@ def _rotated(tour: list[int]) -> NDArray[np.int64]:
 
 
 class ATSPTree(Tree):
-    """Item i is city i + 1. State of the twin: last city, cost so far, cheapest arcs out of it and the open cities."""
+    """Item i is city i + 1. Reference state: last city, cost so far, cheapest arcs out of it and the open cities."""
 
     def __init__(self, costs: NDArray[np.int64], cheapest: bool) -> None:
         self.costs = costs
@@ -169,14 +179,14 @@ class ATSPTree(Tree):
         self._leaving, self._entering = away.min(axis=1), away.min(axis=0)
         self._out = self._leaving if cheapest else np.zeros(len(costs), np.int64)
 
-    def device(self, capabilities: Capabilities, language: str) -> DeviceTree:
+    def device(self, capabilities: Capabilities) -> DeviceTree:
         """See :meth:`Tree.device`; table: costs with rows of odd stride, then the cheapest arcs."""
         n = len(self.costs)
         stride = n | 1
         table = np.zeros((n + 1, stride), np.int32)
         table[:n, :n] = self.costs
         table[n, :n] = self._out
-        local = capabilities.kind != "cpu" and table.nbytes <= capabilities.local_memory // 4
+        local = capabilities.simt and table.nbytes <= capabilities.local_memory // 4
         constants = {"cities": n, "stride": stride, "cheapest": self.cheapest}
         return DeviceTree(
             "branch_and_bound/atsp", "", constants, table.ravel(), local, retract=True, child_bounds=True, poll=32

@@ -1,0 +1,142 @@
+"""Checkpoints of a search: what is written, and the audit of what is read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import ProblemError, RunFolderError
+from engine.solvers.branch_and_bound.intervals import Units, length_of_levels
+from engine.solvers.branch_and_bound.schema import SCHEMA, SearchState
+from engine.solvers.branch_and_bound.tree import Tree
+
+__all__ = ["Progress", "audited", "write"]
+
+
+@dataclass
+class Progress:
+    """What earlier starts of a run have done, or nothing at a first start.
+
+    Attributes
+    ----------
+    units : Units
+        The open intervals.
+    explored : ndarray of int64, shape (items,)
+        Digit sums by level of the explored intervals.
+    counters : dict
+    bound : int
+        The proven lower bound.
+    """
+
+    units: Units
+    explored: NDArray[np.int64]
+    counters: dict[str, int] = field(default_factory=dict)
+    bound: int = 0
+
+    def added(self, counters: dict[str, int]) -> dict[str, int]:
+        """Counters of a later start, with these added."""
+        return {name: self.counters.get(name, 0) + value for name, value in counters.items()}
+
+
+def write(
+    progress: Progress, solution: NDArray[np.int64] | None, initial: int, value: int, improved: bool
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Arrays and state of a checkpoint; see :data:`engine.solvers.branch_and_bound.schema.SCHEMA`."""
+    units = progress.units
+    arrays: dict[str, NDArray[Any]] = {
+        "begin": units.begin,
+        "end": units.end,
+        "fresh": units.fresh,
+        "explored": progress.explored,
+    }
+    if solution is not None:
+        arrays["solution"] = np.asarray(solution, np.int64)
+    state = SearchState(
+        initial=initial,
+        value=value,
+        improved=improved,
+        has_solution=solution is not None,
+        bound=progress.bound,
+        counters=progress.counters,
+    )
+    return arrays, state.model_dump()
+
+
+def audited(tree: Tree, arrays: dict[str, NDArray[Any]], state: Any) -> tuple[Progress, SearchState]:
+    """What a checkpoint contains, after checking it against the problem.
+
+    Raises
+    ------
+    engine.errors.RunFolderError
+        If the intervals are not disjoint intervals of the tree, if they and the explored leaves do not add up to n!, if
+        the solution does not have its value, or if the bounds contradict each other.
+    """
+    assert SCHEMA.checkpoint is not None
+    try:
+        checked = SCHEMA.checkpoint.check(arrays, state)
+    except ValueError as error:
+        raise RunFolderError(f"the checkpoint cannot be used: {error}") from error
+    assert isinstance(checked, SearchState)
+    units = Units(arrays["begin"], arrays["end"], arrays["fresh"])
+    explored = arrays["explored"]
+    if explored.shape != (tree.items,) or units.begin.shape[1] != tree.items:
+        raise RunFolderError(f"the checkpoint is not one of a problem with {tree.items} items")
+    if fault := _fault_of(units):
+        raise RunFolderError(f"the checkpoint cannot be used: {fault}")
+    leaves = math.factorial(tree.items)
+    covered = length_of_levels(explored) + units.length()
+    if covered != leaves:
+        raise RunFolderError(f"the checkpoint covers {covered} of the tree's {leaves} leaves")
+    if checked.value > checked.initial or (not tree.counts and checked.bound > checked.value):
+        raise RunFolderError(
+            f"the checkpoint's bounds contradict each other: initial upper bound {checked.initial}, best value "
+            f"{checked.value}, lower bound {checked.bound}"
+        )
+    if checked.has_solution and _value(tree, arrays["solution"]) != checked.value:
+        raise RunFolderError(f"the checkpoint's solution does not have the value {checked.value}")
+    return Progress(units, explored.astype(np.int64), dict(checked.counters), checked.bound), checked
+
+
+def _value(tree: Tree, solution: NDArray[np.int64]) -> int | None:
+    """The value of a solution; None if it is none."""
+    if not np.array_equal(np.sort(solution), np.arange(len(solution))):
+        return None
+    try:
+        return tree.evaluate(solution)
+    except (ProblemError, IndexError, ValueError):
+        return None
+
+
+def _fault_of(units: Units) -> str:
+    """What is wrong with a set of intervals; empty if nothing is."""
+    if not len(units):
+        return ""
+    n = units.begin.shape[1]
+    capacity = n - np.arange(n)
+    begin, end = units.begin.astype(np.int64), units.end.astype(np.int64)
+    if (begin >= capacity).any() or (end > capacity).any():
+        return "a digit of an interval is out of range"
+    for level in range(n - 1, 0, -1):  # a digit as large as its base is a carry
+        carry = end[:, level] >= capacity[level]
+        end[:, level] -= carry * capacity[level]
+        end[:, level - 1] += carry
+    order = np.lexsort(begin.T[::-1])
+    begin, end = begin[order], end[order]
+    if (_compare(begin, end) >= 0).any():
+        return "an interval is empty"
+    if (_compare(end[:-1], begin[1:]) > 0).any():
+        return "two intervals overlap"
+    if (end[-1] > np.concatenate([[n], capacity[1:]])).any() or (end[-1, 0] == n and end[-1, 1:].any()):
+        return "an interval ends behind the last leaf"
+    return "a level of an interval is out of range" if (units.fresh > n).any() else ""
+
+
+def _compare(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sign, row by row, of the first difference between digit vectors."""
+    difference = np.sign(first - second)
+    found: NDArray[np.int64] = difference[np.arange(len(difference)), (difference != 0).argmax(axis=1)]
+    return found

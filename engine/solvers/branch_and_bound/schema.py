@@ -1,0 +1,52 @@
+"""What results and checkpoints of branch and bound contain."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, NonNegativeInt
+
+from engine.schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
+
+__all__ = ["SCHEMA", "SearchState"]
+
+
+class SearchState(BaseModel):
+    """Scalars of a checkpoint.
+
+    ``initial`` is the initial upper bound, ``value`` the best one; ``improved`` whether the search found a better
+    solution; ``bound`` the proven lower bound; ``counters`` the work done so far, over all starts of the run.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    initial: NonNegativeInt
+    value: NonNegativeInt
+    improved: bool
+    has_solution: bool
+    bound: int
+    counters: dict[str, NonNegativeInt]
+
+
+_INTERVALS = (
+    ArraySpec("begin", "uint8", ("units", "items"), title="First leaf of each open interval, as digits", optional=True),
+    ArraySpec("end", "uint8", ("units", "items"), title="Leaf behind each open interval, as digits", optional=True),
+    ArraySpec("fresh", "uint8", ("units",), title="First level not yet decomposed", unit="levels", optional=True),
+)
+
+SCHEMA = Schema(
+    arrays=_INTERVALS,
+    counters=(
+        CounterSpec("nodes", title="Decomposed nodes", unit="nodes"),
+        CounterSpec("leaves", title="Leaves reached", unit="leaves"),
+        CounterSpec("steals", title="Intervals split on a device", unit="intervals"),
+        CounterSpec("exchanged_intervals", title="Intervals given to other devices", unit="intervals"),
+    ),
+    checkpoint=CheckpointSpec(
+        version=1,
+        arrays=(
+            *(ArraySpec(spec.name, spec.dtype, spec.shape, spec.title, spec.unit) for spec in _INTERVALS),
+            ArraySpec("explored", "int64", ("items",), title="Digit sums of the explored intervals by level"),
+            ArraySpec("solution", "int64", (None,), required_if=lambda state: state.has_solution),
+        ),
+        state=SearchState,
+    ),
+)

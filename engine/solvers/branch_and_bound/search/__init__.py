@@ -1,0 +1,1 @@
+"""The search: IVMs on a device, work stealing between them, and the exchange of intervals between devices."""

@@ -1,0 +1,565 @@
+"""Many devices, one tree: who works on which intervals, and when the search is over.
+
+Every device searches in turns on its own thread. Between two turns it takes up intervals that others left for it, and
+gives some to those that asked; a device that runs out of work asks another. All this happens under one lock, so that
+intervals are in exactly one place at any time: on a device, in the host's store, or in the inbox of a device. The
+search is over when there are none anywhere, even if a device is not ready yet.
+
+With every set of intervals goes a lower bound on their leaves. It rises where the open nodes of a device are examined;
+the least of these local bounds is proved.
+
+If a device fails, the search returns to the last point at which all intervals were known (the beginning, a checkpoint,
+or a restore point in between) and continues on the other devices.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Device, DevicePool
+from engine.devices.group import WorkerGroup
+from engine.devices.slices import SLICE_SECONDS
+from engine.errors import DeviceError
+from engine.run import Run
+from engine.solvers.branch_and_bound.intervals import Units
+from engine.solvers.branch_and_bound.options import Options
+from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot, IntervalBounds, proven_bound
+from engine.solvers.branch_and_bound.search.members import SnapshotSchedule, Store, WorkerState, share_of
+from engine.solvers.branch_and_bound.search.messages import Found, IntervalMessage, Report, State, Task
+from engine.solvers.branch_and_bound.search.sharing import Sharing
+from engine.solvers.branch_and_bound.search.worker import SearchWorker
+from engine.solvers.branch_and_bound.tree import Tree
+
+__all__ = ["Coordinator"]
+
+T = TypeVar("T")
+
+_POLL_SECONDS = 0.05
+_SLOW_SLICE = 0.01
+_HEAD_START = 0.1
+_BETWEEN_SNAPSHOTS = 1.0
+_SNAPSHOT_SECONDS = 0.02
+_LAST_SNAPSHOT_SECONDS = 0.1
+_SNAPSHOT_SHARE = 0.1
+_BETWEEN_RESTORE_POINTS = 30.0
+_WORK = ("nodes", "leaves", "pushed", "solutions", "steals")
+
+
+class DeviceSearch:
+    """The search of one device, on its thread; the device is made ready by :meth:`open`."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._search: SearchWorker | None = None
+
+    def open(self, tree: Tree, options: Options, initial: int, warm_up: bool) -> int:
+        """Allocate, and compile if ``warm_up`` says so; how many IVMs there are."""
+        self._search = SearchWorker(self._device, tree, options, initial)
+        if warm_up:
+            self._search.warm_up()
+        return self._search.shapes.ivms
+
+    def work(self, coordinator: Coordinator, state: WorkerState) -> None:
+        """Turn after turn, until nothing is left or the coordinator halts the search."""
+        coordinator.take_turns(self, state)
+
+    def turn(self, task: Task, interrupted: Callable[[], bool] | None) -> Report:
+        """See :meth:`SearchWorker.turn`."""
+        assert self._search is not None
+        return self._search.turn(task, interrupted)
+
+    def state(self) -> State:
+        """See :meth:`SearchWorker.state`."""
+        assert self._search is not None
+        return self._search.state()
+
+    def frontier(self) -> FrontierSnapshot:
+        """See :meth:`SearchWorker.frontier`."""
+        assert self._search is not None
+        return self._search.frontier()
+
+    def units(self, message: IntervalMessage) -> Units:
+        """The intervals of a message that lies in this device's memory."""
+        return message.units(self._device)
+
+    def discard(self) -> None:
+        """See :meth:`SearchWorker.discard`."""
+        assert self._search is not None
+        self._search.discard()
+
+    def close(self) -> None:
+        """Free the device's memory."""
+        if self._search is not None:
+            self._search.release()
+            self._search = None
+
+
+@dataclass(frozen=True)
+class _RestorePoint:
+    """A whole search at rest: its open intervals, digit sums by level of what is explored, and the counters."""
+
+    units: Units
+    explored: NDArray[np.int64]
+    counters: dict[str, int] = field(default_factory=dict)
+
+
+class Coordinator:
+    """The search of one run; a context manager that frees the devices.
+
+    Parameters
+    ----------
+    pool : DevicePool
+    run : Run
+    tree : Tree
+    options : Options
+    initial : int
+        The initial upper bound.
+    units : Units
+        What is to be searched.
+    bound : int
+        A proven bound on its leaves.
+
+    Attributes
+    ----------
+    bound : int
+        The bound proved so far; it never falls, and is never above the best value known.
+    explored : ndarray of int64, shape (items,)
+        Digit sums by level of all that has been explored, once the search is halted.
+    counters : dict
+        ``nodes``, ``leaves``, ``pushed``, ``solutions``, ``steals``, ``exchanged``, and ``exchanged`` by kind.
+    """
+
+    def __init__(
+        self, pool: DevicePool, run: Run, tree: Tree, options: Options, initial: int, units: Units, bound: int
+    ) -> None:
+        pool.enable_peers()
+        self._run = run
+        self._tree = tree
+        self._options = options
+        self._initial = initial
+        self._store = Store(units, bound)
+        self._interval_bounds = IntervalBounds(tree, initial)
+        self._group: WorkerGroup[DeviceSearch] = WorkerGroup(pool.members, DeviceSearch, tolerant=True)
+        self._workers = [WorkerState(member, tree.items, index) for index, member in enumerate(pool.members)]
+        self._threads: dict[int, Future[Any]] = {}
+        self._sharing = Sharing(self._workers, self._store, options, run.seed)
+        self._upper = initial
+        self._changed = threading.Condition()
+        self._halting = False
+        self._over = False
+        self._closed = False
+        self._announced: list[WorkerState] = []
+        self._reports: list[tuple[WorkerState, Report, float]] = []
+        self._restore_point = _RestorePoint(units, np.zeros(tree.items, np.int64))
+        self._base = self._restore_point
+        self._restore_at = self._began = time.perf_counter()
+        self._schedule = SnapshotSchedule(self._began, _BETWEEN_SNAPSHOTS, _SNAPSHOT_SHARE)
+        self.bound = bound
+        self.explored = np.zeros(tree.items, np.int64)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Free the devices' memory; a device that is not ready yet does so by itself, and is not waited for."""
+        with self._changed:
+            self._closed = True
+        self._halt()
+        for worker in self._workers:
+            if not worker.is_ready:
+                self._group.lose(worker.index)
+        self._group.__exit__(kind, error, traceback)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Work done by all devices."""
+        base = self._base.counters
+        totals = {
+            name: base.get(name, 0) + sum(worker.counters.get(name, 0) for worker in self._workers) for name in _WORK
+        }
+        moved = self._sharing.moved
+        return {**totals, "exchanged": sum(moved.values()), **moved}
+
+    # --- the search ---------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        upper: int,
+        improved: Callable[[Found], int],
+        proved: Callable[[int], None],
+        keep: Callable[[Units, NDArray[np.int64], dict[str, int]], None],
+    ) -> None:
+        """Search until nothing is left.
+
+        Parameters
+        ----------
+        upper : int
+            Value of the best solution known.
+        improved : callable
+            Takes a better leaf, and returns the best value then.
+        proved : callable
+            Takes a better bound.
+        keep : callable
+            Called with the open intervals, the explored levels and the counters when a checkpoint is due.
+
+        Raises
+        ------
+        engine.run.StopRequested
+            When the run must end; :meth:`halt` then returns what is open.
+        engine.errors.DeviceError
+            When every device has failed: the error of the last one. :meth:`halt` then returns what was open at the last
+            restore point.
+        """
+        self._upper = upper
+        self._start_workers()
+        while not self._has_ended():
+            self._run.poll()
+            if self._run.checkpoint_due():
+                units = self._open_units(improved, proved)
+                keep(units, self.explored, self.counters)
+                self._start_workers()
+            elif len(self._workers) > 1 and time.perf_counter() - self._restore_at > _BETWEEN_RESTORE_POINTS:
+                self._open_units(improved, proved)
+                self._start_workers()
+            with self._changed:
+                if not self._reports and not self._has_ended():
+                    self._changed.wait(_POLL_SECONDS)
+            self._process_reports(improved, proved)
+            if self._failures():
+                self._continue_without_failed(improved, proved)
+        self._open_units(improved, proved)
+
+    def _has_ended(self) -> bool:
+        """Whether nothing is left to search."""
+        return self._over or (bool(self._threads) and all(thread.done() for thread in self._threads.values()))
+
+    def _failures(self) -> dict[int, BaseException]:
+        """The errors of devices' threads by index."""
+        done = {index: thread for index, thread in self._threads.items() if thread.done()}
+        return {index: error for index, thread in done.items() if (error := thread.exception()) is not None}
+
+    def _start_workers(self) -> None:
+        """Let every device work on its own thread until nothing is left or the search is halted."""
+        with self._changed:
+            self._halting = False
+            halted = [worker for worker in self._workers if not worker.running]
+            for worker in halted:
+                worker.running = True
+        for worker in halted:
+            thread = self._threads[worker.index] = self._group.submit(worker.index, DeviceSearch.work, self, worker)
+            thread.add_done_callback(self._notify)
+
+    def _notify(self, _: Future[None]) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def take_turns(self, search: DeviceSearch, worker: WorkerState) -> None:
+        """Turn after turn of one device; on its thread."""
+        try:
+            ask = (lambda: self._sharing.is_wanted(worker)) if self._sharing.may_be_wanted(worker) else None
+            if not worker.is_ready and not (self._joins(worker) and self._open(search, worker)):
+                return
+            while True:
+                with self._changed:
+                    task = self._next_task(worker)
+                if task is None:
+                    return
+                report = search.turn(task, ask)
+                with self._changed:
+                    self._settle(worker, report)
+        except BaseException:
+            self._halting = True  # the others wait until it is known how to continue
+            raise
+
+    def _joins(self, worker: WorkerState) -> bool:
+        """Let GPUs begin before the CPUs beside them: a short search is over sooner without these."""
+        if not self._sharing.is_slow(worker):
+            return True
+        with self._changed:
+            left = self._began + _HEAD_START - time.perf_counter()
+            return not self._changed.wait_for(lambda: self._over or self._closed, max(0.0, left))
+
+    def _open(self, search: DeviceSearch, worker: WorkerState) -> bool:
+        """Make a device ready, before it is given any work that others would have to wait for; False if too late."""
+        ivms = search.open(self._tree, self._options, self._initial, warm_up=len(self._workers) > 1)
+        with self._changed:
+            if not self._closed:
+                worker.ivms = ivms
+                return True
+        search.close()
+        return False
+
+    # --- what the run is given ----------------------------------------------------------------------------------
+
+    def _process_reports(self, improved: Callable[[Found], int], proved: Callable[[int], None]) -> None:
+        """Publish what the devices have reported."""
+        with self._changed:
+            reports, self._reports = self._reports, []
+        for worker, report, stealing in reports:
+            if report.found is not None:
+                value = improved(report.found)
+                with self._changed:
+                    self._upper = min(self._upper, value)
+            label = worker.member.label
+            self._run.metric("active_ivms", report.active, label)
+            self._run.metric("stealing_share", stealing, label)
+            self._run.metric("steals", report.stolen, label)
+            self._run.metric("nodes_per_second", worker.rate, label)
+            self._run.metric("explored_here", worker.explored, label)
+        self._announce_dropped()
+        if reports:
+            self._publish_shares()
+        for worker, report, _ in reports:
+            if report.frontier is not None:
+                self._prove(worker, report.frontier, _SNAPSHOT_SECONDS, proved)
+
+    def _announce_dropped(self) -> None:
+        with self._changed:
+            dropped = [worker for worker in self._workers if worker.dropped and worker not in self._announced]
+            self._announced += dropped
+        for worker in dropped:
+            part = worker.full_rate / max(1e-9, sum(one.full_rate for one in self._workers))
+            self._run.notice(
+                f"{worker.member.label} contributes {100 * part:.1f} % of the pool's node rate; it gets no more work"
+            )
+
+    def _publish_shares(self) -> None:
+        with self._changed:
+            open_share = sum(worker.open_share for worker in self._workers) + share_of(self._store.units)
+            moved = dict(self._sharing.moved)
+        self._run.metric("explored_share", max(0.0, 1.0 - open_share))
+        self._run.metric("exchanged", sum(moved.values()))
+        if len(self._workers) > 1:
+            for kind, count in moved.items():
+                self._run.metric(f"steals_{kind}", count)
+        self._run.progress("search", max(0.0, 1.0 - open_share), 1.0, "of the tree")
+
+    def _prove(
+        self, worker: WorkerState, frontier: FrontierSnapshot, seconds: float, proved: Callable[[int], None]
+    ) -> None:
+        """Raise the local bounds of a device and of the store by their open nodes, and with these the proven bound."""
+        began = time.perf_counter()
+        with self._changed:
+            units = self._store.snapshot()
+        stored = self._interval_bounds.proven_bound(units, seconds)
+        bound = proven_bound(self._tree, frontier, seconds)
+        if bound is None:
+            return
+        with self._changed:
+            self._schedule.note(began, time.perf_counter())
+            worker.prove(bound)
+            if stored is not None:
+                self._store.prove(stored)
+            bounds = [one.bound for one in self._workers if one.has_work]
+            if len(self._store):
+                bounds.append(self._store.bound)
+            least = min([self._upper, *bounds])
+        if least > self.bound:
+            self.bound = least
+            proved(least)
+
+    # --- one device's turns; all under the lock -----------------------------------------------------------------
+
+    def _next_task(self, worker: WorkerState) -> Task | None:
+        """What a device does next, once there is something; None when nothing is left or the search is halted."""
+        worker.busy = False
+        began = time.perf_counter()
+        while not self._halting:
+            if self._run.state == "paused":
+                self._changed.wait(_POLL_SECONDS)
+                began = time.perf_counter()
+                continue
+            wants = 4 * worker.active < worker.ivms and not worker.has_incoming
+            if wants and len(self._store) and self._sharing.may_take(worker):
+                worker.expect(self._store.bound)
+                worker.inbox = self._sharing.deal(worker)
+            if worker.active or worker.has_incoming:
+                worker.waited = time.perf_counter() - began
+                return self._task(worker)
+            for asking in worker.requests:
+                asking.waiting = False
+            worker.requests = []
+            if not len(self._store) and not any(other.has_work for other in self._workers):
+                self._over = True
+                self._changed.notify_all()
+                break
+            if not worker.waiting:
+                self._sharing.ask(worker)
+            self._changed.wait(_POLL_SECONDS)
+        worker.running = False
+        return None
+
+    def _task(self, worker: WorkerState) -> Task:
+        if not worker.waiting and self._sharing.is_low(worker):
+            self._sharing.ask(worker)
+        now = time.perf_counter()
+        snapshot = not self._tree.counts and self._schedule.is_due(worker, self._workers, now)
+        sharing = self._sharing
+        sharing.recall(worker)
+        units, messages = worker.begin(snapshot, now)
+        return Task(
+            self._upper,
+            units,
+            messages,
+            wanted=sharing.wanted(worker),
+            peers=sharing.peers(worker),
+            prompt=sharing.is_prompt(worker),
+            least=sharing.least(worker),
+            return_all=sharing.returns_all(worker),
+            seconds=_SLOW_SLICE if sharing.is_slow(worker) else SLICE_SECONDS,
+            snapshot=snapshot,
+        )
+
+    def _settle(self, worker: WorkerState, report: Report) -> None:
+        """Record the outcome of a turn."""
+        if report.found is not None:
+            self._upper = min(self._upper, report.found.value)
+        self._store.put(report.returned, worker.bound)
+        self._sharing.deliver(worker, report)
+        worker.end(report)
+        self._sharing.assess(worker)
+        stealing = (report.stealing + worker.waited) / max(report.seconds + worker.waited, 1e-9)
+        self._reports.append((worker, report, stealing))
+        self._changed.notify_all()
+
+    # --- the search at rest -------------------------------------------------------------------------------------
+
+    def halt(self, improved: Callable[[Found], int], proved: Callable[[int], None]) -> Units:
+        """Halt the search; all open intervals. Every device's open nodes are examined once more."""
+        units = self._open_units(improved, proved)
+        if not self._tree.counts:
+            seconds = _LAST_SNAPSHOT_SECONDS / max(1, len(self._workers))
+            for worker in [one for one in self._workers if one.is_ready]:
+                try:
+                    frontier = self._group.submit(worker.index, DeviceSearch.frontier).result()
+                except DeviceError:  # the intervals are known; only a better bound is missed
+                    continue
+                self._prove(worker, frontier, seconds, proved)
+        return units
+
+    def _open_units(self, improved: Callable[[Found], int], proved: Callable[[int], None]) -> Units:
+        """Halt the search, and take a restore point; all open intervals."""
+        self._halt()
+        self._process_reports(improved, proved)
+        while True:
+            if self._failures():
+                self._restore()
+            try:
+                units = self._collect()
+                break
+            except DeviceError:
+                if not self._failures():
+                    raise
+        self._restore_point = _RestorePoint(units, self.explored, {name: self.counters[name] for name in _WORK})
+        self._restore_at = time.perf_counter()
+        return units
+
+    def _collect(self) -> Units:
+        """All open intervals of a search that is halted; :attr:`explored` is brought up to date."""
+        for worker in self._workers:
+            for owner, message in worker.messages:
+                units = self._ask(owner, DeviceSearch.units, message)
+                worker.inbox = Units.joined([worker.inbox, units])
+                message.taken = True
+            worker.messages = []
+        states = [self._ask(worker, DeviceSearch.state) for worker in self._workers if worker.is_ready]
+        self.explored = self._base.explored + sum(
+            (state.explored for state in states), np.zeros(self._tree.items, np.int64)
+        )
+        return Units.joined([self._store.units, *(w.inbox for w in self._workers), *(state.open for state in states)])
+
+    def _ask(self, worker: WorkerState, method: Callable[..., T], *arguments: object) -> T:
+        """Call a method of a device's search; a failure is noted as that of its thread."""
+        future: Future[T] = self._group.submit(worker.index, method, *arguments)
+        wait([future])
+        if future.exception() is not None:
+            self._threads[worker.index] = future
+        return future.result()
+
+    def _halt(self) -> None:
+        """Wait until every device has ended its turn; open requests are dropped.
+
+        A device that is not ready yet is not waited for: it has no work, and ends by itself.
+        """
+        with self._changed:
+            self._halting = True
+            self._changed.notify_all()
+            ready = {worker.index for worker in self._workers if worker.is_ready}
+            threads = [thread for index, thread in self._threads.items() if index in ready or thread.done()]
+        wait(threads)
+        for worker in self._workers:
+            worker.requests, worker.waiting, worker.busy = [], False, False
+
+    # --- devices that fail --------------------------------------------------------------------------------------
+
+    def _continue_without_failed(self, improved: Callable[[Found], int], proved: Callable[[int], None]) -> None:
+        """After the failure of a device: back to the restore point, with the other devices."""
+        self._halt()
+        self._process_reports(improved, proved)
+        self._restore()
+        self._start_workers()
+
+    def _restore(self) -> None:
+        """Return to the restore point, without the devices that have failed.
+
+        Raises
+        ------
+        engine.errors.DeviceError
+            If none is left, or the error is not that of a device: the error itself.
+        """
+        while failures := self._failures():
+            for index, error in failures.items():
+                self._lose(index, error)
+            for worker in self._workers:
+                worker.clear()
+                if worker.is_ready:
+                    self._discard(worker)
+        point = self._base = self._restore_point
+        self.explored = point.explored
+        self._over = False
+        self._store.units, self._store.bound = point.units, min(self.bound, self._upper)
+        self._store.arrivals_bound = self._store.bound
+
+    def _lose(self, index: int, error: BaseException) -> None:
+        """Remove a device that has failed."""
+        worker = next(one for one in self._workers if one.index == index)
+        del self._threads[index]
+        others = [one for one in self._workers if one is not worker]
+        if not isinstance(error, DeviceError) or not others:
+            self._workers = others
+            self._base = self._restore_point
+            self._fail(worker, error)
+        self._workers = others
+        self._sharing.remove(worker)
+        self._group.lose(index)
+        self._run.notice(
+            f"{worker.member.label} has failed and is left out; the search continues on the other devices from the "
+            f"last restore point: {error}",
+            level="warning",
+        )
+
+    def _fail(self, worker: WorkerState, error: BaseException) -> None:
+        """End the search with a device's error."""
+        for one in [worker, *self._workers]:
+            one.clear()
+        self.explored = self._restore_point.explored
+        self._store.units = self._restore_point.units
+        raise error
+
+    def _discard(self, worker: WorkerState) -> None:
+        try:
+            self._ask(worker, DeviceSearch.discard)
+        except DeviceError:
+            if worker.index not in self._failures():
+                raise

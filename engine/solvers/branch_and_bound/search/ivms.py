@@ -1,0 +1,338 @@
+"""The IVMs of one device: where they are kept, and the kernels that work on all of them.
+
+Everything here runs on the device's own thread.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Buffer, Device
+from engine.devices.program import BoundKernel
+from engine.numerics.memory import Memory
+from engine.solvers.branch_and_bound.intervals import Units, positions
+from engine.solvers.branch_and_bound.search.frontier import LEVELS, FrontierSnapshot
+from engine.solvers.branch_and_bound.search.messages import Found, State
+from engine.solvers.branch_and_bound.search.programs import CONTROL_WORDS, COUNTERS, Programs, Shapes
+from engine.solvers.branch_and_bound.search.stealing import rounds_of
+from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
+
+__all__ = ["Ivms"]
+
+_UNIT = 1 << 62
+"""The number of all leaves, in the unit in which kernels measure intervals."""
+
+
+class Ivms:
+    """State of the IVMs and of the slots behind them, through which intervals leave.
+
+    Parameters
+    ----------
+    device : Device
+    tree : Tree
+    device_tree : DeviceTree
+        The tree's functions, as ``programs`` has them.
+    programs : Programs
+    shapes : Shapes
+    initial : int
+        The initial upper bound, on which branching depends.
+    strategy : str
+        Whom idle IVMs steal from.
+    trigger : int
+        Thousandths of the active IVMs that run out of work before a launch ends for stealing.
+
+    Attributes
+    ----------
+    steps : int
+        Most nodes an IVM decomposes in a launch.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        tree: Tree,
+        device_tree: DeviceTree,
+        programs: Programs,
+        shapes: Shapes,
+        initial: int,
+        strategy: str,
+        trigger: int,
+    ) -> None:
+        self.device = device
+        self.tree = tree
+        self.programs = programs
+        self.shapes = shapes
+        self.initial = initial
+        self.steps = shapes.steps
+        self._by_siblings = strategy == "siblings"
+        self._plan = rounds_of(strategy, shapes.ivms)
+        self._trigger = trigger
+        slots, n = shapes.slots, tree.items
+        cooperative = device_tree.cooperative
+        table = device_tree.table if cooperative is None else cooperative.table
+        mask = np.uint64 if n > 32 else np.uint32
+        self.memory = memory = Memory(device)
+        self.rows = memory.empty((n, slots), mask)
+        self.sides = memory.empty(slots, mask)
+        self.depths = memory.put(np.full(slots, -1, np.int32))
+        self.begins = memory.empty((n, slots), np.uint8)
+        self.ends = memory.empty((n, slots), np.uint8)
+        self.explored = memory.put(np.zeros((n, slots), np.int32))
+        self.best = memory.put(np.array([initial], np.int32))
+        self._upper = initial
+        self.found_value = memory.put(np.full(slots, initial, np.int32))
+        self.found_path = memory.empty((n, slots), np.uint8)
+        self.found_sides = memory.empty(slots, mask)
+        self.control = memory.put(np.zeros(CONTROL_WORDS, np.int32))
+        self.counters = memory.put(np.zeros(COUNTERS, np.uint64))
+        self.table = memory.put(table)
+        self._workspace: dict[str, Buffer] = {}
+        if cooperative is not None and cooperative.workspace_words:
+            self._workspace["workspace"] = memory.empty((slots, cooperative.workspace_words), np.int32)
+        leaves = math.factorial(n)
+        self._weights = memory.put(
+            np.array([_UNIT * math.factorial(n - 1 - level) // leaves for level in range(n)], np.uint64)
+        )
+        self.thieves = memory.empty(slots, np.int32)
+        self.victims = memory.empty((n, slots), np.int32)
+        self._lengths = memory.empty(slots, np.uint64)
+        self._since = memory.empty(slots, np.int32)
+
+    def release(self) -> None:
+        """Give the memory back."""
+        self.memory.release()
+
+    # --- state ------------------------------------------------------------------------------------
+
+    def active(self) -> int:
+        """How many IVMs have work."""
+        return int(self.device.get(self.control, 0, 1)[0])
+
+    def nodes(self) -> int:
+        """Nodes decomposed since the beginning."""
+        return int(self.device.get(self.counters, 0, 1)[0])
+
+    def set_upper(self, upper: int) -> None:
+        """Let the IVMs prune by a better solution, found elsewhere."""
+        if upper < self._upper:
+            self._upper = upper
+            self.device.put(np.array([upper], np.int32), self.best)
+
+    def improvement(self) -> Found | None:
+        """The best leaf of the IVMs, if it is better than what was known here."""
+        if self.tree.counts:
+            return None
+        best = int(self.device.get(self.best)[0])
+        if best >= self._upper:
+            return None
+        self._upper = best
+        ivm = int(self.device.get(self.found_value, 0, self.shapes.ivms).argmin())
+        value = int(self.device.get(self.found_value, ivm, 1)[0])
+        slots = self.shapes.slots
+        path = tuple(
+            int(self.device.get(self.found_path, level * slots + ivm, 1)[0]) for level in range(self.tree.leaf_depth)
+        )
+        turned = int(self.device.get(self.found_sides, ivm, 1)[0])
+        return Found(value, path, tuple(turned >> level & 1 for level in range(self.tree.leaf_depth)))
+
+    def state(self) -> State:
+        """Their intervals, and what is explored, while no kernel runs."""
+        units, explored = self._open_intervals()
+        return State(units, explored.sum(axis=1, dtype=np.int64))
+
+    def discard(self) -> None:
+        """Forget all intervals, and what was done; the incumbent stays."""
+        self.device.put(np.full(self.shapes.slots, -1, np.int32), self.depths)
+        for buffer in (self.control, self.counters, self.explored):
+            self.device.zero(buffer)
+        self.device.sync()
+
+    def return_all(self) -> Units:
+        """Take away all that they still have to do, while no kernel runs."""
+        units, explored = self._open_intervals()
+        self.device.put(explored, self.explored)
+        self.device.put(np.full(self.shapes.ivms, -1, np.int32), self.depths)
+        self.device.put(np.zeros(1, np.int32), self.control)
+        return units
+
+    def _open_intervals(self) -> tuple[Units, NDArray[np.int32]]:
+        """The rests of their intervals, and what they have explored with the beginnings of these."""
+        depths = self.device.get(self.depths, 0, self.shapes.ivms)
+        explored = self.device.get(self.explored)
+        ivms = np.flatnonzero(depths >= 0)
+        if not len(ivms):
+            return Units.none(self.tree.items), explored
+        at = positions(self.device.get(self.rows)[:, ivms], depths[ivms])
+        ends = np.ascontiguousarray(self.device.get(self.ends)[:, ivms].T)
+        explored[:, ivms] += at.T.astype(np.int32) - self.device.get(self.begins)[:, ivms]
+        return Units(at, ends, depths[ivms].astype(np.uint8)), explored
+
+    def frontier(self) -> FrontierSnapshot:
+        """The open nodes near the root."""
+        levels, ivms, slots = min(LEVELS, self.tree.items), self.shapes.ivms, self.shapes.slots
+        rows = self.device.get(self.rows, 0, levels * slots).reshape(levels, slots)
+        return FrontierSnapshot(
+            rows[:, :ivms], self.device.get(self.sides, 0, ivms), self.device.get(self.depths, 0, ivms)
+        )
+
+    # --- launches -----------------------------------------------------------------------------------------------
+
+    # Kernels with the arguments that stay the same in every launch; each is compiled when it is first used.
+
+    @functools.cached_property
+    def _intervals(self) -> dict[str, Buffer]:
+        return {
+            "rows": self.rows,
+            "sides": self.sides,
+            "depths": self.depths,
+            "begins": self.begins,
+            "ends": self.ends,
+        }
+
+    @functools.cached_property
+    def _explore(self) -> BoundKernel:
+        return self.programs.explore.explore.bind(
+            **self._intervals,
+            **self._workspace,
+            explored=self.explored,
+            best=self.best,
+            found_value=self.found_value,
+            found_path=self.found_path,
+            found_sides=self.found_sides,
+            control=self.control,
+            counters=self.counters,
+            data=self.table,
+            initial=self.initial,
+            ivms=self.shapes.ivms,
+            slots=self.shapes.slots,
+        )
+
+    @functools.cached_property
+    def _initialize(self) -> BoundKernel:
+        return self.programs.explore.initialize.bind(
+            **self._intervals,
+            **self._workspace,
+            explored=self.explored,
+            best=self.best,
+            control=self.control,
+            counters=self.counters,
+            data=self.table,
+            initial=self.initial,
+            slots=self.shapes.slots,
+        )
+
+    @functools.cached_property
+    def _settle(self) -> BoundKernel:
+        return self.programs.steal.settle.bind(
+            control=self.control, counters=self.counters, ivms=self.shapes.ivms, trigger=self._trigger
+        )
+
+    @functools.cached_property
+    def _list_siblings(self) -> BoundKernel:
+        return self.programs.steal.list_siblings.bind(
+            rows=self.rows,
+            depths=self.depths,
+            control=self.control,
+            thieves=self.thieves,
+            victims=self.victims,
+            ivms=self.shapes.ivms,
+            slots=self.shapes.slots,
+        )
+
+    @functools.cached_property
+    def _steal_siblings(self) -> BoundKernel:
+        return self.programs.steal.steal_siblings.bind(
+            **self._intervals,
+            control=self.control,
+            thieves=self.thieves,
+            victims=self.victims,
+            slots=self.shapes.slots,
+        )
+
+    @functools.cached_property
+    def _steal_over(self) -> BoundKernel:
+        return self.programs.steal.steal_over.bind(
+            **self._intervals,
+            control=self.control,
+            counters=self.counters,
+            weights=self._weights,
+            lengths=self._lengths,
+            since=self._since,
+            ivms=self.shapes.ivms,
+            slots=self.shapes.slots,
+        )
+
+    @functools.cached_property
+    def _measure(self) -> BoundKernel:
+        return self.programs.steal.measure.bind(
+            rows=self.rows,
+            depths=self.depths,
+            ends=self.ends,
+            weights=self._weights,
+            lengths=self._lengths,
+            since=self._since,
+            counters=self.counters,
+            ivms=self.shapes.ivms,
+            slots=self.shapes.slots,
+        )
+
+    @functools.cached_property
+    def _pack_units(self) -> BoundKernel:
+        return self.programs.steal.pack_units.bind(
+            depths=self.depths,
+            begins=self.begins,
+            ends=self.ends,
+            first=self.shapes.ivms,
+            slots=self.shapes.slots,
+        )
+
+    def begin_round(self) -> None:
+        """Say from how many active IVMs on the next launch may end early, and how many nodes it may do."""
+        self._settle(1, 1, steps=self.steps, ramp_steps=self.shapes.ramp_steps)
+
+    def explore(self) -> None:
+        """Let every IVM select, branch, bound and prune (variant ``pte``)."""
+        self._explore(*self.programs.explore_grid(self.shapes.ivms))
+
+    def steal(self) -> None:
+        """Let the idle ones steal from the others."""
+        if self._by_siblings:
+            self.steal_siblings(self.shapes.ivms, collect=True)
+            return
+        self._measure_lengths()
+        groups, block = self.programs.groups(self.shapes.ivms), self.shapes.block
+        for number, step in enumerate(self._plan, 1):
+            self._steal_over(groups, block, round=number, **step._asdict())
+
+    def steal_siblings(self, thieves: int, collect: bool) -> None:
+        """Give siblings to ``thieves`` IVMs that are idle or, without ``collect``, to slots listed before."""
+        groups, block = self.programs.groups, self.shapes.block
+        self._list_siblings(groups(self.shapes.ivms), block, collect=int(collect))
+        self._steal_siblings(groups(thieves), block, starts=int(collect), ivms=thieves)
+
+    def _measure_lengths(self) -> None:
+        self._measure(self.programs.groups(self.shapes.ivms), self.shapes.block)
+
+    def measure(self) -> float:
+        """Share of all leaves that is still open here."""
+        self.settle()
+        self._measure_lengths()
+        share = int(self.device.get(self.counters, 4, 1)[0]) / _UNIT
+        self.settle()
+        return share
+
+    def settle(self) -> None:
+        """Clear the lists and sums of the last round."""
+        self._settle(1, 1, steps=self.steps, ramp_steps=1)
+
+    def initialize(self, packed: Buffer, targets: Buffer, count: int) -> None:
+        """Let the IVMs ``targets`` take up the first ``count`` units of a buffer (see :meth:`Units.packed`)."""
+        self._initialize(*self.programs.explore_grid(max(1, count)), units=packed, targets=targets, count=count)
+
+    def pack(self, packed: Buffer, count: int, parts: int) -> None:
+        """Write what lies in the slots behind the IVMs as units, receiver after receiver; the slots are free then."""
+        self._pack_units(self.programs.groups(max(1, count)), self.shapes.block, units=packed, count=count, parts=parts)

@@ -1,0 +1,249 @@
+"""The programs of branch and bound: their constants, and the shapes in which a device runs them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.devices import Capabilities, Device
+from engine.devices.program import Program
+from engine.devices.templates import render_text
+from engine.devices.variants import each_once
+from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
+
+__all__ = [
+    "CONTROL_WORDS",
+    "COUNTERS",
+    "Programs",
+    "Shapes",
+    "child_constants_of",
+    "constants_of",
+    "kernel_variants",
+    "shapes_for",
+    "steal_constants_of",
+]
+
+CONTROL_WORDS = 8 + 64
+"""Words of the control buffer: six that masks.mako names, then one per level."""
+
+COUNTERS = 8
+"""Words of the counter buffer: nodes, leaves, pushed, solutions, and two sums of the present round."""
+
+_IVMS_PER_CORE = 16
+_LOCAL_BYTES = 44 * 1024
+_REGISTERS = 1 << 16
+_BOTTOM_STEPS = 1 << 14
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """How a tree is searched on one device.
+
+    Attributes
+    ----------
+    block : int
+        Work-items a group of every kernel.
+    groups_per_unit : int
+        Groups of ``explore`` that a compute unit should hold, which limits their registers.
+    ivms : int
+        IVMs; a multiple of ``block``.
+    exports : int
+        Slots beyond them, through which work leaves the device.
+    backtrack : {"stack", "rebuild", "retract"}
+        How the state of an earlier node is restored: from a stack of all levels, by placing the path's items again
+        (three times as fast on an H200 as keeping states in local memory), or by removing items one by one.
+    steps, ramp_steps : int
+        Nodes an IVM decomposes in a launch at first, and while most are idle.
+    lanes : int
+        Work-items of ``explore`` an IVM; where there are several, they are a group.
+    cooperative : bool
+        Whether the kernels are those of :class:`~engine.solvers.branch_and_bound.tree.CooperativeTree`.
+    """
+
+    block: int
+    groups_per_unit: int
+    ivms: int
+    exports: int
+    backtrack: str
+    steps: int
+    ramp_steps: int
+    lanes: int = 1
+    cooperative: bool = False
+
+    @property
+    def slots(self) -> int:
+        """All places for an interval."""
+        return self.ivms + self.exports
+
+    def bytes_for(self, tree: Tree) -> int:
+        """Device memory of a search: per slot and level a mask, two digits, a sum, a path entry and a list entry; then
+        the children of variant ``pte_peb``."""
+        word = 8 if tree.items > 32 else 4
+        return self.slots * (tree.items * (word + 11) + 2 * word + 24) + self.ivms * (13 * tree.items + 4)
+
+
+def shapes_for(capabilities: Capabilities, tree: Tree, device_tree: DeviceTree, ivms: int | None = None) -> Shapes:
+    """The shapes that suit a device: one IVM a group on CPUs, as many as registers and local memory hold on GPUs."""
+    if not capabilities.simt:
+        count = ivms or capabilities.compute_units * _IVMS_PER_CORE
+        return Shapes(
+            *(1, 1, count, min(1024, max(16, 2 * count)), "stack", 1024, 16),
+            cooperative=device_tree.cooperative is not None,
+        )
+    cooperative = device_tree.cooperative
+    if cooperative is not None:
+        fitting = capabilities.local_memory_per_unit // (cooperative.local_bytes + 1024)
+        groups = max(1, min(32, fitting, _REGISTERS // (cooperative.registers * cooperative.lanes)))
+        block = min(128, capabilities.max_block)
+        count = -(-(ivms or capabilities.compute_units * groups) // block) * block
+        return Shapes(block, groups, count, min(4096, count), "rebuild", 64, 4, cooperative.lanes, True)
+    table = device_tree.table.nbytes if device_tree.local_table else 0
+    own = _local_bytes(tree, device_tree)
+    block = min(128, capabilities.max_block)
+    while block > 32 and block * own + table > min(_LOCAL_BYTES, capabilities.local_memory):
+        block //= 2
+    fitting = capabilities.local_memory_per_unit // (block * own + table + 1024)
+    groups = max(1, min(device_tree.threads_per_unit // block, fitting, 32))
+    count = ivms or capabilities.compute_units * groups * block
+    count = -(-count // block) * block
+    backtrack = "retract" if device_tree.retract else "rebuild"
+    steps = _BOTTOM_STEPS if _bottom(tree, device_tree) else 64
+    return Shapes(block, groups, count, min(16384, count), backtrack, steps, 4)
+
+
+def _bottom(tree: Tree, device_tree: DeviceTree) -> int:
+    """The level from which on nodes are searched to their end without an entry in the IVM; 0 if there is none."""
+    levels = device_tree.bottom_levels
+    return max(1, tree.leaf_depth - levels) if levels and tree.leaf_depth > 1 else 0
+
+
+def _quads(tree: Tree, device_tree: DeviceTree) -> int:
+    """Four-word entries of local memory an IVM needs: its rows above the bottom level, then the stack below that.
+
+    A stack holds an end mark and siblings, of which a level with a single open item has none.
+    """
+    depths = range(_bottom(tree, device_tree), tree.leaf_depth)
+    stacks = [-(-depth // 4) + tree.items - depth for depth in depths]
+    return max(1, -(-tree.leaf_depth // 4), *stacks)
+
+
+def _local_bytes(tree: Tree, device_tree: DeviceTree) -> int:
+    """Local memory of one IVM of a GPU."""
+    if _bottom(tree, device_tree):
+        return 16 * _quads(tree, device_tree)
+    return (8 if tree.items > 32 else 4) * tree.leaf_depth
+
+
+def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[str, Any]:
+    """What ``explore.mako``, or the tree's own template in its place, is rendered with."""
+    common = steal_constants_of(tree, shapes)
+    cooperative = device_tree.cooperative
+    if cooperative is not None:
+        shape = {"lanes": shapes.lanes, "groups_per_unit": shapes.groups_per_unit}
+        return {**common, **shape, **cooperative.constants}
+    source = render_text(device_tree.source, **common, **device_tree.constants)
+    bottom = _bottom(tree, device_tree)
+    return {
+        "branching": "forward",
+        **common,
+        "bottom": bottom,
+        "quads": _quads(tree, device_tree) if bottom else 0,
+        "ramp_steps": shapes.ramp_steps,
+        **device_tree.constants,
+        "problem": device_tree.template,
+        "source": source,
+        "local_table": device_tree.local_table,
+        "table_words": len(device_tree.table),
+        "counts": tree.counts,
+        "poll": device_tree.poll,
+        "groups_per_unit": shapes.groups_per_unit,
+        "backtrack": shapes.backtrack,
+    }
+
+
+def steal_constants_of(tree: Tree, shapes: Shapes) -> dict[str, Any]:
+    """What ``steal.mako`` is rendered with, and every other template also."""
+    return {
+        "items": tree.items,
+        "leaf_depth": tree.leaf_depth,
+        "mask": "u64" if tree.items > 32 else "u32",
+        "block": shapes.block,
+    }
+
+
+def child_constants_of(tree: Tree, functions: DeviceTree, shapes: Shapes) -> dict[str, Any]:
+    """What ``bound_in_parallel.mako`` is rendered with."""
+    functions = dataclasses.replace(functions, cooperative=None)
+    constants = constants_of(tree, functions, shapes)
+    unused = ("local_table", "table_words", "poll", "groups_per_unit", "backtrack", "quads", "ramp_steps")
+    return {name: value for name, value in constants.items() if name not in unused} | {
+        "refines": functions.refines,
+        "bottom": 0,
+    }
+
+
+class Programs:
+    """The programs of one tree on one device; made and used on its thread.
+
+    Attributes
+    ----------
+    explore, steal : Program
+        Searching, and stealing between launches of it.
+    children : Program or None
+        Variant ``pte_peb``; None if the tree has no functions that bound one child.
+    """
+
+    def __init__(
+        self, device: Device, tree: Tree, device_tree: DeviceTree, functions: DeviceTree | None, shapes: Shapes
+    ) -> None:
+        self.shapes = shapes
+        cooperative = device_tree.cooperative
+        template = "branch_and_bound/explore" if cooperative is None else cooperative.template
+        self.explore: Program = device.program(template, **constants_of(tree, device_tree, shapes))
+        self.steal: Program = device.program("branch_and_bound/steal", **steal_constants_of(tree, shapes))
+        self.children: Program | None = None
+        if functions is not None:
+            constants = child_constants_of(tree, functions, shapes)
+            self.children = device.program("branch_and_bound/bound_in_parallel", **constants)
+
+    def groups(self, items: int) -> int:
+        """Groups that have at least so many work-items."""
+        return -(-items // self.shapes.block)
+
+    def explore_grid(self, ivms: int) -> tuple[int, int]:
+        """Groups, and work-items a group, of a kernel of :attr:`explore` for so many IVMs."""
+        shapes = self.shapes
+        return (ivms, shapes.lanes) if shapes.cooperative else (self.groups(ivms), shapes.block)
+
+
+@each_once
+def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every template of this solver with constants that a device of these capabilities may ask for."""
+    for tree in _trees():
+        device_tree = tree.device(capabilities)
+        shapes = shapes_for(capabilities, tree, device_tree)
+        functions = tree.child_functions(capabilities)
+        cooperative = device_tree.cooperative
+        if functions is not None:
+            yield "branch_and_bound/bound_in_parallel", child_constants_of(tree, functions, shapes)
+        template = "branch_and_bound/explore" if cooperative is None else cooperative.template
+        yield template, constants_of(tree, device_tree, shapes)
+        yield "branch_and_bound/steal", steal_constants_of(tree, shapes)
+
+
+def _trees() -> Sequence[Tree]:
+    """Small trees that between them use every template and every branch of it."""
+    from engine.solvers.branch_and_bound.problems.atsp import ATSP
+    from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+    from engine.solvers.branch_and_bound.problems.queens import Queens
+
+    small = [[3, 1, 2], [2, 2, 9], [1, 4, 1]]
+    return (
+        Queens(15).tree(),
+        *(ATSP(small).tree(bound) for bound in ("partial", "cheapest_arcs")),
+        *(Flowshop(small).tree(bound, "max_sum") for bound in ("one_machine", "two_machine", "mixed")),
+        *(Flowshop.taillard(21).tree("one_machine", rule) for rule in ("forward", "min_branch", "min_min")),
+        Flowshop([[5000] * 40] * 5).tree("mixed", "auto"),
+    )

@@ -1,0 +1,58 @@
+"""Every rule that joins problem, options and devices, checked before a device is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.devices import DeviceInfo
+from engine.devices.info import bytes_text
+from engine.errors import OptionError, OutOfDeviceMemory
+from engine.solvers.branch_and_bound.options import Options
+from engine.solvers.branch_and_bound.search.programs import shapes_for
+from engine.solvers.branch_and_bound.tree import PermutationProblem, Tree
+
+__all__ = ["planned_bytes", "tree_of", "validate"]
+
+
+def tree_of(problem: PermutationProblem, options: Options) -> Tree:
+    """The search tree that the options ask for."""
+    names = ("bound", "branching")
+    return problem.tree(**{name: getattr(options, name) for name in names if hasattr(options, name)})
+
+
+def planned_bytes(tree: Tree, options: Options, device: DeviceInfo) -> tuple[int, int]:
+    """Device memory of a search on one device, and how many IVMs it is for."""
+    device_tree = tree.device(device.capabilities)
+    shapes = shapes_for(device.capabilities, tree, device_tree, options.ivms)
+    cooperative = device_tree.cooperative
+    table = device_tree.table if cooperative is None else cooperative.table
+    workspace = 0 if cooperative is None else 4 * cooperative.workspace_words * shapes.slots
+    return shapes.bytes_for(tree) + table.nbytes + workspace, shapes.ivms
+
+
+def validate(problem: PermutationProblem, options: Options, devices: Sequence[DeviceInfo]) -> None:
+    """Check that a problem can be searched with these options on these devices.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If the options do not apply to the problem.
+    engine.errors.ProblemError
+        If the tree has more items than a mask holds.
+    engine.errors.OutOfDeviceMemory
+        If the planned memory exceeds that of a device.
+    """
+    tree = tree_of(problem, options)
+    if tree.counts and getattr(options, "upper_bound", None) is not None:
+        raise OptionError("upper_bound has no meaning where solutions are counted")
+    needed: dict[str, int] = {}
+    for device in devices:
+        if options.variant == "pte_peb" and tree.child_functions(device.capabilities) is None:
+            raise OptionError("variant = 'pte_peb' needs a problem whose kernel functions include child_bounds")
+        planned, ivms = planned_bytes(tree, options, device)
+        needed[device.id] = needed.get(device.id, 0) + planned
+        if needed[device.id] > device.memory:
+            raise OutOfDeviceMemory(
+                f"the search with {ivms} IVMs needs {bytes_text(needed[device.id])} on {device.id}, which has "
+                f"{bytes_text(device.memory)}; set ivms to fewer"
+            )

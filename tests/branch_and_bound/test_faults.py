@@ -1,0 +1,165 @@
+"""Claims about devices that fail in the middle of a search, and about checkpoints that are not what they should be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import engine
+from engine.devices import Member
+from engine.errors import DeviceError, OutOfDeviceMemory, RunFolderError
+from engine.events import Event, Notice
+from engine.solvers.branch_and_bound.checkpoint import Progress, audited, write
+from engine.solvers.branch_and_bound.intervals import Units, cut
+from engine.solvers.branch_and_bound.search import coordinator
+from tests.devices.faults import failing
+
+QUEENS_14 = (365596, 13496479)
+
+
+@pytest.mark.parametrize("at_launch", [1, 20, 60])
+def test_the_other_devices_finish_the_search_of_one_that_fails(device: Member, at_launch: int) -> None:
+    events: list[Event] = []
+    name = device.info.id
+    with failing(f"{name}#2", at_launch=at_launch) as failures:
+        result = engine.solve(engine.Queens(14), devices=[name] * 3, on_event=events.append, ivms=32)
+    assert failures[0]
+    assert (result.status, result.objective, result.counters["nodes"]) == ("complete", *QUEENS_14)
+    notices = [event.message for event in events if isinstance(event, Notice)]
+    assert any(message.startswith(f"{name}#2 has failed and is left out") for message in notices)
+
+
+def test_a_restore_point_saves_what_was_done_before_a_failure(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coordinator, "_BETWEEN_RESTORE_POINTS", 0.05)
+    restored: list[int] = []
+    original = coordinator.Coordinator._restore
+
+    def noted(self: coordinator.Coordinator) -> None:
+        original(self)
+        restored.append(self.counters["nodes"])
+
+    monkeypatch.setattr(coordinator.Coordinator, "_restore", noted)
+    name = device.info.id
+    with failing(f"{name}#2", at_launch=400) as failures:
+        result = engine.solve(engine.Flowshop.taillard(29), devices=[name] * 2, ivms=32, upper_bound=2237)
+    assert failures[0]
+    assert len(restored) == 1
+    assert 0 < restored[0] < 12_233_363
+    assert result.counters["nodes"] == 12_233_363
+
+
+def test_a_search_whose_only_device_fails_keeps_a_checkpoint(device: Member, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"upper_bound": 2200, "ivms": 32, "checkpoint_interval": 0.05}
+    name = device.info.id
+    with failing(name, at_launch=300) as failures, pytest.raises(DeviceError, match="fallen off the bus"):
+        engine.solve(engine.Flowshop.taillard(28), devices=[name], run_folder=tmp_path / "run", **options)
+    assert failures[0]
+    resumed = engine.resume(tmp_path / "run", devices=[name])
+    assert (resumed.status, resumed.counters["nodes"], resumed.counters["leaves"]) == ("infeasible", 12_869_872, 36)
+
+
+def test_a_search_too_large_for_its_device_is_refused_before_it_begins(device: Member, tmp_path: Path) -> None:
+    problem = engine.Flowshop(np.ones((20, 64), np.int64))
+    with pytest.raises(OutOfDeviceMemory, match="set ivms to fewer"):
+        engine.solve(problem, devices=[device.info.id] * 200, initial="neh", ivms=1 << 20, run_folder=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+# --- checkpoints ------------------------------------------------------------------------------------------------------
+
+
+def problem() -> engine.Flowshop:
+    return engine.Flowshop(np.random.default_rng(3).integers(1, 99, (4, 6)))
+
+
+def good() -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """A checkpoint of a search that has explored the first two subtrees of six."""
+    tree = problem().tree()
+    units = cut(6, 1)
+    explored = (units.end[:2].astype(np.int64) - units.begin[:2]).sum(axis=0)
+    order = np.arange(6)
+    value = tree.evaluate(order)
+    counters = {"nodes": 3, "leaves": 0, "pushed": 4, "solutions": 0, "steals": 0, "exchanged": 0}
+    progress = Progress(units[2:], explored, counters, tree.lower_bound())
+    return write(progress, order, value + 5, value, improved=True)
+
+
+def test_a_checkpoint_is_read_as_it_was_written() -> None:
+    arrays, state = good()
+    progress, checked = audited(problem().tree(), arrays, state)
+    assert len(progress.units) == 4
+    assert checked.value == state["value"]
+
+
+def _swap(arrays: dict[str, NDArray[Any]]) -> None:
+    arrays["begin"][0], arrays["end"][0] = arrays["end"][0].copy(), arrays["begin"][0].copy()
+
+
+def _repeat(arrays: dict[str, NDArray[Any]]) -> None:
+    for name in ("begin", "end", "fresh"):
+        arrays[name] = np.concatenate([arrays[name][:1], arrays[name][:-1]])
+
+
+ARRAYS: dict[str, tuple[Callable[[dict[str, NDArray[Any]]], Any], str]] = {
+    "empty intervals": (_swap, "an interval is empty"),
+    "the same twice": (_repeat, "two intervals overlap"),
+    "one lost": (
+        lambda a: [a.update({n: a[n][1:]}) for n in ("begin", "end", "fresh")],
+        "covers 600 of the tree's 720",
+    ),
+    "a digit": (lambda a: a["begin"].__setitem__((0, 5), 1), "a digit of an interval is out of range"),
+    "behind the end": (lambda a: a["end"].__setitem__((3, 1), 1), "ends behind the last leaf"),
+    "explored": (lambda a: a["explored"].__setitem__(0, 1), "covers 600 of the tree's 720 leaves"),
+    "level": (lambda a: a["fresh"].__setitem__(0, 9), "a level of an interval is out of range"),
+    "solution": (lambda a: a.update(solution=a["solution"][::-1].copy()), "does not have the value"),
+    "no permutation": (lambda a: a["solution"].__setitem__(0, 3), "does not have the value"),
+    "missing": (lambda a: a.pop("fresh"), "'fresh' is missing"),
+    "shape": (lambda a: a.update(explored=a["explored"][:3]), "dimension"),
+}
+
+
+@pytest.mark.parametrize("fault", ARRAYS)
+def test_a_checkpoint_with_a_wrong_array_is_refused(fault: str) -> None:
+    arrays, state = good()
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    change, message = ARRAYS[fault]
+    change(arrays)
+    with pytest.raises(RunFolderError, match=message):
+        audited(problem().tree(), arrays, state)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"value": 1}, "contradict|does not have"),
+        ({"bound": 10**6}, "contradict each other"),
+        ({"value": -1}, "value"),
+        ({"counters": {"nodes": -4}}, "counters"),
+        ({"has_solution": False}, "does not belong"),
+    ],
+)
+def test_a_checkpoint_with_a_wrong_state_is_refused(change: dict[str, Any], message: str) -> None:
+    arrays, state = good()
+    with pytest.raises(RunFolderError, match=message):
+        audited(problem().tree(), arrays, {**state, **change})
+
+
+def test_a_checkpoint_of_another_size_is_refused() -> None:
+    arrays, state = good()
+    with pytest.raises(RunFolderError, match="not one of a problem with 7 items"):
+        audited(engine.Flowshop(np.ones((3, 7), np.int64)).tree(), arrays, state)
+
+
+def test_a_finished_checkpoint_has_no_intervals() -> None:
+    arrays, state = good()
+    units = cut(6, 1)
+    none = Units.none(6)
+    arrays |= {"begin": none.begin, "end": none.end, "fresh": none.fresh}
+    arrays["explored"] = (units.end.astype(np.int64) - units.begin).sum(axis=0)
+    assert not len(audited(problem().tree(), arrays, json.loads(json.dumps(state)))[0].units)
