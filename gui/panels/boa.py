@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine.events import Finished, Metric, Trace
 from engine.problem import Problem
 from engine.results import Result
-from engine.solvers.boa.record import SNAPSHOT_GENES
+from engine.solvers.boa.schema import SNAPSHOT_GENES
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.pictures.network import NetworkView

@@ -1,7 +1,7 @@
 <%namespace name="rows" file="/boa/rows.mako"/>
 // Counting by AND and popcount, for devices whose work-items are best one to a core: see rows.mako for what is counted.
 //
-// Launch: a group of one work-item a row; it goes through the candidates ${together} at a time.
+// Launch: a group of one work-item a row; it goes through the candidates ${candidates_each} at a time.
 % for mode in ("pairs", "rows"):
 
 KERNEL LAUNCH_BOUNDS(1, 1) count_${mode}(${rows.row_arguments()})
@@ -25,18 +25,18 @@ KERNEL LAUNCH_BOUNDS(1, 1) count_${mode}(${rows.row_arguments()})
     GLOBAL i32* target = counts + row * n;
 % endif
     i32 j = 0;
-    for (; j + ${together} <= candidates; j += ${together}) {
-% for c in range(together):
+    for (; j + ${candidates_each} <= candidates; j += ${candidates_each}) {
+% for c in range(candidates_each):
         const GLOBAL u64* plane${c} = (const GLOBAL u64*)(planes + (i64)(j + ${c}) * words);
         u64 sum${c} = 0;
 % endfor
         for (i32 w = 0; w < length; ++w) {
             const u64 bits = mask[w];
-% for c in range(together):
+% for c in range(candidates_each):
             sum${c} += COUNT_BITS_U64(bits & plane${c}[w]);
 % endfor
         }
-% for c in range(together):
+% for c in range(candidates_each):
         target[j + ${c}] = (i32)sum${c};
 % endfor
     }

@@ -14,10 +14,10 @@ padded by one, so that work-items of neighbouring words read different banks.
     BARRIER();
 % endif
 </%def>
-// gather_planes: out[r][c] = in[order[r]][columns[c]], zero past the last column: the chosen individuals, their genes
+// gather_planes: out[r][c] = planes[order[r]][columns[c]], zero past the last column: the chosen individuals, their genes
 // in the order of ranks.
 // Launch: a group of ${block} work-items for each tile of ${tile} words and each ${genes} genes.
-KERNEL LAUNCH_BOUNDS(${block}, 1) gather_planes(const GLOBAL u32* RESTRICT in, i32 in_stride, const GLOBAL i32* RESTRICT columns, i32 count,
+KERNEL LAUNCH_BOUNDS(${block}, 1) gather_planes(const GLOBAL u32* RESTRICT planes, i32 stride, const GLOBAL i32* RESTRICT columns, i32 count,
     const GLOBAL i32* RESTRICT order, i32 n, GLOBAL u32* RESTRICT out, i32 out_stride, const GLOBAL i64* RESTRICT status)
 {
     if (status[0] != 0)
@@ -30,7 +30,7 @@ ${load_numbers("columns", "count")}
         const i32 rank = first_gene + item / ${tile};
         const i32 word = item % ${tile};
         if (rank < n && ${tile} * tile_index + word < out_stride) {
-            const GLOBAL u32* plane = in + (i64)order[rank] * in_stride;
+            const GLOBAL u32* plane = planes + (i64)order[rank] * stride;
             u32 bits = 0;
             for (i32 b = 0; b < 32; ++b) {
                 const i32 from = column[word * 33 + b];

@@ -4,26 +4,6 @@
 //
 // Source: G. R. Harik, "Finding multimodal solutions using restricted tournament selection", ICGA 6 (1995) 24-31.
 ${philox.functions()}
-// turn_planes: rows[i * row_words + g / 32] has gene g of individual i in bit g % 32.
-// Launch: a work-item a word of rows.
-KERNEL LAUNCH_BOUNDS(${block}, 1) turn_planes(const GLOBAL u32* RESTRICT planes, i32 stride, i32 n, i32 count, GLOBAL u32* RESTRICT rows,
-    const GLOBAL i64* RESTRICT status)
-{
-    if (status[0] != 0)
-        return;
-    const i32 row_words = (n + 31) / 32;
-    for (i64 item = GLOBAL_ID; item < (i64)row_words * count; item += GLOBAL_SIZE) {
-        const i32 individual = (i32)(item % count);
-        const i32 word = (i32)(item / count);
-        const GLOBAL u32* column = planes + (individual >> 5);
-        u32 bits = 0;
-        const i32 genes = MIN(32, n - 32 * word);
-        for (i32 b = 0; b < genes; ++b)
-            bits |= ((column[(i64)(32 * word + b) * stride] >> (individual & 31)) & 1u) << b;
-        rows[(i64)individual * row_words + word] = bits;
-    }
-}
-
 // find_nearest: nearest[j] is the individual that offspring j competes with and beats, or -1; heads and next chain the
 // offspring that beat the same individual, in any order.
 // Launch: a group of ${group} work-items an offspring.

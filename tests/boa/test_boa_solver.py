@@ -20,7 +20,7 @@ from engine.solvers.boa.balance import Balance
 from engine.solvers.boa.fitness import Snippet
 from engine.solvers.boa.learner import Learner
 from engine.solvers.boa.options import Options, resolve
-from engine.solvers.boa.record import HISTORY_COLUMNS
+from engine.solvers.boa.schema import COLUMNS
 
 
 @pytest.fixture(scope="module")
@@ -378,11 +378,11 @@ def test_snapshots_show_network_and_individuals(running: engine.Engine) -> None:
     assert np.array_equal(image[:50], result.arrays["population"])
     assert not image[50:].any()
     values = engine.BOA("trap-5", 30).evaluate(result.arrays["population"])  # with 50 individuals, this is all of them
-    row = dict(zip(HISTORY_COLUMNS, result.arrays["history"][-1].tolist(), strict=True))
+    row = dict(zip(COLUMNS, result.arrays["history"][-1].tolist(), strict=True))
     assert (values.max(), values.min()) == (row["best"], row["worst"])
     assert values.mean() == pytest.approx(row["mean"])
     assert np.mean(traces["gene_entropy"].values) == pytest.approx(row["entropy"], abs=1e-4)
-    assert result.arrays["history"][0, HISTORY_COLUMNS.index("entropy")] == 1
+    assert result.arrays["history"][0, COLUMNS.index("entropy")] == 1
     assert {"entropy", "mean", "worst", "sampling_seconds"} <= {e.name for e in events if isinstance(e, Metric)}
 
 
@@ -391,7 +391,7 @@ def test_networks_are_read_now_and_then_only(running: engine.Engine, monkeypatch
     read = Learner.network
     monkeypatch.setattr(Learner, "network", lambda learner: reads.append(learner) or read(learner))
     monkeypatch.setattr(record, "_SNAPSHOT_SECONDS", 1000)
-    monkeypatch.setattr(islands, "SLICE_SECONDS", 0)  # a slice has one generation
+    monkeypatch.setattr(islands, "SLICE_SECONDS", 1e-9)  # a slice has one generation
     result = running.solve(engine.BOA("trap-5", 50), population=500)
     assert len(reads) == 2 < result.counters["generations"]  # the first, and the last
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from engine.devices import Device, Member
 from engine.solvers.boa import tables as functions
 from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet
-from engine.solvers.boa.learner import Network
+from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import Counting, Parameters
-from engine.solvers.boa.programs import Shapes, offers_tensor, shapes_for
+from engine.solvers.boa.programs import Shapes, shapes_for
 from engine.solvers.boa.reference import ReferenceRun, learn, permutation, sample
 from engine.solvers.boa.scores import score_tables
 from engine.solvers.boa.worker import DevicePopulation, Ending
@@ -86,7 +86,7 @@ def follow(
             assert (row["best"], row["individual"]) == (best, int(np.argmax(reference.keys)))
             assert np.array_equal(worker.best(), reference.bits[row["individual"]])
     finally:
-        worker.release()
+        worker.close()
 
 
 def same_population(worker: DevicePopulation, reference: ReferenceRun) -> None:
@@ -150,7 +150,7 @@ def test_devices_and_host_agree_on_every_kind_of_fitness(device: Member, fitness
 
 @pytest.mark.parametrize("counting", ["popcount", "histogram", "tensor"])
 def test_every_way_of_counting_learns_the_same_network(device: Member, counting: Counting) -> None:
-    if counting == "tensor" and not offers_tensor(device.info.capabilities):
+    if counting == "tensor" and not device.info.capabilities.bit_tensor_cores:
         pytest.skip("tensor cores that multiply bits need an NVIDIA GPU of compute capability 8.0")
     parameters = dataclasses.replace(BASE, n=40, max_parents=3)
     device.submit(follow, parameters, functions.trap(40, 5), counting).result()
@@ -161,14 +161,14 @@ def test_nodes_learned_a_few_at_a_time_are_the_same(device: Member) -> None:
 
 
 def test_kernels_with_many_items_a_group_give_the_same(device: Member) -> None:
-    many = shapes_for(dataclasses.replace(device.info.capabilities, kind="gpu", max_block=256))
+    many = shapes_for(dataclasses.replace(device.info.capabilities, simt=True, max_block=256))
     device.submit(follow, BASE, functions.trap(30, 5), shapes=many, generations=2).result()
 
 
 def test_shapes_that_a_cpu_cannot_compile_are_refused(device: Member) -> None:
-    if device.info.capabilities.kind != "cpu":
+    if device.info.capabilities.simt:
         pytest.skip("GPUs take these shapes")
-    many = shapes_for(dataclasses.replace(device.info.capabilities, kind="gpu", max_block=256))
+    many = shapes_for(dataclasses.replace(device.info.capabilities, simt=True, max_block=256))
     parameters = dataclasses.replace(BASE, max_parents=4)
     with pytest.raises(ValueError, match="minutes for the shapes of GPUs with 4 parents"):
         device.submit(follow, parameters, functions.trap(30, 5), shapes=many).result()
@@ -207,7 +207,7 @@ def test_networks_of_awkward_populations_are_those_of_the_twin(device: Member, d
             worker.learner.learn(0, n)
             return worker.learner.network()
         finally:
-            worker.release()
+            worker.close()
 
     network = device.submit(learned).result()
     same_network(network, expected.parents, expected.counts)

@@ -11,10 +11,12 @@ from engine.solver import Generator, LazyImport, MetricSpec, Solver
 from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
 from engine.solvers.boa.network import network_dot, network_graph, population_image
 from engine.solvers.boa.options import Options
-from engine.solvers.boa.population import PHASES
+from engine.solvers.boa.plan import validate
 from engine.solvers.boa.problem import BOA
 from engine.solvers.boa.programs import kernel_variants
+from engine.solvers.boa.schema import SCHEMA
 from engine.solvers.boa.solve import solve
+from engine.solvers.boa.worker import PHASES
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
@@ -27,6 +29,8 @@ SOLVER = Solver(
     problems=(BOA,),
     options=Options,
     solve=solve,
+    validate=validate,
+    schema=SCHEMA,
     generators={"nk": Generator(NKOptions, generate_nk, write_nk)},
     bench=LazyImport("engine.solvers.boa.bench", "bench"),
     tune=LazyImport("engine.solvers.boa.tune", "tune"),
@@ -40,6 +44,7 @@ SOLVER = Solver(
         MetricSpec("population", "Population", "individuals"),
         MetricSpec("generation", "Generation", ""),
         MetricSpec("evaluations", "Evaluations", ""),
+        MetricSpec("flips", "Genes flipped by local search", "flips"),
         *(MetricSpec(f"{phase}_seconds", f"{phase.capitalize()} of a generation", "s") for phase in PHASES),
     ),
 )

@@ -17,9 +17,10 @@ from engine.api import Engine
 from engine.cli_options import pool_options, run_command
 from engine.devices import Device, DevicePool, select
 from engine.solvers.boa.options import Counting, Options, Parameters, resolve
+from engine.solvers.boa.population import permutations
 from engine.solvers.boa.problem import BOA
-from engine.solvers.boa.programs import Shapes, offers_tensor, shapes_for
-from engine.solvers.boa.reference import ReferenceRun, permutation
+from engine.solvers.boa.programs import Shapes, shapes_for
+from engine.solvers.boa.reference import ReferenceRun
 from engine.solvers.boa.tables import trap
 from engine.solvers.boa.worker import DevicePopulation
 
@@ -49,7 +50,7 @@ def _command(
 ) -> int:
     console = Console(width=150)
     infos = select(backend, names)
-    gpu = any(info.capabilities.kind == "gpu" for info in infos)
+    gpu = any(info.capabilities.simt for info in infos)
     runs = repeat or (3 if quick else 10)
     good = True
     with DevicePool(infos[:1]) as pool:
@@ -70,7 +71,7 @@ def bench(arguments: list[str]) -> int:
 
 
 def _ways(device: Device) -> list[Counting]:
-    tensor = offers_tensor(device.capabilities)
+    tensor = device.capabilities.bit_tensor_cores
     return ["popcount", "histogram", "tensor"] if tensor else ["popcount", "histogram"]
 
 
@@ -84,7 +85,7 @@ def _worker(
     )
     worker.draw(np.zeros((0, parameters.n), np.uint8))
     worker.evaluate_population()
-    worker.put_orders(permutation(parameters, 0)[None])
+    worker.put_orders(permutations(parameters, 0, 1))
     worker.select(0, 0)
     return worker
 
@@ -102,7 +103,7 @@ def _check(device: Device, console: Console) -> bool:
             worker.evaluate(0, words)
             worker.replace(0)
             network, (_, keys) = worker.learner.network(), worker.population()
-            worker.release()
+            worker.close()
             reference = ReferenceRun(parameters, trap(n, 5).keys)
             reference.step()
             assert reference.learned is not None
@@ -127,7 +128,7 @@ def _median_seconds(device: Device, task: Any, repeat: int = 5) -> float:
 
 def _measure_counting(device: Device, quick: bool, console: Console) -> None:
     """Rate of counting all pairs, in bits ANDed and counted a second; a pair is counted once."""
-    gpu = device.capabilities.kind == "gpu"
+    gpu = device.capabilities.simt
     sizes = ((4095, 32_768), (1000, 30_000)) if gpu and not quick else ((1000, 4096),) if gpu else ((200, 8192),)
     table = Table("genes", "selected", "counting", "ms", "bit-operations/s", title=f"{device.info.id}: pair counts")
     base = shapes_for(device.capabilities)
@@ -140,7 +141,7 @@ def _measure_counting(device: Device, quick: bool, console: Console) -> None:
         for label, way, shapes in ways:
             worker = _worker(device, parameters, way, shapes)
             seconds = _median_seconds(device, worker.learner.count_pairs)
-            worker.release()
+            worker.close()
             rate = n * (n + 1) / 2 * selected / seconds
             table.add_row(f"{n}", f"{selected}", label, f"{1e3 * seconds:.3f}", f"{rate:.2e}")
     console.print(table)
@@ -150,13 +151,13 @@ def _measure_learning(device: Device, console: Console) -> None:
     """One network of the size that the issue names for CPUs, and of the paper's largest, on random traps."""
     table = Table("genes", "selected", "parents", "counting", "ms a network", title=f"{device.info.id}: learning")
     for n, selected, k in ((100, 2400, 3), (1000, 2400, 3)):
-        if n > 100 and device.capabilities.kind == "cpu":
+        if n > 100 and not device.capabilities.simt:
             continue
         parameters = replace(resolve(Options(max_parents=k), n, 2 * selected, 0), selected=selected)
         for way in _ways(device):
             worker = _worker(device, parameters, way)
             seconds = _median_seconds(device, lambda: worker.learner.learn(0, n), 3 if way == "histogram" else 5)  # noqa: B023
-            worker.release()
+            worker.close()
             table.add_row(f"{n}", f"{selected}", f"{k}", way, f"{1e3 * seconds:.2f}")
     console.print(table)
 

@@ -1,8 +1,9 @@
-"""Populations side by side: all the devices of a pool share one, or each island has a population and a device.
+"""Islands: all the devices of a pool share one population, or each island has a population and a device.
 
-Islands go on in lockstep, a generation each at a time. Every few generations the best of each replace the worst of the
-next in a ring. An island that has ended, because it is uniform or comes to nothing better, goes on once it is sent a
-better individual than its best. All this depends on the number of islands and not on that of devices.
+Islands advance in lockstep, one generation at a time. Every few generations the best individuals of each replace the
+worst of the next in a ring. An island that has ended, because it is uniform or no longer improves, is revived when it
+receives a better individual than its best. The trajectory depends on the number of islands, not on that of devices.
+The islands of a device that fails are given up; the others continue.
 
 Source: E. Cantu-Paz, "Efficient and accurate parallel genetic algorithms", Kluwer 2000 (multiple-deme algorithms).
 """
@@ -11,24 +12,24 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import DevicePool, Member
-from engine.run import SLICE_SECONDS
+from engine.devices.slices import SLICE_SECONDS, SliceLength
+from engine.errors import DeviceError, DeviceLost
 from engine.solvers.boa.fitness import Fitness, Function
-from engine.solvers.boa.memory import node_bytes, required_bytes
-from engine.solvers.boa.options import Counting, Parameters
-from engine.solvers.boa.population import MOST_GENERATIONS, HostEvaluation, Population, PopulationState, Slice, Snapshot
+from engine.solvers.boa.options import Counting, Migration, Parameters
+from engine.solvers.boa.plan import learned_together, memory_by_member
+from engine.solvers.boa.population import HostEvaluation, Population, Snapshot
 from engine.solvers.boa.programs import HISTORY_FIELDS
-from engine.solvers.boa.worker import Ending
+from engine.solvers.boa.worker import MOST_GENERATIONS, Ending, PopulationState, Slice
 
-__all__ = ["CONVERGED", "ISLAND_STRIDE", "STALLED", "TARGET", "Islands", "Migration", "Round"]
+__all__ = ["CONVERGED", "ISLAND_STRIDE", "STALLED", "TARGET", "Islands", "Round"]
 
 TARGET, CONVERGED, STALLED = 1, 2, 3
 """Why a population ends; 0 while it does not."""
@@ -36,19 +37,9 @@ TARGET, CONVERGED, STALLED = 1, 2, 3
 ISLAND_STRIDE = 32
 """Island i of the population with chain c has the chain ``c + i * ISLAND_STRIDE``."""
 
-_HOST_MEMORY = 512e6
 _REASON, _BEST = HISTORY_FIELDS.index("reason"), HISTORY_FIELDS.index("best")
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Migration:
-    """Every ``interval`` generations ``migrants`` individuals leave each of ``islands`` populations."""
-
-    islands: int
-    interval: int
-    migrants: int
 
 
 @dataclass
@@ -76,6 +67,8 @@ class Islands:
     migration : Migration
     host : callable, optional
         Keys of individuals for a fitness that devices cannot evaluate.
+    on_loss : callable, optional
+        Called with the :class:`engine.errors.DeviceLost` of each device that fails while others remain.
 
     Raises
     ------
@@ -92,85 +85,102 @@ class Islands:
         ending: Ending,
         migration: Migration,
         host: HostEvaluation | None = None,
+        on_loss: Callable[[DeviceLost], None] = lambda error: None,
     ) -> None:
         self.parameters = parameters
         self.step = 0
         self.migration = migration
-        self._length = 1
+        self._length = SliceLength(most=MOST_GENERATIONS, seconds=SLICE_SECONDS)
+        self._on_loss = on_loss
         self._best_keys = np.full(migration.islands, np.iinfo(np.int64).min)
         count = migration.islands
         crews = [[pool.members[i % len(pool)]] for i in range(count)] if count > 1 else [pool.members]
         slots = _slots(pool, parameters, crews)
         ways = {member.label: way for member, way in zip(pool.members, counting, strict=True)}
+        # As a user's function may fail, what came before is reported at once.
+        self._most = 1 if isinstance(fitness, Function) else MOST_GENERATIONS
+        self._populations: dict[int, Population] = {}
         with contextlib.ExitStack() as stack:
-            self._populations = [
-                stack.enter_context(
-                    Population(
-                        crew,
-                        replace(parameters, chain=parameters.chain + island * ISLAND_STRIDE),
-                        fitness,
-                        ways,
-                        slots,
-                        ending,
-                        host,
-                    )
-                )
-                for island, crew in enumerate(crews)
-            ]
-            # A user's function is called by one thread only; as it may fail, what came before is told at once.
-            by_host = isinstance(fitness, Function)
-            self._threads = 1 if by_host else min(count, len(pool))
-            self._most = 1 if by_host else MOST_GENERATIONS
-            self._workers = stack.enter_context(ThreadPoolExecutor(self._threads, "quintet-islands"))
+            for island, crew in enumerate(crews):
+                own = replace(parameters, chain=parameters.chain + island * ISLAND_STRIDE)
+                population = Population(crew, own, fitness, ways, slots, ending, host, on_loss)
+                self._populations[island] = stack.enter_context(population)
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Islands:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self._stack.close()
+    def __exit__(self, *exception: Any) -> None:
+        self._stack.__exit__(*exception)
 
-    def _all(self, task: Callable[[Population], T], populations: Sequence[Population] = ()) -> list[T]:
-        """Do something with some islands or all, those on different devices at once."""
-        chosen = populations or self._populations
-        return (
-            list(self._workers.map(task, chosen)) if self._threads > 1 else [task(population) for population in chosen]
-        )
+    def _finished(self, pending: Mapping[int, Callable[[], T]]) -> dict[int, T]:
+        """Wait for what the islands have begun; islands whose devices failed are given up, if there is another."""
+        done: dict[int, T] = {}
+        errors: list[BaseException] = []
+        for island, finish in pending.items():
+            try:
+                done[island] = finish()
+            except DeviceLost as error:  # of an island's only device
+                self._give_up(island, error)
+            except DeviceError as error:
+                self._give_up(island, DeviceLost(self._populations[island].members[0].label, 0, error))
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+        return done
+
+    def _give_up(self, island: int, error: DeviceLost) -> None:
+        if len(self._populations) == 1:
+            raise error.error
+        del self._populations[island]
+        self._best_keys[island] = np.iinfo(np.int64).min
+        self._on_loss(error)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the islands; those given up are missing."""
+        return list(self._populations)
 
     @property
     def active(self) -> int:
-        """How many islands go on."""
-        return sum(population.reason == 0 for population in self._populations)
+        """How many islands have not ended."""
+        return sum(population.reason == 0 for population in self._populations.values())
 
     @property
     def reason(self) -> int:
-        """Why all have ended; 0 while one goes on and the target is not reached."""
-        reasons = [population.reason for population in self._populations]
+        """Why all have ended; 0 while one has not and the target is not reached."""
+        reasons = [population.reason for population in self._populations.values()]
         return TARGET if TARGET in reasons else 0 if 0 in reasons else max(reasons)
 
-    # --- beginning and going on ---------------------------------------------------------------------------------
+    # --- the beginning, and generations ---------------------------------------------------------------------------
 
     def begin(self, seeds: NDArray[np.uint8]) -> Round:
         """Draw and evaluate the initial populations; ``seeds`` (s, n) belong to the first."""
-        first = self._populations[0]
-        drawn = self._all(lambda population: population.begin(seeds if population is first else seeds[:0]))
-        return self._merged(drawn, self._populations)
+        pending = {
+            island: population.begin(seeds if island == 0 else seeds[:0])
+            for island, population in self._populations.items()
+        }
+        return self._merged(self._finished(pending))
 
-    def restore(self, step: int, states: Sequence[PopulationState]) -> None:
-        """Go on from states, one an island."""
+    def restore(self, step: int, states: Mapping[int, PopulationState]) -> None:
+        """Continue from the states of islands by number; the others had been given up."""
         self.step = step
-        for population, state in zip(self._populations, states, strict=True):
-            population.restore(state)
-        self._best_keys[:] = [population.best_key for population in self._populations]
+        for island in list(self._populations):
+            if island in states:
+                self._populations[island].restore(states[island])
+                self._best_keys[island] = self._populations[island].best_key
+            else:
+                del self._populations[island]
 
-    def states(self) -> list[PopulationState]:
-        """Everything needed to go on from here."""
-        return self._all(Population.state)
+    def states(self) -> dict[int, PopulationState]:
+        """Everything needed to continue from here, by island."""
+        return {island: population.state() for island, population in self._populations.items()}
 
     @property
     def _leader(self) -> Population:
         """The island with the best individual."""
-        return self._populations[int(np.argmax(self._best_keys))]
+        return self._populations[max(self._populations, key=lambda island: (self._best_keys[island], -island))]
 
     def best(self) -> NDArray[np.uint8]:
         """Genes of the best individual of all."""
@@ -183,70 +193,62 @@ class Islands:
     def advance(self, most: int) -> Round:
         """About a slice's worth of generations, ``most`` at most and up to the next migration."""
         interval = self.migration.interval
-        count = max(1, min(self._length, most, self._most))
-        if len(self._populations) > 1:
+        count = max(1, min(self._length.amount, most, self._most))
+        if self.migration.islands > 1:
             count = min(count, interval - self.step % interval)
-        going = [population for population in self._populations if population.reason == 0]
         began = time.perf_counter()
-        done = self._merged(self._all(lambda population: population.advance(count), going), going)
-        spent = time.perf_counter() - began
-        self._length = max(1, min(2 * count, int(SLICE_SECONDS * count / max(spent, 1e-9))))
+        pending = {
+            i: population.advance(count) for i, population in self._populations.items() if population.reason == 0
+        }
+        done = self._merged(self._finished(pending))
+        self._length.took(time.perf_counter() - began, count)
         self.step += count
-        if len(self._populations) > 1 and self.reason != TARGET:
+        if self.migration.islands > 1 and self.reason != TARGET:
             if self.active == 0:
                 self.step = -(-self.step // interval) * interval  # when they ended, does not depend on slices
             if self.step % interval == 0:
                 self._migrate()
         return done
 
-    def _merged(self, parts: Sequence[Slice], populations: Sequence[Population]) -> Round:
+    def _merged(self, parts: Mapping[int, Slice]) -> Round:
         """Rows by generation, then island; without what came after an island had reached the target."""
-        numbers = [self._populations.index(population) for population in populations]
-        islands = np.repeat(numbers, [len(part.history) for part in parts])
-        steps = np.concatenate([np.arange(len(part.history)) for part in parts])
-        history = np.concatenate([part.history for part in parts])
+        lengths = [len(part.history) for part in parts.values()]
+        islands = np.repeat(list(parts), lengths)
+        steps = np.concatenate([np.arange(length) for length in lengths])
+        history = np.concatenate([part.history for part in parts.values()])
         reached = steps[history[:, _REASON] == TARGET]
         kept = steps <= (reached.min() if reached.size else len(steps))
         order = np.lexsort((islands, steps))
         order = order[kept[order]]
-        means = np.concatenate([part.means for part in parts])
+        means = np.concatenate([part.means for part in parts.values()])
         np.maximum.at(self._best_keys, islands[order], history[order, _BEST])
         seconds: dict[str, float] = {}
-        for part in parts:
+        for part in parts.values():
             for phase, spent in part.seconds.items():
                 seconds[phase] = max(spent, seconds.get(phase, 0.0))
         return Round(history[order], islands[order], means[order] if means.size else None, seconds)
 
     def _migrate(self) -> None:
-        """The best of each replace the worst of the next."""
-        leaving = self._all(lambda population: population.emigrants(self.migration.migrants))
-
-        def receive(population: Population) -> None:
-            migrants = leaving[self._populations.index(population) - 1]
+        """The best of each island replace the worst of the next one."""
+        pending = {i: population.emigrants(self.migration.migrants) for i, population in self._populations.items()}
+        leaving = self._finished(pending)
+        numbers = self.numbers
+        arriving: dict[int, Callable[[], None]] = {}
+        for place, island in enumerate(numbers):
+            population, migrants = self._populations[island], leaving[numbers[place - 1]]
             if population.reason == 0 or migrants.keys.max() > population.best_key:
-                population.immigrate(migrants)
-
-        self._all(receive)
+                arriving[island] = population.immigrate(migrants)
+        self._finished(arriving)
 
 
 def _slots(pool: DevicePool, parameters: Parameters, crews: Sequence[Sequence[Member]]) -> dict[str, int]:
-    """How many nodes each device learns at a time, in at most half of its free memory; refuses what does not fit."""
+    """How many nodes each device learns at a time; refuses populations that do not fit."""
     populations = {member.label: sum(member in crew for crew in crews) for member in pool.members}
-    sharing = {
-        member.info.id: sum(populations[other.label] for other in pool.members if other.info.id == member.info.id)
-        for member in pool.members
-    }
-    slots, needed = {}, {}
-    each = node_bytes(parameters)
+    slots = {}
     for member in pool.members:
-        room = member.memory().free / 2 / max(1, sharing[member.info.id])
-        if member.info.capabilities.host_visible_memory:
-            room = min(room, _HOST_MEMORY)
-        slots[member.label] = max(1, min(parameters.n, int(room // each))) if each else parameters.n
-        needed[member.label] = populations[member.label] * required_bytes(parameters, slots[member.label])
-    islands = f"{len(crews)} populations of" if len(crews) > 1 else "the population"
+        sharing = sum(populations[other.label] for other in pool.members if other.info.id == member.info.id)
+        slots[member.label] = learned_together(parameters, member.info, member.memory().free, sharing)
     size = f"{parameters.population:,} x {parameters.n:,} genes"
-    pool.require_memory(
-        needed, f"{islands} {size}" if len(crews) > 1 else f"{islands} ({size})", "lower population or max_parents"
-    )
+    what = f"{len(crews)} populations of {size}" if len(crews) > 1 else f"the population ({size})"
+    pool.require_memory(memory_by_member(parameters, slots, populations), what, "lower population or max_parents")
     return slots

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
-
 from engine.solvers.boa.memory import PopulationMemory
+from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import Parameters
-from engine.solvers.boa.programs import Launcher
+from engine.solvers.boa.programs import Programs
 
-__all__ = ["Learner", "Network"]
-
-
-@dataclass(frozen=True)
-class Network:
-    """A network by rank: parents (n, k), their numbers (n,), and counts (n, 2^(k+1)), as the kernels keep them."""
-
-    parents: NDArray[np.int32]
-    parent_count: NDArray[np.int32]
-    totals: NDArray[np.int32]
+__all__ = ["Learner"]
 
 
 class Learner:
@@ -29,80 +16,115 @@ class Learner:
     Parameters
     ----------
     memory : PopulationMemory
-    launcher : Launcher
+    programs : Programs
     parameters : Parameters
     """
 
-    def __init__(self, memory: PopulationMemory, launcher: Launcher, parameters: Parameters) -> None:
+    def __init__(self, memory: PopulationMemory, programs: Programs, parameters: Parameters) -> None:
         self._memory = memory
-        self._launcher = launcher
+        self._programs = programs
         self._parameters = parameters
 
     def learn(self, first: int, last: int) -> None:
         """The parents of nodes first .. last - 1, and their counts."""
         memory = self._memory
-        parameters, shapes = self._parameters, self._launcher.shapes
-        if parameters.max_parents == 0:
+        if self._parameters.max_parents == 0:
             self.recount()
             return
         self.count_pairs()
         for start in range(first, last, memory.slots):
             slots = min(memory.slots, last - start)
-            for level in range(parameters.max_parents):
-                self._launcher.groups(
-                    "open_nodes", 1, level, slots, start, memory.parent_count, memory.active, memory.status, level=level
-                )
-                rows = (1 << level) - 1
-                if level:
-                    self._launcher.groups(
-                        "extend_masks",
-                        min(slots * rows * memory.chosen_words // 16 // shapes.node_block + 1, shapes.groups),
-                        *(memory.chosen, memory.chosen_words, memory.masks, memory.active, memory.parents),
-                        *(level, memory.rows, start, memory.status),
-                        level=level,
-                    )
-                    lines = slots if self._launcher.by_node else slots * rows
-                    self._count("rows", lines, level, start)
-                self._choose(level, slots, start)
+            for level in range(self._parameters.max_parents):
+                self._add_parents(start, slots, level)
+
+    def _add_parents(self, first_node: int, slots: int, level: int) -> None:
+        """Give each of some nodes with ``level`` parents one more, where that raises its score."""
+        memory, program, shapes = self._memory, self._programs.learn[level], self._programs.shapes
+        program.open_nodes(
+            *(1, shapes.group),
+            level=level,
+            slots=slots,
+            first_node=first_node,
+            parent_count=memory.parent_count,
+            active=memory.active,
+            status=memory.status,
+        )
+        rows = (1 << level) - 1
+        if level:
+            program.extend_masks(
+                min(slots * rows * memory.chosen_words // 16 // shapes.node_block + 1, shapes.groups),
+                shapes.node_block,
+                planes=memory.chosen,
+                words=memory.chosen_words,
+                masks=memory.masks,
+                active=memory.active,
+                parents=memory.parents,
+                level=level,
+                rows=memory.rows,
+                first_node=first_node,
+                status=memory.status,
+            )
+            self._count("rows", slots if self._programs.by_node else slots * rows, level, first_node)
+        depths = memory.depth + 1
+        program.choose_parents(
+            *(slots, shapes.node_block),
+            pairs=memory.pairs,
+            counts=memory.counts,
+            n=self._parameters.n,
+            rows=memory.rows,
+            first_node=first_node,
+            selected=self._parameters.selected,
+            active=memory.active,
+            parents=memory.parents,
+            parent_count=memory.parent_count,
+            scores=memory.scores,
+            totals=memory.totals,
+            tables=memory.tables,
+            leaf_start=level * memory.table_row,
+            total_start=(depths + level) * memory.table_row,
+            row_length=memory.table_row,
+            price=memory.prices[level],
+            status=memory.status,
+        )
 
     def count_pairs(self) -> None:
         """How many of the selected have both, for all pairs of genes."""
         self._count("pairs", self._parameters.n, 0, 0)
 
-    def _count(self, mode: str, lines: int, level: int, start: int) -> None:
-        memory = self._memory
-        n = self._parameters.n
-        self._launcher.count(
-            mode,
-            lines,
-            n,
-            *(memory.chosen, memory.chosen_words, n, memory.pairs, memory.masks, memory.counts, memory.active),
-            *(level, memory.rows, start, memory.status),
-            histogram=(memory.parents, memory.depth, self._parameters.selected),
-        )
-
-    def _choose(self, level: int, slots: int, start: int) -> None:
-        memory = self._memory
-        rows = memory.depth + 1
-        self._launcher.groups(
-            "choose_parents",
-            slots,
-            *(memory.pairs, memory.counts, self._parameters.n, memory.rows),
-            *(start, self._parameters.selected, memory.active),
-            *(memory.parents, memory.parent_count, memory.scores, memory.totals, memory.tables),
-            *(level * memory.table_row, (rows + level) * memory.table_row, memory.table_row),
-            *(memory.prices[level], memory.status),
-            level=level,
-        )
+    def _count(self, mode: str, lines: int, level: int, first_node: int) -> None:
+        memory, n = self._memory, self._parameters.n
+        arguments = {
+            "planes": memory.chosen,
+            "words": memory.chosen_words,
+            "n": n,
+            "pairs": memory.pairs,
+            "masks": memory.masks,
+            "counts": memory.counts,
+            "active": memory.active,
+            "level": level,
+            "rows": memory.rows,
+            "first_node": first_node,
+            "status": memory.status,
+        }
+        histogram = {
+            "parents": memory.parents,
+            "max_parents": memory.depth,
+            "selected": self._parameters.selected,
+        }
+        self._programs.count(mode, lines, n, arguments, histogram)
 
     def recount(self) -> None:
-        """The counts of the structure that is there, among the individuals selected now."""
+        """The counts of the present structure among the individuals selected now."""
         memory = self._memory
-        self._launcher.groups(
-            "count_configurations",
-            self._parameters.n,
-            *(memory.chosen, memory.chosen_words, self._parameters.selected),
-            *(memory.parents, memory.parent_count, memory.totals, memory.status),
+        self._programs.network.count_configurations(
+            *(self._parameters.n, self._programs.shapes.node_block),
+            planes=memory.chosen,
+            words=memory.chosen_words,
+            selected=self._parameters.selected,
+            parents=memory.parents,
+            parent_count=memory.parent_count,
+            totals=memory.totals,
+            status=memory.status,
         )
 
     def network(self) -> Network:
@@ -116,7 +138,7 @@ class Learner:
         )
 
     def set_network(self, network: Network) -> None:
-        """A network put together from several devices, or from a checkpoint."""
+        """A network combined from several devices, or from a checkpoint."""
         memory = self._memory
         memory.device.put(network.parents.ravel(), memory.parents)
         memory.device.put(network.parent_count, memory.parent_count)

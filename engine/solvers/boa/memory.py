@@ -12,7 +12,7 @@ from engine.solvers.boa.programs import HISTORY_FIELDS
 from engine.solvers.boa.scores import entropy_table, score_tables
 from engine.solvers.boa.tables import Decomposable
 
-__all__ = ["FIELDS", "SAMPLE_WORDS", "PopulationMemory", "node_bytes", "required_bytes"]
+__all__ = ["FIELDS", "SAMPLE_WORDS", "PopulationMemory", "largest_buffer", "node_bytes", "required_bytes"]
 
 FIELDS = len(HISTORY_FIELDS)
 """Numbers in a row of the history, and in the status."""
@@ -28,14 +28,20 @@ def required_bytes(parameters: Parameters, slots: int) -> int:
     planes = 4 * n * words
     rows = (1 << k) - k - 1
     network = 4 * n * (k + (3 << k) + 8)
-    rtr = 0
+    row_bytes, rows_of_genes = 4 * -(-n // 32), 0
+    if parameters.replacement == "rtr" or parameters.improvement is not None:
+        rows_of_genes = parameters.population * row_bytes
     if parameters.replacement == "rtr":
-        rtr = (parameters.population + parameters.offspring) * 4 * (-(-n // 32)) + 4 * (
-            parameters.population + parameters.offspring
-        )
+        rows_of_genes += parameters.offspring * row_bytes + 4 * (parameters.population + parameters.offspring)
     keys = 8 * (parameters.population + parameters.offspring) + 4 * (2 * parameters.population + parameters.selected)
     tables = (8 * (k + 1) + 4) * (parameters.selected + 2)
-    return planes + 4 * n * n + node_bytes(parameters) * slots * (rows > 0) + network + rtr + keys + tables
+    return planes + 4 * n * n + node_bytes(parameters) * slots * (rows > 0) + network + rows_of_genes + keys + tables
+
+
+def largest_buffer(parameters: Parameters) -> int:
+    """Bytes of the largest single buffer, with one node learned at a time."""
+    words = max(padded_words(parameters.population), padded_words(parameters.selected))
+    return 4 * parameters.n * max(words, parameters.n)
 
 
 def node_bytes(parameters: Parameters) -> int:
@@ -103,24 +109,26 @@ class PopulationMemory(Memory):
         self.tables = self.put(tables.wrapped().ravel())
         self.table_row = parameters.selected + 2
         self.prices = tables.prices
-        if parameters.replacement == "rtr":
-            row_words = -(-n // 32)
+        row_words = -(-n // 32)
+        if parameters.replacement == "rtr" or parameters.improvement is not None:
             self.population_rows = empty(parameters.population * row_words, np.uint32)
+        if parameters.replacement == "rtr":
             self.offspring_rows = empty(parameters.offspring * row_words, np.uint32)
             self.heads = empty(parameters.population, np.uint32)
             self.next = empty(parameters.offspring, np.uint32)
             device.zero(self.heads)
         self.fitness_arguments = self._fitness_buffers(fitness)
 
-    def _fitness_buffers(self, fitness: Fitness) -> tuple[Buffer | int, ...]:
+    def _fitness_buffers(self, fitness: Fitness) -> dict[str, Buffer | int]:
+        """What the fitness kernel takes besides individuals and keys, by name."""
         if isinstance(fitness, Decomposable):
             kind = np.int32 if fitness.narrow else np.int64
-            return (
-                self.put(fitness.genes),
-                self.put(fitness.scope_starts),
-                self.put(fitness.table_starts),
-                self.put(fitness.tables.astype(kind)),
-                len(fitness.table_starts),
-                fitness.constant,
-            )
-        return (fitness.n,) if isinstance(fitness, Hierarchy) else ()
+            return {
+                "genes": self.put(fitness.genes),
+                "scope_starts": self.put(fitness.scope_starts),
+                "table_starts": self.put(fitness.table_starts),
+                "tables": self.put(fitness.tables.astype(kind)),
+                "functions": len(fitness.table_starts),
+                "base_key": fitness.constant,
+            }
+        return {"n": fitness.n} if isinstance(fitness, Hierarchy) else {}

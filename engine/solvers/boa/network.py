@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +12,26 @@ from numpy.typing import ArrayLike, NDArray
 if TYPE_CHECKING:
     from engine.results import Result
 
-__all__ = ["edge_list", "individuals", "network_dot", "network_graph", "population_image"]
+__all__ = ["Network", "edge_list", "individuals", "network_dot", "network_graph", "population_image"]
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network by rank: parents (n, k), their numbers (n,), and counts (n, 2^(k+1)), as the kernels keep them."""
+
+    parents: NDArray[np.int32]
+    parent_count: NDArray[np.int32]
+    totals: NDArray[np.int32]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Network], nodes: Sequence[slice]) -> Network:
+        """The network of which each part has some nodes, in order."""
+        own = list(zip(parts, nodes, strict=True))
+        return cls(
+            np.concatenate([part.parents[share] for part, share in own]),
+            np.concatenate([part.parent_count[share] for part, share in own]),
+            np.concatenate([part.totals[share] for part, share in own]),
+        )
 
 
 def individuals(planes: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -16,21 +16,33 @@ __all__ = [
     "GENE_STRIDE",
     "MOST_INDIVIDUALS",
     "MOST_ISLANDS",
+    "RULES",
+    "STREAM_IMPROVE",
+    "STREAM_IMPROVE_INITIAL",
     "STREAM_INITIAL",
     "STREAM_OFFSPRING",
     "STREAM_PERMUTATION",
     "STREAM_TOURNAMENT",
     "STREAM_WINDOW",
     "Counting",
+    "Improvement",
+    "Migration",
     "Options",
     "Parameters",
+    "Rule",
     "padded_words",
     "resolve",
 ]
 
 Counting = Literal["popcount", "histogram", "tensor"]
 
+Rule = Literal["steepest", "first", "tabu", "walk"]
+
+RULES: tuple[Rule, ...] = get_args(Rule)
+"""The rules of local search."""
+
 STREAM_INITIAL, STREAM_PERMUTATION, STREAM_TOURNAMENT, STREAM_OFFSPRING, STREAM_WINDOW = range(1, 6)
+STREAM_IMPROVE_INITIAL, STREAM_IMPROVE = 6, 7
 """Streams of random words: one for each kind of draw."""
 
 GENE_STRIDE = 1 << 28
@@ -83,6 +95,19 @@ class Options(SolverOptions):
         description="how pairs are counted; tensor needs an NVIDIA GPU of compute capability 8.0 or more, histogram is "
         "the paper's; the result is the same",
     )
+    local_search: Literal["auto", "none", "steepest", "first", "tabu", "walk"] = Field(
+        "none",
+        description="how individuals are improved by flipping genes before they are evaluated, for functions given by "
+        "tables: steepest ascent, first improvement, tabu search, or a walk over functions below their maximum; auto "
+        "chooses by the function; none is the algorithm of the paper",
+    )
+    flips: int | None = Field(
+        None,
+        ge=1,
+        le=(1 << 24) - 1,
+        description="most flips of an individual; default: 20 a gene, 4 for ascents",
+    )
+    local_search_share: float = Field(1.0, gt=0, le=1, description="share of the individuals that are improved")
     target: float | None = Field(None, description="stop when this value is reached; default: the optimum, where known")
     max_generations: int = Field(10_000, ge=1, description="most generations of one population")
     max_evaluations: int | None = Field(None, ge=1, description="most evaluations, all populations together")
@@ -112,6 +137,41 @@ class Options(SolverOptions):
         if self.selection == "truncation" and self.selection_fraction == 1:
             raise ValueError("selection_fraction must be below 1 for truncation, which selects nobody otherwise")
         return self
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """Local search of individuals.
+
+    Attributes
+    ----------
+    rule : {"steepest", "first", "tabu", "walk"}
+    flips : int
+        Most flips of an individual.
+    tenure, tenure_spread : int
+        A flipped gene is tabu for ``tenure`` flips, and up to ``tenure_spread - 1`` more at random.
+    share : float
+        Share of the individuals that are improved.
+    """
+
+    rule: Rule
+    flips: int
+    tenure: int
+    tenure_spread: int
+    share: float = 1.0
+
+    def count(self, individuals: int) -> int:
+        """How many of so many individuals are improved: the first ones."""
+        return math.ceil(self.share * individuals)
+
+
+@dataclass(frozen=True)
+class Migration:
+    """Every ``interval`` generations ``migrants`` individuals leave each of ``islands`` populations."""
+
+    islands: int
+    interval: int
+    migrants: int
 
 
 @dataclass(frozen=True)
@@ -146,6 +206,7 @@ class Parameters:
     structure_generations: int
     seed: int
     chain: int = 0
+    improvement: Improvement | None = None
 
     def structure_step(self, generation: int) -> int:
         """The generation whose permutation and network a generation uses."""
@@ -161,7 +222,9 @@ def padded_words(count: int) -> int:
     return -(-count // (32 * _WORDS_TOGETHER)) * _WORDS_TOGETHER
 
 
-def resolve(options: Options, n: int, population: int, seed: int, chain: int = 0) -> Parameters:
+def resolve(
+    options: Options, n: int, population: int, seed: int, chain: int = 0, improvement: Improvement | None = None
+) -> Parameters:
     """Sizes and rules of a run with a given population.
 
     Raises
@@ -201,4 +264,5 @@ def resolve(options: Options, n: int, population: int, seed: int, chain: int = 0
         structure_generations=options.structure_generations,
         seed=seed,
         chain=chain,
+        improvement=improvement,
     )

@@ -1,50 +1,48 @@
 """One population on one or several devices: generations, and what passes between devices.
 
-Every device holds the whole population and does selection and replacement for itself, so they agree without a word.
-Nodes are shared out for learning and offspring for sampling; networks and offspring then pass through the host.
+Every device holds the whole population and does selection and replacement itself, with the same result. Nodes are
+shared out for learning and offspring for sampling; networks and offspring then pass through the host. As no device
+holds anything that the others lack, the population goes on when one of several devices fails.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Device, Member, gather
+from engine.devices import Device, Member, WorkerGroup
+from engine.errors import DeviceLost
+from engine.numerics.philox import philox4x32, stream_word
 from engine.solvers.boa.balance import Balance, Share
 from engine.solvers.boa.fitness import Fitness, Function
-from engine.solvers.boa.learner import Network
-from engine.solvers.boa.network import individuals
-from engine.solvers.boa.options import Counting, Parameters
+from engine.solvers.boa.network import Network, individuals
+from engine.solvers.boa.options import STREAM_PERMUTATION, Counting, Parameters
 from engine.solvers.boa.programs import HISTORY_FIELDS, shapes_for
-from engine.solvers.boa.reference import permutation, permutations
-from engine.solvers.boa.worker import DevicePopulation, Ending, Migrants
+from engine.solvers.boa.worker import (
+    MOST_GENERATIONS,
+    PHASES,
+    DevicePopulation,
+    Ending,
+    Migrants,
+    PopulationState,
+    Slice,
+)
 
-__all__ = ["MOST_GENERATIONS", "PHASES", "HostEvaluation", "Population", "PopulationState", "Slice", "Snapshot"]
-
-PHASES = ("selection", "learning", "sampling", "evaluation", "replacement")
-"""The parts of a generation whose seconds are told."""
-
-MOST_GENERATIONS = 64
-"""Generations of a slice, at most."""
+__all__ = ["HostEvaluation", "Population", "Snapshot", "permutations"]
 
 _REASON, _BEST = HISTORY_FIELDS.index("reason"), HISTORY_FIELDS.index("best")
+_FLIPS = HISTORY_FIELDS.index("flips")
 
 HostEvaluation = Callable[[NDArray[np.uint8]], NDArray[np.int64]]
 
-
-@dataclass(frozen=True)
-class PopulationState:
-    """Where a population is, as a checkpoint keeps it."""
-
-    planes: NDArray[np.uint32]
-    keys: NDArray[np.int64]
-    status: NDArray[np.int64]
-    network: Network
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -60,13 +58,18 @@ class Snapshot:
     planes: NDArray[np.uint32]
 
 
-@dataclass
-class Slice:
-    """What some generations did: rows of history, mean values where rows do not tell them, and seconds by phase."""
+def permutations(parameters: Parameters, first: int, count: int) -> NDArray[np.int32]:
+    """Orders of the genes in ``count`` generations from ``first`` on, shape (count, n): random words, sorted.
 
-    history: NDArray[np.int64]
-    means: list[float] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
+    Genes are sampled in this order; an edge goes from an earlier to a later gene.
+    """
+    steps = [parameters.structure_step(generation) for generation in range(first, first + count)]
+    counters = np.zeros((count, parameters.n, 4), np.uint32)
+    counters[:, :, 0] = np.arange(parameters.n)
+    counters[:, :, 2] = np.array(steps)[:, None]
+    counters[:, :, 3] = stream_word(STREAM_PERMUTATION, parameters.chain)
+    words = philox4x32(counters, (parameters.seed & 0xFFFFFFFF, parameters.seed >> 32))
+    return np.asarray(np.lexsort((words[..., 1], words[..., 0])), np.int32)
 
 
 class Population:
@@ -84,6 +87,8 @@ class Population:
     ending : Ending
     host : callable, optional
         Keys of individuals for a fitness that devices cannot evaluate.
+    on_loss : callable, optional
+        Called with the :class:`engine.errors.DeviceLost` of a device without which the population goes on.
     """
 
     def __init__(
@@ -95,121 +100,168 @@ class Population:
         slots: Mapping[str, int],
         ending: Ending,
         host: HostEvaluation | None = None,
+        on_loss: Callable[[DeviceLost], None] = lambda error: None,
     ) -> None:
         self.parameters = parameters
+        self.members = list(members)
         self.generation = 0
         self.reason = 0
         self.best_key = 0
         self._ending = ending
         self._fitness = fitness
         self._host = host
-        self._members = list(members)
+        self._on_loss = on_loss
         self._balance = Balance(parameters, len(members))
-        self._together = len(members) == 1 and not isinstance(fitness, Function)
-        rows = MOST_GENERATIONS if self._together else 1
-        self._workers: list[DevicePopulation] = gather(
-            [
-                member.submit(_make, parameters, fitness, counting[member.label], slots[member.label], rows)
-                for member in members
-            ]
-        )
+        self._flips: dict[int, int] = {}
+        self._is_alone = len(members) == 1 and not isinstance(fitness, Function)
+        rows = MOST_GENERATIONS if self._is_alone else 1
+        arguments = [(parameters, fitness, counting[member.label], slots[member.label], rows) for member in members]
+        self._group: WorkerGroup[DevicePopulation] = WorkerGroup(self.members, _make, arguments, tolerant=True)
 
     def __enter__(self) -> Population:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self._all(lambda worker: worker.release())
+    def __exit__(self, *exception: Any) -> None:
+        self._group.__exit__(*exception)
 
-    def _all(self, task: Callable[[DevicePopulation], Any]) -> list[Any]:
-        """Do something with every worker, on its own thread."""
-        return gather(
-            [member.submit(_with, worker, task) for member, worker in zip(self._members, self._workers, strict=True)]
-        )
+    def start(
+        self, method: Callable[Concatenate[DevicePopulation, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> Callable[[], T]:
+        """Begin something on the first device; what is returned waits for it."""
+        index = self._group.alive[0]
+        future: Future[T] = self._group.submit(index, method, *args, **kwargs)
+        return lambda: self._group.gather({index: future})[index]
 
-    def _each(self, task: Callable[[DevicePopulation, Share], object]) -> list[float]:
-        """Let every device do its share; the seconds each took."""
-        return gather(
-            [
-                member.submit(_timed, worker, task, share)
-                for member, worker, share in zip(self._members, self._workers, self._balance.shares, strict=True)
-            ]
-        )
+    def _shared(self, method: Callable[..., T], generation: int, *, nodes: bool) -> list[T]:
+        """Call a method of every device with the first and last of the nodes, or words of offspring, it is to do."""
+        arguments: list[tuple[Any, ...] | None] = [None] * len(self.members)
+        for index, share in self._shares():
+            first, last = (share.first_node, share.last_node) if nodes else (share.first_word, share.last_word)
+            arguments[index] = (generation, first, last)
+        results = self._group.map(method, arguments)
+        return [result for result in results if result is not None]
 
-    def _first(self, task: Callable[[DevicePopulation], Any]) -> Any:
-        """Do something with the first worker, on its thread."""
-        return self._members[0].submit(_with, self._workers[0], task).result()
+    def _shares(self) -> list[tuple[int, Share]]:
+        return list(zip(self._group.alive, self._balance.shares, strict=True))
 
-    # --- beginning ----------------------------------------------------------------------------------------------
+    def _lose(self, error: DeviceLost) -> None:
+        """Go on without a device, if there is another."""
+        if len(self._group.alive) == 1:
+            raise error.error
+        self._group.lose(error.index)
+        self._balance = Balance(self.parameters, len(self._group.alive))
+        self._on_loss(error)
 
-    def begin(self, seeds: NDArray[np.uint8]) -> Slice:
-        """Draw and evaluate the initial population, ``seeds`` (s, n) among it."""
-        self._all(lambda worker: worker.draw(seeds))
+    # --- the beginning ------------------------------------------------------------------------------------------
+
+    def begin(self, seeds: NDArray[np.uint8]) -> Callable[[], Slice]:
+        """Draw and evaluate the initial population, ``seeds`` (s, n) among it; what is returned waits for it."""
+        if self._is_alone:
+            done = self.start(DevicePopulation.begin, seeds, self._ending)
+            return lambda: self._noted(done())
+        return lambda: self._noted(self._repeated(lambda: self._begin_shared(seeds)))
+
+    def _begin_shared(self, seeds: NDArray[np.uint8]) -> Slice:
+        self._group.each(DevicePopulation.draw, seeds)
+        if self.parameters.improvement is not None:
+            self._improve_shared()
         if self._host is None:
-            self._all(lambda worker: worker.evaluate_population())
+            self._group.each(DevicePopulation.evaluate_population)
         else:
-            planes, _ = self._first(DevicePopulation.population)
-            keys = self._host(individuals(planes, self.parameters.population))
-            self._all(lambda worker: worker.set_keys(keys))
-        self._all(lambda worker: worker.summarise(0, 0, self._ending))
-        return self._noted(Slice(self._first(lambda worker: worker.history(1)), self._means()))
+            planes, _ = self._group.first(DevicePopulation.population)
+            self._group.each(DevicePopulation.set_keys, self._host(individuals(planes, self.parameters.population)))
+        rows = self._group.each(DevicePopulation.summarise, 0, 0, self._ending)
+        return Slice(self._with_all_flips(rows), self._means())
+
+    def _improve_shared(self) -> None:
+        """Local search of the initial population, of which every device does a part."""
+        alive, words = self._group.alive, -(-self.parameters.population // 32)
+        ends = [words * place // len(alive) for place in range(len(alive) + 1)]
+        arguments: list[tuple[Any, ...] | None] = [None] * len(self.members)
+        for place, index in enumerate(alive):
+            arguments[index] = (ends[place], ends[place + 1])
+        self._group.map(DevicePopulation.improve_population, arguments)
+        planes = [part[0] for part in self._group.each(DevicePopulation.population)]
+        for place in range(1, len(alive)):
+            planes[0][:, ends[place] : ends[place + 1]] = planes[place][:, ends[place] : ends[place + 1]]
+        self._group.each(DevicePopulation.set_planes, planes[0])
+
+    def _with_all_flips(self, rows: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """The first device's row of the history, with the flips of all devices, also of those that have failed."""
+        for index, row in zip(self._group.alive, rows, strict=True):
+            self._flips[index] = int(row[-1, _FLIPS])
+        row = rows[0].copy()
+        row[-1, _FLIPS] = sum(self._flips.values())
+        return row
+
+    def _repeated(self, step: Callable[[], T]) -> T:
+        """Do something that may be repeated, with fewer devices each time that one fails."""
+        while True:
+            try:
+                return step()
+            except DeviceLost as error:
+                self._lose(error)
 
     def restore(self, state: PopulationState) -> None:
-        """Go on from a state."""
-
-        def load(worker: DevicePopulation) -> None:
-            worker.load(state.planes, state.keys, state.status)
-            worker.learner.set_network(state.network)
-
-        self._all(load)
+        """Continue from a state."""
+        total = int(state.status[_FLIPS])
+        self._repeated(lambda: self._restore_shared(state, total))
         status = dict(zip(HISTORY_FIELDS, state.status.tolist(), strict=True))
         self.reason, self.generation, self.best_key = status["reason"], status["generation"], status["best"]
 
+    def _restore_shared(self, state: PopulationState, flips: int) -> None:
+        """Give the state to all devices; the flips so far count as the first one's."""
+        self._flips = dict.fromkeys(self._group.alive, 0) | {self._group.alive[0]: flips}
+        arguments: list[tuple[Any, ...] | None] = [None] * len(self.members)
+        for index, own in self._flips.items():
+            arguments[index] = (state, own)
+        self._group.map(DevicePopulation.restore, arguments)
+
     def state(self) -> PopulationState:
-        """Everything needed to go on from here."""
-
-        def read(worker: DevicePopulation) -> PopulationState:
-            planes, keys = worker.population()
-            return PopulationState(planes, keys, worker.device.get(worker.memory.status), worker.learner.network())
-
-        state: PopulationState = self._first(read)
+        """Everything needed to continue from here."""
+        state = self._repeated(lambda: self._group.first(DevicePopulation.state))
+        if not self._is_alone:
+            state.status[_FLIPS] = sum(self._flips.values())
         return state
 
     def best(self) -> NDArray[np.uint8]:
         """Genes of the best individual."""
-        genes: NDArray[np.uint8] = self._first(DevicePopulation.best)
-        return genes
+        return self._repeated(lambda: self._group.first(DevicePopulation.best))
 
     def snapshot(self) -> Snapshot:
         """The last network, and some individuals."""
-        network, planes = self._first(lambda worker: (worker.learner.network(), worker.first_individuals()))
-        order = permutation(self.parameters, max(0, self.generation - 1))
+        network, planes = self._repeated(lambda: self._group.first(DevicePopulation.snapshot))
+        order = permutations(self.parameters, max(0, self.generation - 1), 1)[0]
         return Snapshot(self.generation, order, network, planes)
 
     # --- migration ----------------------------------------------------------------------------------------------
 
-    def emigrants(self, count: int) -> Migrants:
-        """Copies of the best individuals."""
-        migrants: Migrants = self._first(lambda worker: worker.emigrants(count))
-        return migrants
+    def emigrants(self, count: int) -> Callable[[], Migrants]:
+        """Copies of the best individuals; what is returned waits for them."""
+        return self.start(DevicePopulation.emigrants, count)
 
-    def immigrate(self, migrants: Migrants) -> None:
+    def immigrate(self, migrants: Migrants) -> Callable[[], None]:
         """Let individuals take the places of the worst; a population that had ended goes on."""
-        self._all(lambda worker: worker.immigrate(migrants))
         self.reason = 0
+        return self.start(DevicePopulation.immigrate, migrants)
 
     # --- generations --------------------------------------------------------------------------------------------
 
-    def advance(self, count: int) -> Slice:
-        """So many generations, from 1 to :data:`MOST_GENERATIONS`; fewer if the population ends by itself."""
-        if self._together:
+    def advance(self, count: int) -> Callable[[], Slice]:
+        """So many generations, from 1 to :data:`MOST_GENERATIONS`; fewer if the population ends by itself.
+
+        What is returned waits for them.
+        """
+        if self._is_alone:
             orders = permutations(self.parameters, self.generation, count)
-            done: Slice = self._first(
-                lambda worker: _run_slice(worker, self.generation, orders, self._ending, self.parameters)
-            )
-            return self._noted(done)
-        done = self._noted(self._one_by_one())
+            done = self.start(DevicePopulation.run_slice, self.generation, orders, self._ending)
+            return lambda: self._noted(done())
+        return lambda: self._advance_shared(count)
+
+    def _advance_shared(self, count: int) -> Slice:
+        done = self._noted(self._generation())
         while self.reason == 0 and len(done.history) < count:
-            one = self._noted(self._one_by_one())
+            one = self._noted(self._generation())
             done.history, done.means = np.concatenate([done.history, one.history]), done.means + one.means
         return done
 
@@ -220,16 +272,34 @@ class Population:
         return done
 
     def _means(self) -> list[float]:
-        """The mean value, if rows of the history cannot tell it."""
+        """The mean value, if rows of the history do not have it."""
         if not isinstance(self._fitness, Function):
             return []
-        keys: NDArray[np.int64] = self._first(DevicePopulation.keys)
-        return [float(self._fitness.values(keys).mean())]
+        return [float(self._fitness.values(self._group.first(DevicePopulation.keys)).mean())]
 
-    def _one_by_one(self) -> Slice:
-        """One generation on several devices, or with evaluation by the host."""
-        parameters, generation, ending = self.parameters, self.generation, self._ending
-        order = permutation(parameters, generation)[None]
+    def _generation(self) -> Slice:
+        """One generation on several devices, or with evaluation by the host.
+
+        Up to the replacement nothing of the population is changed, so that it can be repeated when a device fails. A
+        device that fails in the replacement leaves the others at the end of the generation.
+        """
+        seconds, learned, sampled = self._repeated(self._offspring)
+        began = time.perf_counter()
+        try:
+            rows = self._group.each(DevicePopulation.finish, self.generation, self._ending)
+        except DeviceLost as error:
+            self._lose(error)
+            rows = [error.results[index] for index in sorted(error.results)]
+        else:
+            if len(rows) > 1:
+                self._balance.note(learned, sampled)
+        seconds["replacement"] = time.perf_counter() - began
+        return Slice(self._with_all_flips(rows), self._means(), seconds)
+
+    def _offspring(self) -> tuple[dict[str, float], list[float], list[float]]:
+        """A generation up to its evaluated offspring: seconds by phase, and each device's for learning and sampling."""
+        generation = self.generation
+        order = permutations(self.parameters, generation, 1)
         seconds = dict.fromkeys(PHASES, 0.0)
         clock = time.perf_counter()
 
@@ -239,120 +309,52 @@ class Population:
             seconds[phase] += now - clock
             clock = now
 
-        def select(worker: DevicePopulation) -> None:
-            worker.put_orders(order)
-            worker.select(generation, 0)
-            worker.device.sync()
-
-        self._all(select)
+        self._group.each(DevicePopulation.select_by, order, generation)
         lap("selection")
         learned = self._learn(generation)
         lap("learning")
-        sampled = self._each(lambda worker, share: worker.sample(generation, share.first_word, share.last_word))
+        sampled = self._shared(DevicePopulation.sample_share, generation, nodes=False)
         lap("sampling")
         if self._host is None:
-            evaluated = self._each(lambda worker, share: worker.evaluate(share.first_word, share.last_word))
+            if self.parameters.improvement is not None:
+                improved = self._shared(DevicePopulation.improve_share, generation, nodes=False)
+                sampled = [sum(pair) for pair in zip(sampled, improved, strict=True)]
+                lap("improvement")
+            evaluated = self._shared(DevicePopulation.evaluate_share, generation, nodes=False)
             sampled = [sum(pair) for pair in zip(sampled, evaluated, strict=True)]
         self._exchange_offspring()
         lap("evaluation")
-
-        def finish(worker: DevicePopulation) -> NDArray[np.int64]:
-            worker.replace(generation)
-            worker.summarise(generation + 1, 0, ending)
-            return worker.history(1)
-
-        rows: NDArray[np.int64] = self._all(finish)[0]
-        lap("replacement")
-        if len(self._members) > 1:
-            self._balance.note(learned, sampled)
-        return Slice(rows, self._means(), seconds)
+        return seconds, learned, sampled
 
     def _learn(self, generation: int) -> list[float]:
         """The network, on every device; the seconds each took for its nodes, 0 where nodes are not shared."""
-        nothing = [0.0] * len(self._members)
         if not self.parameters.learns(generation) or self.parameters.max_parents == 0:
-            self._each(lambda worker, share: worker.learner.recount())
-            return nothing
-        seconds = self._each(lambda worker, share: worker.learner.learn(share.first_node, share.last_node))
-        if len(self._members) > 1:
-            parts: list[Network] = self._all(lambda worker: worker.learner.network())
-            whole = Network(
-                *(
-                    np.concatenate(
-                        [
-                            getattr(part, name)[share.first_node : share.last_node]
-                            for part, share in zip(parts, self._balance.shares, strict=True)
-                        ]
-                    )
-                    for name in ("parents", "parent_count", "totals")
-                )
-            )
-            self._all(lambda worker: worker.learner.set_network(whole))
+            self._group.each(DevicePopulation.recount)
+            return [0.0] * len(self._group)
+        seconds = self._shared(DevicePopulation.learn_share, generation, nodes=True)
+        if len(self._group) > 1:
+            parts = self._group.each(DevicePopulation.network)
+            shares = [slice(share.first_node, share.last_node) for _, share in self._shares()]
+            self._group.each(DevicePopulation.set_network, Network.joined(parts, shares))
         return seconds
 
     def _exchange_offspring(self) -> None:
-        """Put the shares of the offspring together, with the host's keys where it evaluates, and give them to all."""
-        several = len(self._members) > 1
-        parts: list[tuple[NDArray[np.uint32], NDArray[np.int64]]] = self._all(DevicePopulation.offspring)
+        """Combine the shares of the offspring, with keys by the host where it evaluates, for all devices."""
+        several = len(self._group) > 1
+        if not several and self._host is None:
+            return
+        parts = self._group.each(DevicePopulation.offspring)
         planes, keys = parts[0]
-        for (other_planes, other_keys), share in zip(parts[1:], self._balance.shares[1:], strict=True):
+        for (other_planes, other_keys), (_, share) in zip(parts[1:], self._shares()[1:], strict=True):
             planes[:, share.first_word : share.last_word] = other_planes[:, share.first_word : share.last_word]
-            keys[32 * share.first_word : 32 * share.last_word] = other_keys[
-                32 * share.first_word : 32 * share.last_word
-            ]
+            own = slice(32 * share.first_word, 32 * share.last_word)
+            keys[own] = other_keys[own]
         if self._host is not None:
             keys = self._host(individuals(planes, self.parameters.offspring))
-        if several or self._host is not None:
-            self._all(lambda worker: worker.set_offspring(planes if several else None, keys))
+        self._group.each(DevicePopulation.set_offspring, planes if several else None, keys)
 
 
 def _make(
     device: Device, parameters: Parameters, fitness: Fitness, counting: Counting, slots: int, history: int
 ) -> DevicePopulation:
     return DevicePopulation(device, shapes_for(device.capabilities), parameters, fitness, counting, slots, history)
-
-
-def _with(device: Device, worker: DevicePopulation, task: Callable[[DevicePopulation], Any]) -> Any:
-    return task(worker)
-
-
-def _timed(
-    device: Device, worker: DevicePopulation, task: Callable[[DevicePopulation, Share], object], share: Share
-) -> float:
-    began = time.perf_counter()
-    task(worker, share)
-    device.sync()
-    return time.perf_counter() - began
-
-
-def _steps(
-    worker: DevicePopulation, parameters: Parameters, generation: int, place: int
-) -> tuple[Callable[[], object], ...]:
-    """What a device does for each of :data:`PHASES` when it does all of it."""
-    words = -(-parameters.offspring // 32)
-    return (
-        lambda: worker.select(generation, place),
-        lambda: worker.learner.learn(0, parameters.n) if parameters.learns(generation) else worker.learner.recount(),
-        lambda: worker.sample(generation, 0, words),
-        lambda: worker.evaluate(0, words),
-        lambda: worker.replace(generation),
-    )
-
-
-def _run_slice(
-    worker: DevicePopulation, first: int, orders: NDArray[np.int32], ending: Ending, parameters: Parameters
-) -> Slice:
-    """Give the device all the generations of a slice, the first of them timed phase by phase."""
-    seconds: dict[str, float] = {}
-    worker.put_orders(orders)
-    for place in range(len(orders)):
-        for phase, step in zip(PHASES, _steps(worker, parameters, first + place, place), strict=True):
-            began = time.perf_counter()
-            step()
-            if place == 0:
-                worker.device.sync()
-                seconds[phase] = time.perf_counter() - began
-        worker.summarise(first + place + 1, place, ending)
-    rows = worker.history(len(orders))
-    ended = np.flatnonzero(rows[:, _REASON])
-    return Slice(rows[: ended[0] + 1] if ended.size else rows, seconds=seconds)

@@ -1,4 +1,4 @@
-"""The kernels of the BOA solver: which shapes a device runs them in, and how they are compiled."""
+"""The programs of the BOA solver: their templates, constants and launch shapes for a device."""
 
 from __future__ import annotations
 
@@ -6,21 +6,42 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from engine.devices import Buffer, Capabilities, Device
+from engine.devices import Capabilities, Device
+from engine.devices.program import Program
 from engine.devices.variants import CPU, GPU, SMALL_GPU, Variant, each_once
 from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet
-from engine.solvers.boa.options import Counting
+from engine.solvers.boa.options import RULES, Counting, Rule
 from engine.solvers.boa.scores import ENTROPY_UNIT
 from engine.solvers.boa.tables import Decomposable, onemax, trap
 
-__all__ = ["HISTORY_FIELDS", "Launcher", "Shapes", "kernel_variants", "offers_tensor", "shapes_for"]
+__all__ = [
+    "HISTORY_FIELDS",
+    "LocalSearchProgram",
+    "Programs",
+    "Shapes",
+    "improve_bytes",
+    "kernel_variants",
+    "shapes_for",
+]
 
-HISTORY_FIELDS = ("reason", "generation", "best", "individual", "improved", "worst", "sum", "edges", "open", "entropy")
+HISTORY_FIELDS = (
+    "reason",
+    "generation",
+    "best",
+    "individual",
+    "improved",
+    "worst",
+    "sum",
+    "edges",
+    "open",
+    "entropy",
+    "flips",
+)
 """What a row of the history holds, in order (see summarise.mako)."""
 
-_TENSOR_FROM = (8, 0)
 _STAGES = 3
 _MOST_PARENTS_ELSEWHERE = 3
+_IMPROVE_LOCAL_BYTES = 40 * 1024
 
 
 @dataclass(frozen=True)
@@ -29,26 +50,28 @@ class Shapes:
 
     Attributes
     ----------
-    serial : bool
-        One work-item a group, for CPUs.
+    simt : bool
+        Whether work-items run in lock-step lanes; otherwise a group is one work-item.
     block, group, node_block, evaluate_block, rival_block, histogram_block : int
-        Work-items a group: of elementwise kernels, of kernels that are one group, of those with a group a node, a word
-        of individuals, an offspring, and of the histogram.
+        Work-items a group: of elementwise kernels, of kernels that are one group, of those with a group for each node,
+        each word of individuals, each offspring, and of the histogram.
     sample_block, sample_words : int
         Work-items a group of sampling, and words of 32 individuals it makes.
     tile_words, tile_genes : int
         What a group of gathering and merging moves.
     count_each : int
         Rows and candidates a work-item of the tiled count has; a tile is 16 times that each way.
-    count_depth, count_together : int
-        Words of a plane staged at a time; candidates a serial row goes through at a time.
+    count_depth, count_candidates : int
+        Words of a plane staged at a time; candidates that a work-item of the serial count handles at a time.
     groups : int
         How many groups elementwise kernels are launched with at most.
     units : int
         Compute units; with fewer tiles than four for each, tiles are halved each way.
+    improve_local_bytes : int
+        Local memory that a group of the local search may use.
     """
 
-    serial: bool
+    simt: bool
     block: int
     group: int
     node_block: int
@@ -61,150 +84,146 @@ class Shapes:
     tile_genes: int
     count_each: int
     count_depth: int
-    count_together: int
+    count_candidates: int
     groups: int
     units: int
+    improve_local_bytes: int
+
+    @property
+    def tournament_block(self) -> int:
+        """Work-items a group of the tournaments."""
+        return min(self.group, 256)
+
+    def spread(self, items: int, block: int) -> int:
+        """Groups of ``block`` work-items that share ``items``."""
+        return min(-(-items // block), self.groups)
+
+    def tiles(self, words: int, genes: int) -> int:
+        """Groups of a kernel that moves planes tile by tile."""
+        return -(-words // self.tile_words) * -(-genes // self.tile_genes)
+
+    @property
+    def improve_groups(self) -> int:
+        """Groups of the local search at most: as many as run at once, or more."""
+        return 32 * self.units if self.simt else 1 << 20
+
+    @property
+    def improve_scratch_groups(self) -> int:
+        """The same where a group's arrays are in global memory."""
+        return 8 * self.units
+
+    def improve_block(self, genes: int) -> int:
+        """Work-items a group of the local search: few where there are few genes, so that more groups run at once."""
+        if not self.simt:
+            return 1
+        return 32 if genes <= 128 else 64 if genes <= 512 else 128 if genes <= 2048 else 256
 
 
 def shapes_for(capabilities: Capabilities) -> Shapes:
     """The shapes that suit a device."""
     units = capabilities.compute_units
-    if capabilities.kind == "cpu":
-        return Shapes(True, 64, 1, 1, 1, 1, 1, 1, 16, 16, 16, 4, 16, 4, 8 * units, units)
+    local = min(capabilities.local_memory, _IMPROVE_LOCAL_BYTES)
+    if not capabilities.simt:
+        return Shapes(False, 64, 1, 1, 1, 1, 1, 1, 16, 16, 16, 4, 16, 4, 8 * units, units, local)
     group = 1024 if capabilities.max_block >= 1024 else 256
-    return Shapes(False, 256, group, 128, 256, 64, 128, 256, 8, 32, 32, 4, 16, 1, 32 * units, units)
+    return Shapes(True, 256, group, 128, 256, 64, 128, 256, 8, 32, 32, 4, 16, 1, 32 * units, units, local)
 
 
-def offers_tensor(capabilities: Capabilities) -> bool:
-    """Whether the 1-bit product on tensor cores works: NVIDIA's devices of compute capability 8.0 on."""
-    architecture = capabilities.compute_capability
-    return architecture is not None and architecture >= _TENSOR_FROM
+@dataclass(frozen=True)
+class LocalSearchProgram:
+    """What the local search of a function given by tables is compiled for.
+
+    Attributes
+    ----------
+    rule : {"steepest", "first", "tabu", "walk"}
+    pairwise : bool
+        Whether the functions are of at most two genes, and given as couplings of genes.
+    wide : bool
+        Whether gains need 64 bits.
+    genes, functions : int
+    """
+
+    rule: Rule
+    pairwise: bool
+    wide: bool
+    genes: int
+    functions: int
 
 
-_ROWS = ("buffer", "int32", "int32", *("buffer",) * 4, "int32", "int32", "int32", "buffer")
-
-_ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "draw_population": ("buffer", "int32", "int32", "int32", "uint64", "uint32"),
-    "select_best": ("buffer", "int32", "int32", "buffer", "buffer", "buffer"),
-    "run_tournaments": ("buffer", "int32", "int32", "buffer", "uint64", "uint32", "uint32", "buffer"),
-    "gather_planes": ("buffer", "int32", "buffer", "int32", "buffer", "int32", "buffer", "int32", "buffer"),
-    "merge_planes": (
-        *("buffer", "int32", "buffer", "int32", "buffer", "int32", "buffer", "buffer", "int32", "buffer"),
-    ),
-    "count_pairs": _ROWS,
-    "count_rows": _ROWS,
-    "choose_parents": (
-        *("buffer", "buffer", "int32", "int32", "int32", "int32", *("buffer",) * 6),
-        *("int32", "int32", "int32", "int32", "buffer"),
-    ),
-    "open_nodes": ("int32", "int32", "int32", "buffer", "buffer", "buffer"),
-    "extend_masks": ("buffer", "int32", "buffer", "buffer", "buffer", "int32", "int32", "int32", "buffer"),
-    "count_configurations": ("buffer", "int32", "int32", "buffer", "buffer", "buffer", "buffer"),
-    "make_probabilities": ("buffer", "buffer", "int32", "buffer", "buffer"),
-    "plan_levels": ("buffer", "buffer", "int32", "buffer", "buffer", "buffer", "buffer"),
-    "sample_offspring": (
-        *(*("buffer",) * 6, "int32", "int32", "buffer", "int32", "int32"),
-        *("uint64", "uint32", "uint32", "buffer"),
-    ),
-    "summarise": (
-        *("buffer", "int32", "buffer", "buffer", "int32", "int64", "int32", "int32", "int32", "int32"),
-        *("buffer", "buffer", "int32", "buffer"),
-    ),
-    "read_individual": ("buffer", "int32", "int32", "buffer", "buffer"),
-    "read_sample": ("buffer", "int32", "int32", "int32", "buffer"),
-    "turn_planes": ("buffer", "int32", "int32", "int32", "buffer", "buffer"),
-    "find_nearest": (
-        *("buffer", "buffer", "int32", "int32", "buffer", "buffer", "int32", "uint64", "uint32", "uint32"),
-        *("buffer", "buffer", "buffer"),
-    ),
-    "settle": ("buffer", "buffer", "buffer", "int32", "buffer", "buffer"),
-}
-
-_TEMPLATES = {
-    "draw_population": "initialise",
-    "select_best": "select",
-    "run_tournaments": "select",
-    "gather_planes": "gather",
-    "merge_planes": "gather",
-    "choose_parents": "learn",
-    "open_nodes": "learn",
-    "extend_masks": "learn",
-    "count_configurations": "network",
-    "make_probabilities": "network",
-    "plan_levels": "network",
-    "sample_offspring": "sample",
-    "summarise": "summarise",
-    "read_individual": "summarise",
-    "read_sample": "summarise",
-    "turn_planes": "nearest",
-    "find_nearest": "nearest",
-    "settle": "nearest",
-}
+Spec = tuple[str, dict[str, Any]]
+"""A template of this solver and the constants it is rendered with."""
 
 
-def _counting_template(shapes: Shapes, counting: Counting) -> str:
-    if counting == "popcount":
-        return "count_serial" if shapes.serial else "count_tiled"
-    return f"count_{counting}"
+def _specs(
+    shapes: Shapes, max_parents: int, laplace: bool, tournament: int, fitness: Fitness | None
+) -> dict[str, Spec]:
+    """Every program but those for counting and local search, by the name it has in :class:`Programs`."""
+    block, group, node, k = shapes.block, shapes.group, shapes.node_block, max_parents
+    select = {"items": 4 if shapes.simt else 1, "tournament": tournament}
+    specs: dict[str, Spec] = {
+        "initialise": ("initialise", {"block": block}),
+        "select": ("select", {"block": group, **select}),
+        "tournaments": ("select", {"block": shapes.tournament_block, **select}),
+        "gather": ("gather", {"block": node, "tile": shapes.tile_words, "genes": shapes.tile_genes}),
+        "network": ("network", {"block": node, "group": group, "max_parents": k, "laplace": laplace}),
+        "sample": ("sample", {"block": shapes.sample_block, "columns": shapes.sample_words, "max_parents": k}),
+        "summarise": (
+            "summarise",
+            {"block": group, "max_parents": k, "fields": len(HISTORY_FIELDS), "one_bit": round(1 / ENTROPY_UNIT)},
+        ),
+        "nearest": ("nearest", {"block": block, "group": shapes.rival_block}),
+        "transpose": ("transpose", {"block": block}),
+    }
+    for level in range(k):
+        specs[f"learn{level}"] = ("learn", {"block": node, "group": group, "level": level, "max_parents": k})
+    if fitness is not None:
+        specs["fitness"] = _fitness_spec(fitness, shapes)
+    return specs
 
 
-def _constants(
-    shapes: Shapes, entry: str, max_parents: int, laplace: bool, tournament: int, level: int
-) -> tuple[int, dict[str, Any]]:
-    """Work-items a group, and what the template is rendered with."""
-    template = _TEMPLATES[entry]
-    k = max_parents
-    if template == "select":
-        group = shapes.group if entry == "select_best" else min(shapes.group, 256)
-        return group, {"block": group, "items": 1 if shapes.serial else 4, "tournament": tournament}
-    if template == "gather":
-        return shapes.node_block, {"block": shapes.node_block, "tile": shapes.tile_words, "genes": shapes.tile_genes}
-    if template == "learn":
-        sizes = {"choose_parents": shapes.node_block, "open_nodes": shapes.group, "extend_masks": shapes.node_block}
-        return sizes[entry], {
-            "block": shapes.node_block,
-            "group": shapes.group,
-            "level": level,
-            "max_parents": max(1, k),
-        }
-    if template == "network":
-        group = shapes.group if entry == "plan_levels" else shapes.node_block
-        return group, {"block": shapes.node_block, "group": shapes.group, "max_parents": k, "laplace": laplace}
-    if template == "sample":
-        return shapes.sample_block, {"block": shapes.sample_block, "columns": shapes.sample_words, "max_parents": k}
-    if template == "summarise":
-        constants = {"max_parents": k, "fields": len(HISTORY_FIELDS), "one_bit": round(1 / ENTROPY_UNIT)}
-        return shapes.group, {"block": shapes.group, **constants}
-    if template == "nearest":
-        group = shapes.rival_block if entry == "find_nearest" else shapes.block
-        return group, {"block": shapes.block, "group": shapes.rival_block}
-    return shapes.block, {"block": shapes.block}
-
-
-def _fitness_kernel(fitness: Fitness, shapes: Shapes) -> tuple[str, int, tuple[str, ...], dict[str, Any]]:
-    """Template, work-items a group, further arguments and constants of a fitness evaluated on devices."""
+def _fitness_spec(fitness: Fitness, shapes: Shapes) -> Spec:
+    """The program that evaluates a fitness on devices."""
     if isinstance(fitness, Decomposable):
-        more = ("buffer", "buffer", "buffer", "buffer", "int32", "int64")
-        constants = {
-            "block": shapes.evaluate_block,
-            "sum": "i32" if fitness.narrow else "i64",
-            "width": fitness.width if fitness.width <= 8 else 0,
-        }
-        return "evaluate_tables", shapes.evaluate_block, more, constants
+        width = fitness.width if fitness.width <= 8 else 0
+        sum_type = "i32" if fitness.narrow else "i64"
+        return "evaluate_tables", {"block": shapes.evaluate_block, "sum": sum_type, "width": width}
     if isinstance(fitness, Hierarchy):
-        return "evaluate_hierarchy", shapes.block, ("int32",), {"block": shapes.block, **fitness.constants}
+        return "evaluate_hierarchy", {"block": shapes.block, **fitness.constants}
     assert isinstance(fitness, Snippet)
     sign = "-" if fitness.minimize else ""
-    return (
-        "evaluate_snippet",
-        shapes.block,
-        (),
-        {"block": shapes.block, "n": fitness.n, "code": fitness.code, "sign": sign},
-    )
+    return "evaluate_snippet", {"block": shapes.block, "n": fitness.n, "code": fitness.code, "sign": sign}
 
 
-class Launcher:
-    """Compiles and launches the kernels on one device; made and used on its thread."""
+def _counting_spec(shapes: Shapes, counting: Counting, max_parents: int, each: int) -> Spec:
+    """The program that counts; ``each`` is the edge of a work-item's tile where counting is tiled."""
+    if counting == "histogram":
+        return "count_histogram", {"block": shapes.histogram_block, "max_level": max(0, max_parents - 1)}
+    if counting == "tensor":
+        return "count_tensor", {"stages": _STAGES}
+    if shapes.simt:
+        return "count_tiled", {"each": each, "depth": shapes.count_depth}
+    return "count_serial", {"candidates_each": shapes.count_candidates}
+
+
+class Programs:
+    """The programs of one run on one device; made and used on the device's thread.
+
+    Attributes
+    ----------
+    initialise, select, tournaments, gather, network, sample, summarise, nearest, transpose : Program
+        Of the templates of these names; ``tournaments`` is ``select`` in smaller groups.
+    learn : list of Program
+        One for each number of parents that a node may have already.
+    fitness : Program or None
+        Evaluates; None if the host does.
+    improve : Program or None
+        Local search.
+
+    Raises
+    ------
+    ValueError
+        If the shapes are those of devices with lock-step lanes and the device's compiler would take minutes for them.
+    """
 
     def __init__(
         self,
@@ -216,110 +235,114 @@ class Launcher:
         tournament: int,
         counting: Counting,
         fitness: Fitness | None,
+        local_search: LocalSearchProgram | None = None,
     ) -> None:
-        if device.capabilities.kind == "cpu" and not shapes.serial and max_parents > _MOST_PARENTS_ELSEWHERE:
+        if not device.capabilities.simt and shapes.simt and max_parents > _MOST_PARENTS_ELSEWHERE:
             raise ValueError(f"a CPU's compiler takes minutes for the shapes of GPUs with {max_parents} parents")
-        self.device = device
         self.shapes = shapes
-        self._rendering = (max_parents, laplace, tournament)
+        self._device = device
         self._max_parents = max_parents
         self._counting: Counting = counting
-        self._fitness = fitness
+        made = {
+            name: device.program(f"boa/{template}", **constants)
+            for name, (template, constants) in _specs(shapes, max_parents, laplace, tournament, fitness).items()
+        }
+        self.initialise, self.select, self.tournaments = made["initialise"], made["select"], made["tournaments"]
+        self.gather, self.network, self.sample = made["gather"], made["network"], made["sample"]
+        self.summarise, self.nearest, self.transpose = made["summarise"], made["nearest"], made["transpose"]
+        self.learn = [made[f"learn{level}"] for level in range(max_parents)]
+        self.fitness = made.get("fitness")
+        self.fitness_block = shapes.evaluate_block if isinstance(fitness, Decomposable) else shapes.block
+        self.fitness_individuals = 32 if isinstance(fitness, Decomposable) else shapes.block
+        self.improve: Program | None = None
+        if local_search is not None:
+            template, constants = improve_spec(shapes, local_search)
+            self.improve = device.program(f"boa/{template}", **constants)
 
     @property
     def by_node(self) -> bool:
         """Whether rows are counted node by node, not each by itself."""
         return self._counting == "histogram"
 
-    def spread(self, entry: str, items: int, *arguments: Buffer | int, level: int = 0) -> None:
-        """Launch a kernel whose work-items share ``items``."""
-        block, constants = _constants(self.shapes, entry, *self._rendering, level)
-        self._launch(entry, min(-(-items // block), self.shapes.groups), block, constants, arguments)
+    def count(self, mode: str, lines: int, n: int, arguments: dict[str, Any], histogram: dict[str, Any]) -> None:
+        """Count pairs, or the rows of a level.
 
-    def groups(self, entry: str, groups: int, *arguments: Buffer | int, level: int = 0) -> None:
-        """Launch a kernel with a number of groups of its own."""
-        block, constants = _constants(self.shapes, entry, *self._rendering, level)
-        self._launch(entry, groups, block, constants, arguments)
-
-    def _launch(
-        self, entry: str, groups: int, block: int, constants: dict[str, Any], arguments: tuple[Buffer | int, ...]
-    ) -> None:
-        kernel = self.device.kernel(f"boa/{_TEMPLATES[entry]}", entry, _ARGUMENTS[entry], **constants)
-        self.device.launch(kernel, groups, block, *arguments)
-
-    def tiles(self, entry: str, words: int, genes: int, *arguments: Buffer | int) -> None:
-        """Launch a kernel that moves planes tile by tile."""
+        Parameters
+        ----------
+        mode : {"pairs", "rows"}
+        lines, n : int
+            Rows to count at most, and candidates of each.
+        arguments, histogram : dict
+            Arguments of all counting kernels, and those that the histogram takes besides.
+        """
         shapes = self.shapes
-        self.groups(entry, -(-words // shapes.tile_words) * -(-genes // shapes.tile_genes), *arguments)
-
-    def count(
-        self, mode: str, lines: int, n: int, *arguments: Buffer | int, histogram: tuple[Buffer | int, ...]
-    ) -> None:
-        """Count pairs, or the rows of a level: ``lines`` of them at most, against n candidates."""
-        shapes = self.shapes
-        template = _counting_template(shapes, self._counting)
-        types = _ARGUMENTS[f"count_{mode}"]
-        if self._counting == "histogram":
-            block = shapes.histogram_block
-            constants: dict[str, Any] = {"block": block, "max_level": max(0, self._max_parents - 1)}
-            types, arguments, groups = (*types, "buffer", "int32", "int32"), (*arguments, *histogram), lines
-        elif template == "count_serial":
-            block, constants, groups = 1, {"together": shapes.count_together}, lines
-        elif template == "count_tiled":
-            each = shapes.count_each
-            if _tiles(lines, n, 16 * each) < 4 * shapes.units:
-                each //= 2
-            block, constants, groups = 256, {"each": each, "depth": shapes.count_depth}, _tiles(lines, n, 16 * each)
-        else:
-            block, constants, groups = 256, {"stages": _STAGES}, _tiles(lines, n, 128)
-        kernel = self.device.kernel(f"boa/{template}", f"count_{mode}", types, **constants)
-        self.device.launch(kernel, groups, block, *arguments)
-
-    def evaluate(
-        self, planes: Buffer, stride: int, first: int, count: int, keys: Buffer, status: Buffer, *more: Buffer | int
-    ) -> None:
-        """Keys of the individuals ``first`` (a multiple of 32) to ``count - 1``."""
-        assert self._fitness is not None
-        template, block, types, constants = _fitness_kernel(self._fitness, self.shapes)
-        kernel = self.device.kernel(
-            f"boa/{template}",
-            "evaluate",
-            ("buffer", "int32", "int32", "int32", "buffer", "buffer", *types),
-            **constants,
-        )
-        each = 32 if isinstance(self._fitness, Decomposable) else block
-        self.device.launch(
-            kernel, max(0, -(-(count - first) // each)), block, planes, stride, first, count, keys, status, *more
-        )
+        each = shapes.count_each
+        if _tiles(lines, n, 16 * each) < 4 * shapes.units:
+            each //= 2
+        template, constants = _counting_spec(shapes, self._counting, self._max_parents, each)
+        block, groups = {
+            "count_histogram": (shapes.histogram_block, lines),
+            "count_tensor": (256, _tiles(lines, n, 128)),
+            "count_tiled": (256, _tiles(lines, n, 16 * each)),
+            "count_serial": (1, lines),
+        }[template]
+        program = self._device.program(f"boa/{template}", **constants)
+        more = histogram if template == "count_histogram" else {}
+        program.kernel(f"count_{mode}")(groups, block, **arguments, **more)
 
 
 def _tiles(lines: int, n: int, edge: int) -> int:
     return -(-lines // edge) * -(-n // edge)
 
 
+# --- local search -----------------------------------------------------------------------------------------------
+
+
+def local_size(count: int) -> int:
+    """A size for arrays of ``count`` elements in local memory, of few different ones: four for each power of two."""
+    step = max(32, (1 << max(0, count - 1).bit_length()) // 8)
+    return -(-count // step) * step
+
+
+def improve_bytes(search: LocalSearchProgram, genes: int, functions: int) -> int:
+    """Bytes of the arrays of one individual."""
+    keeps_best, walk = search.rule in ("tabu", "walk"), search.rule == "walk"
+    gene_bytes = (8 if search.wide else 4) + 4 * keeps_best
+    return genes * gene_bytes + genes // 8 * (1 + keeps_best) + walk * functions // 8
+
+
+def improve_spec(shapes: Shapes, search: LocalSearchProgram) -> Spec:
+    """The local search's template and constants; arrays that are too large for local memory are in global memory."""
+    genes, functions = local_size(search.genes), local_size(search.functions)
+    fits = improve_bytes(search, genes, functions) <= shapes.improve_local_bytes
+    return "improve", {
+        "block": shapes.improve_block(search.genes),
+        "rule": search.rule,
+        "pairwise": search.pairwise,
+        "sum": "i64" if search.wide else "i32",
+        "local_genes": genes if fits else 0,
+        "local_functions": (functions if fits else 0) if search.rule == "walk" else 0,
+    }
+
+
+# --- for the compile tests ----------------------------------------------------------------------------------------
+
+
 @each_once
 def kernel_variants() -> Iterator[Variant]:
     """Every template of this solver with sets of constants that cover what devices ask for."""
+    fitnesses: list[Fitness] = [onemax(4), trap(10), Hierarchy("hiff", 8), Hierarchy("htrap", 27)]
+    fitnesses += [Decomposable(4, [[0], [1, 2]], [[0, 0.5], [0, 1e9, 2, 3]]), Snippet("fitness = BIT(0);", 4)]
     for capabilities in (GPU, SMALL_GPU, CPU):
         shapes = shapes_for(capabilities)
-        wanted: list[tuple[str, dict[str, Any]]] = []
-        for entry, template in _TEMPLATES.items():
-            if capabilities is SMALL_GPU and template not in ("select", "network", "summarise"):
-                continue
-            for k in (0, 3) if template in ("network", "summarise") else (3,):
-                for level in range(k) if template == "learn" else (0,):
-                    wanted.append((template, _constants(shapes, entry, k, k == 3, 2, level)[1]))
-        fitnesses: list[Fitness] = [onemax(4), trap(10), Hierarchy("hiff", 8), Hierarchy("htrap", 27)]
-        fitnesses += [Decomposable(4, [[0], [1, 2]], [[0, 0.5], [0, 1e9, 2, 3]]), Snippet("fitness = BIT(0);", 4)]
-        for fitness in fitnesses:
-            template, _, _, constants = _fitness_kernel(fitness, shapes)
-            wanted.append((template, constants))
-        wanted.append(("count_histogram", {"block": shapes.histogram_block, "max_level": 2}))
-        if shapes.serial:
-            wanted.append(("count_serial", {"together": shapes.count_together}))
-        else:
-            sizes = (shapes.count_each, shapes.count_each // 2)
-            wanted += [("count_tiled", {"each": each, "depth": shapes.count_depth}) for each in sizes]
-            wanted.append(("count_tensor", {"stages": _STAGES}))
-        for template, constants in wanted:
+        specs: list[Spec] = []
+        for k in (0, 3):
+            specs += _specs(shapes, k, k == 3, 2, None).values()
+        specs += [_fitness_spec(fitness, shapes) for fitness in fitnesses]
+        ways: list[Counting] = ["histogram", "popcount", "tensor"] if shapes.simt else ["histogram", "popcount"]
+        specs += [_counting_spec(shapes, way, 3, each) for way in ways for each in (4, 2)]
+        searches = [LocalSearchProgram(rule, rule != "walk", False, 100, 300) for rule in RULES]
+        searches += [LocalSearchProgram(rule, False, True, 20_000, 60_000) for rule in ("steepest", "tabu", "walk")]
+        specs += [improve_spec(shapes, search) for search in searches]
+        for template, constants in specs:
             yield f"boa/{template}", constants

@@ -1,4 +1,4 @@
-"""What is known of a run so far, over all its populations: told live, kept in checkpoints, and made the result."""
+"""What is known of a run so far, over all its populations: reported live, kept in checkpoints, and made the result."""
 
 from __future__ import annotations
 
@@ -19,19 +19,17 @@ from engine.solvers.boa.network import edge_list, individuals
 from engine.solvers.boa.options import Parameters
 from engine.solvers.boa.population import Snapshot
 from engine.solvers.boa.programs import HISTORY_FIELDS
+from engine.solvers.boa.schema import COLUMNS, SCHEMA, SNAPSHOT_GENES, CheckpointState
 from engine.solvers.boa.scores import ENTROPY_UNIT
+from engine.solvers.boa.worker import PopulationState
 
-__all__ = ["HISTORY_COLUMNS", "SNAPSHOT_GENES", "Record", "gene_entropies"]
-
-HISTORY_COLUMNS = (
-    *("population", "generation", "evaluations", "best", "mean", "worst", "edges", "open_genes", "entropy", "island"),
-)
-"""Columns of ``result.arrays["history"]``; values in the user's unit, entropy the mean of a gene's, in bits."""
+__all__ = ["Record", "gene_entropies"]
 
 _SNAPSHOT_SECONDS, _SNAPSHOT_SHARE = 0.2, 0.02  # of the run's time, so that long runs do not drown in snapshots
-SNAPSHOT_GENES = 1000
 _SNAPSHOT_INDIVIDUALS = 64
-_COUNTS = ("best_key", "evaluations", "generations", "populations", "barren", "before", "population", "islands")
+_ISLAND = SCHEMA.column_index("island")
+_FLIPS = HISTORY_FIELDS.index("flips")
+_COUNTS = tuple(name for name in CheckpointState.model_fields if name != "step")
 
 
 @dataclass
@@ -42,6 +40,7 @@ class Record:
     best_key: int | None = None
     best: NDArray[np.uint8] | None = None
     evaluations: int = 0
+    flips: int = 0
     generations: int = 0
     populations: int = 0
     barren: int = 0
@@ -51,6 +50,7 @@ class Record:
     rows: list[list[float]] = field(default_factory=list)
     snapshot: Snapshot | None = None
     _present: dict[int, list[float]] = field(default_factory=dict)
+    _island_flips: dict[int, int] = field(default_factory=dict)
     _resumed: bool = False
     _snapshot_at: float = -math.inf
 
@@ -62,9 +62,10 @@ class Record:
     # --- while it goes on ---------------------------------------------------------------------------------------
 
     def begin(self, parameters: Parameters, islands: int) -> None:
-        """A population, or one an island, begins or, after a restart of the program, goes on."""
+        """A population, or one for each island, begins or, after the program was started again, continues."""
         if not self._resumed:
             self.before = self.best_key
+            self._island_flips.clear()
         self._resumed = False
         self._present.clear()
         self.population, self.islands = parameters.population, islands
@@ -76,12 +77,14 @@ class Record:
         self.barren = 0 if improved else self.barren + 1
 
     def take(self, run: Run, islands: Islands, done: Round) -> None:
-        """Take over what a slice did, and tell it."""
+        """Take over what a slice did, and report it."""
         parameters, fitness = islands.parameters, self.fitness
         for place, (row, island) in enumerate(zip(done.history.tolist(), done.islands.tolist(), strict=True)):
             values = dict(zip(HISTORY_FIELDS, row, strict=True))
             self.evaluations += parameters.offspring if values["generation"] else parameters.population
             self.generations += values["generation"] > 0
+            self.flips += values["flips"] - self._island_flips.get(island, 0)
+            self._island_flips[island] = values["flips"]
             if done.means is None:
                 mean = (-1 if fitness.minimize else 1) * values["sum"] / parameters.population / fitness.scale
             else:
@@ -90,33 +93,35 @@ class Record:
                 [
                     *(parameters.population, values["generation"], self.evaluations),
                     *(fitness.value(values["best"]), mean, fitness.value(values["worst"])),
-                    *(values["edges"], values["open"], values["entropy"] * ENTROPY_UNIT / parameters.n, island),
+                    *(values["edges"], values["open"], values["entropy"] * ENTROPY_UNIT / parameters.n),
+                    *(island, self.flips),
                 ]
             )
         best = int(done.history[:, HISTORY_FIELDS.index("best")].max())
         if self.best_key is None or best > self.best_key:
             self.best_key, self.best = best, islands.best()
             run.incumbent(self.value, None if fitness.best_key is None else fitness.value(fitness.best_key))
-        self._present.update((int(row[-1]), row) for row in self.rows[-len(done.history) :])
-        self._tell(run, done)
+        self._present.update((int(row[_ISLAND]), row) for row in self.rows[-len(done.history) :])
+        self._report(run, islands, done)
         if run.elapsed - self._snapshot_at >= max(_SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * run.elapsed):
             self.take_snapshot(run, islands)
 
-    def _tell(self, run: Run, done: Round) -> None:
+    def _report(self, run: Run, islands: Islands, done: Round) -> None:
         """The last generation of every island: the best, worst and latest of all, and means of the rest."""
-        present = np.array(list(self._present.values()))
-        told = dict(zip(HISTORY_COLUMNS, present.mean(axis=0), strict=True))
+        present = np.array([row for island, row in self._present.items() if island in islands.numbers])
+        values = dict(zip(COLUMNS, present.mean(axis=0), strict=True))
         better, worse = (np.min, np.max) if self.fitness.minimize else (np.max, np.min)
-        for name, of_all in (("generation", np.max), ("evaluations", np.max), ("best", better), ("worst", worse)):
-            told[name] = of_all(present[:, HISTORY_COLUMNS.index(name)])
-        del told["island"]
-        for name, value in told.items():
+        latest = [(name, np.max) for name in ("generation", "evaluations", "flips")]
+        for name, of_all in (*latest, ("best", better), ("worst", worse)):
+            values[name] = of_all(present[:, SCHEMA.column_index(name)])
+        del values["island"]
+        for name, value in values.items():
             run.metric(name, float(value))
         for phase, seconds in done.seconds.items():
             run.metric(f"{phase}_seconds", seconds)
 
     def take_snapshot(self, run: Run, islands: Islands) -> None:
-        """Read a network and some individuals, and tell them where that is little."""
+        """Read a network and some individuals, and report them where that is little."""
         if islands.step == 0:
             return
         self.snapshot = snapshot = islands.snapshot()
@@ -134,21 +139,25 @@ class Record:
 
     # --- checkpoints --------------------------------------------------------------------------------------------
 
-    def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps, without arrays."""
-        return {name: getattr(self, name) for name in _COUNTS}
+    def state(self, step: int) -> CheckpointState:
+        """The scalars that a checkpoint keeps, the step of the islands among them."""
+        return CheckpointState.model_validate({name: getattr(self, name) for name in _COUNTS} | {"step": step})
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that a checkpoint keeps."""
         assert self.best is not None
-        return {"best": self.best, "rows": np.array(self.rows)}
+        return {"best": self.best, "rows": np.array(self.rows, np.float64)}
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> None:
+    def restore(self, arrays: Mapping[str, NDArray[Any]], state: CheckpointState) -> None:
         """The inverse of :meth:`arrays` and :meth:`state`."""
         for name in _COUNTS:
-            setattr(self, name, state[name])
+            setattr(self, name, getattr(state, name))
         self.best, self.rows = arrays["best"], arrays["rows"].tolist()
         self._resumed = True
+
+    def continue_from(self, states: Mapping[int, PopulationState]) -> None:
+        """Count on from the flips that the populations of a checkpoint have made."""
+        self._island_flips = {island: int(state.status[_FLIPS]) for island, state in states.items()}
 
     # --- the answer ---------------------------------------------------------------------------------------------
 
@@ -178,6 +187,7 @@ class Record:
             solution=self.best,
             counters={
                 "evaluations": self.evaluations,
+                "flips": self.flips,
                 "generations": self.generations,
                 "population": self.population,
                 "populations": max(1, self.populations),

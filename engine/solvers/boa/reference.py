@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.numerics.philox import philox4x32, stream_word, uniform_words
+from engine.numerics.philox import uniform_words
 from engine.solvers.boa.network import individuals
 from engine.solvers.boa.options import (
     GENE_STRIDE,
@@ -31,16 +31,17 @@ from engine.solvers.boa.options import (
     Parameters,
 )
 from engine.solvers.boa.scores import ScoreTables, score_tables
+from engine.solvers.boa.tables import Decomposable
 
 __all__ = [
     "Learned",
     "ReferenceRun",
     "best_first",
+    "improve",
     "initial_population",
     "learn",
     "migrate",
     "permutation",
-    "permutations",
     "probabilities",
     "sample",
     "tournament_winners",
@@ -52,18 +53,9 @@ Keys = NDArray[np.int64]
 
 def permutation(parameters: Parameters, generation: int) -> NDArray[np.int32]:
     """Genes in the order in which they are sampled; an edge goes from an earlier to a later one."""
-    return np.asarray(permutations(parameters, generation, 1)[0], np.int32)
-
-
-def permutations(parameters: Parameters, first: int, count: int) -> NDArray[np.int32]:
-    """Permutations of ``count`` generations from ``first`` on, shape (count, n): random words, sorted."""
-    steps = [parameters.structure_step(generation) for generation in range(first, first + count)]
-    counters = np.zeros((count, parameters.n, 4), np.uint32)
-    counters[:, :, 0] = np.arange(parameters.n)
-    counters[:, :, 2] = np.array(steps)[:, None]
-    counters[:, :, 3] = stream_word(STREAM_PERMUTATION, parameters.chain)
-    words = philox4x32(counters, (parameters.seed & 0xFFFFFFFF, parameters.seed >> 32))
-    return np.asarray(np.lexsort((words[..., 1], words[..., 0])), np.int32)
+    step = parameters.structure_step(generation)
+    words = uniform_words(parameters.seed, STREAM_PERMUTATION, step, 0, parameters.n, chain=parameters.chain)
+    return np.asarray(np.lexsort((words[:, 1], words[:, 0])), np.int32)
 
 
 def initial_population(parameters: Parameters) -> Bits:
@@ -214,6 +206,94 @@ def sample(parameters: Parameters, learned: Learned, generation: int) -> Bits:
     made = np.empty((parameters.offspring, parameters.n), np.uint8)
     made[:, learned.order] = ranked[: parameters.offspring]
     return made
+
+
+def improve(
+    parameters: Parameters, fitness: Decomposable, bits: Bits, stream: int, step: int, count: int
+) -> tuple[Bits, int]:
+    """Local search of the first ``count`` individuals, every gain found by evaluating the flipped string.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    fitness : Decomposable
+    bits : ndarray of uint8, shape (m, n)
+    stream, step : int
+        Of the random words.
+    count : int
+
+    Returns
+    -------
+    bits : ndarray of uint8, shape (m, n)
+    flips : int
+        How many genes were flipped, all individuals together.
+    """
+    improved, flips = bits.copy(), 0
+    for individual in range(count):
+        improved[individual], own = _improve_one(parameters, fitness, bits[individual], stream, step, individual)
+        flips += own
+    return improved, flips
+
+
+def _improve_one(
+    parameters: Parameters, fitness: Decomposable, start: Bits, stream: int, step: int, individual: int
+) -> tuple[Bits, int]:
+    search = parameters.improvement
+    assert search is not None
+    n, present, last = fitness.n, start.copy(), np.zeros(fitness.n, np.int64)
+    value = best_value = int(fitness.keys(present[None])[0])
+    best, flips = present.copy(), 0
+    for number in range(search.flips):
+        words = uniform_words(parameters.seed, stream, step, (individual << 24) + number, 1, chain=parameters.chain)[0]
+        gains = fitness.keys(present ^ np.eye(n, dtype=np.uint8)) - value
+        origin = (int(words[0]) * n) >> 32
+        if search.rule == "walk":
+            gene = _walk(fitness, present, gains, last, words)
+            if gene is None:
+                break
+        else:
+            around = np.roll(np.arange(n), -origin)
+            if search.rule == "tabu":
+                around = around[(last[around] <= number) | (gains[around] > best_value - value)]
+            elif search.rule == "first":
+                around = around[gains[around] > 0][:1]
+            else:
+                around = around[gains[around] > 0]
+            if not len(around):
+                if search.rule == "tabu":
+                    continue
+                break
+            gene = int(around[np.argmax(gains[around])])
+        present[gene] ^= 1
+        value += int(gains[gene])
+        flips += 1
+        spread = (int(words[1]) * search.tenure_spread) >> 32
+        last[gene] = number + 1 + (search.tenure + spread if search.rule == "tabu" else 0)
+        if value > best_value:
+            best_value, best = value, present.copy()
+    return (best if search.rule in ("tabu", "walk") else present), flips
+
+
+def _walk(
+    fitness: Decomposable, present: Bits, gains: NDArray[np.int64], last: NDArray[np.int64], words: NDArray[np.uint32]
+) -> int | None:
+    """A gene of the first function below its maximum, from a random one on, by Hoos's Novelty+; None if none is."""
+    functions = len(fitness.table_starts)
+    for place in np.roll(np.arange(functions), -((int(words[0]) * functions) >> 32)):
+        scope = fitness.genes[fitness.scope_starts[place] : fitness.scope_starts[place + 1]]
+        table = fitness.tables[fitness.table_starts[place] :][: 1 << len(scope)]
+        if table[int(present[scope].astype(np.int64) @ (1 << np.arange(len(scope))))] < table.max():
+            break
+    else:
+        return None
+    if words[1] < int(0.01 * 2**32):
+        return int(scope[(int(words[2]) * len(scope)) >> 32])
+    ranked = sorted(range(len(scope)), key=lambda at: (-gains[scope[at]], last[scope[at]], at))
+    latest = max(last[gene] for gene in scope)
+    first = scope[ranked[0]]
+    if len(scope) > 1 and last[first] == latest > 0 and words[3] >> 31:
+        return int(scope[ranked[1]])
+    return int(first)
 
 
 class ReferenceRun:

@@ -121,6 +121,15 @@ class Decomposable(Fitness):
         largest = [int(np.abs(self.tables[at : at + (1 << size)]).max()) for at, size in self._distinct(sizes)]
         return max(largest) * len(self.table_starts) + abs(self.constant) < 2**31
 
+    @property
+    def largest_sum(self) -> int:
+        """A bound on the absolute value of every sum of some functions."""
+        sizes = np.diff(self.scope_starts)
+        largest = {
+            (at, size): int(np.abs(self.tables[at : at + (1 << size)]).max()) for at, size in self._distinct(sizes)
+        }
+        return sum(largest[int(at), int(size)] for at, size in zip(self.table_starts, sizes, strict=True))
+
     def _distinct(self, sizes: NDArray[Any]) -> list[tuple[int, int]]:
         return sorted({(int(at), int(size)) for at, size in zip(self.table_starts, sizes, strict=True)})
 

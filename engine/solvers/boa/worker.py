@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,9 @@ from engine.devices import Buffer, Device
 from engine.numerics.philox import stream_word
 from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.learner import Learner
+from engine.solvers.boa.local_search import LocalSearch, improve_program
 from engine.solvers.boa.memory import FIELDS, SAMPLE_WORDS, PopulationMemory
+from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import (
     STREAM_INITIAL,
     STREAM_OFFSPRING,
@@ -21,9 +24,18 @@ from engine.solvers.boa.options import (
     Parameters,
     padded_words,
 )
-from engine.solvers.boa.programs import Launcher, Shapes
+from engine.solvers.boa.programs import HISTORY_FIELDS, Programs, Shapes
+from engine.solvers.boa.tables import Decomposable
 
-__all__ = ["DevicePopulation", "Ending", "Migrants"]
+__all__ = ["MOST_GENERATIONS", "PHASES", "DevicePopulation", "Ending", "Migrants", "PopulationState", "Slice"]
+
+PHASES = ("selection", "learning", "sampling", "improvement", "evaluation", "replacement")
+"""The parts of a generation whose seconds are reported."""
+
+MOST_GENERATIONS = 64
+"""Generations of a slice, at most."""
+
+_REASON, _FLIPS = HISTORY_FIELDS.index("reason"), HISTORY_FIELDS.index("flips")
 
 
 @dataclass(frozen=True)
@@ -42,8 +54,27 @@ class Migrants:
     keys: NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class PopulationState:
+    """A population as a checkpoint keeps it: bit planes (n, words), keys (N,), status, and the network."""
+
+    planes: NDArray[np.uint32]
+    keys: NDArray[np.int64]
+    status: NDArray[np.int64]
+    network: Network
+
+
+@dataclass
+class Slice:
+    """What some generations did: rows of history, mean values where rows do not have them, and seconds by phase."""
+
+    history: NDArray[np.int64]
+    means: list[float] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
 class DevicePopulation:
-    """State on one device.
+    """The population on one device.
 
     Parameters
     ----------
@@ -72,7 +103,11 @@ class DevicePopulation:
         self.parameters = parameters
         self.shapes = shapes
         self.memory = PopulationMemory(device, parameters, fitness, slots, history)
-        self.launcher = Launcher(
+        improvement = parameters.improvement
+        search = None
+        if improvement is not None and isinstance(fitness, Decomposable):
+            search = improve_program(fitness, improvement)
+        self.programs = Programs(
             device,
             shapes,
             max_parents=parameters.max_parents,
@@ -80,10 +115,14 @@ class DevicePopulation:
             tournament=parameters.tournament_size,
             counting=counting,
             fitness=None if isinstance(fitness, Function) else fitness,
+            local_search=search,
         )
-        self.learner = Learner(self.memory, self.launcher, parameters)
+        self.learner = Learner(self.memory, self.programs, parameters)
+        self._local_search = None
+        if search is not None and isinstance(fitness, Decomposable):
+            self._local_search = LocalSearch(self.memory, self.programs, parameters, fitness, search)
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Give the memory back."""
         self.memory.release()
 
@@ -92,12 +131,15 @@ class DevicePopulation:
     def draw(self, seeds: NDArray[np.uint8]) -> None:
         """The initial population; ``seeds`` (s, n) become its first s individuals."""
         memory, parameters = self.memory, self.parameters
-        stream = stream_word(STREAM_INITIAL, parameters.chain)
-        quads = memory.words // 4 * parameters.n
-        self.launcher.spread(
-            "draw_population",
-            quads,
-            *(memory.population, parameters.n, memory.words, parameters.population, parameters.seed, stream),
+        self.programs.initialise.draw_population(
+            self.shapes.spread(memory.words // 4 * parameters.n, self.shapes.block),
+            self.shapes.block,
+            planes=memory.population,
+            n=parameters.n,
+            stride=memory.words,
+            count=parameters.population,
+            seed=parameters.seed,
+            stream=stream_word(STREAM_INITIAL, parameters.chain),
         )
         self.device.zero(memory.status)
         if len(seeds):
@@ -110,12 +152,41 @@ class DevicePopulation:
             planes[:, :words] = (planes[:, :words] & ~mask) | packed
             self.device.put(planes.ravel(), memory.population)
 
+    def begin(self, seeds: NDArray[np.uint8], ending: Ending) -> Slice:
+        """Draw and evaluate the initial population."""
+        self.draw(seeds)
+        self.improve_population(0, -(-self.parameters.population // 32))
+        self.evaluate_population()
+        return Slice(self.summarise(0, 0, ending))
+
+    def improve_population(self, first: int, last: int) -> None:
+        """Local search of words first .. last - 1 of the initial population, where there is one."""
+        if self._local_search is not None:
+            self._local_search.improve_population(first, last)
+
+    def set_planes(self, planes: NDArray[np.uint32]) -> None:
+        """The population's bit planes (n, words)."""
+        self.device.put(planes.ravel(), self.memory.population)
+
     def evaluate_population(self) -> None:
         """Keys of the whole population, by the device."""
         memory = self.memory
-        self.launcher.evaluate(
-            *(memory.population, memory.words, 0, self.parameters.population, memory.keys, memory.status),
-            *memory.fitness_arguments,
+        self._evaluate(memory.population, memory.words, 0, self.parameters.population, memory.keys)
+
+    def _evaluate(self, planes: Buffer, stride: int, first: int, last: int, keys: Buffer) -> None:
+        """Keys of the individuals ``first`` (a multiple of 32) to ``last - 1``."""
+        programs = self.programs
+        assert programs.fitness is not None
+        programs.fitness.evaluate(
+            max(0, -(-(last - first) // programs.fitness_individuals)),
+            programs.fitness_block,
+            planes=planes,
+            stride=stride,
+            first=first,
+            count=last,
+            keys=keys,
+            status=self.memory.status,
+            **self.memory.fitness_arguments,
         )
 
     def population(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -128,18 +199,95 @@ class DevicePopulation:
         """Keys (N,) of the population."""
         return self.device.get(self.memory.keys)
 
-    def load(self, planes: NDArray[np.uint32], keys: NDArray[np.int64], status: NDArray[np.int64]) -> None:
-        """Go on from a population and status that were read before."""
+    def restore(self, state: PopulationState, flips: int) -> None:
+        """Continue from a state, with so many flips counted."""
         memory = self.memory
-        self.device.put(planes.ravel(), memory.population)
-        self.device.put(keys, memory.keys)
+        self.device.put(state.planes.ravel(), memory.population)
+        self.device.put(state.keys, memory.keys)
+        status = state.status.copy()
+        status[_FLIPS] = flips
         self.device.put(status, memory.status)
+        self.set_network(state.network)
+
+    def state(self) -> PopulationState:
+        """Everything needed to continue from here."""
+        planes, keys = self.population()
+        return PopulationState(planes, keys, self.device.get(self.memory.status), self.network())
 
     def set_keys(self, keys: NDArray[np.int64]) -> None:
         """Keys of the population, from the host."""
         self.device.put(keys, self.memory.keys)
 
-    # --- a generation, in three parts ---------------------------------------------------------------------------
+    # --- a generation in one task, for a device that does all of it -------------------------------------------
+
+    def run_slice(self, first: int, orders: NDArray[np.int32], ending: Ending) -> Slice:
+        """The generations from ``first`` on that ``orders`` has permutations for, the first one timed by phase."""
+        parameters, seconds = self.parameters, {}
+        words = -(-parameters.offspring // 32)
+        self.put_orders(orders)
+        for place in range(len(orders)):
+            generation = first + place
+            steps = (
+                lambda: self.select(generation, place),  # noqa: B023
+                lambda: self.learn(generation, 0, parameters.n),  # noqa: B023
+                lambda: self.sample(generation, 0, words),  # noqa: B023
+                lambda: self.improve(generation, 0, words),  # noqa: B023
+                lambda: self.evaluate(0, words),
+                lambda: self.replace(generation),  # noqa: B023
+            )
+            for phase, step in zip(PHASES, steps, strict=True):
+                began = time.perf_counter()
+                step()
+                if place == 0:
+                    self.device.sync()
+                    seconds[phase] = time.perf_counter() - began
+            self._summarise(generation + 1, place, ending)
+        rows = self.history(len(orders))
+        ended = np.flatnonzero(rows[:, _REASON])
+        return Slice(rows[: ended[0] + 1] if ended.size else rows, seconds=seconds)
+
+    # --- a generation in parts, for devices that share it -----------------------------------------------------
+
+    def select_by(self, order: NDArray[np.int32], generation: int) -> None:
+        """Select, with the order of the genes in this generation, shape (1, n)."""
+        self.put_orders(order)
+        self.select(generation, 0)
+        self.device.sync()
+
+    def learn_share(self, generation: int, first: int, last: int) -> float:
+        """Learn nodes first .. last - 1; the seconds it took."""
+        began = time.perf_counter()
+        self.learn(generation, first, last)
+        return self._finished(began)
+
+    def sample_share(self, generation: int, first: int, last: int) -> float:
+        """Sample words first .. last - 1 of the offspring; the seconds it took."""
+        began = time.perf_counter()
+        self.sample(generation, first, last)
+        return self._finished(began)
+
+    def improve_share(self, generation: int, first: int, last: int) -> float:
+        """Improve words first .. last - 1 of the offspring; the seconds it took."""
+        began = time.perf_counter()
+        self.improve(generation, first, last)
+        return self._finished(began)
+
+    def evaluate_share(self, generation: int, first: int, last: int) -> float:
+        """Evaluate words first .. last - 1 of the offspring; the seconds it took."""
+        began = time.perf_counter()
+        self.evaluate(first, last)
+        return self._finished(began)
+
+    def _finished(self, began: float) -> float:
+        self.device.sync()
+        return time.perf_counter() - began
+
+    def finish(self, generation: int, ending: Ending) -> NDArray[np.int64]:
+        """Replace, and return the row of the history."""
+        self.replace(generation)
+        return self.summarise(generation + 1, 0, ending)
+
+    # --- the phases of a generation ---------------------------------------------------------------------------
 
     def put_orders(self, orders: NDArray[np.int32]) -> None:
         """Permutations of the generations to come; shape (generations, n)."""
@@ -148,63 +296,126 @@ class DevicePopulation:
     def select(self, generation: int, place: int) -> None:
         """Choose whom to learn from, and bring their genes into the order of permutation ``place``."""
         memory, parameters = self.memory, self.parameters
-        count = parameters.population
         self.device.copy(memory.present_order, memory.order, 0, place * parameters.n, parameters.n)
         if parameters.selection == "truncation":
             self._best(parameters.selected, memory.columns)
         else:
-            stream = stream_word(STREAM_TOURNAMENT, parameters.chain)
-            self.launcher.spread(
-                "run_tournaments",
-                parameters.selected,
-                *(memory.keys, count, parameters.selected, memory.columns),
-                *(parameters.seed, stream, generation, memory.status),
+            block = self.shapes.tournament_block
+            self.programs.tournaments.run_tournaments(
+                self.shapes.spread(parameters.selected, block),
+                block,
+                keys=memory.keys,
+                count=parameters.population,
+                wanted=parameters.selected,
+                chosen=memory.columns,
+                seed=parameters.seed,
+                stream=stream_word(STREAM_TOURNAMENT, parameters.chain),
+                step=generation,
+                status=memory.status,
             )
-        self.launcher.tiles(
-            "gather_planes",
-            memory.chosen_words,
-            parameters.n,
-            *(memory.population, memory.words, memory.columns, parameters.selected, memory.present_order, parameters.n),
-            *(memory.chosen, memory.chosen_words, memory.status),
+        self._gather(parameters.selected, memory.chosen_words)
+
+    def _gather(self, count: int, words: int) -> None:
+        """The first ``count`` individuals of ``columns``, their genes in the present order, as planes of ``words``."""
+        memory, n = self.memory, self.parameters.n
+        self.programs.gather.gather_planes(
+            self.shapes.tiles(words, n),
+            self.shapes.node_block,
+            planes=memory.population,
+            stride=memory.words,
+            columns=memory.columns,
+            count=count,
+            order=memory.present_order,
+            n=n,
+            out=memory.chosen,
+            out_stride=words,
+            status=memory.status,
         )
 
     def _best(self, wanted: int, chosen: Buffer) -> None:
+        """The numbers of the ``wanted`` best; of the others, which offspring take their places."""
         memory = self.memory
-        self.launcher.groups(
-            "select_best", 1, memory.keys, self.parameters.population, wanted, chosen, memory.source, memory.status
+        self.programs.select.select_best(
+            *(1, self.shapes.group),
+            keys=memory.keys,
+            count=self.parameters.population,
+            wanted=wanted,
+            chosen=chosen,
+            source=memory.source,
+            status=memory.status,
         )
+
+    def learn(self, generation: int, first: int, last: int) -> None:
+        """Nodes first .. last - 1 of the network, or their counts only, if the structure is kept in this generation."""
+        if self.parameters.learns(generation):
+            self.learner.learn(first, last)
+        else:
+            self.learner.recount()
+
+    def recount(self) -> None:
+        """The counts of the present structure among the individuals selected now."""
+        self.learner.recount()
+
+    def network(self) -> Network:
+        """The network, as far as this device has learned it."""
+        return self.learner.network()
+
+    def set_network(self, network: Network) -> None:
+        """A network combined from several devices, or from a checkpoint."""
+        self.learner.set_network(network)
 
     def sample(self, generation: int, first: int, last: int) -> None:
         """Words first .. last - 1 of the offspring, sampled from the network."""
-        memory, parameters = self.memory, self.parameters
-        self.launcher.spread(
-            "make_probabilities",
-            parameters.n << parameters.max_parents,
-            *(memory.totals, memory.parent_count, parameters.n, memory.thresholds, memory.status),
+        memory, parameters, network = self.memory, self.parameters, self.programs.network
+        network.make_probabilities(
+            self.shapes.spread(parameters.n << parameters.max_parents, self.shapes.node_block),
+            self.shapes.node_block,
+            totals=memory.totals,
+            parent_count=memory.parent_count,
+            n=parameters.n,
+            thresholds=memory.thresholds,
+            status=memory.status,
         )
-        self.launcher.groups(
-            "plan_levels",
-            1,
-            *(memory.parents, memory.parent_count, parameters.n),
-            *(memory.level_of, memory.levels, memory.schedule, memory.status),
+        network.plan_levels(
+            *(1, self.shapes.group),
+            parents=memory.parents,
+            parent_count=memory.parent_count,
+            n=parameters.n,
+            depth=memory.level_of,
+            levels=memory.levels,
+            schedule=memory.schedule,
+            status=memory.status,
         )
-        self.launcher.groups(
-            "sample_offspring",
+        self.programs.sample.sample_offspring(
             -(-(last - first) // self.shapes.sample_words),
-            *(memory.parents, memory.parent_count, memory.thresholds),
-            *(memory.present_order, memory.levels, memory.schedule),
-            *(first, last, memory.offspring, memory.offspring_words, parameters.offspring),
-            *(parameters.seed, stream_word(STREAM_OFFSPRING, parameters.chain), generation, memory.status),
+            self.shapes.sample_block,
+            parents=memory.parents,
+            parent_count=memory.parent_count,
+            thresholds=memory.thresholds,
+            order=memory.present_order,
+            levels=memory.levels,
+            schedule=memory.schedule,
+            first_word=first,
+            last_word=last,
+            offspring=memory.offspring,
+            stride=memory.offspring_words,
+            count=parameters.offspring,
+            seed=parameters.seed,
+            stream=stream_word(STREAM_OFFSPRING, parameters.chain),
+            step=generation,
+            status=memory.status,
         )
+
+    def improve(self, generation: int, first: int, last: int) -> None:
+        """Local search of words first .. last - 1 of the offspring, where there is one."""
+        if self._local_search is not None:
+            self._local_search.improve_offspring(generation, first, last)
 
     def evaluate(self, first: int, last: int) -> None:
         """Keys of words first .. last - 1 of the offspring, by the device."""
         memory = self.memory
         count = min(32 * last, self.parameters.offspring)
-        self.launcher.evaluate(
-            *(memory.offspring, memory.offspring_words, 32 * first, count, memory.offspring_keys, memory.status),
-            *memory.fitness_arguments,
-        )
+        self._evaluate(memory.offspring, memory.offspring_words, 32 * first, count, memory.offspring_keys)
 
     def offspring(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Bit planes (n, words) and keys (M,) of the offspring."""
@@ -213,7 +424,7 @@ class DevicePopulation:
         return planes, self.device.get(memory.offspring_keys)
 
     def set_offspring(self, planes: NDArray[np.uint32] | None, keys: NDArray[np.int64]) -> None:
-        """Offspring put together from several devices, or the keys that the host gives them."""
+        """Offspring combined from several devices, or the keys that the host gives them."""
         memory = self.memory
         if planes is not None:
             self.device.put(planes.ravel(), memory.offspring)
@@ -231,47 +442,93 @@ class DevicePopulation:
         self._merge(memory.offspring_words)
 
     def _merge(self, offspring_words: int) -> None:
-        memory, parameters = self.memory, self.parameters
-        self.launcher.tiles(
-            "merge_planes",
-            memory.words,
-            parameters.n,
-            *(memory.population, memory.words, memory.keys, parameters.population),
-            *(memory.offspring, offspring_words, memory.offspring_keys, memory.source, parameters.n, memory.status),
+        memory, n = self.memory, self.parameters.n
+        self.programs.gather.merge_planes(
+            self.shapes.tiles(memory.words, n),
+            self.shapes.node_block,
+            population=memory.population,
+            stride=memory.words,
+            keys=memory.keys,
+            count=self.parameters.population,
+            offspring=memory.offspring,
+            offspring_stride=offspring_words,
+            offspring_keys=memory.offspring_keys,
+            source=memory.source,
+            n=n,
+            status=memory.status,
         )
 
     def _find_nearest(self, generation: int) -> None:
-        memory, parameters = self.memory, self.parameters
+        """Which offspring takes whose place by restricted tournaments."""
+        memory, parameters, shapes = self.memory, self.parameters, self.shapes
         count = parameters.population
         row_words = -(-parameters.n // 32)
         for planes, words, individuals, rows in (
             (memory.population, memory.words, count, memory.population_rows),
             (memory.offspring, memory.offspring_words, parameters.offspring, memory.offspring_rows),
         ):
-            self.launcher.spread(
-                "turn_planes", individuals * row_words, planes, words, parameters.n, individuals, rows, memory.status
+            self.programs.transpose.turn_planes(
+                shapes.spread(individuals * row_words, shapes.block),
+                shapes.block,
+                planes=planes,
+                stride=words,
+                n=parameters.n,
+                first=0,
+                last=individuals,
+                rows=rows,
+                status=memory.status,
             )
-        self.launcher.groups(
-            "find_nearest",
-            parameters.offspring,
-            *(memory.population_rows, memory.offspring_rows, parameters.n, count, memory.keys, memory.offspring_keys),
-            *(parameters.window, parameters.seed, stream_word(STREAM_WINDOW, parameters.chain), generation),
-            *(memory.heads, memory.next, memory.status),
+        self.programs.nearest.find_nearest(
+            *(parameters.offspring, shapes.rival_block),
+            rows=memory.population_rows,
+            offspring_rows=memory.offspring_rows,
+            n=parameters.n,
+            count=count,
+            keys=memory.keys,
+            offspring_keys=memory.offspring_keys,
+            window=parameters.window,
+            seed=parameters.seed,
+            stream=stream_word(STREAM_WINDOW, parameters.chain),
+            step=generation,
+            heads=memory.heads,
+            next=memory.next,
+            status=memory.status,
         )
-        self.launcher.spread(
-            "settle", count, memory.heads, memory.next, memory.offspring_keys, count, memory.source, memory.status
+        self.programs.nearest.settle(
+            shapes.spread(count, shapes.block),
+            shapes.block,
+            heads=memory.heads,
+            next=memory.next,
+            offspring_keys=memory.offspring_keys,
+            count=count,
+            source=memory.source,
+            status=memory.status,
         )
 
-    def summarise(self, generation: int, place: int, ending: Ending) -> None:
+    def summarise(self, generation: int, place: int, ending: Ending) -> NDArray[np.int64]:
+        """Note the state after ``generation`` generations as row ``place`` of the history; the rows so far."""
+        self._summarise(generation, place, ending)
+        return self.history(place + 1)
+
+    def _summarise(self, generation: int, place: int, ending: Ending) -> None:
         """Note the state after ``generation`` generations as row ``place`` of the history."""
         memory = self.memory
-        target = 0 if ending.target is None else ending.target
-        self.launcher.groups(
-            "summarise",
-            1,
-            *(memory.keys, self.parameters.population, memory.status, memory.history, place),
-            *(target, int(ending.target is not None), ending.patience, generation, int(generation > 0)),
-            *(memory.totals, memory.parent_count, self.parameters.n, memory.entropies),
+        self.programs.summarise.summarise(
+            *(1, self.shapes.group),
+            keys=memory.keys,
+            count=self.parameters.population,
+            status=memory.status,
+            history=memory.history,
+            slot=place,
+            target=0 if ending.target is None else ending.target,
+            has_target=int(ending.target is not None),
+            patience=ending.patience,
+            generation=generation,
+            learned=int(generation > 0),
+            totals=memory.totals,
+            parent_count=memory.parent_count,
+            n=self.parameters.n,
+            entropies=memory.entropies,
         )
 
     # --- migration ----------------------------------------------------------------------------------------------
@@ -284,13 +541,7 @@ class DevicePopulation:
         self._set_reason(0)
         self.device.put(np.arange(n, dtype=np.int32), memory.present_order)
         self._best(count, memory.columns)
-        self.launcher.tiles(
-            "gather_planes",
-            words,
-            n,
-            *(memory.population, memory.words, memory.columns, count, memory.present_order, n),
-            *(memory.chosen, words, memory.status),
-        )
+        self._gather(count, words)
         planes = self.device.get(memory.chosen, 0, n * words).reshape(n, words)
         keys = self.keys()[self.device.get(memory.columns, 0, count)]
         self._set_reason(int(ended[0]))
@@ -319,13 +570,33 @@ class DevicePopulation:
         """Genes of the best individual."""
         memory = self.memory
         n = self.parameters.n
-        self.launcher.spread("read_individual", n, memory.population, memory.words, n, memory.status, memory.genes)
+        self.programs.summarise.read_individual(
+            self.shapes.spread(n, self.shapes.group),
+            self.shapes.group,
+            planes=memory.population,
+            stride=memory.words,
+            n=n,
+            status=memory.status,
+            genes=memory.genes,
+        )
         return self.device.get(memory.genes)
+
+    def snapshot(self) -> tuple[Network, NDArray[np.uint32]]:
+        """The network, and the bit planes of some individuals."""
+        return self.network(), self.first_individuals()
 
     def first_individuals(self) -> NDArray[np.uint32]:
         """The bit planes (n, words) of the first 64 individuals."""
         memory = self.memory
         n = self.parameters.n
         words = min(SAMPLE_WORDS, -(-self.parameters.population // 32))
-        self.launcher.spread("read_sample", n * words, memory.population, memory.words, n, words, memory.sample)
+        self.programs.summarise.read_sample(
+            self.shapes.spread(n * words, self.shapes.group),
+            self.shapes.group,
+            planes=memory.population,
+            stride=memory.words,
+            n=n,
+            words=words,
+            sample=memory.sample,
+        )
         return self.device.get(memory.sample, 0, n * words).reshape(n, words)

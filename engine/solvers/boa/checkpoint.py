@@ -1,0 +1,114 @@
+"""Writing a run's state to its folder, reading it, and checking what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import RunFolderError
+from engine.run import Run
+from engine.solvers.boa.fitness import Fitness, Function, Snippet
+from engine.solvers.boa.islands import Islands
+from engine.solvers.boa.network import Network
+from engine.solvers.boa.options import Parameters
+from engine.solvers.boa.programs import HISTORY_FIELDS
+from engine.solvers.boa.record import Record
+from engine.solvers.boa.schema import SCHEMA, CheckpointState
+from engine.solvers.boa.worker import PopulationState
+
+__all__ = ["audit", "restore", "save"]
+
+_STATE = ("planes", "keys", "status")
+_NETWORK = ("parents", "parent_count", "totals")
+
+
+def save(run: Run, record: Record, islands: Islands) -> None:
+    """Keep the record, and the states of all islands in arrays whose first axis is the island."""
+    states = islands.states()
+    arrays: dict[str, NDArray[Any]] = {"numbers": np.array(list(states), np.int64)}
+    for name in _STATE:
+        arrays[name] = np.stack([getattr(state, name) for state in states.values()])
+    for name in _NETWORK:
+        arrays[name] = np.stack([getattr(state.network, name) for state in states.values()])
+    run.save_checkpoint(arrays | record.arrays(), record.state(islands.step).model_dump())
+
+
+def restore(run: Run, record: Record) -> tuple[int, dict[int, PopulationState]] | None:
+    """Step and states of a checkpoint by island, if there is one; its record is taken over.
+
+    Raises
+    ------
+    RunFolderError
+        If its values contradict each other.
+    """
+    if run.restored is None:
+        return None
+    arrays, given = run.restored.arrays, run.restored.state
+    state = given if isinstance(given, CheckpointState) else CheckpointState.model_validate(given)
+    assert SCHEMA.checkpoint is not None
+    record.restore(arrays, state)
+    _audit_best(record)
+    return state.step, {
+        island: PopulationState(
+            *(arrays[name][place] for name in _STATE), Network(*(arrays[name][place] for name in _NETWORK))
+        )
+        for place, island in enumerate(arrays["numbers"].tolist())
+    }
+
+
+def _audit_best(record: Record) -> None:
+    fitness, best = record.fitness, record.best
+    assert best is not None
+    if best.shape != (fitness.n,) or not np.isin(best, (0, 1)).all():
+        raise RunFolderError(f"the best individual of the checkpoint must hold {fitness.n} zeros and ones")
+    if _can_evaluate(fitness) and int(fitness.keys(best[None])[0]) != record.best_key:
+        raise RunFolderError("the best individual of the checkpoint does not have the value that it is said to have")
+
+
+def _can_evaluate(fitness: Fitness) -> bool:
+    """Whether the host can find the value of an individual without the user's function, which may be slow."""
+    return not isinstance(fitness, Function) and not (isinstance(fitness, Snippet) and fitness.host is None)
+
+
+def audit(parameters: Parameters, states: Mapping[int, PopulationState]) -> None:
+    """Check the populations of a checkpoint against the sizes of the run and against each other.
+
+    Raises
+    ------
+    RunFolderError
+        If one of them is impossible.
+    """
+    for island, state in states.items():
+        fault = _fault(parameters, state)
+        if fault is not None:
+            raise RunFolderError(f"the checkpoint of island {island} is inconsistent: {fault}")
+
+
+def _fault(parameters: Parameters, state: PopulationState) -> str | None:
+    """What is wrong with a restored population, or None."""
+    n, network, status = parameters.n, state.network, dict(zip(HISTORY_FIELDS, state.status.tolist(), strict=False))
+    if state.keys.shape != (parameters.population,) or state.planes.shape[0] != n:
+        return f"its population must have {parameters.population} individuals of {n} genes"
+    if 32 * state.planes.shape[1] < parameters.population:
+        return "its bit planes are too short"
+    if len(state.status) != len(HISTORY_FIELDS) or not 0 <= status["reason"] <= 3 or status["generation"] < 0:
+        return "its status is unknown"
+    individual = status["individual"]
+    if not 0 <= individual < parameters.population or int(state.keys[individual]) != int(state.keys.max()):
+        return "its best individual is not the best"
+    if status["reason"] == 0 and status["best"] != int(state.keys.max()):
+        return "its best value is not that of its individuals"
+    depth = max(1, parameters.max_parents)
+    if network.parents.shape != (n, depth) or network.totals.shape != (n, 2 << parameters.max_parents):
+        return f"its network must have {n} nodes of at most {parameters.max_parents} parents"
+    if ((network.parent_count < 0) | (network.parent_count > parameters.max_parents)).any():
+        return "a node has an impossible number of parents"
+    used = np.arange(depth) < network.parent_count[:, None]
+    if ((network.parents < 0) | (network.parents >= np.arange(n)[:, None]))[used].any():
+        return "a node has a parent that does not come before it"
+    if (network.totals < 0).any():
+        return "a count is negative"
+    return None

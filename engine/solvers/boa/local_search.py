@@ -1,0 +1,216 @@
+"""Local search of functions given by tables: how it is chosen, and the arrays that its kernel reads.
+
+The gain of a gene is what flipping it adds to the key. Sums of functions of at most two genes are turned into a
+quadratic form, where a flip changes the gains of the neighbours by their couplings; others are looked up in the tables.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Buffer
+from engine.numerics.philox import stream_word
+from engine.solvers.boa.fitness import Fitness
+from engine.solvers.boa.memory import PopulationMemory
+from engine.solvers.boa.options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters
+from engine.solvers.boa.programs import HISTORY_FIELDS, LocalSearchProgram, Programs, improve_bytes
+from engine.solvers.boa.tables import Decomposable
+
+__all__ = ["LocalSearch", "choose_improvement", "gain_arrays", "improve_program"]
+
+_MOST_FLIPS = (1 << 24) - 1
+
+
+def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None:
+    """The local search that the options ask for, or that suits the function; None for none."""
+    rule = options.local_search
+    if rule == "none" or not isinstance(fitness, Decomposable):
+        return None
+    n = fitness.n
+    if rule == "auto":
+        rule = "tabu" if _is_pairwise(fitness) else "walk"
+    flips = options.flips or (4 * n if rule in ("steepest", "first") else 20 * n)
+    tenure = max(1, min(n // 4, 10 + n // 100))
+    return Improvement(rule, min(flips, _MOST_FLIPS), tenure, max(1, min(10, n // 4)), options.local_search_share)
+
+
+def _is_pairwise(fitness: Decomposable) -> bool:
+    return int(np.diff(fitness.scope_starts).max()) <= 2
+
+
+def improve_program(fitness: Decomposable, improvement: Improvement) -> LocalSearchProgram:
+    """What the kernel is compiled for."""
+    pairwise = _is_pairwise(fitness) and improvement.rule != "walk"
+    wide = 4 * fitness.largest_sum >= 2**31
+    return LocalSearchProgram(improvement.rule, pairwise, wide, fitness.n, len(fitness.table_starts))
+
+
+def gain_arrays(fitness: Decomposable, program: LocalSearchProgram) -> dict[str, NDArray[Any]]:
+    """The kernel's arrays by the names of its parameters."""
+    sums = np.int64 if program.wide else np.int32
+    if program.pairwise:
+        linear, starts, neighbours, couplings = _quadratic_form(fitness)
+        return {
+            "linear": linear.astype(sums),
+            "neighbour_starts": starts,
+            "neighbours": neighbours,
+            "couplings": couplings.astype(sums),
+        }
+    widths = np.diff(fitness.scope_starts)
+    functions = np.repeat(np.arange(len(widths)), widths)
+    places = np.arange(len(fitness.genes)) - fitness.scope_starts[functions]
+    order = np.argsort(fitness.genes, kind="stable")
+    arrays = {
+        "genes": fitness.genes,
+        "scope_starts": fitness.scope_starts,
+        "table_starts": fitness.table_starts,
+        "tables": fitness.tables.astype(sums),
+        "incident_starts": _starts(fitness.genes, fitness.n),
+        "incidents": ((functions << 4) | places)[order].astype(np.int32),
+    }
+    if program.rule == "walk":
+        known: dict[tuple[int, int], int] = {}
+        for key in {(int(start), int(width)) for start, width in zip(fitness.table_starts, widths, strict=True)}:
+            known[key] = int(fitness.tables[key[0] : key[0] + (1 << key[1])].max())
+        maxima = [known[int(start), int(width)] for start, width in zip(fitness.table_starts, widths, strict=True)]
+        arrays["maxima"] = np.array(maxima, sums)
+    return arrays
+
+
+def _starts(owners: NDArray[Any], n: int) -> NDArray[np.int32]:
+    """Where the entries of each owner begin once they are sorted by owner; n + 1 numbers."""
+    return np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=n))]).astype(np.int32)
+
+
+def _quadratic_form(
+    fitness: Decomposable,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """Linear terms (n,); starts (n + 1,) of each gene's neighbours; the neighbours; and their couplings."""
+    widths = np.diff(fitness.scope_starts)
+    linear = np.zeros(fitness.n, np.int64)
+    tables, at = fitness.tables, fitness.table_starts.astype(np.int64)
+    single = np.flatnonzero(widths == 1)
+    np.add.at(linear, fitness.genes[fitness.scope_starts[single]], tables[at[single] + 1] - tables[at[single]])
+    double = np.flatnonzero(widths == 2)
+    first, second = (fitness.genes[fitness.scope_starts[double] + place].astype(np.int64) for place in (0, 1))
+    t00, t10, t01, t11 = (tables[at[double] + index] for index in range(4))
+    np.add.at(linear, first, t10 - t00)
+    np.add.at(linear, second, t01 - t00)
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    pairs, inverse = np.unique(low * fitness.n + high, return_inverse=True)
+    coupling = np.zeros(len(pairs), np.int64)
+    np.add.at(coupling, inverse, t00 - t10 - t01 + t11)
+    kept = coupling != 0
+    low, high, coupling = pairs[kept] // fitness.n, pairs[kept] % fitness.n, coupling[kept]
+    owners, others = np.concatenate([low, high]), np.concatenate([high, low])
+    order = np.lexsort((others, owners))
+    couplings = np.concatenate([coupling, coupling])[order]
+    return linear, _starts(owners, fitness.n), others[order].astype(np.int32), couplings
+
+
+class LocalSearch:
+    """Improves individuals on one device; made and used on its thread.
+
+    Parameters
+    ----------
+    memory : PopulationMemory
+    programs : Programs
+    parameters : Parameters
+    fitness : Decomposable
+    program : LocalSearchProgram
+    """
+
+    def __init__(
+        self,
+        memory: PopulationMemory,
+        programs: Programs,
+        parameters: Parameters,
+        fitness: Decomposable,
+        program: LocalSearchProgram,
+    ) -> None:
+        assert parameters.improvement is not None
+        assert programs.improve is not None
+        self._memory = memory
+        self._programs = programs
+        self._parameters = parameters
+        self._improvement = parameters.improvement
+        self._block = programs.shapes.improve_block(fitness.n)
+        self._arguments: dict[str, Any] = {
+            name: memory.put(array) for name, array in gain_arrays(fitness, program).items()
+        }
+        if program.rule == "walk":
+            self._arguments["functions"] = program.functions
+        self._groups = programs.shapes.improve_groups
+        if any(parameter.name == "scratch" for parameter in programs.improve.signatures["improve"].parameters):
+            words = -(-improve_bytes(program, fitness.n + 31, program.functions + 31) // 8) * 2
+            self._groups = programs.shapes.improve_scratch_groups
+            self._arguments["scratch"] = memory.empty(self._groups * words, np.uint32)
+            self._arguments["scratch_words"] = words
+
+    def improve_population(self, first: int, last: int) -> None:
+        """Improve words first .. last - 1 of the initial population."""
+        memory, count = self._memory, self._parameters.population
+        self._improve(
+            *(memory.population, memory.words, 32 * first, min(32 * last, count), count),
+            *(STREAM_IMPROVE_INITIAL, 0),
+        )
+
+    def improve_offspring(self, generation: int, first: int, last: int) -> None:
+        """Improve words first .. last - 1 of the offspring."""
+        memory, count = self._memory, self._parameters.offspring
+        self._improve(
+            *(memory.offspring, memory.offspring_words, 32 * first, min(32 * last, count), count),
+            *(STREAM_IMPROVE, generation),
+        )
+
+    def _improve(self, planes: Buffer, stride: int, first: int, last: int, count: int, stream: int, step: int) -> None:
+        """Improve those of the individuals first .. last - 1 of ``count`` that are to be improved."""
+        memory, parameters, shapes = self._memory, self._parameters, self._programs.shapes
+        end = min(last, self._improvement.count(count))
+        if end <= first:
+            return
+        row_words = -(-parameters.n // 32)
+        transpose, improve = self._programs.transpose, self._programs.improve
+        assert improve is not None
+        transpose.turn_planes(
+            shapes.spread((last - first) * row_words, shapes.block),
+            shapes.block,
+            planes=planes,
+            stride=stride,
+            n=parameters.n,
+            first=first,
+            last=last,
+            rows=memory.population_rows,
+            status=memory.status,
+        )
+        improve.improve(
+            min(end - first, self._groups),
+            self._block,
+            rows=memory.population_rows,
+            n=parameters.n,
+            first=first,
+            last=end,
+            flips=self._improvement.flips,
+            tenure=self._improvement.tenure,
+            tenure_spread=self._improvement.tenure_spread,
+            seed=parameters.seed,
+            stream=stream_word(stream, parameters.chain),
+            step=step,
+            status=memory.status,
+            work_field=HISTORY_FIELDS.index("flips"),
+            **self._arguments,
+        )
+        transpose.turn_rows(
+            shapes.spread(-(-(last - first) // 32) * row_words, shapes.block),
+            shapes.block,
+            rows=memory.population_rows,
+            n=parameters.n,
+            first=first,
+            last=last,
+            planes=planes,
+            stride=stride,
+            status=memory.status,
+        )

@@ -1,0 +1,139 @@
+"""What can be decided and checked before a device is opened: sizes, memory, and how each device counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from engine.devices import DeviceInfo
+from engine.errors import OptionError, OutOfDeviceMemory
+from engine.solvers.boa.local_search import choose_improvement
+from engine.solvers.boa.memory import largest_buffer, node_bytes, required_bytes
+from engine.solvers.boa.options import MOST_INDIVIDUALS, Counting, Migration, Options, Parameters, resolve
+from engine.solvers.boa.problem import BOA
+from engine.solvers.boa.tables import Decomposable
+from engine.text import bytes_text
+
+__all__ = [
+    "counting_for",
+    "first_population",
+    "learned_together",
+    "memory_by_member",
+    "migration_for",
+    "parameters_for",
+    "validate",
+]
+
+_SMALLEST = 64
+_HOST_MEMORY = 512e6
+
+
+def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> None:
+    """Check the rules that join the problem, the options and the devices.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If the options do not suit the problem or the devices.
+    engine.errors.OutOfDeviceMemory
+        If the (first) population does not fit the devices' memory.
+    """
+    if options.local_search not in ("auto", "none") and not isinstance(problem.fitness, Decomposable):
+        raise OptionError(
+            f"local_search = {options.local_search} needs a function given by tables; got {problem.fitness.text}"
+        )
+    for info in devices:
+        counting_for(options, info)
+    parameters = parameters_for(problem, options, first_population(problem, options), seed=0)
+    islands = migration_for(options, parameters, len(devices)).islands
+    if islands == 1:
+        held = dict.fromkeys(range(len(devices)), 1)
+    else:
+        held = {place: len(range(place, islands, len(devices))) for place in range(len(devices))}
+    by_device: dict[str, int] = {}
+    for place, info in enumerate(devices):
+        by_device[info.id] = by_device.get(info.id, 0) + held[place] * required_bytes(parameters, 1)
+    for info in devices:
+        _require(info, by_device[info.id], largest_buffer(parameters), parameters)
+
+
+def _require(info: DeviceInfo, needed: int, largest: int, parameters: Parameters) -> None:
+    size = f"the population ({parameters.population:,} x {parameters.n:,} genes)"
+    if needed > info.memory:
+        raise OutOfDeviceMemory(
+            f"{size} needs {bytes_text(needed)} on {info.id}, which has {bytes_text(info.memory)}; "
+            "lower population or max_parents"
+        )
+    if largest > info.max_allocation:
+        raise OutOfDeviceMemory(
+            f"{size} needs one buffer of {bytes_text(largest)} on {info.id}, which allows "
+            f"{bytes_text(info.max_allocation)} at once; lower population"
+        )
+
+
+def parameters_for(problem: BOA, options: Options, population: int, seed: int, chain: int = 0) -> Parameters:
+    """Sizes and rules of a run with a given population; see :func:`engine.solvers.boa.options.resolve`."""
+    improvement = choose_improvement(problem.fitness, options)
+    return resolve(options, problem.n, population, seed, chain, improvement)
+
+
+def first_population(problem: BOA, options: Options) -> int:
+    """Individuals of the first population; the known ones must be among them.
+
+    Raises
+    ------
+    OptionError
+        If the population asked for has no room for them.
+    """
+    known = len(problem.seeds)
+    if isinstance(options.population, str):
+        return min(max(_SMALLEST, 4 * problem.n, 2 * known), MOST_INDIVIDUALS)
+    if options.population < known:
+        raise OptionError(
+            f"population must be at least the number of known individuals, {known}; got {options.population}"
+        )
+    return options.population
+
+
+def migration_for(options: Options, parameters: Parameters, devices: int) -> Migration:
+    """How many populations there are, and what passes between them."""
+    islands = devices if isinstance(options.islands, str) else options.islands
+    migrants = max(1, math.floor(options.migration_fraction * parameters.population))
+    return Migration(islands, options.migration_interval, min(migrants, parameters.selected, parameters.offspring))
+
+
+def counting_for(options: Options, info: DeviceInfo) -> Counting:
+    """How a device counts.
+
+    Raises
+    ------
+    OptionError
+        If it cannot count as the options ask.
+    """
+    tensor = info.capabilities.bit_tensor_cores
+    if options.counting == "tensor" and not tensor:
+        raise OptionError(
+            "counting = tensor needs an NVIDIA GPU of compute capability 8.0 or more, which "
+            f"{info.id} ({info.name}) is not: use popcount or auto"
+        )
+    if options.counting == "auto":
+        return "tensor" if tensor else "popcount"
+    return options.counting
+
+
+def learned_together(parameters: Parameters, info: DeviceInfo, free: int, populations: int) -> int:
+    """How many nodes a device learns at a time: in half of what each of its populations may take of its free memory."""
+    each = node_bytes(parameters)
+    if not each:
+        return parameters.n
+    available = free / 2 / max(1, populations)
+    if info.capabilities.host_visible_memory:
+        available = min(available, _HOST_MEMORY)
+    return max(1, min(parameters.n, int(available // each)))
+
+
+def memory_by_member(
+    parameters: Parameters, slots: Mapping[str, int], populations: Mapping[str, int]
+) -> dict[str, int]:
+    """Bytes that the populations of each member of a pool take, by its label."""
+    return {label: populations[label] * required_bytes(parameters, slots[label]) for label in slots}
