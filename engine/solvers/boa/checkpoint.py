@@ -16,7 +16,7 @@ from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import Parameters
 from engine.solvers.boa.programs import HISTORY_FIELDS
 from engine.solvers.boa.record import Record
-from engine.solvers.boa.schema import SCHEMA, CheckpointState
+from engine.solvers.boa.schema import CheckpointState
 from engine.solvers.boa.worker import PopulationState
 
 __all__ = ["audit", "restore", "save"]
@@ -48,15 +48,14 @@ def restore(run: Run, record: Record) -> tuple[int, dict[int, PopulationState]] 
         return None
     arrays, given = run.restored.arrays, run.restored.state
     state = given if isinstance(given, CheckpointState) else CheckpointState.model_validate(given)
-    assert SCHEMA.checkpoint is not None
     record.restore(arrays, state)
     _audit_best(record)
-    return state.step, {
-        island: PopulationState(
-            *(arrays[name][place] for name in _STATE), Network(*(arrays[name][place] for name in _NETWORK))
-        )
-        for place, island in enumerate(arrays["numbers"].tolist())
-    }
+    states = {}
+    for place, island in enumerate(arrays["numbers"].tolist()):
+        planes, keys, status = (arrays[name][place] for name in _STATE)
+        parents, parent_count, totals = (arrays[name][place] for name in _NETWORK)
+        states[island] = PopulationState(planes, keys, status, Network(parents, parent_count, totals))
+    return state.step, states
 
 
 def _audit_best(record: Record) -> None:

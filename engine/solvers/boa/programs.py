@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.devices import Capabilities, Device
 from engine.devices.program import Program
-from engine.devices.variants import CPU, GPU, SMALL_GPU, Variant, each_once
+from engine.devices.variants import each_once
 from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet
 from engine.solvers.boa.options import RULES, Counting, Rule
 from engine.solvers.boa.scores import ENTROPY_UNIT
@@ -329,20 +329,23 @@ def improve_spec(shapes: Shapes, search: LocalSearchProgram) -> Spec:
 
 
 @each_once
-def kernel_variants() -> Iterator[Variant]:
-    """Every template of this solver with sets of constants that cover what devices ask for."""
+def kernel_variants(capabilities: Capabilities) -> Iterator[Spec]:
+    """Every template of this solver with sets of constants that cover what a device asks for."""
+    shapes = shapes_for(capabilities)
+    for k in (0, 3):
+        yield from _specs(shapes, k, k == 3, 2, None).values()
     fitnesses: list[Fitness] = [onemax(4), trap(10), Hierarchy("hiff", 8), Hierarchy("htrap", 27)]
     fitnesses += [Decomposable(4, [[0], [1, 2]], [[0, 0.5], [0, 1e9, 2, 3]]), Snippet("fitness = BIT(0);", 4)]
-    for capabilities in (GPU, SMALL_GPU, CPU):
-        shapes = shapes_for(capabilities)
-        specs: list[Spec] = []
-        for k in (0, 3):
-            specs += _specs(shapes, k, k == 3, 2, None).values()
-        specs += [_fitness_spec(fitness, shapes) for fitness in fitnesses]
-        ways: list[Counting] = ["histogram", "popcount", "tensor"] if shapes.simt else ["histogram", "popcount"]
-        specs += [_counting_spec(shapes, way, 3, each) for way in ways for each in (4, 2)]
-        searches = [LocalSearchProgram(rule, rule != "walk", False, 100, 300) for rule in RULES]
-        searches += [LocalSearchProgram(rule, False, True, 20_000, 60_000) for rule in ("steepest", "tabu", "walk")]
-        specs += [improve_spec(shapes, search) for search in searches]
-        for template, constants in specs:
-            yield f"boa/{template}", constants
+    for fitness in fitnesses:
+        yield _fitness_spec(fitness, shapes)
+    ways: list[Counting] = ["histogram", "popcount"]
+    if capabilities.bit_tensor_cores or capabilities.inline_ptx:
+        ways.append("tensor")
+    for way in ways:
+        for each in (shapes.count_each, shapes.count_each // 2):
+            yield _counting_spec(shapes, way, 3, each)
+    rules: tuple[Rule, ...] = ("steepest", "tabu", "walk")
+    searches = [LocalSearchProgram(rule, rule != "walk", False, 100, 300) for rule in RULES]
+    searches += [LocalSearchProgram(rule, False, True, 20_000, 60_000) for rule in rules]
+    for search in searches:
+        yield improve_spec(shapes, search)

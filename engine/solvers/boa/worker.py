@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -222,29 +223,32 @@ class DevicePopulation:
 
     def run_slice(self, first: int, orders: NDArray[np.int32], ending: Ending) -> Slice:
         """The generations from ``first`` on that ``orders`` has permutations for, the first one timed by phase."""
-        parameters, seconds = self.parameters, {}
-        words = -(-parameters.offspring // 32)
+        seconds: dict[str, float] = {}
+        words = -(-self.parameters.offspring // 32)
         self.put_orders(orders)
         for place in range(len(orders)):
-            generation = first + place
-            steps = (
-                lambda: self.select(generation, place),  # noqa: B023
-                lambda: self.learn(generation, 0, parameters.n),  # noqa: B023
-                lambda: self.sample(generation, 0, words),  # noqa: B023
-                lambda: self.improve(generation, 0, words),  # noqa: B023
-                lambda: self.evaluate(0, words),
-                lambda: self.replace(generation),  # noqa: B023
-            )
+            steps = self._steps(first + place, place, words)
             for phase, step in zip(PHASES, steps, strict=True):
                 began = time.perf_counter()
                 step()
                 if place == 0:
                     self.device.sync()
                     seconds[phase] = time.perf_counter() - began
-            self._summarise(generation + 1, place, ending)
+            self._summarise(first + place + 1, place, ending)
         rows = self.history(len(orders))
         ended = np.flatnonzero(rows[:, _REASON])
         return Slice(rows[: ended[0] + 1] if ended.size else rows, seconds=seconds)
+
+    def _steps(self, generation: int, place: int, words: int) -> tuple[Callable[[], None], ...]:
+        """What is done for each of :data:`PHASES`."""
+        return (
+            lambda: self.select(generation, place),
+            lambda: self.learn(generation, 0, self.parameters.n),
+            lambda: self.sample(generation, 0, words),
+            lambda: self.improve(generation, 0, words),
+            lambda: self.evaluate(0, words),
+            lambda: self.replace(generation),
+        )
 
     # --- a generation in parts, for devices that share it -----------------------------------------------------
 
