@@ -9,6 +9,7 @@ from pathlib import Path
 from engine.config import Resolved, resolve
 from engine.errors import InputError
 from engine.folder import read_problem
+from engine.layout import folder_of
 from engine.problem import Problem
 from engine.results import Result
 
@@ -52,10 +53,8 @@ def samples() -> list[Path]:
     engine.errors.InputError
         If there are none.
     """
-    here = Path(__file__).resolve().parent
-    for folder in (here / "_samples", here.parent / "samples"):
-        if found := sorted(folder.glob("*.toml")):
-            return found
+    if found := sorted(folder_of("samples").glob("*.toml")):
+        return found
     raise InputError("the samples are missing from this installation")
 
 

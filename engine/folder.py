@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from engine import trust as trusted
 from engine.errors import QuintetError, RunFolderError, UntrustedCode
 from engine.files import remove_temporaries, temporary_beside, write_whole
+from engine.layout import folder_of
 from engine.lock import FolderLock
 from engine.problem import Problem
 from engine.solver import Solver
@@ -320,8 +321,7 @@ def _native_code(problem: Problem, where: str) -> ForeignCode | None:
 
 def _is_bundled(path: Path) -> bool:
     """Whether a file is one of the package's samples."""
-    here = Path(__file__).resolve().parent
-    return any(path.resolve().is_relative_to(folder) for folder in (here / "_samples", here.parent / "samples"))
+    return path.resolve().is_relative_to(folder_of("samples"))
 
 
 def _source_of(kind: type[Problem]) -> dict[str, str]:

@@ -9,6 +9,7 @@ import click
 
 from engine.cli_options import debug_option
 from engine.errors import InputError, OptionError
+from engine.layout import load_app
 from engine.solver import Solver
 from engine.solvers import discover, solver_named
 
@@ -68,6 +69,7 @@ def tune(solver: str, arguments: tuple[str, ...]) -> int:
 @debug_option
 def gui(files: tuple[str, ...], data: str | None) -> int:
     """Open the desktop app, with problem files or run folders if any are named."""
+    load_app()
     app = importlib.import_module("gui.__main__")  # the app is a client of the command line, not a part of it
     if lack := app.missing():
         raise InputError(lack)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.resources
 import os
 import re
 import tempfile
@@ -31,6 +30,7 @@ from mako.template import Template
 
 from engine.devices.backends import backends
 from engine.errors import KernelError
+from engine.layout import folder_of
 
 __all__ = ["Source", "compiler_location", "dump", "render", "render_text", "template_names"]
 
@@ -82,7 +82,7 @@ class _Kernels(TemplateCollection):  # type: ignore[misc]
         return found
 
 
-_TEMPLATES = _Kernels(Path(str(importlib.resources.files("kernels"))))
+_TEMPLATES = _Kernels(folder_of("kernels"))
 _CONTROL_LINE = re.compile(r"\s*(%(?!%)|##)")
 _NOT_CONTINUED = r"(?<!\\)$"
 _SILENT_LINE = re.compile(r"\s*</?%[^>]*>\s*$")

@@ -452,7 +452,7 @@ def test_help_and_version(quintet: Any) -> None:
 def sample_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "engine" / "_samples"
     folder.mkdir(parents=True)
-    monkeypatch.setattr("engine.demo.__file__", str(tmp_path / "engine" / "demo.py"))
+    monkeypatch.setattr("engine.demo.folder_of", lambda part: folder)
     return folder
 
 

@@ -1,0 +1,128 @@
+"""The wheel, installed: two top-level names, no clash with packages called kernels and gui, and all its data."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import engine
+
+ROOT = Path(engine.__file__).resolve().parent.parent
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("hatchling") is None or not (ROOT / "pyproject.toml").is_file(),
+    reason="needs hatchling and a source tree",
+)
+
+
+def run(code: str, *paths: Path) -> str:
+    """Run Python elsewhere, with these folders first on its path."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=paths[0], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that the wheel is installed into."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    (wheel,) = folder.glob("*.whl")
+    site = folder / "site"
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        str(site),
+        str(wheel),
+    ]
+    subprocess.run(install, check=True, capture_output=True, timeout=120)
+    return site
+
+
+@pytest.fixture
+def others(tmp_path: Path) -> Path:
+    """A folder with packages of other people that have the names of our folders."""
+    for name in ("kernels", "gui", "samples"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("whose = 'another'\n")
+    return tmp_path
+
+
+SOLVE = """
+import engine, pathlib
+assert pathlib.Path(engine.__file__).is_relative_to({site!r}), engine.__file__
+result = engine.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50), backend="opencl", devices=["opencl:0"])
+assert result.objective == 220
+"""
+
+
+def test_only_two_packages_are_at_top_level(installed: Path) -> None:
+    names = {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")}
+    assert names - {"bin", "__pycache__"} == {"engine", "quintet"}
+
+
+@pytest.mark.parametrize("first", ["ours", "theirs"])
+def test_packages_called_kernels_and_gui_do_no_harm_and_take_none(first: str, installed: Path, others: Path) -> None:
+    paths = (installed, others) if first == "ours" else (others, installed)
+    code = "import engine.devices.templates as t; print(len(list(t.template_names())) > 20)\n"
+    code += "import kernels, gui; print(kernels.whose, gui.whose)"
+    assert run(code, *paths).split() == ["True", "another", "another"]
+
+
+def test_the_installed_package_solves_and_has_its_samples(installed: Path, others: Path) -> None:
+    if not engine.available_devices("opencl"):
+        pytest.skip("no OpenCL device")
+    code = SOLVE.format(site=str(installed)) + "from engine.demo import samples; print(len(samples()))"
+    assert run(code, others, installed).split() == ["5"]
+
+
+def test_the_app_is_found_under_its_own_name(installed: Path, others: Path) -> None:
+    code = "import gui\nfrom engine.layout import load_app\nload_app()\nimport gui.__main__ as app\n"
+    code += "print(gui.whose, app.__file__, callable(app.missing))"
+    whose, file, found = run(code, others, installed).split()
+    assert (whose, found) == ("another", "True")
+    assert Path(file) == installed / "engine" / "_gui" / "__main__.py"
+
+
+def test_quintet_is_engine(installed: Path) -> None:
+    code = """
+import quintet as qt, engine
+import quintet.devices.pool, quintet.errors
+from quintet.errors import OptionError
+from quintet.formats import tables
+assert qt.devices.pool is engine.devices.pool
+assert quintet.errors is engine.errors and OptionError is engine.OptionError
+assert engine.errors.__spec__.name == engine.errors.__name__ == "engine.errors"
+assert qt.Knapsack is engine.Knapsack and dir(qt) == dir(engine)
+try:
+    import quintet.nothing
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert run(code, installed) == "No module named 'quintet.nothing'\n"
+    module = [sys.executable, "-m", "quintet", "--version"]
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    done = subprocess.run(module, cwd=installed, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("quintet, version ")
+
+
+def test_an_editable_installation_takes_the_folders_beside_engine(others: Path) -> None:
+    code = "from engine.layout import folder_of; print(*(folder_of(part) for part in ('kernels', 'gui', 'samples')))"
+    assert run(code, others, ROOT).split() == [str(ROOT / part) for part in ("kernels", "gui", "samples")]
+    code = "from engine.layout import load_app; print(load_app().__path__[0])"
+    assert run(code, others, ROOT).split() == [str(ROOT / "gui")]
