@@ -37,7 +37,7 @@ class _Owned:
 class Device(ABC):
     """One opened device. Use it on the thread that opened it, and close it there.
 
-    ``allocated_bytes`` counts the bytes that were allocated here; None where the driver tells more than that.
+    ``allocated_bytes`` counts the bytes that were allocated here; None where the driver itself reports it.
     """
 
     allocated_bytes: int | None = None
@@ -252,7 +252,7 @@ class Device(ABC):
     def shared_array(self, buffer: Buffer) -> NDArray[Any] | None:
         """The buffer's memory as an array that lasts as long as the buffer, where host and device see the same bytes.
 
-        None where they do not, or only through a mapping (:meth:`host_views`). The host looks and writes there when
+        None where they do not, or only through a mapping (:meth:`host_views`). The host reads and writes there when
         :meth:`sync` has returned and nothing was given to the device since.
         """
         return None
@@ -282,9 +282,9 @@ class Device(ABC):
             begun = device.record_event()
             with device.stream(1):
                 device.wait_for_event(begun)             # what was given so far comes first
-                device.launch(factorise, ...)   # beside what the main stream does next
+                factorise(...)              # concurrent with what the default stream does next
                 done = device.record_event()
-            device.launch(sweep, ...)
+            sweep(...)
             device.wait_for_event(done)                  # what comes now needs both
 
         Copies that block wait for their own stream alone; :meth:`sync` and :meth:`release` wait for all.

@@ -160,7 +160,7 @@ class CudaDevice(Device):
             stream.synchronize()
 
     def memory(self) -> MemoryInfo:
-        """As the driver tells it, for all processes together."""
+        """As the driver reports it, for all processes together."""
         free, total = self._driver.mem_get_info()
         return MemoryInfo(total, free)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.devices.pool import DevicePool, Member
 
-__all__ = ["Health", "Sampler"]
+__all__ = ["Health", "HealthMonitor"]
 
 _LOG = logging.getLogger("engine")
 
@@ -46,25 +46,25 @@ class Health:
         before, self._busy, self._clock, self._cpu = self._busy, busy, now, cpu
         samples = {}
         for member in self._members:
-            told: dict[str, float] = {"memory_total": float(member.info.memory)}
+            fields: dict[str, float] = {"memory_total": float(member.info.memory)}
             if member.allocated_bytes is not None:
-                told["memory_used"] = float(member.allocated_bytes)
+                fields["memory_used"] = float(member.allocated_bytes)
             if member.info.capabilities.kind == "cpu":
-                told["utilisation"] = host
+                fields["utilisation"] = host
             if member.label in self._nvml:
-                told |= _nvml_sample(self._nvml[member.label])
-            told["busy"] = min(100.0, 100 * (busy[member.label] - before[member.label]) / seconds)
-            samples[member.label] = told
+                fields |= _nvml_sample(self._nvml[member.label])
+            fields["busy"] = min(100.0, 100 * (busy[member.label] - before[member.label]) / seconds)
+            samples[member.label] = fields
         return samples
 
 
-class Sampler:
+class HealthMonitor:
     """A thread that takes samples until it is closed, and no more once that returns.
 
     Parameters
     ----------
     health : Health
-    tell : callable
+    publish : callable
         Called with a label and the fields that are known.
     interval : float
         Seconds between two samples.
@@ -73,10 +73,10 @@ class Sampler:
     """
 
     def __init__(
-        self, health: Health, tell: Callable[[str, dict[str, float]], None], interval: float, at_once: bool = False
+        self, health: Health, publish: Callable[[str, dict[str, float]], None], interval: float, at_once: bool = False
     ) -> None:
         self._health = health
-        self._tell = tell
+        self._publish = publish
         self._interval = interval
         self._wait = 0.0 if at_once else interval
         self._closed = threading.Event()
@@ -89,10 +89,10 @@ class Sampler:
             try:
                 samples = self._health.sample()
             except Exception as error:  # whatever a driver's library does: the run does not depend on it
-                _LOG.warning(f"the health of the devices is told no more: {type(error).__name__}: {error}")
+                _LOG.warning(f"the devices are no longer monitored: {type(error).__name__}: {error}")
                 return
             for label, values in samples.items():
-                self._tell(label, values)
+                self._publish(label, values)
 
     def close(self) -> None:
         """End the thread."""
@@ -117,12 +117,12 @@ def _nvml_handle(member: Member) -> Any:
 
 
 def _nvml_sample(handle: Any) -> dict[str, float]:
-    """What NVML tells of a device now; each part may be missing."""
+    """What NVML reports of a device now; each part may be missing."""
     import pynvml
 
     def memory() -> dict[str, float]:
-        told = pynvml.nvmlDeviceGetMemoryInfo(handle)
-        return {"memory_used": float(told.used), "memory_total": float(told.total)}
+        info = pynvml.nvmlDeviceGetMemoryInfo(handle)
+        return {"memory_used": float(info.used), "memory_total": float(info.total)}
 
     parts: tuple[Callable[[], dict[str, float]], ...] = (
         memory,
@@ -132,10 +132,10 @@ def _nvml_sample(handle: Any) -> dict[str, float]:
             "temperature": float(pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU)),
         },
     )
-    told: dict[str, float] = {}
+    fields: dict[str, float] = {}
     for part in parts:
         try:
-            told |= part()
+            fields |= part()
         except pynvml.NVMLError:
             continue
-    return told
+    return fields

@@ -120,7 +120,7 @@ def _describe(index: int, device: cl.Device) -> DeviceInfo:
 
 
 def _short_name(name: str) -> str:
-    """PoCL prefixes the CPU's name with its scheduling driver (``pthread-``); a user looks for the CPU."""
+    """PoCL prefixes the CPU's name with its scheduling driver (``pthread-``); users know the CPU by its own."""
     return name.strip().removeprefix("pthread-").removeprefix("cpu-").removeprefix("basic-")
 
 
@@ -132,13 +132,13 @@ def _nvidia_compute_capability(device: cl.Device) -> tuple[int, int] | None:
 
 
 def _nvidia_local_memory_per_unit(device: cl.Device) -> int:
-    """What NVIDIA's OpenCL does not tell: shared memory of a multiprocessor (CUDA programming guide, table 21)."""
+    """What NVIDIA's OpenCL does not report: shared memory of a multiprocessor (CUDA guide, table 21)."""
     known = {(7, 0): 96, (7, 5): 64, (8, 0): 164, (8, 6): 100, (8, 9): 100, (9, 0): 228, (10, 0): 228, (12, 0): 100}
     return 1024 * known.get(_nvidia_compute_capability(device) or (0, 0), 48)
 
 
 def _uuid(device: cl.Device, index: int) -> str:
-    """The driver's UUID where it and PyOpenCL tell it, else a name that is stable on this machine."""
+    """The driver's UUID where it and PyOpenCL report it, else a name that is stable on this machine."""
     raw = getattr(device, "uuid_khr", None) if "cl_khr_device_uuid" in device.extensions.split() else None
     if raw is not None:
         return "GPU-" + _hyphenated(bytes(raw).hex())
@@ -241,7 +241,7 @@ class OpenCLDevice(Device):
         queue.finish()
 
     def memory(self) -> MemoryInfo:
-        """The device's total, and that less what this process has taken here (OpenCL tells no more)."""
+        """The device's total, and that less what this process has taken here (OpenCL reports no more)."""
         return MemoryInfo(self.info.memory, self.info.memory - self.allocated_bytes)
 
     def _program(self, source: Source) -> cl.Program:

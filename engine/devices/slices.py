@@ -7,7 +7,7 @@ import math
 __all__ = ["SLICE_SECONDS", "SliceLength"]
 
 SLICE_SECONDS = 0.05
-"""How long a device should work between two looks at the run's controls."""
+"""How long a device should work between two checks of the run's controls."""
 
 
 class SliceLength:

@@ -178,7 +178,7 @@ def _foreign(folder: Path) -> _Kernels:
 
 
 def _mako_message(error: Exception, name: str) -> str:
-    """One sentence with the template and line Mako was at; ``name`` if Mako cannot tell the template."""
+    """One sentence with the template and line Mako was at; ``name`` if Mako does not know the template."""
     if isinstance(error, CompileException | SyntaxException):
         about = re.sub(r" in file '[^']*' at line: \d+ char: \d+$", "", str(error))  # counts the directives put in
         where, line, text = error.filename or name, error.lineno, error.source

@@ -1,4 +1,4 @@
-"""Philox4x32-10: random numbers as a function of what they are for; the twin of ``kernels/common/philox.mako``.
+"""Philox4x32-10: random numbers as a function of what they are for; the reference of ``kernels/common/philox.mako``.
 
 A draw is named by (seed, stream, chain, step, index, attempt), so it is the same on every device, for every launch
 shape and after every restart. The layout of the counter is described in the template.

@@ -2,7 +2,7 @@
 
 The values are cut into at most 1024 equal spans, a span into 256 strands, and both are put together by fixed trees (see
 ``kernels/common/reduce.mako``). Spans depend on the number of values alone, so floating-point sums agree bit for bit
-between devices that keep subnormal numbers, and with the NumPy twin :func:`ordered_sum`.
+between devices that keep subnormal numbers, and with the NumPy reference :func:`ordered_sum`.
 """
 
 from __future__ import annotations

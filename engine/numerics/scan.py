@@ -1,7 +1,7 @@
 """Exclusive prefix sums of integers, of any length: where each of many variable-sized things begins.
 
 Tiles of 2048 values are scanned on their own, then their totals in the same way, and the scanned totals are added back
-(see ``kernels/common/scan.mako``). The NumPy twin is :func:`host_exclusive_scan`.
+(see ``kernels/common/scan.mako``). The NumPy reference is :func:`host_exclusive_scan`.
 """
 
 from __future__ import annotations

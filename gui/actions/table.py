@@ -118,11 +118,11 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "resume_run",
-        "&Continue from checkpoint",
+        "&Resume from checkpoint",
         "Run",
         "Ctrl+F5",
         "continue",
-        "Go on with a run that was stopped or killed",
+        "Continue a stopped or killed run from its last checkpoint",
         ("resumable",),
     ),
     Action(_SEPARATOR, menu="Run"),

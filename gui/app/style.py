@@ -9,13 +9,13 @@ from gui.app.theme import Theme
 __all__ = ["state_colour", "style_sheet"]
 
 
-def state_colour(theme: Theme, state: str) -> str:
-    """The text colour for the state of a run."""
-    if state in ("optimal", "complete", "feasible", "iteration_limit"):
-        return theme.good
+def state_colour(theme: Theme, state: str, warnings: int = 0) -> str:
+    """The text colour for the state of a run; a result with warnings is not shown as good."""
+    if state in ("optimal", "complete", "feasible"):
+        return theme.warning if warnings else theme.good
     if state in ("failed", "killed"):
         return theme.bad
-    if state in ("interrupted", "time_limit", "paused", "stopping", "infeasible", "unbounded"):
+    if state in ("interrupted", "time_limit", "paused", "stopping", "infeasible", "unbounded", "iteration_limit"):
         return theme.warning
     return theme.accent
 
@@ -136,6 +136,7 @@ QScrollArea#start, QWidget#page {{ background: {theme.window}; }}
 QStatusBar {{ background: {theme.raised}; border-top: 1px solid {theme.border}; }}
 QStatusBar::item {{ border: none; }}
 QLabel#muted {{ color: {theme.muted}; }}
+QLabel#warning {{ color: {theme.warning}; font-weight: bold; padding: 0 2px; }}
 QLabel#error {{ color: {theme.bad}; }}
 QLabel#heading, QLabel[changed="true"] {{ font-weight: bold; }}
 QLabel#caption {{ color: {theme.muted}; font-size: 11px; }}

@@ -1,4 +1,4 @@
-"""Two runs over each other: their numbers and options side by side, and every series of both on common axes."""
+"""Comparison of two runs: their numbers and options side by side, and all their series on common axes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from gui.plot.live import LivePlot
 from gui.plot.page import Page
 from gui.runs.library import RunNote
 from gui.runs.player import Player
-from gui.runs.summary import gap_text, number_text, seconds_text, state_text
+from gui.runs.summary import Summary, gap_text, number_text, seconds_text, state_text
 
 __all__ = ["CompareTab"]
 
 _MOST_EVENTS = 2000
+_ROWS = ("solver", "state", "best", "bound", "gap", "time")
 
 
 class CompareTab(Cleanup, QWidget):
@@ -45,6 +46,7 @@ class CompareTab(Cleanup, QWidget):
         self._started: list[Started | None] = [None for _ in notes]
         self._steps: list[dict[tuple[str, str], Curve]] = [{} for _ in notes]
         self._curves: list[set[Curve]] = [set() for _ in notes]
+        self._summaries = [Summary() for _ in notes]
         self._players = [Player(note.path / "events.jsonl", math.inf, self) for note in notes]
         self.table = _table(self.notes)
         self.page = Page(columns=2)
@@ -58,7 +60,9 @@ class CompareTab(Cleanup, QWidget):
         if self.complete:
             return
         for place, player in enumerate(self._players):
-            for event in player.take(_MOST_EVENTS):
+            events = player.take(_MOST_EVENTS)
+            self._summaries[place].take(events)
+            for event in events:
                 self._take(place, event)
         if all(player.over for player in self._players):
             self.complete = True
@@ -66,6 +70,7 @@ class CompareTab(Cleanup, QWidget):
                 figure.setVisible(bool(figure.curves))
                 figure.complete()
             self.page.arrange()
+            self._show_numbers()
             self._show_options()
             self.ready.emit()
         for figure in self._figures.values():
@@ -83,18 +88,28 @@ class CompareTab(Cleanup, QWidget):
                 if event.resumed:
                     for curve in self._curves[place]:
                         curve.data.cut(event.time)
+                    for figure in self._figures.values():
+                        figure.mark_session(event.time)
             case Metric():
                 self._point(place, event.name, "", event.time, event.value, event.device)
             case Incumbent():
-                if event.objective is not None:
-                    self._point(place, "_best", "best", event.time, float(event.objective))
-                if event.bound is not None:
-                    self._point(place, "_best", "bound", event.time, float(event.bound))
-                if event.gap is not None:
-                    self._point(place, "_gap", "", event.time, 100 * event.gap)
-            case Finished() | Failed():
+                self._show_best(place, event.time, event.objective, event.bound, event.gap)
+            case Finished():
+                self._show_best(place, event.time, event.objective, event.bound, event.gap)
                 for curve in self._steps[place].values():
                     self._hold(curve, event.time)
+            case Failed():
+                for curve in self._steps[place].values():
+                    self._hold(curve, event.time)
+
+    def _show_best(self, place: int, time: float, best: float | None, bound: float | None, gap: float | None) -> None:
+        """The same numbers in the curves and, through the summary, in the table."""
+        if best is not None:
+            self._point(place, "_best", "best", time, float(best))
+        if bound is not None:
+            self._point(place, "_best", "bound", time, float(bound))
+        if gap is not None:
+            self._point(place, "_gap", "", time, 100 * gap)
 
     def _name(self, place: int) -> str:
         """The run's title, with its place where both have the same."""
@@ -139,6 +154,21 @@ class CompareTab(Cleanup, QWidget):
         self.page.put(figure)
         return figure
 
+    def _show_numbers(self) -> None:
+        """Fill the table from the events that the curves were drawn from."""
+        for column, (note, summary) in enumerate(zip(self.notes, self._summaries, strict=True), start=1):
+            state = note.state if summary.live else summary.state
+            values = (
+                note.solver.replace("_", " "),
+                state_text(state, len(summary.warnings)),
+                number_text(summary.best),
+                number_text(summary.bound),
+                gap_text(summary.gap),
+                seconds_text(summary.event_seconds),
+            )
+            for row, text in enumerate(values):
+                self.table.setItem(row, column, QTableWidgetItem(text))
+
     def _show_options(self) -> None:
         """Rows for the options in which the runs differ."""
         first, second = ((event.options if event else {}) for event in self._started)
@@ -173,25 +203,16 @@ class CompareTab(Cleanup, QWidget):
 
 
 def _table(notes: Sequence[RunNote]) -> QTableWidget:
-    """The numbers of the runs, a column each."""
-    rows = [
-        ("solver", [note.solver.replace("_", " ") for note in notes]),
-        ("state", [state_text(note.state) for note in notes]),
-        ("best", [number_text(note.best) for note in notes]),
-        ("bound", [number_text(note.bound) for note in notes]),
-        ("gap", [gap_text(note.gap) for note in notes]),
-        ("time", [seconds_text(note.seconds) for note in notes]),
-    ]
-    table = QTableWidget(len(rows), 1 + len(notes))
+    """An empty table with a column for each run."""
+    table = QTableWidget(len(_ROWS), 1 + len(notes))
     table.setAccessibleName("The runs side by side")
     table.setHorizontalHeaderItem(0, QTableWidgetItem(""))
     for column, note in enumerate(notes, start=1):
         header = QTableWidgetItem(note.title)
         header.setIcon(dot(note.colour))
         table.setHorizontalHeaderItem(column, header)
-    for row, (title, values) in enumerate(rows):
-        for column, text in enumerate((title, *values)):
-            table.setItem(row, column, QTableWidgetItem(text))
+    for row, title in enumerate(_ROWS):
+        table.setItem(row, 0, QTableWidgetItem(title))
     table.verticalHeader().hide()
     table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)

@@ -1,4 +1,4 @@
-"""What all dashboards share: events in, figures that follow them, a strip of key numbers, pages."""
+"""The base of all dashboards: events, figures that follow them, key numbers, warnings, pages."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QFrame,
+    QLabel,
     QSizePolicy,
     QTabWidget,
     QVBoxLayout,
@@ -31,7 +32,9 @@ from engine.events import (
 )
 from engine.problem import Problem
 from engine.results import Result
+from engine.schema import Schema
 from engine.solvers import MetricSpec
+from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage
 from gui.plot.area import Cleanup
@@ -41,7 +44,9 @@ from gui.plot.legend import FlowLayout
 from gui.plot.live import LivePlot
 from gui.plot.page import OneLine, Page, Tile
 from gui.runs.recorded import Recorded, read_recorded
+from gui.runs.summary import NO_SOLUTION, state_text
 
+_NEUTRAL_STATES = ("waiting", "starting", "running")
 _FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which they are drawn thin, to be quick
 
 __all__ = ["Panel", "RunInfo"]
@@ -49,9 +54,9 @@ __all__ = ["Panel", "RunInfo"]
 
 @dataclass(frozen=True)
 class RunInfo:
-    """What a panel is told of its run before the first event.
+    """What a panel knows of its run before the first event.
 
-    ``problem`` and ``folder`` are None where they are not known; ``colour`` is the run's in the run list.
+    ``problem``, ``folder`` and ``schema`` are None where they are not known; ``colour`` is the run's in the run list.
     """
 
     solver: str
@@ -60,6 +65,7 @@ class RunInfo:
     folder: Path | None = None
     title: str = ""
     colour: str = "#0072b2"
+    schema: Schema | None = None
 
 
 class Panel(Cleanup, QWidget):
@@ -95,7 +101,7 @@ class Panel(Cleanup, QWidget):
             Progress: self.on_progress,
             Started: self._started,
             StateChanged: self._state_changed,
-            Notice: self.on_notice,
+            Notice: self._notice,
             Finished: self._finished,
             Failed: self._failed,
         }
@@ -108,6 +114,15 @@ class Panel(Cleanup, QWidget):
         self._about.setObjectName("muted")
         self._about.setTextFormat(Qt.TextFormat.PlainText)
         self._about.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.warnings: list[str] = []
+        self._warning_label = QLabel()
+        self._warning_label.setObjectName("warning")
+        self._warning_label.setWordWrap(True)
+        self._warning_label.setTextFormat(Qt.TextFormat.PlainText)
+        self._warning_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._warning_label.setAccessibleName("Warnings of the run")
+        self._warning_label.hide()
+        self._remark = ""
         self.pages = QTabWidget()
         self.pages.setDocumentMode(True)
         self.pages.setAccessibleName("Pages of the dashboard")
@@ -115,6 +130,7 @@ class Panel(Cleanup, QWidget):
         outer.setContentsMargins(6, 6, 6, 4)
         outer.setSpacing(4)
         outer.addWidget(self._about)
+        outer.addWidget(self._warning_label)
         outer.addWidget(self._strip)
         outer.addWidget(self.pages, 1)
         self.tile("State").show_value("waiting")
@@ -277,7 +293,7 @@ class Panel(Cleanup, QWidget):
         if event.resumed and self.started is not None:
             self.time = event.time
             for figure in self._figures:
-                figure.cut(event.time)
+                figure.begin_session(event.time)
         else:
             self._prepare_devices(event)
         if self.started is None and event.time > 1:
@@ -304,6 +320,21 @@ class Panel(Cleanup, QWidget):
             self.device_page.status(event)
         self.on_device_status(event)
 
+    def _notice(self, event: Notice) -> None:
+        self._remark = event.message
+        if event.level == "warning":
+            self.warn(event.message)
+        self.on_notice(event)
+
+    def warn(self, message: str) -> None:
+        """Show a warning in full above the key numbers, once."""
+        if message in self.warnings:
+            return
+        self.warnings.append(message)
+        self._warning_label.setText("\n".join(f"Warning: {text}" for text in self.warnings))
+        self._warning_label.show()
+        self.state(self._state)
+
     def _state_changed(self, event: StateChanged) -> None:
         self.state(event.state)
 
@@ -312,6 +343,8 @@ class Panel(Cleanup, QWidget):
         self.on_incumbent(event)
 
     def _finished(self, event: Finished) -> None:
+        if event.status in NO_SOLUTION and self._remark:
+            self.warn(self._remark)
         self.state(event.status)
         self._show_best(event.objective, event.bound, event.gap)
         for figure in self._figures:
@@ -327,19 +360,10 @@ class Panel(Cleanup, QWidget):
 
     def state(self, state: str) -> None:
         """Show what the run is doing."""
-        colours = {
-            "optimal": self.theme.good,
-            "complete": self.theme.good,
-            "feasible": self.theme.good,
-            "failed": self.theme.bad,
-            "killed": self.theme.bad,
-            "infeasible": self.theme.warning,
-            "unbounded": self.theme.warning,
-            "paused": self.theme.warning,
-            "interrupted": self.theme.warning,
-        }
         self._state = state
-        self.tile("State").show_value(state.replace("_", " "), colours.get(state, self.theme.text))
+        count = 0 if state in NO_SOLUTION else len(self.warnings)
+        colour = self.theme.text if state in _NEUTRAL_STATES else state_colour(self.theme, state, count)
+        self.tile("State").show_value(state_text(state, count), colour)
 
     _state = "waiting"
     _fine_lines = True
@@ -351,6 +375,11 @@ class Panel(Cleanup, QWidget):
             self.tile("Bound").show_value(number_text(bound))
         if gap is not None and self.sense != "count":
             self.show_gap(gap)
+
+    def counter_title(self, name: str) -> str:
+        """The title of a counter, from the solver's declaration."""
+        spec = self.run.schema.counter(name) if self.run.schema is not None else None
+        return spec.title if spec is not None and spec.title else name.replace("_", " ")
 
     def show_gap(self, gap: float) -> None:
         """A relative gap in percent, the same while the run goes on as at its end."""

@@ -13,7 +13,7 @@ from engine.problem import Problem
 from engine.results import Result
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.plot.axes import duration, number_text, short
+from gui.plot.axes import number_text, short
 from gui.plot.charts import BandPlot, Bars
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
@@ -99,10 +99,6 @@ class KnapsackPanel(Panel):
         if event.phase == "items":
             self._swept = event.done >= event.total
             self.tile("Items").show_value(f"{number_text(event.done)} of {number_text(event.total)}")
-            if 0 < event.done < event.total and event.time > 1:
-                self.tile("Left").show_value(f"≈ {duration(event.time * (event.total - event.done) / event.done, 1.0)}")
-            else:
-                self.drop_tile("Left")
 
     def on_incumbent(self, event: Incumbent) -> None:
         """A step in the curves of value and bound."""

@@ -182,9 +182,9 @@ class BandPlot(LivePlot):
         self._lower.setdefault(name, Series()).append(time, low)
         curve.append(time, high)
 
-    def cut(self, time: float) -> None:
-        """Forget what came after ``time``."""
-        super().cut(time)
+    def begin_session(self, time: float) -> None:
+        """The run is resumed from a checkpoint at ``time``."""
+        super().begin_session(time)
         for lower in self._lower.values():
             lower.cut(time)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pyqtgraph as pg
@@ -34,7 +35,11 @@ class Line(pg.PlotCurveItem):
 
 
 class Curve:
-    """One line of a :class:`LivePlot`: its data, its look, its place in the legend."""
+    """One line of a :class:`LivePlot`: its data, its pen, its legend entry.
+
+    ``session_pending`` is set when the run is resumed and x is not the time: the first new point replaces all recorded
+    points from its x on.
+    """
 
     def __init__(self, plot: LivePlot, name: str, colour: str, dash: tuple[float, ...], step: bool, entry: LegendEntry):
         self.name, self.colour, self.dash, self.step = name, colour, dash, step
@@ -42,6 +47,7 @@ class Curve:
         self.entry = entry
         self.item = Line()
         self.band: Line | None = None
+        self.session_pending = False
         self._plot = plot
 
     @property
@@ -51,6 +57,10 @@ class Curve:
 
     def append(self, time: float, value: float) -> None:
         """Add a point; it is drawn at the next refresh."""
+        if self.session_pending:
+            self.session_pending = False
+            self.data.cut(math.nextafter(time, -math.inf))
+            self._plot.mark_session(time)
         self.data.append(time, value)
         self._plot.point_added(time)
 

@@ -132,8 +132,8 @@ class Figure(Cleanup, QFrame):
         self.dirty = True
         (self.refresh if at_once else self.draw_later)()
 
-    def cut(self, time: float) -> None:
-        """Forget what came after ``time``: the run goes on from a checkpoint of that time."""
+    def begin_session(self, time: float) -> None:
+        """The run is resumed from a checkpoint at ``time``: remove later data, and mark the place."""
 
     def set_unit(self, unit: str) -> None:
         """Change what is said beside the title."""

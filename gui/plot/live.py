@@ -87,6 +87,8 @@ class LivePlot(Figure):
         self._mark: pg.InfiniteLine | None = None
         self._marked: float | None = None
         self._line: pg.InfiniteLine | None = None
+        self.sessions: list[float] = []
+        self._session_lines: list[pg.InfiniteLine] = []
         self._end = 0.0
         self.origin = 0.0
         self._now = 0.0
@@ -159,6 +161,13 @@ class LivePlot(Figure):
         if self.populated:
             self._lay_extras()
 
+    def mark_session(self, x: float) -> None:
+        """Draw a vertical line where the run was resumed."""
+        if x not in self.sessions:
+            self.sessions.append(x)
+            if self.populated:
+                self._lay_extras()
+
     def mark(self, value: float) -> None:
         """A horizontal line at a value that matters, such as a limit."""
         self._marked = value
@@ -182,9 +191,16 @@ class LivePlot(Figure):
                 self._mark = pg.InfiniteLine(angle=0, movable=False)
                 self.plot.addItem(self._mark, ignoreBounds=True)
             self._mark.setPos(math.log10(self._marked) if self.log else self._marked)
+        for x in self.sessions[len(self._session_lines) :]:
+            line = pg.InfiniteLine(x, angle=90, movable=False, label="resumed", labelOpts={"position": 0.94})
+            self.plot.addItem(line, ignoreBounds=True)
+            self._session_lines.append(line)
         self._colour_extras()
 
     def _colour_extras(self) -> None:
+        for line in self._session_lines:
+            line.setPen(pen_of(self.theme.muted, (4, 3), 1.0))
+            line.label.setColor(QColor(self.theme.muted))
         if self._shade is not None:
             self._shade.setBrush(QColor(self.theme.mixed(self.theme.muted, 0.16)))
         if self._mark is not None:
@@ -192,10 +208,15 @@ class LivePlot(Figure):
         if self._line is not None:
             self._line.setPen(pen_of(self.theme.muted, (3, 3), 1.0))
 
-    def cut(self, time: float) -> None:
-        """Forget what came after ``time``."""
+    def begin_session(self, time: float) -> None:
+        """The run is resumed from a checkpoint at ``time`` seconds: remove later points, and mark the place."""
         for curve in self.curves:
-            curve.data.cut(time)
+            if self.across == "s":
+                curve.data.cut(time)
+            else:
+                curve.session_pending = len(curve.data) > 0
+        if self.across == "s" and any(len(curve.data) for curve in self.curves):
+            self.mark_session(time)
         self.finished = False
         self._now = min(self._now, time)
         self.dirty = True

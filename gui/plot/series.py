@@ -116,7 +116,7 @@ class Series:
         self.stride *= 2
 
     def cut(self, time: float) -> None:
-        """Forget what came after ``time``, as a run does that is resumed from an earlier checkpoint."""
+        """Remove the points after ``time``."""
         if self.last_time <= time:
             return
         self._used = bisect.bisect_right(self._time, time, 0, self._used)

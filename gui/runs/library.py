@@ -25,7 +25,7 @@ from typing import Any
 import platformdirs
 
 from engine.errors import QuintetError
-from engine.events import Failed, Started, from_json
+from engine.events import Failed, Notice, Started, from_json
 from engine.files import write_whole
 from engine.folder import RunFolder
 from engine.results import relative_gap
@@ -66,6 +66,7 @@ class RunNote:
     gap: float | None = None
     seconds: float = 0.0
     message: str = ""
+    warnings: list[str] = field(default_factory=list)
     window: int = 0
 
     @property
@@ -79,13 +80,19 @@ class RunNote:
         return self.state in LIVE_STATES
 
     @property
+    def has_checkpoint(self) -> bool:
+        """Whether its folder has a checkpoint."""
+        return any(self.path.glob("checkpoint-*.json"))
+
+    @property
     def resumable(self) -> bool:
-        """Whether the engine can go on with it."""
-        return self.state in ("interrupted", "time_limit", "killed", "failed") and (self.path / "run.toml").is_file()
+        """Whether it ended early and has a checkpoint."""
+        return self.state in ("interrupted", "time_limit", "killed", "failed") and self.has_checkpoint
 
     def follow(self, summary: Summary) -> None:
         """Take over the numbers of a run that is watched."""
         self.state, self.message = summary.state, summary.message
+        self.warnings = list(summary.warnings)
         self.best, self.bound, self.gap = summary.best, summary.bound, summary.gap
         self.seconds = summary.event_seconds
         if summary.started is not None:
@@ -297,6 +304,7 @@ def _recover_state(note: RunNote) -> RunNote:
     """What was running when the app ended has ended by now; its folder says how."""
     if not note.live or _runs_in_other_window(note):
         return note
+    note.warnings = warnings_in(note.path / "events.jsonl")
     with contextlib.suppress(QuintetError):
         result = RunFolder.open(note.folder).result()
         if result is not None:
@@ -317,6 +325,19 @@ def _recover_state(note: RunNote) -> RunNote:
         if isinstance(event, Failed):
             note.state, note.message = "failed", event.message
     return note
+
+
+def warnings_in(path: Path) -> list[str]:
+    """The warnings among recorded events, each once; other lines are not parsed."""
+    found: list[str] = []
+    with contextlib.suppress(OSError), path.open("rb") as stream:
+        for line in stream:
+            if b'"notice"' in line and b'"warning"' in line:
+                with contextlib.suppress(ValueError):
+                    event = from_json(line)
+                    if isinstance(event, Notice) and event.level == "warning" and event.message not in found:
+                        found.append(event.message)
+    return found
 
 
 def last_line(path: Path, most: int = 1 << 20) -> bytes:

@@ -60,7 +60,7 @@ class _Model(QAbstractListModel):
             return accessible_text(note)
         if role == Qt.ItemDataRole.ToolTipRole:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(note.created))
-            lines = [note.problem, f"{note.solver}, {when}", note.folder, note.message]
+            lines = [note.problem, f"{note.solver}, {when}", note.folder, note.message, *note.warnings]
             return "\n".join(line for line in lines if line)
         return None
 
@@ -78,7 +78,8 @@ class _Model(QAbstractListModel):
 def accessible_text(note: RunNote) -> str:
     """A run in one sentence, for screen readers."""
     return (
-        f"{note.title}, {state_text(note.state)}, best {number_text(note.best)}, bound {number_text(note.bound)}, "
+        f"{note.title}, {state_text(note.state, len(note.warnings))}, "
+        f"best {number_text(note.best)}, bound {number_text(note.bound)}, "
         f"gap {gap_text(note.gap)}, {seconds_text(note.seconds)}"
     )
 
@@ -110,13 +111,13 @@ class _Delegate(QStyledItemDelegate):
         line = inner.height() // 2
         bold = QFont(option.font)
         bold.setBold(True)
-        state = state_text(note.state)
+        state = state_text(note.state, len(note.warnings))
         small = QFont(option.font)
         small.setPointSizeF(option.font.pointSizeF() * 0.9)
         state_width = QFontMetrics(small).horizontalAdvance(state)
         top = QRect(inner.left(), inner.top(), inner.width(), line)
         painter.setFont(small)
-        painter.setPen(QColor(state_colour(theme, note.state)))
+        painter.setPen(QColor(state_colour(theme, note.state, len(note.warnings))))
         painter.drawText(top, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, state)
         painter.setFont(bold)
         painter.setPen(option.palette.color(QPalette.ColorRole.Text))

@@ -1,4 +1,4 @@
-"""What the events of a run say in a few numbers: state, best, bound, gap, seconds, how far, how fast."""
+"""The key numbers of a run, from its events: state, best, bound, gap, time, progress, rate, warnings."""
 
 from __future__ import annotations
 
@@ -8,11 +8,25 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from engine.events import Event, Failed, Finished, Incumbent, Metric, Progress, Started, StateChanged
+from engine.events import Event, Failed, Finished, Incumbent, Metric, Notice, Progress, Started, StateChanged
+from gui.plot.axes import duration
+from gui.runs.remaining import RemainingTime
 
-__all__ = ["LIVE_STATES", "Summary", "gap_text", "number_text", "rate_text", "seconds_text", "state_text"]
+__all__ = [
+    "LIVE_STATES",
+    "NO_SOLUTION",
+    "Summary",
+    "gap_text",
+    "number_text",
+    "rate_text",
+    "remaining_text",
+    "seconds_text",
+    "state_text",
+]
 
 LIVE_STATES = ("starting", "running", "paused", "stopping")
+NO_SOLUTION = ("infeasible", "unbounded")
+"""States in which the last notice is the reason."""
 
 _RATE_WINDOW = 3.0
 
@@ -28,7 +42,9 @@ class Summary:
     phase, done, total, unit
         How far the present phase is.
     message : str
-        Why a run failed.
+        Why a run failed, or why there is no solution.
+    warnings : list of str
+        What the user must know of the run, each once.
     """
 
     def __init__(self) -> None:
@@ -42,8 +58,11 @@ class Summary:
         self.total = 0.0
         self.unit = ""
         self.message = ""
+        self.warnings: list[str] = []
+        self.remaining = RemainingTime()
+        self._remark = ""
         self.counters: dict[str, Any] = {}
-        self._told = (0.0, time.monotonic())
+        self._last = (0.0, time.monotonic())
         self._rates: dict[str, dict[str | None, tuple[float, float]]] = {}
         self._rate_units: dict[str, str] = {}
         self._steps: deque[tuple[float, float]] = deque(maxlen=64)
@@ -54,7 +73,7 @@ class Summary:
             self._take(event)
 
     def _take(self, event: Event) -> None:
-        self._told = (event.time, time.monotonic())
+        self._last = (event.time, time.monotonic())
         match event:
             case Metric():
                 if event.name in self._rate_units:
@@ -62,8 +81,14 @@ class Summary:
             case Progress():
                 if event.phase != self.phase or (self._steps and event.time < self._steps[-1][0]):
                     self._steps.clear()
+                    self.remaining.clear()
                 self.phase, self.done, self.total, self.unit = event.phase, event.done, event.total, event.unit
                 self._steps.append((event.time, event.done))
+                self.remaining.add(event.time, event.done, event.total)
+            case Notice():
+                if event.level == "warning" and event.message not in self.warnings:
+                    self.warnings.append(event.message)
+                self._remark = event.message
             case Incumbent():
                 self.best, self.bound, self.gap = event.objective, event.bound, event.gap
             case StateChanged():
@@ -79,40 +104,42 @@ class Summary:
             case Finished():
                 self.state, self.best, self.bound, self.gap = event.status, event.objective, event.bound, event.gap
                 self.counters = dict(event.counters)
+                if event.status in NO_SOLUTION:
+                    self.message = self._remark
             case Failed():
                 self.state, self.message = "failed", event.message
 
     @property
     def live(self) -> bool:
-        """Whether the run goes on."""
+        """Whether the run is in progress."""
         return self.state in LIVE_STATES
 
     def end(self, state: str, message: str = "") -> None:
-        """The run is over without an event that says so."""
+        """Record the end of a run that emitted no final event."""
         self.state, self.message = state, message
 
     @property
     def seconds(self) -> float:
-        """The run's own clock, going on between two events while it runs."""
-        told, at = self._told
+        """The clock of the run, which continues between two events while the run is running."""
+        seconds, at = self._last
         running = self.state in ("running", "stopping") and self.started is not None
-        return told + time.monotonic() - at if running else told
+        return seconds + time.monotonic() - at if running else seconds
 
     @property
     def event_seconds(self) -> float:
         """The time of the last event."""
-        return self._told[0]
+        return self._last[0]
 
     @property
     def fraction(self) -> float | None:
-        """How far the present phase is, from 0 to 1; None where nobody can tell."""
+        """Progress of the present phase, from 0 to 1; None if unknown."""
         if not self.total > 0 or not math.isfinite(self.total):
             return None
         return min(1.0, max(0.0, self.done / self.total))
 
     @property
     def rate(self) -> tuple[float, str] | None:
-        """How fast the run is at present, with its unit: the first series in something per second, else progress."""
+        """The present rate with its unit: of the first metric whose unit ends with ``/s``, else of the progress."""
         for name, unit in self._rate_units.items():
             if values := self._rates.get(name):
                 newest = max(at for at, _ in values.values())
@@ -168,6 +195,15 @@ def rate_text(rate: tuple[float, str] | None) -> str:
     return f"{value:.3g} P {unit}"
 
 
-def state_text(state: str) -> str:
-    """A state or status in words."""
-    return state.replace("_", " ")
+def remaining_text(estimate: tuple[float, float] | None) -> str:
+    """A range of remaining time, such as ``40 s to 55 s left``; empty if there is none."""
+    if estimate is None:
+        return ""
+    low, high = (duration(max(1.0, seconds), 1.0) for seconds in estimate)
+    return f"about {low} left" if low == high else f"{low} to {high} left"
+
+
+def state_text(state: str, warnings: int = 0) -> str:
+    """A state or status in words, with the number of warnings."""
+    text = state.replace("_", " ")
+    return text if not warnings else f"{text}, {warnings} warning{'s' if warnings > 1 else ''}"

@@ -158,7 +158,8 @@ class RunTab(Cleanup, QWidget):
         solver = discover().get(note.solver)
         metrics: tuple[MetricSpec, ...] = solver.metrics if solver is not None else ()
         folder = note.path if note.path.is_dir() else None
-        run = RunInfo(note.solver, metrics, self._problem, folder, note.title, note.colour)
+        schema = solver.schema if solver is not None else None
+        run = RunInfo(note.solver, metrics, self._problem, folder, note.title, note.colour, schema)
         former, self.panel = self.panel, panel_for(run, self.theme, self)
         self.panel.hide()
         if former is not None:
@@ -260,8 +261,7 @@ class RunTab(Cleanup, QWidget):
             self.summary.end(state, message)
         self.note.follow(self.summary)
         if message:
-            hint = " Run > Resume from checkpoint continues it." if self.note.resumable else ""
-            self.banner.show_message(f"{message[:1].upper()}{message[1:]}.{hint}")
+            self.banner.show_message(f"{message[:1].upper()}{message[1:]}. {self._resume_hint()}")
             if (unreported and state != "failed") or not isinstance(self.child.last, Failed):
                 self.logged.emit("error", message)
             if self.panel is not None:
@@ -272,6 +272,11 @@ class RunTab(Cleanup, QWidget):
             )
         self.logged.emit("info", f"ended: {self.note.state.replace('_', ' ')} after {seconds_text(self.note.seconds)}")
         self._finish()
+
+    def _resume_hint(self) -> str:
+        if self.note.resumable:
+            return "Run > Resume from checkpoint continues it."
+        return "It has no checkpoint, so it cannot be resumed; Runs > Run again with changes starts it again."
 
     def _on_player_end(self) -> None:
         if self.summary.live and self.note.live and self.child is None:

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar
 
 from gui.app.style import state_colour
 from gui.app.theme import Theme
-from gui.runs.summary import rate_text, seconds_text, state_text
+from gui.runs.summary import rate_text, remaining_text, seconds_text, state_text
 from gui.runs.tab import RunTab
 
 __all__ = ["RunStatus"]
@@ -52,12 +52,19 @@ class RunStatus:
             self.progress.hide()
             return
         summary = tab.summary
-        _set(self.state, state_text(summary.state), state_colour(self._theme, summary.state))
+        warnings = len(summary.warnings)
+        _set(
+            self.state,
+            state_text(summary.state, warnings),
+            state_colour(self._theme, summary.state, warnings),
+        )
         fraction = summary.fraction if summary.live else None
         self.progress.setVisible(fraction is not None)
         if fraction is not None:
             self.progress.setValue(round(1000 * fraction))
-        _set(self.phase, summary.phase if summary.live else "")
+        remaining = remaining_text(summary.remaining.estimate()) if summary.state == "running" else ""
+        phase = ", ".join(part for part in (summary.phase, remaining) if part)
+        _set(self.phase, phase if summary.live else "")
         _set(self.rate, rate_text(summary.rate) if summary.state == "running" and summary.rate else "")
         _set(self.elapsed, seconds_text(summary.seconds if tab.player is None else tab.player.position))
 

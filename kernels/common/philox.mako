@@ -18,7 +18,7 @@ Quintet lays its counter out so that a draw depends on what it is for, never on 
     ${philox.functions()}            words and f32 numbers
     ${philox.double_functions()}     f64 numbers too; needs the device's fp64
 
-The NumPy twin is engine/numerics/philox.py: the same words and the same numbers, bit for bit.
+The NumPy reference is engine/numerics/philox.py: the same words and the same numbers, bit for bit.
 </%doc>
 <%def name="functions()">
 typedef struct { u32 w0, w1, w2, w3; } philox_words_t;

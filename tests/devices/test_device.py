@@ -77,14 +77,14 @@ def test_zero_and_copy_are_done_in_order_with_the_kernels(device: Member, trial_
     template = trial_template("add_in_order", ADD)
 
     def work(running: Device) -> tuple[NDArray[Any], NDArray[Any]]:
-        add = running.kernel(template, "add", ("buffer", "int32"), extra=1)
+        add = running.program(template, extra=1).add
         first, second = running.put(np.full(8, 9, np.int32)), running.put(np.full(8, 9, np.int32))
         running.zero(first)
-        running.launch(add, 2, 4, first, 4)
+        add(2, 4, out=first, amount=4)
         running.copy(second, first, target_start=2, source_start=1, count=3)
-        running.launch(add, 1, 4, first, 0)
+        add(1, 4, out=first, amount=0)
         running.copy(second, second, target_start=0, source_start=6)
-        running.launch(add, 0, 4, first, 100)
+        add(0, 4, out=first, amount=100)
         running.sync()
         return running.get(first), running.get(second)
 
@@ -187,8 +187,7 @@ def test_a_kernel_is_compiled_once_for_its_constants(device: Member, trial_templ
     template = trial_template("add_once", ADD)
 
     def work(running: Device) -> list[Any]:
-        types = ("buffer", "int32")
-        return [running.kernel(template, "add", types, extra=extra) for extra in (1, 1, 2)]
+        return [running.program(template, extra=extra).add for extra in (1, 1, 2)]
 
     first, again, other = device.submit(work).result()
     assert first is again
@@ -202,7 +201,7 @@ def test_a_kernel_that_does_not_compile_says_where(
     monkeypatch.setenv("QUINTET_DUMP_KERNELS", str(tmp_path / "dump"))
     template = trial_template("add_wrongly", ADD.replace("amount +", "amont +"))
     with pytest.raises(KernelError, match=r"does not compile.* \(trial/add_wrongly.mako, line 4\)") as caught:
-        device.submit(lambda running: running.kernel(template, "add", ("buffer", "int32"), extra=1)).result()
+        device.submit(lambda running: running.program(template, extra=1).add).result()
     assert (caught.value.template, caught.value.device) == (template, device.info.id)
     assert "amont" in caught.value.log
     assert caught.value.source_path is not None
@@ -212,10 +211,10 @@ def test_a_kernel_that_does_not_compile_says_where(
 def test_an_entry_that_is_not_there_is_a_kernel_error(device: Member, trial_template: Trial) -> None:
     template = trial_template("add_only", ADD)
     with pytest.raises(KernelError, match=r"kernel trial/add_only .*subtract"):
-        device.submit(lambda running: running.kernel(template, "subtract", ("buffer", "int32"), extra=1)).result()
+        device.submit(lambda running: running.program(template, extra=1).subtract).result()
 
 
-def test_dynamic_local_memory_has_the_size_that_was_asked_for(device: Member, trial_template: Trial) -> None:
+def test_dynamic_local_memory_has_the_size_that_the_template_declares(device: Member, trial_template: Trial) -> None:
     template = trial_template(
         "reverse",
         """
@@ -230,9 +229,9 @@ KERNEL reverse(GLOBAL i32* values)
     )
 
     def work(running: Device) -> NDArray[Any]:
-        reverse = running.kernel(template, "reverse", ("buffer",), local_bytes=4 * 32, count=32)
+        reverse = running.program(template, count=32).reverse
         buffer = running.put(np.arange(96, dtype=np.int32))
-        running.launch(reverse, 3, 32, buffer)
+        reverse(3, 32, values=buffer)
         return running.get(buffer)
 
     assert np.array_equal(device.submit(work).result().reshape(3, 32), np.arange(96).reshape(3, 32)[:, ::-1])
@@ -258,9 +257,9 @@ KERNEL count(GLOBAL u64* wide, GLOBAL i32* signed_out, GLOBAL u32* bits)
     )
 
     def work(running: Device) -> list[list[int]]:
-        count = running.kernel(template, "count", ("buffer",) * 3)
         buffers = [running.put(np.zeros(3, dtype)) for dtype in (np.uint64, np.int32, np.uint32)]
-        running.launch(count, 5, 16, *buffers)
+        wide, signed_out, bits = buffers
+        running.program(template).count(5, 16, wide=wide, signed_out=signed_out, bits=bits)
         return [running.get(buffer).tolist() for buffer in buffers]
 
     assert device.submit(work).result() == [[80 * 3_000_000_000, 0, 0], [-160, -79, 79], [80, 0xFFFF, 7]]
@@ -270,11 +269,11 @@ def test_the_integer_functions_of_the_dialect_agree_with_python(device: Member, 
     template = trial_template(
         "integers",
         """
-KERNEL integers(const GLOBAL u32* in, GLOBAL i64* out)
+KERNEL integers(const GLOBAL u32* pairs, GLOBAL i64* out)
 {
     const i64 i = GLOBAL_ID;
-    const u32 a = in[2 * i];
-    const u32 b = in[2 * i + 1];
+    const u32 a = pairs[2 * i];
+    const u32 b = pairs[2 * i + 1];
     out[6 * i] = MULTIPLY_HIGH_U32(a, b);
     out[6 * i + 1] = COUNT_BITS_U32(a);
     out[6 * i + 2] = COUNT_BITS_U64(((u64)a << 32) | b);
@@ -287,9 +286,8 @@ KERNEL integers(const GLOBAL u32* in, GLOBAL i64* out)
     pairs = np.random.default_rng(5).integers(0, 2**32, (64, 2), dtype=np.uint32)
 
     def work(running: Device) -> NDArray[Any]:
-        kernel = running.kernel(template, "integers", ("buffer", "buffer"))
         out = running.empty((64, 6), np.int64)
-        running.launch(kernel, 4, 16, running.put(pairs), out)
+        running.program(template).integers(4, 16, pairs=running.put(pairs), out=out)
         return running.get(out)
 
     expected = [

@@ -16,7 +16,7 @@ from patience import wait_until
 
 from engine.devices import Device, Member
 from engine.devices import health as health_module
-from engine.devices.health import Health, Sampler
+from engine.devices.health import Health, HealthMonitor
 from engine.events import DeviceStatus, from_json, to_json
 
 
@@ -89,7 +89,7 @@ def test_memory_in_use_follows_what_is_allocated(device: Member) -> None:
 
 def test_the_sampler_tells_every_member_and_stops_when_closed(device: Member) -> None:
     told: list[tuple[str, dict[str, float]]] = []
-    sampler = Sampler(Health(pool_of(device)), lambda label, values: told.append((label, values)), 0.02)
+    sampler = HealthMonitor(Health(pool_of(device)), lambda label, values: told.append((label, values)), 0.02)
     wait_until(lambda: told)
     sampler.close()
     count = len(told)
@@ -122,7 +122,7 @@ def test_trouble_with_the_drivers_library_ends_the_telling_and_nothing_else(
         raise RuntimeError("the library has changed")
 
     monkeypatch.setattr(Health, "sample", broken)
-    sampler = Sampler(Health(pool_of(device)), lambda label, values: None, 0.01)
+    sampler = HealthMonitor(Health(pool_of(device)), lambda label, values: None, 0.01)
     wait_until(lambda: "the library has changed" in caplog.text)
     time.sleep(0.1)
     sampler.close()
@@ -174,7 +174,7 @@ def test_a_gpu_is_asked_through_nvml_and_may_lack_a_sensor(monkeypatch: pytest.M
         memory=80_000_000_000,
         capabilities=SimpleNamespace(kind="gpu"),
     )
-    member: Any = SimpleNamespace(info=gpu, label="cuda:0", busy_seconds=0.0, taken=None)
+    member: Any = SimpleNamespace(info=gpu, label="cuda:0", busy_seconds=0.0, allocated_bytes=None)
     sample = Health(pool_of(member)).sample()["cuda:0"]
     assert library.asked == [uuid]
     assert "power" not in sample

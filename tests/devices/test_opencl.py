@@ -118,10 +118,9 @@ def test_free_memory_is_the_total_less_what_was_taken_here(opencl: Member) -> No
 def test_a_launch_the_driver_refuses_is_a_kernel_error(opencl: Member) -> None:
     def work(running: Device) -> None:
         constants = {"value": "i32", "prefix": "i32", "block": 64, "items": 2}
-        types = ("buffer", "int64", "buffer", "buffer")
-        kernel = running.kernel("common/scan", "scan_tiles", types, **constants)
+        scan = running.program("common/scan", **constants).scan_tiles
         buffer = running.put(np.zeros(128, np.int32))
-        running.launch(kernel, 1, 32, buffer, 128, buffer, running.empty(1, np.int64))
+        scan(1, 32, values=buffer, count=128, prefixes=buffer, totals=running.empty(1, np.int64))
 
     with pytest.raises(KernelError, match=r"kernel common/scan .*scan_tiles"):
         opencl.submit(work).result()

@@ -36,25 +36,25 @@ ROUNDS = 20_000_000
 
 
 def kernels(running: Device, template: str) -> tuple[Any, Any]:
-    slow = running.kernel(template, "slow", ("buffer", "int32", "int32"), nothing=0)
-    return slow, running.kernel(template, "doubled", ("buffer", "buffer"), nothing=0)
+    program = running.program(template)
+    return program.slow, program.doubled
 
 
-def test_a_stream_that_waits_for_a_mark_sees_what_came_before_it(device: Member, trial_template: Trial) -> None:
-    template = trial_template("lanes_after", SLOW)
+def test_a_stream_that_waits_for_an_event_sees_what_came_before_it(device: Member, trial_template: Trial) -> None:
+    template = trial_template("streams_after", SLOW)
 
     def work(running: Device) -> list[NDArray[Any]]:
         slow, doubled = kernels(running, template)
         values, beside, last = running.put(np.arange(64, dtype=np.int32)), *(running.empty(64, np.int32) for _ in "ab")
-        running.launch(slow, 1, 1, values, 64, ROUNDS)
+        slow(1, 1, values=values, count=64, rounds=ROUNDS)
         begun = running.record_event()
         with running.stream(1):
             running.wait_for_event(begun)
-            running.launch(doubled, 4, 16, values, beside)
-            running.launch(slow, 1, 1, beside, 64, ROUNDS)
+            doubled(4, 16, values=values, out=beside)
+            slow(1, 1, values=beside, count=64, rounds=ROUNDS)
             done = running.record_event()
         running.wait_for_event(done)
-        running.launch(doubled, 4, 16, beside, last)
+        doubled(4, 16, values=beside, out=last)
         return [running.get(beside), running.get(last)]
 
     beside, last = device.submit(work).result()
@@ -63,7 +63,7 @@ def test_a_stream_that_waits_for_a_mark_sees_what_came_before_it(device: Member,
 
 
 def test_copies_without_waiting_are_in_order_with_their_stream(device: Member, trial_template: Trial) -> None:
-    template = trial_template("lanes_later", SLOW)
+    template = trial_template("streams_later", SLOW)
 
     def work(running: Device) -> list[NDArray[Any]]:
         slow, _ = kernels(running, template)
@@ -74,7 +74,7 @@ def test_copies_without_waiting_are_in_order_with_their_stream(device: Member, t
             values = running.empty(20, np.int32)
             running.zero(values)
             running.put_async(source, values, 4)
-            running.launch(slow, 1, 1, values, 20, ROUNDS)
+            slow(1, 1, values=values, count=20, rounds=ROUNDS)
             running.get_async(values, target, 10)
             done = running.record_event()
         running.synchronize_event(done)
@@ -86,19 +86,19 @@ def test_copies_without_waiting_are_in_order_with_their_stream(device: Member, t
 
 
 def test_sync_and_release_wait_for_every_stream(device: Member, trial_template: Trial) -> None:
-    template = trial_template("lanes_sync", SLOW)
+    template = trial_template("streams_sync", SLOW)
 
     def work(running: Device) -> NDArray[Any]:
         slow, _ = kernels(running, template)
         staging = running.staging(4, np.int32)
         with running.stream(1):
             values = running.put(np.zeros(4, np.int32))
-            running.launch(slow, 1, 1, values, 4, ROUNDS)
+            slow(1, 1, values=values, count=4, rounds=ROUNDS)
             running.get_async(values, staging)
         running.sync()
         copy = staging.copy()
         with running.stream(3):
-            running.launch(slow, 1, 1, values, 4, ROUNDS)
+            slow(1, 1, values=values, count=4, rounds=ROUNDS)
         running.release(values)
         return copy
 
@@ -142,13 +142,13 @@ def test_copies_that_do_not_fit_are_refused(device: Member) -> None:
 
 
 def test_a_device_with_work_on_streams_closes(device: Member, trial_template: Trial) -> None:
-    template = trial_template("lanes_close", SLOW)
+    template = trial_template("streams_close", SLOW)
 
     def work(running: Device) -> None:
         slow, _ = kernels(running, template)
         with running.stream(1):
             values = running.put(np.zeros(4, np.int32))
-            running.launch(slow, 1, 1, values, 4, ROUNDS)
+            slow(1, 1, values=values, count=4, rounds=ROUNDS)
             running.get_async(values, running.staging(4, np.int32))
 
     with DevicePool([device.info]) as pool:

@@ -1,10 +1,11 @@
-"""Make the recorded runs in ``samples/recorded`` anew: ``python tests/gui/record_runs.py [SOLVER ...]``.
+"""Record the runs in ``samples/recorded`` again: ``python tests/gui/record_runs.py [SOLVER ...]``.
 
 Needed when what a run folder holds has changed. With PoCL, ``POCL_DEVICES="pthread pthread"`` gives the two devices.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -29,9 +30,10 @@ def branch_and_bound() -> tuple[Any, dict[str, Any]]:
 
 def knapsack() -> tuple[Any, dict[str, Any]]:
     random = np.random.default_rng(12)
-    weights = random.integers(1, 30_000, 2000)
-    profits = weights + random.integers(-20, 60, 2000).clip(1 - weights.min(), None) + 40
-    return engine.Knapsack(profits, weights, int(weights.sum()) // 2, name="weakly-correlated-2000"), {}
+    weights = random.integers(1, 20_000, 800)
+    profits = weights + random.integers(-20, 60, 800).clip(1 - weights.min(), None) + 40
+    problem = engine.Knapsack(profits, weights, int(weights.sum()) // 2, name="weakly-correlated-800")
+    return problem, {"reduce": False, "minimum_share": 4096}  # so that the table is computed, on both devices
 
 
 def boa() -> tuple[Any, dict[str, Any]]:
@@ -63,15 +65,14 @@ RUNS: dict[str, Callable[[], tuple[Any, dict[str, Any]]]] = {
 
 
 def record(solver: str) -> None:
-    """Solve, and keep the folder without checkpoints."""
+    """Solve, and remove the checkpoints."""
     problem, options = RUNS[solver]()
-    folder = ROOT / FOLDER / solver
+    os.chdir(ROOT)  # so that the paths in run.toml are relative
+    folder = FOLDER / solver
     shutil.rmtree(folder, ignore_errors=True)
     result = engine.solve(problem, backend="opencl", devices=DEVICES, run_folder=folder, seed=1, **options)
     for checkpoint in folder.glob("checkpoint*"):
         checkpoint.unlink()
-    settings = folder / "run.toml"
-    settings.write_text(settings.read_text(encoding="utf-8").replace(str(ROOT / FOLDER), FOLDER.as_posix()))
     size = sum(path.stat().st_size for path in folder.iterdir())
     print(f"{solver}: {result.status} after {result.seconds:.1f} s, {size / 1000:.0f} kB")
 

@@ -112,6 +112,8 @@ def test_a_run_whose_app_was_killed_shows_as_killed(tmp_path: Path) -> None:
     again.load()
     assert [entry.state for entry in again] == ["killed"]
     assert again.notes[0].seconds > 0
+    assert not again.notes[0].resumable
+    (note.path / "checkpoint-1.json").write_text("{}")
     assert again.notes[0].resumable
 
 

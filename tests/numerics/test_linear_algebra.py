@@ -365,14 +365,14 @@ def test_shapes_and_types_that_do_not_fit_are_refused(device: Member, provider: 
 
 def test_triangles_are_mirrored_both_ways(device: Member) -> None:
     def work(running: Device) -> None:
-        kernel = running.kernel("numerics/triangle", "mirror", ("buffer", "int64", "int64", "int32"))
+        mirror = running.program("numerics/triangle").mirror
         for n in (1, 31, 64, 100):
             a = numbers(n, n)
             rows = -(-n // 32)
             tiles = rows * (rows + 1) // 2
             for upper_to_lower in (0, 1):
                 buffer = running.put(a)
-                running.launch(kernel, tiles, 256, buffer, n, tiles, upper_to_lower)
+                mirror(tiles, 256, A=buffer, n=n, tiles=tiles, upper_to_lower=upper_to_lower)
                 kept = np.triu(a) if upper_to_lower else np.tril(a)
                 expected = kept + np.triu(kept, 1).T + np.tril(kept, -1).T
                 assert np.array_equal(running.get(buffer), expected)

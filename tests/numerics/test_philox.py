@@ -1,4 +1,4 @@
-"""Philox: the published answers, and the same bits from the twin and from every device."""
+"""Philox: the published answers, and the same bits from the reference and from every device."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def filled(device: Device, size: int, output: philox.Output, *args: int, **kwarg
 
 
 @pytest.mark.parametrize(("counter", "key", "ten", "seven"), KNOWN)
-def test_twin_gives_the_published_words(
+def test_reference_gives_the_published_words(
     counter: tuple[int, ...], key: tuple[int, ...], ten: tuple[int, ...], seven: tuple[int, ...]
 ) -> None:
     assert philox.philox4x32(counter, key).tolist() == list(ten)
     assert philox.philox4x32(counter, key, rounds=7).tolist() == list(seven)
 
 
-def test_twin_takes_many_counters_and_keys_at_once() -> None:
+def test_reference_takes_many_counters_and_keys_at_once() -> None:
     counters, keys, ten, _ = (np.array(column, np.uint32) for column in zip(*KNOWN, strict=True))
     assert np.array_equal(philox.philox4x32(counters, keys), ten)
     pairs = philox.philox4x32(counters[:, None, :], keys[None, :, :])
@@ -83,15 +83,15 @@ def test_device_gives_the_published_words(
     attempt=st.integers(0, 2**16 - 1),
     count=st.integers(0, 300),
 )
-def test_device_and_twin_agree_on_every_counter(
+def test_device_and_reference_agree_on_every_counter(
     device: Member, seed: int, stream: int, chain: int, step: int, start: int, attempt: int, count: int
 ) -> None:
-    twin = philox.uniform_words(seed, stream, step, start, count, chain=chain, attempt=attempt)
+    reference = philox.uniform_words(seed, stream, step, start, count, chain=chain, attempt=attempt)
     words = device.submit(filled, 4 * count, "u32", seed, stream, step, start, chain=chain, attempt=attempt).result()
-    assert np.array_equal(words.reshape(-1, 4), twin)
+    assert np.array_equal(words.reshape(-1, 4), reference)
 
 
-def test_device_and_twin_make_the_same_numbers_of_the_words(device: Member) -> None:
+def test_device_and_reference_make_the_same_numbers_of_the_words(device: Member) -> None:
     words = philox.uniform_words(7, 1, 2, 0, 10_007)
     expected = {
         "f32": philox.uniform_float32(words).ravel(),

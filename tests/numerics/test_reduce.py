@@ -40,7 +40,7 @@ def all_four(device: Device, values: NDArray[Any], block: int | None = None) -> 
 
 @pytest.mark.parametrize("block", GROUP_SIZES)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_size_reduces_as_in_numpy_and_adds_as_the_twin(device: Member, dtype: str, block: int) -> None:
+def test_every_size_reduces_as_in_numpy_and_adds_as_the_reference(device: Member, dtype: str, block: int) -> None:
     if block > device.info.capabilities.max_block:
         pytest.skip(f"{device.info.id} has no groups of {block}")
     for size in SIZES:
@@ -198,9 +198,9 @@ def test_a_group_of_any_size_reduces_any_number_of_values(
     values = np.random.default_rng(count).integers(-9, 9, (5, count)).astype(np.float32)
 
     def run(running: Device) -> tuple[NDArray[Any], NDArray[Any]]:
-        kernel = running.kernel(template, "reduce_groups", ("buffer",) * 3, block=block, count=count)
+        reduce = running.program(template, block=block, count=count).reduce_groups
         results, places = running.empty((5, 4), np.float32), running.empty(5, np.int64)
-        running.launch(kernel, 5, block, running.put(values), results, places)
+        reduce(5, block, values=running.put(values), results=results, places=places)
         return running.get(results), running.get(places)
 
     results, places = device.submit(run).result()

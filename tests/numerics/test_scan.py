@@ -66,13 +66,13 @@ def test_three_levels_of_totals_are_enough_for_more_than_a_tile_of_tiles(device:
 
 @settings(max_examples=25, deadline=None)
 @given(size=st.integers(0, 20_000), seed=st.integers(0, 2**32 - 1), pair=st.sampled_from(PAIRS))
-def test_device_and_twin_agree(device: Member, size: int, seed: int, pair: tuple[str, str]) -> None:
+def test_device_and_reference_agree(device: Member, size: int, seed: int, pair: tuple[str, str]) -> None:
     values = random_values(size, pair[0], seed)
     prefixes, total = device.submit(scanned, values, pair[1]).result()
-    twin, twin_total = host_exclusive_scan(values, pair[1])
-    assert prefixes.dtype == twin.dtype
-    assert np.array_equal(prefixes, twin)
-    assert total == twin_total
+    reference, reference_total = host_exclusive_scan(values, pair[1])
+    assert prefixes.dtype == reference.dtype
+    assert np.array_equal(prefixes, reference)
+    assert total == reference_total
 
 
 def test_a_total_beyond_int32_is_exact_while_prefixes_wrap(device: Member) -> None:
@@ -115,9 +115,9 @@ def test_two_devices_at_once_keep_their_data_apart(device: Member) -> None:
                 [member.submit(scanned, values) for member, values in zip(pool.members, data, strict=True)]
             )
             for values, (prefixes, total) in zip(data, results, strict=True):
-                twin, twin_total = host_exclusive_scan(values)
-                assert total == twin_total
-                assert np.array_equal(prefixes, twin)
+                reference, reference_total = host_exclusive_scan(values)
+                assert total == reference_total
+                assert np.array_equal(prefixes, reference)
 
 
 def test_wrong_requests_are_refused(device: Member) -> None:
@@ -155,9 +155,9 @@ def test_a_group_of_any_size_scans_its_values(
     values = np.random.default_rng(block).integers(-9, 9, (5, block), dtype=np.int32)
 
     def run(running: Device) -> NDArray[Any]:
-        kernel = running.kernel(template, "scan_groups", ("buffer",), block=block)
+        scan = running.program(template, block=block).scan_groups
         buffer = running.put(values)
-        running.launch(kernel, 5, block, buffer)
+        scan(5, block, values=buffer)
         return running.get(buffer)
 
     assert np.array_equal(device.submit(run).result(), values.cumsum(axis=1))

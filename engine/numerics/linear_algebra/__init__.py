@@ -58,7 +58,7 @@ def linear_algebra(
         object each.
     provider : {"cusolver", "lapack", "kernels"}, optional
         By default what ``device.capabilities.linear_algebra`` says; if that is cuSOLVER and CuPy is not installed, the
-        kernels, and ``notice`` is told so.
+        kernels, and ``notice`` is called with that.
     notice : callable, optional
         Called with a sentence for the user.
 

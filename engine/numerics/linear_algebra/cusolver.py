@@ -54,7 +54,7 @@ _CONSTANTS = np.array([0.0, 1.0, -1.0])
 
 @dataclass(frozen=True)
 class _Foreign:
-    """A stream that is not CuPy's own, told by the CUDA stream protocol."""
+    """A stream that is not CuPy's own, given by the CUDA stream protocol."""
 
     handle: int
 

@@ -243,6 +243,6 @@ def _each(a: NDArray[Any], c: NDArray[Any], s: NDArray[Any] | None, dimensions: 
 
 
 def _first_nan(factor: NDArray[Any]) -> int:
-    """The pivot, from 1, of a factor that has become NaN, which LAPACK may not tell; 0 if there is none."""
+    """The pivot, from 1, of a factor that has become NaN, which LAPACK may not report; 0 if there is none."""
     bad = np.isnan(np.diagonal(factor))
     return int(np.argmax(bad)) + 1 if bad.any() else 0
