@@ -21,7 +21,7 @@ from engine.run import Run
 from engine.solvers.knapsack.dense import sweep
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 
-VARIANTS = ("auto", "rows", "tiles", "classes")
+VARIANTS = ("auto", "rows", "tiles", "classes", "sparse")
 
 
 def brute_force(problem: Knapsack) -> int:

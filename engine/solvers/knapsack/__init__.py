@@ -29,6 +29,7 @@ SOLVER = Solver(
     metrics=(
         MetricSpec("items_done", "Items done", "items"),
         MetricSpec("cells_per_second", "Cell updates", "cells/s", per_device=True),
+        MetricSpec("active_tiles", "Tiles of the sparse table", "tiles", per_device=True),
         MetricSpec("range_low", "First active capacity", "capacity", per_device=True),
         MetricSpec("range_high", "Last active capacity", "capacity", per_device=True),
         MetricSpec("share", "Share of the active range", "", per_device=True),

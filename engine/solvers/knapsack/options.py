@@ -14,12 +14,16 @@ __all__ = ["Options"]
 class Options(SolverOptions):
     """Options of the knapsack solver."""
 
-    variant: Literal["auto", "rows", "tiles", "classes"] = Field(
+    variant: Literal["auto", "dense", "rows", "tiles", "classes", "sparse"] = Field(
         "auto",
-        description="how items share kernel launches: rows (one item a launch, the paper's), tiles (several items "
-        "fused in local memory), classes (items of equal weight fused in registers), or auto (the fastest mixture)",
+        description="which table: sparse (tiles of capacities where a state can still win), dense (one row of all "
+        "capacities; rows, tiles and classes restrict its launches to one item each, as in the paper, to several items "
+        "fused in local memory, and to items of equal weight fused in registers), or auto (the one estimated faster)",
     )
-    reduce: bool = Field(True, description="fix items by upper bounds before the dynamic program")
+    reduce: bool = Field(
+        True,
+        description="bounds, local search, fixing of items and a core search on the host before any table is made",
+    )
     items: bool = Field(True, description="find the chosen items, not only the best value")
     keep_memory: float | None = Field(
         None,

@@ -11,7 +11,18 @@ from engine.devices import Buffer, Capabilities, Device
 from engine.devices.variants import CPU, CUDA_GPU, GPU, SMALL_GPU, Variant, each_once
 from engine.solvers.knapsack.dense.schedule import MOST_FUSED
 
-__all__ = ["DEPTHS", "PAD", "RowPrograms", "RowView", "Shapes", "ValueType", "kernel_variants", "shapes_for"]
+__all__ = [
+    "DEPTHS",
+    "PAD",
+    "TILE",
+    "RowPrograms",
+    "RowView",
+    "Shapes",
+    "SparseShapes",
+    "ValueType",
+    "kernel_variants",
+    "shapes_for",
+]
 
 ValueType = Literal["i32", "i64"]
 
@@ -19,6 +30,9 @@ DEPTHS = (32, 16, 8, 4, 2)
 """How many items of one weight a launch of ``classes`` may fuse."""
 
 _VECTOR_BYTES = 32  # twice that was measured slower with PoCL on AVX-512 machines: its vectors are split
+
+TILE = 1024
+"""Capacities of a tile of the sparse table."""
 
 PAD = 64
 """Cells past the end of a row that a launch may write."""
@@ -125,6 +139,49 @@ def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
         class_unroll=8,
         class_items_per_unit=1024,
     )
+
+
+@dataclass(frozen=True)
+class SparseShapes:
+    """How the kernels of the sparse table are cut for one device and one value type."""
+
+    value: ValueType
+    lanes: int
+    block: int
+    groups: int
+    expand_block: int
+    expand_groups: int
+
+    @classmethod
+    def of(cls, capabilities: Capabilities, value: ValueType) -> SparseShapes:
+        """The shapes that suit a device: as many groups as run at once."""
+        units = capabilities.compute_units
+        if not capabilities.simt:
+            return cls(value, _VECTOR_BYTES // (4 if value == "i32" else 8), 1, 2 * units, 64, 2 * units)
+        block = min(256, capabilities.max_block)
+        return cls(value, 1, block, 8 * units, block, 8 * units)
+
+    @property
+    def type_name(self) -> str:
+        """The value type as NumPy calls it."""
+        return "int32" if self.value == "i32" else "int64"
+
+    @property
+    def negative(self) -> int:
+        """The value of cells without a state."""
+        return -(2**30) if self.value == "i32" else -(2**62)
+
+    def constants(self) -> dict[str, Any]:
+        """What the template is rendered with."""
+        vector = ("int" if self.value == "i32" else "long") + str(self.lanes)
+        return {
+            "value": self.value,
+            "lanes": self.lanes,
+            "vector": vector,
+            "block": self.block,
+            "tile": TILE,
+            "slope_bits": 10,
+        }
 
 
 class RowView(NamedTuple):
@@ -265,6 +322,7 @@ def kernel_variants() -> Iterator[Variant]:
     values: tuple[ValueType, ...] = ("i32", "i64")
     for capabilities in (GPU, CUDA_GPU, SMALL_GPU, CPU):
         for value in values:
+            yield "knapsack/sparse", SparseShapes.of(capabilities, value).constants()
             shapes = shapes_for(capabilities, value)
             tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"
             for template in ("knapsack/rows", tiles, "knapsack/classes", "knapsack/trace"):

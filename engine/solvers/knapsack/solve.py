@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import DeviceInfo, DevicePool
-from engine.errors import AuditError, ProblemError
+from engine.errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.solvers.knapsack.dense.table import DenseTable, plan
 from engine.solvers.knapsack.options import Options
-from engine.solvers.knapsack.presolve import presolve
+from engine.solvers.knapsack.presolve import Reduced, presolve
 from engine.solvers.knapsack.problem import Knapsack
-from engine.solvers.knapsack.resume import Progress, StartRow, restore
+from engine.solvers.knapsack.resume import Progress, StartRow, StartTiles, restore
+from engine.solvers.knapsack.sparse.table import SparseTable, fault, sparse_items
 
 __all__ = ["solve", "validate"]
 
 _CORE_SECONDS = 0.3  # for the search of the core on the host, before a table is made
+_CELLS_PER_SECOND = {True: 5e11, False: 1e9}  # of a dense table on one device, by `simt`
+_SPARSE_WEIGHT = 1 << 14  # of the heaviest item, below which a sparse table soon is a dense one
+_SMALL_SECONDS = 0.05  # a dense table that takes no longer is not worth a sparse one
 
 
 def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo]) -> None:
@@ -30,8 +34,10 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
     ------
     engine.errors.ProblemError
         If the profits are too large for the tables.
+    engine.errors.OptionError
+        If ``variant`` is ``"sparse"``, and the problem's numbers are too large for that.
     engine.errors.OutOfDeviceMemory
-        If the dense table cannot fit the devices.
+        If the table cannot fit the devices.
     """
     fits = (problem.weights <= problem.capacity) & (problem.profits > 0)
     if int(problem.weights[fits].sum()) <= problem.capacity:
@@ -40,7 +46,38 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
         raise ProblemError("the sum of profits must be below 2^61 for 64-bit values")
     reduced = presolve(problem, options.reduce)
     if not reduced.solved and len(reduced.open):
-        plan(problem, options, reduced, devices).require(devices)
+        _choose(problem, options, reduced, devices)
+
+
+def _choose(
+    problem: Knapsack, options: Options, reduced: Reduced, devices: Sequence[DeviceInfo]
+) -> tuple[Literal["dense", "sparse"], str]:
+    """Which table, and why; raises if neither fits."""
+    items = sparse_items(problem, reduced)
+    no_sparse = fault(items, devices[0])
+    if options.variant == "sparse":
+        if no_sparse is not None:
+            raise (OutOfDeviceMemory if items.fits else OptionError)(f"the sparse table is impossible: {no_sparse}")
+        return "sparse", "as asked"
+    dense = plan(problem, options, reduced, devices)
+    if options.variant != "auto":
+        dense.require(devices)
+        return "dense", "as asked"
+    try:
+        dense.require(devices)
+    except OutOfDeviceMemory:
+        if no_sparse is not None:
+            raise
+        return "sparse", "a dense one does not fit the devices"
+    if no_sparse is not None:
+        return "dense", f"the sparse table is impossible: {no_sparse}"
+    speed = sum(_CELLS_PER_SECOND[info.capabilities.simt] for info in devices)
+    seconds = dense.cells / speed
+    if seconds <= _SMALL_SECONDS:
+        return "dense", f"it has {dense.cells:.2g} cells only"
+    if int(items.weights.max()) < _SPARSE_WEIGHT:
+        return "dense", "light items reach every capacity"
+    return "sparse", f"a dense one has {dense.cells:.2g} cells"
 
 
 def solve(problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> Result:
@@ -111,9 +148,23 @@ class _Solving:
             run.notice(f"{self._progress.items_fixed} of {self._problem.n} items fixed by bounds")
             if self._search_core():
                 return
-        self._say(f"dense table: {len(reduced.open)} open items x {reduced.capacity + 1} capacities")
-        start = self._start if isinstance(self._start, StartRow) else None
-        DenseTable(self._problem, self._options, self._pool, run, reduced, self._progress, start).run()
+        table, reason = self._choice()
+        size = f"{len(reduced.open):,} open items x {reduced.capacity + 1:,} capacities"
+        self._say(f"{table} table of {size}, {reason}")
+        if table == "sparse":
+            tiles = self._start if isinstance(self._start, StartTiles) else None
+            SparseTable(self._problem, self._pool, run, reduced, self._progress, self._options.items, tiles).run()
+        else:
+            row = self._start if isinstance(self._start, StartRow) else None
+            DenseTable(self._problem, self._options, self._pool, run, reduced, self._progress, row).run()
+
+    def _choice(self) -> tuple[Literal["dense", "sparse"], str]:
+        """The table, and why; a checkpoint's is continued."""
+        if isinstance(self._start, StartTiles):
+            return "sparse", "from a checkpoint"
+        if isinstance(self._start, StartRow):
+            return "dense", "from a checkpoint"
+        return _choose(self._problem, self._options, self._reduced, [member.info for member in self._pool.members])
 
     def _search_core(self) -> bool:
         """Whether a search of the core on the host solves the problem."""

@@ -291,7 +291,7 @@ class DenseTable:
 
 def _rules(options: Options, shapes: Sequence[Shapes]) -> GroupRules:
     """What may share a launch, so that every device of the pool can run it."""
-    halo = min(shape.halo for shape in shapes) if options.variant != "rows" and options.variant != "classes" else 0
+    halo = min(shape.halo for shape in shapes) if options.variant not in ("rows", "classes") else 0
     depths = () if options.variant in ("rows", "tiles") else DEPTHS
     serial = all(shape.serial for shape in shapes)
     deepest = 16 if serial else DEPTHS[0]

@@ -1,0 +1,130 @@
+"""The items of a sparse table: their order, gains, value type, and the linear relaxations of what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.knapsack.bounds import by_efficiency
+from engine.solvers.knapsack.programs import ValueType
+
+__all__ = ["Relaxations", "SparseItems"]
+
+_TABLE_ENTRIES = 1 << 22  # of all relaxations together
+
+
+@dataclass(frozen=True)
+class Relaxations:
+    """Linear relaxations of the items still to come, as prefix sums by descending efficiency, one after another.
+
+    That of step k (with the items from k on) has entries ``first[k] .. first[k] + count[k]``; where memory is short,
+    several steps share that of the first of them, which is an upper bound for the others.
+    """
+
+    weights: NDArray[np.int64]
+    gains: NDArray[np.int64]
+    first: NDArray[np.int64]
+    count: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SparseItems:
+    """Items by descending weight, with gains ``profit - multiplier * weight`` instead of profits.
+
+    Attributes
+    ----------
+    indices, weights, profits : ndarray of int64, shape (n,)
+        Index of each item in the problem, and its data.
+    capacity : int
+    multiplier : int
+        Profit per weight, near that of the break item, so that gains are small.
+    """
+
+    indices: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    profits: NDArray[np.int64]
+    capacity: int
+    multiplier: int
+
+    @classmethod
+    def of(
+        cls, indices: NDArray[np.int64], weights: NDArray[np.int64], profits: NDArray[np.int64], capacity: int
+    ) -> SparseItems:
+        """Order the items, and choose the multiplier."""
+        order = np.lexsort((-profits, -weights))
+        efficient = by_efficiency(profits, weights)
+        sums = np.cumsum(weights[efficient])
+        item = efficient[min(int(np.searchsorted(sums, capacity, side="right")), len(efficient) - 1)]
+        low = int(profits[item]) // int(weights[item])
+        pairs = list(zip(profits.tolist(), weights.tolist(), strict=True))
+        totals = [sum(abs(p - multiplier * w) for p, w in pairs) for multiplier in (low, low + 1)]
+        return cls(indices[order], weights[order], profits[order], capacity, low if totals[0] <= totals[1] else low + 1)
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def first(self, count: int, capacity: int) -> SparseItems:
+        """The problem of the first items alone."""
+        return SparseItems.of(self.indices[:count], self.weights[:count], self.profits[:count], capacity)
+
+    @cached_property
+    def fits(self) -> bool:
+        """Whether the kernels' 64-bit arithmetic is exact for these items."""
+        most_weight = int(self.weights.max())
+        exact = [p - self.multiplier * w for p, w in zip(self.profits.tolist(), self.weights.tolist(), strict=True)]
+        most = max(map(abs, exact))
+        total = int(self.weights.sum()) * max(1, self.multiplier)
+        return most * max(most_weight, 1024) < 2**62 and sum(map(abs, exact)) < 2**58 and total < 2**61
+
+    @cached_property
+    def gains(self) -> NDArray[np.int64]:
+        """``profit - multiplier * weight`` of each item."""
+        gains: NDArray[np.int64] = self.profits - self.multiplier * self.weights
+        return gains
+
+    @property
+    def value(self) -> ValueType:
+        """The type of the table's values."""
+        return "i32" if int(np.abs(self.gains).sum()) < 2**28 and self.multiplier < 2**31 else "i64"
+
+    @cached_property
+    def weight_left(self) -> NDArray[np.int64]:
+        """Weight of the items from each on; shape (n + 1,)."""
+        return np.concatenate([np.cumsum(self.weights[::-1])[::-1], [0]]).astype(np.int64)
+
+    @cached_property
+    def profit_left(self) -> NDArray[np.int64]:
+        """Profit of the items from each on; shape (n + 1,)."""
+        return np.concatenate([np.cumsum(self.profits[::-1])[::-1], [0]]).astype(np.int64)
+
+    def relaxations(self) -> Relaxations:
+        """The relaxation of every step from 1 to n: of the items after it."""
+        n = len(self)
+        order = _exactly_by_efficiency(self.gains, self.weights)
+        shared = max(1, -(-n * n // (2 * _TABLE_ENTRIES)))
+        weights, gains = [], []
+        first, count = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+        at = 0
+        for step in range(0, n + 1, shared):
+            order = order[order >= step]
+            weights += [np.zeros(1, np.int64), np.cumsum(self.weights[order])]
+            gains += [np.zeros(1, np.int64), np.cumsum(self.gains[order])]
+            first[step : step + shared] = at
+            count[step : step + shared] = len(order)
+            at += len(order) + 1
+        return Relaxations(np.concatenate(weights), np.concatenate(gains), first, count)
+
+
+def _exactly_by_efficiency(gains: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Indices by descending gain per weight, in exact integers."""
+    order = np.argsort(-gains / weights, kind="stable").astype(np.int64)
+    while True:  # rounding can only have exchanged neighbours
+        a, b = order[:-1], order[1:]
+        wrong = np.flatnonzero(gains[a] * weights[b] < gains[b] * weights[a])
+        if not len(wrong):
+            return order
+        wrong = wrong[np.concatenate([[True], np.diff(wrong) > 1])]
+        order[wrong], order[wrong + 1] = order[wrong + 1], order[wrong]
