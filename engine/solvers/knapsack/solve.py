@@ -61,10 +61,10 @@ def _choose(
         return "sparse", "as asked"
     dense = plan(problem, options, reduced, devices)
     if options.variant != "auto":
-        dense.require(devices)
+        dense.require(devices, 'add devices, or set variant = "sparse"' if no_sparse is None else "add devices")
         return "dense", "as asked"
     try:
-        dense.require(devices)
+        dense.require(devices, "add devices")
     except OutOfDeviceMemory:
         if no_sparse is not None:
             raise

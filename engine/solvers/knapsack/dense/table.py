@@ -69,7 +69,7 @@ class Plan:
             f"(2 rows of {bytes_text(self.row_cells * size)} and {bytes_text(store_cells * size)} of kept rows)"
         )
 
-    def require(self, devices: Sequence[DeviceInfo]) -> None:
+    def require(self, devices: Sequence[DeviceInfo], advice: str) -> None:
         """Raise :class:`engine.errors.OutOfDeviceMemory` if the table cannot fit the devices' whole memory."""
         needed, largest = self.bytes_needed(1), self.largest_buffer(1)
         for info in devices:
@@ -77,12 +77,12 @@ class Plan:
             if total > info.memory:
                 raise OutOfDeviceMemory(
                     f"{self.what(1)} needs {bytes_text(total)} on {info.id}, which has {bytes_text(info.memory)}; "
-                    'add devices, or set variant = "sparse"'
+                    f"{advice}"
                 )
             if largest > info.max_allocation:
                 raise OutOfDeviceMemory(
                     f"{self.what(1)} needs one buffer of {bytes_text(largest)} on {info.id}, which allows "
-                    f'{bytes_text(info.max_allocation)} at once; add devices, or set variant = "sparse"'
+                    f"{bytes_text(info.max_allocation)} at once; {advice}"
                 )
 
 
