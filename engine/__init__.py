@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from engine import formats as formats
     from engine import numerics as numerics
     from engine import solvers as solvers
+    from engine.adapters.linprog_batches import solve_many as solve_many
+    from engine.adapters.scipy_linprog import linprog as linprog
+    from engine.adapters.scipy_linprog import scipy_result as scipy_result
     from engine.api import Engine as Engine
     from engine.api import available_devices as available_devices
     from engine.api import available_solvers as available_solvers
@@ -79,10 +82,7 @@ if TYPE_CHECKING:
     from engine.solvers.gibbs.posterior import to_arviz as to_arviz
     from engine.solvers.gibbs.problem import HorseshoeProbit as HorseshoeProbit
     from engine.solvers.knapsack.problem import Knapsack as Knapsack
-    from engine.solvers.linprog.many import solve_many as solve_many
     from engine.solvers.linprog.problem import LinearProgram as LinearProgram
-    from engine.solvers.linprog.scipy_face import linprog as linprog
-    from engine.solvers.linprog.scipy_face import scipy_result as scipy_result
 
     posterior_summary = _summary
     __version__: str

@@ -10,4 +10,8 @@ from engine.solver import LazyImport
 
 __all__ = ["PUBLIC"]
 
-PUBLIC: dict[str, LazyImport] = {}
+PUBLIC: dict[str, LazyImport] = {
+    "linprog": LazyImport("engine.adapters.scipy_linprog", "linprog"),
+    "scipy_result": LazyImport("engine.adapters.scipy_linprog", "scipy_result"),
+    "solve_many": LazyImport("engine.adapters.linprog_batches", "solve_many"),
+}

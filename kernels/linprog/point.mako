@@ -1,6 +1,6 @@
 // One pass over the variables of a batch of programs: residuals, scaling, right-hand sides, directions, steps.
 //
-// A variable x >= 0 has a dual s; a bounded one (kind 1) has room w = u - x above it with a dual z; a free one (kind 2) has
+// A variable x >= 0 has a dual s; a bounded one (kind 1) has an upper slack w = u - x with a dual z; a free one (kind 2) has
 // neither. Program p of `batch` has its n columns at p * n of every vector, and its `slacks` slacks at batch * n + p * slacks.
 //
 //   rd = c - A^T y - s + z       ru = u - x - w
@@ -8,10 +8,13 @@
 //   dx = theta (A^T dy + g)      g = -rd + rxs / x - (rwz - z ru) / w
 //   ds = (rxs - s dx) / x        dw = ru - dx        dz = (rwz - z dw) / w
 //
-// where rxs, rwz are what is wanted of the products: s dx + x ds = rxs, z dw + w dz = rwz.
-// Launch: `parts` groups of ${block} a program, each with `span` variables; part q of program p writes its sums, least or greatest
-// values to results[(p * parts + q) * width ...], and the host puts them together in order.
+// where rxs, rwz are the right-hand sides of complementarity: s dx + x ds = rxs, z dw + w dz = rwz.
+// Launch: `parts` groups of ${block} a program, each with `span` variables; part q of program p writes its sums, minima and
+// maxima to results[(p * parts + q) * width ...], and the host combines them in order.
 <%def name="arguments()">i32 batch, i64 n, i64 slacks, i64 parts, i64 span</%def>
+<%def name="point()">const GLOBAL f64* x, const GLOBAL f64* s, const GLOBAL f64* w, const GLOBAL f64* z, const GLOBAL u8* kind</%def>
+<%def name="step()">const GLOBAL f64* dx, const GLOBAL f64* ds, const GLOBAL f64* dw, const GLOBAL f64* dz</%def>
+<%def name="matrix()">i64 m, const GLOBAL f64* A, const GLOBAL i32* slack_row, const GLOBAL f64* slack_sign</%def>
 <%def name="each_variable()">
     const i64 p = GROUP_ID / parts;
     const i64 q = GROUP_ID % parts;
@@ -146,11 +149,9 @@
                 z[i] += b * dz[i];
         }
 </%def>
-#define POINT const GLOBAL f64* x, const GLOBAL f64* s, const GLOBAL f64* w, const GLOBAL f64* z, const GLOBAL u8* kind
-#define STEP const GLOBAL f64* dx, const GLOBAL f64* ds, const GLOBAL f64* dw, const GLOBAL f64* dz
 
-// Where a point stands, and what the method needs next: residuals, theta, and the target of zero products (`target`, mode 0).
-KERNEL LAUNCH_BOUNDS(${block}, 1) assess(${arguments()}, POINT, const GLOBAL f64* c, const GLOBAL f64* u, const GLOBAL f64* aty,
+// Residuals of a point, theta, and the right-hand sides for zero products (`target`, mode 0).
+KERNEL LAUNCH_BOUNDS(${block}, 1) assess(${arguments()}, ${point()}, const GLOBAL f64* c, const GLOBAL f64* u, const GLOBAL f64* aty,
     const GLOBAL f64* rho, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g,
     GLOBAL f64* weighed, GLOBAL f64* results)
 {
@@ -168,7 +169,7 @@ ${write([("products", "sum"), ("cost", "sum"), ("above", "sum"), ("worst_d", "ma
          ("most", "max")])}
 }
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) scale(${arguments()}, POINT, const GLOBAL f64* rho, GLOBAL f64* theta, GLOBAL f64* results)
+KERNEL LAUNCH_BOUNDS(${block}, 1) scale(${arguments()}, ${point()}, const GLOBAL f64* rho, GLOBAL f64* theta, GLOBAL f64* results)
 {
     f64 least = 1.0e300;
     f64 most = 0.0;
@@ -186,14 +187,14 @@ ${write([("least", "min"), ("most", "max")])}
 
 FUNCTION f64 toward_centre(f64 v, f64 m)
 {
-    // what brings a product v into [0.1 m, 10 m], but not further down than 10 m at once (Gondzio)
+    // the change that brings a product v into [0.1 m, 10 m], by at most 10 m downwards (Gondzio)
     const f64 inside = v < 0.1 * m ? 0.1 * m : v > 10.0 * m ? 10.0 * m : v;
     const f64 change = inside - v;
     return change < -10.0 * m ? -10.0 * m : change;
 }
 
 // mode 0: rxs = m - x s; 1: rxs = m - x s - dx ds; 2: rxs += toward_centre((x + a dx)(s + b ds)); rwz alike. m, a, b per program.
-KERNEL LAUNCH_BOUNDS(${block}, 1) target(${arguments()}, POINT, STEP, i32 mode, const GLOBAL f64* wanted, const GLOBAL f64* rd,
+KERNEL LAUNCH_BOUNDS(${block}, 1) target(${arguments()}, ${point()}, ${step()}, i32 mode, const GLOBAL f64* wanted, const GLOBAL f64* rd,
     const GLOBAL f64* ru, const GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g, GLOBAL f64* weighed)
 {
 ${each_variable()}
@@ -209,9 +210,9 @@ ${each_variable()}
     }
 }
 
-// A whole direction from A^T dy; the greatest -dx / x and -ds / s, with w and z, and the sums s dx, x ds and dx ds, with them,
-// which tell what the products add up to after any step.
-KERNEL LAUNCH_BOUNDS(${block}, 1) direct(${arguments()}, POINT, const GLOBAL f64* aty, const GLOBAL f64* theta,
+// The direction that belongs to A^T dy; the largest -dx / x and -ds / s (w and z included), and the sums of s dx, x ds and dx ds,
+// which give the sum of the products after any step.
+KERNEL LAUNCH_BOUNDS(${block}, 1) direct(${arguments()}, ${point()}, const GLOBAL f64* aty, const GLOBAL f64* theta,
     const GLOBAL f64* g, const GLOBAL f64* rxs, const GLOBAL f64* rwz, const GLOBAL f64* ru, GLOBAL f64* dx, GLOBAL f64* ds,
     GLOBAL f64* dw, GLOBAL f64* dz, GLOBAL f64* results)
 {
@@ -227,7 +228,7 @@ ${write([("primal", "max"), ("dual", "max"), ("by_primal", "sum"), ("by_dual", "
 }
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) advance(${arguments()}, GLOBAL f64* x, GLOBAL f64* s, GLOBAL f64* w, GLOBAL f64* z,
-    const GLOBAL u8* kind, STEP, const GLOBAL f64* steps)
+    const GLOBAL u8* kind, ${step()}, const GLOBAL f64* steps)
 {
 ${each_variable()}
 ${advance_variable()}\
@@ -235,13 +236,12 @@ ${advance_variable()}\
 }
 % if block == 1:
 
-// Passes with the dense products and triangular solves between them, in one launch of one group, for a small program on a CPU,
-// where the start of a launch takes longer than all of this. A is (m, n) by rows, slack j is in row slack_row[j] with the
+// Several passes with the dense products and triangular solves between them, in one launch of one group: for a small program on a
+// CPU, where a launch costs more than all of this work. A is (m, n) by rows, slack j is in row slack_row[j] with the
 // coefficient slack_sign[j].
 typedef double4 vec;
 typedef double4 unaligned_vec __attribute__((aligned(8)));
 #define VECTOR(pointer) (*(const GLOBAL unaligned_vec*)(pointer))
-#define MATRIX i64 m, const GLOBAL f64* A, const GLOBAL i32* slack_row, const GLOBAL f64* slack_sign
 
 FUNCTION f64 inner(i64 count, const GLOBAL f64* a, const GLOBAL f64* b)
 {
@@ -260,7 +260,7 @@ FUNCTION f64 inner(i64 count, const GLOBAL f64* a, const GLOBAL f64* b)
 }
 
 // out = A v
-FUNCTION void multiply(i64 n, i64 slacks, MATRIX, const GLOBAL f64* v, GLOBAL f64* out)
+FUNCTION void multiply(i64 n, i64 slacks, ${matrix()}, const GLOBAL f64* v, GLOBAL f64* out)
 {
     for (i64 i = 0; i < m; ++i)
         out[i] = inner(n, A + i * n, v);
@@ -269,7 +269,7 @@ FUNCTION void multiply(i64 n, i64 slacks, MATRIX, const GLOBAL f64* v, GLOBAL f6
 }
 
 // out = A^T y
-FUNCTION void multiply_transposed(i64 n, i64 slacks, MATRIX, const GLOBAL f64* y, GLOBAL f64* out)
+FUNCTION void multiply_transposed(i64 n, i64 slacks, ${matrix()}, const GLOBAL f64* y, GLOBAL f64* out)
 {
     i64 j = 0;
     for (; j + 16 <= n; j += 16) {
@@ -296,9 +296,9 @@ FUNCTION void multiply_transposed(i64 n, i64 slacks, MATRIX, const GLOBAL f64* y
         out[n + j] = slack_sign[j] * y[slack_row[j]];
 }
 
-// A step, and where the point is then: `advance`, A^T y, `assess`, A x.
-KERNEL LAUNCH_BOUNDS(1, 1) arrive(${arguments()}, GLOBAL f64* x, GLOBAL f64* s, GLOBAL f64* w, GLOBAL f64* z, const GLOBAL u8* kind,
-    STEP, const GLOBAL f64* steps, MATRIX, const GLOBAL f64* y, const GLOBAL f64* c, const GLOBAL f64* u, GLOBAL f64* aty,
+// A step, and the measures of the new point: `advance`, A^T y, `assess`, A x.
+KERNEL LAUNCH_BOUNDS(1, 1) step_and_assess(${arguments()}, GLOBAL f64* x, GLOBAL f64* s, GLOBAL f64* w, GLOBAL f64* z, const GLOBAL u8* kind,
+    ${step()}, const GLOBAL f64* steps, ${matrix()}, const GLOBAL f64* y, const GLOBAL f64* c, const GLOBAL f64* u, GLOBAL f64* aty,
     const GLOBAL f64* rho, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g,
     GLOBAL f64* weighed, GLOBAL f64* ax, GLOBAL f64* results)
 {
@@ -325,9 +325,9 @@ ${write([("products", "sum"), ("cost", "sum"), ("above", "sum"), ("worst_d", "ma
     multiply(n, slacks, m, A, slack_row, slack_sign, x, ax);
 }
 
-// A whole direction: `target` (mode 3: it is there already), dy from L L^T dy = rp - A Theta g, A^T dy, `direct`, and A dx.
-// plan: the mode, the slot of the direction that the target is made with, and the slot where the new one goes.
-KERNEL LAUNCH_BOUNDS(1, 1) go(${arguments()}, POINT, const GLOBAL i32* plan, MATRIX, const GLOBAL f64* L, const GLOBAL f64* rp, const GLOBAL f64* wanted,
+// A search direction: `target` (not for mode 3), dy from L L^T dy = rp - A Theta g, A^T dy, `direct`, and A dx.
+// plan: the mode, the slot of the direction that the target is computed from, and the slot that the new direction is written to.
+KERNEL LAUNCH_BOUNDS(1, 1) search_direction(${arguments()}, ${point()}, const GLOBAL i32* plan, ${matrix()}, const GLOBAL f64* L, const GLOBAL f64* rp, const GLOBAL f64* wanted,
     const GLOBAL f64* rd, const GLOBAL f64* ru, const GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g,
     GLOBAL f64* weighed, GLOBAL f64* dy, GLOBAL f64* aty, GLOBAL f64* dx0, GLOBAL f64* ds0, GLOBAL f64* dw0,
     GLOBAL f64* dz0, GLOBAL f64* dx1, GLOBAL f64* ds1, GLOBAL f64* dw1, GLOBAL f64* dz1, GLOBAL f64* adx, GLOBAL f64* results)

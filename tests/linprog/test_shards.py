@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 import engine
 from engine.devices import Buffer, Device, DevicePool, Member, gather
 from engine.numerics.linear_algebra import linear_algebra
-from engine.solvers.linprog import passage
 from engine.solvers.linprog.audit import _product, audit
-from engine.solvers.linprog.device_shard import DeviceShard
-from engine.solvers.linprog.prepare import Prepared, prepare
-from engine.solvers.linprog.shard import ShardData
-from engine.solvers.linprog.system import PoolSystem, System
-from engine.solvers.linprog.twin import HostShard
-from engine.solvers.linprog.unified_shard import device_shard
-from engine.solvers.linprog.updates import Updates
+from engine.solvers.linprog.interior import staged_copy
+from engine.solvers.linprog.interior.host_memory import make_shard
+from engine.solvers.linprog.interior.shard import ShardData
+from engine.solvers.linprog.interior.sherman_morrison import ShermanMorrison
+from engine.solvers.linprog.interior.system import PoolSystem, System
+from engine.solvers.linprog.interior.worker import DeviceShard
+from engine.solvers.linprog.reference import HostShard
+from engine.solvers.linprog.standard import Prepared, prepare
 
 
 def shard_data(batch: int, m: int, n: int, sparse: bool) -> ShardData:
@@ -71,7 +71,7 @@ def test_a_device_takes_the_same_steps_as_numpy(
         for kind in ("affine", "second_order", "centrality"):
             out.append(shard.target(kind, 0.3 + nothing, steps[0], steps[1]))
             if kind == "centrality":
-                shard.other_slot()
+                shard.swap_slots()
             out += [shard.direction(dy), shard.complete()]
         shard.advance(*(0.1 * steps))
         bounded, lower = np.isfinite(data.upper), ~data.free
@@ -85,9 +85,9 @@ def test_a_device_takes_the_same_steps_as_numpy(
         kept, algebra = running.capabilities, linear_algebra(running)
         try:
             if kind == "own":
-                shard = device_shard(running, data, None)
+                shard = make_shard(running, data, None)
             else:  # groups of many work-items
-                running.capabilities = replace(kept, kind="gpu", compute_units=2)
+                running.capabilities = replace(kept, simt=True, compute_units=2)
                 shard = DeviceShard(running, data, algebra)
             found = walk(shard)
             shard.close()
@@ -118,12 +118,15 @@ def test_directions_toward_targets_are_those_of_numpy(device: Member, sparse: bo
             out += system.assess(y, rho, 2 * rho)  # the second time where a step has led to
             system.form()
             assert not system.factor(np.full(1, 1e-10), np.ones(1)).any()
-            out += [*system.go("affine", nothing, nothing, nothing, rp), system.complete()]
-            out += [*system.go("second_order", 0.3 + nothing, nothing, nothing, rp), system.complete()]
+            out += [*system.search_direction("affine", nothing, nothing, nothing, rp), system.complete()]
+            out += [*system.search_direction("second_order", 0.3 + nothing, nothing, nothing, rp), system.complete()]
             first = system.transposed(y)
-            out += [*system.go("centrality", 0.3 + nothing, *steps, rp, aside=True), system.complete()]
+            out += [
+                *system.search_direction("centrality", 0.3 + nothing, *steps, rp, keep_previous=True),
+                system.complete(),
+            ]
             if share == 0.2:
-                system.other_slot()  # the one before is taken
+                system.swap_slots()  # the one before is taken
             furthest = np.maximum(np.maximum(out[-1], out[-4])[:, :2].max(axis=1), 1.0)
             system.advance(share / furthest, 0.9 * share / furthest)
             out.append(first)
@@ -131,7 +134,7 @@ def test_directions_toward_targets_are_those_of_numpy(device: Member, sparse: bo
         return out
 
     def on_device(running: Device) -> list[NDArray[Any]]:
-        shard = device_shard(running, data, None)
+        shard = make_shard(running, data, None)
         found = walk(shard)
         shard.close()
         return found
@@ -156,7 +159,7 @@ def ways_of(device: Member, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Each way that one of several devices has to another's memory, for as long as the loop is at it."""
     with monkeypatch.context() as patch:
         patch.setattr(Member, "reads", lambda *_: False)
-        patch.setattr(passage, "_PIECE", 100)
+        patch.setattr(staged_copy, "_PIECE", 100)
         yield "through the host"
     if device.info.language == "cuda":
         yield "directly"
@@ -187,12 +190,11 @@ def test_matrices_of_several_devices_are_added_in_their_order(
 
     def make(running: Device, part: ShardData) -> DeviceShard:
         if kind == "own":
-            return device_shard(running, part, None)
-        running.capabilities = replace(running.capabilities, kind="gpu", compute_units=2)
+            return make_shard(running, part, None)
+        running.capabilities = replace(running.capabilities, simt=True, compute_units=2)
         return DeviceShard(running, part, linear_algebra(running, device.info.capabilities.linear_algebra))
 
-    with DevicePool([device.info] * 3) as pool:
-        system = PoolSystem(data, pool, make)
+    with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool, pool.members, make) as system:
 
         def lower_triangles() -> list[NDArray[np.float64]]:
             return gather(
@@ -204,7 +206,7 @@ def test_matrices_of_several_devices_are_added_in_their_order(
 
         system.set_point(*point)
         system.scale(rho, 3 * rho)
-        system.each("form")
+        system.each(DeviceShard.form)
         first, *others = lower_triangles()
         for other in others:
             first = first + other
@@ -212,11 +214,10 @@ def test_matrices_of_several_devices_are_added_in_their_order(
             for _ in range(2):
                 system.form()
                 assert np.array_equal(lower_triangles()[0], first)
-        system.close()
-    twin = HostShard(data)
-    twin.set_point(*point)
-    twin.scale(rho, 3 * rho)
-    probes = np.stack([twin.normal(np.repeat(unit[None], batch, axis=0)) for unit in np.eye(m)], axis=2)
+    reference = HostShard(data)
+    reference.set_point(*point)
+    reference.scale(rho, 3 * rho)
+    probes = np.stack([reference.normal(np.repeat(unit[None], batch, axis=0)) for unit in np.eye(m)], axis=2)
     assert np.allclose(first, np.tril(probes), rtol=1e-12, atol=1e-12)
 
 
@@ -224,20 +225,32 @@ def test_matrices_of_several_devices_are_added_in_their_order(
 def test_a_device_that_fails_holds_up_no_other(device: Member, monkeypatch: pytest.MonkeyPatch, failing: int) -> None:
     data = shard_data(1, 40, 33, False)
 
-    def form() -> None:
-        raise RuntimeError("the third wheel is off")
+    def make(running: Device, part: ShardData) -> DeviceShard:
+        shard = make_shard(running, part, None)
+        plain = type(shard)
 
-    with DevicePool([device.info] * 3) as pool:
-        system = PoolSystem(data, pool, lambda running, part: device_shard(running, part, None))
+        class Failing(plain):  # type: ignore[misc, valid-type]
+            """The same shard, whose form() fails when it is told to."""
+
+            fails = False
+
+            def form(self) -> None:
+                if self.fails:
+                    raise RuntimeError("the third wheel is off")
+                super().form()
+
+        shard.__class__ = Failing
+        return shard
+
+    with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool, pool.members, make) as system:
         system.unit_scale()
         for _ in ways_of(device, monkeypatch):
             system.form()
-            system.shards[failing].form = form
+            system.shards[failing].fails = True
             with pytest.raises(RuntimeError, match="wheel"):
                 system.form()
-            del system.shards[failing].form
+            system.shards[failing].fails = False
             system.form()
-        system.close()
 
 
 @pytest.mark.parametrize(("batch", "sparse"), [(1, False), (1, True), (3, False)])
@@ -255,18 +268,23 @@ def test_directions_of_several_devices_are_those_of_numpy(device: Member, batch:
             out += system.assess(y, rho, 2 * rho)
             system.form()
             assert not system.factor(np.full(batch, 1e-10), np.ones(batch)).any()
-            out += [*system.go("affine", nothing, nothing, nothing, rp), system.complete()]
-            out += [*system.go("second_order", 0.3 + nothing, nothing, nothing, rp), system.complete()]
-            out += [*system.go("centrality", 0.3 + nothing, share + nothing, share + nothing, rp, aside=True)]
+            out += [*system.search_direction("affine", nothing, nothing, nothing, rp), system.complete()]
+            out += [*system.search_direction("second_order", 0.3 + nothing, nothing, nothing, rp), system.complete()]
+            out += [
+                *system.search_direction(
+                    "centrality", 0.3 + nothing, share + nothing, share + nothing, rp, keep_previous=True
+                )
+            ]
             out += [system.direction(y), system.complete()]  # not those of the direction before
-            system.other_slot()
+            system.swap_slots()
             system.advance(1e-3 * share + nothing, 2e-3 * share + nothing)
         return [*out, system.get_point()[0]]
 
-    with DevicePool([device.info] * 3) as pool:
-        system = PoolSystem(data, pool, lambda running, part: device_shard(running, part, None))
+    def make(running: Device, part: ShardData) -> DeviceShard:
+        return make_shard(running, part, None)
+
+    with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool, pool.members, make) as system:
         ours = walk(system)
-        system.close()
     theirs = walk(System(data, [HostShard(data)]))
     for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         assert np.allclose(one, other, rtol=1e-7, atol=1e-8 * np.abs(other).max(initial=1.0)), place
@@ -281,7 +299,7 @@ def test_updates_solve_with_any_diagonal(device: Member, block: int, m: int, n: 
 
     def run(running: Device) -> list[NDArray[Any]]:
         with linear_algebra(running) as algebra:
-            updates = Updates(running, algebra, columns, block)
+            updates = ShermanMorrison(running, algebra, columns, block)
             assert updates.sound
             out = []
             for spread in (0.0, 1.0, 4.0):
@@ -312,9 +330,9 @@ def test_constant_memory_changes_nothing(device: Member, m: int, n: int, kind: s
         with linear_algebra(running) as algebra:
             try:
                 if kind == "gpu":
-                    running.capabilities = replace(kept, kind="gpu")
+                    running.capabilities = replace(kept, simt=True)
                 for constant in (True, False):
-                    updates = Updates(running, algebra, columns, 1, constant)
+                    updates = ShermanMorrison(running, algebra, columns, 1, constant)
                     assert updates.constant == constant
                     updates.update(d)
                     out.append(updates.solve(rhs))
@@ -338,7 +356,7 @@ def test_a_column_too_long_for_constant_memory_takes_the_plain_way(device: Membe
             found = []
             for m in (20, 21):
                 with linear_algebra(running) as algebra:
-                    updates = Updates(running, algebra, np.eye(m), 1)
+                    updates = ShermanMorrison(running, algebra, np.eye(m), 1)
                     updates.update(np.arange(1.0, m + 1.0))
                     assert np.allclose(updates.solve(np.ones(m)), 1.0 / np.arange(1.0, m + 1.0))
                     found.append(updates.constant)
@@ -350,30 +368,26 @@ def test_a_column_too_long_for_constant_memory_takes_the_plain_way(device: Membe
     assert device.submit(run).result() == [True, False]
 
 
-def test_preparation_removes_what_needs_no_solving_and_gives_it_back() -> None:
+def test_standard_form_leaves_out_what_needs_no_solving() -> None:
     problem = engine.LinearProgram(
         [1.0, 2.0, -1.0, 4.0, 0.5],
-        A_ub=[[1, 1, 0, 0, 0], [2, 2, 0, 0, 0], [0, 0, 3, 0, 0], [0, 0, 0, 0, 0]],
-        b_ub=[4.0, 8.0, 6.0, 1.0],
-        A_eq=sp.csr_array([[1.0, 0, 1, 0, 1], [0, 1, 1, 0, 1], [1, 1, 2, 0, 2]]),
-        b_eq=[3.0, 4.0, 7.0],
+        A_ub=[[1, 1, 0, 0, 0], [0, 0, 3, 0, 0], [0, 0, 0, 0, 0]],
+        b_ub=[4.0, 6.0, 1.0],
+        A_eq=sp.csr_array([[1.0, 0, 1, 0, 1], [0, 1, 1, 0, 1]]),
+        b_eq=[3.0, 4.0],
         bounds=[(0, None), (0, None), (0, None), (1, None), (0.5, 0.5)],
     )
     prepared = prepare(problem)
     assert isinstance(prepared, Prepared)
-    assert prepared.removed == {
-        "fixed variables": 1,
-        "empty rows": 1,
-        "rows of one variable": 1,
-        "empty columns": 1,
-        "duplicate rows": 1,
-        "dependent equalities": 1,
-    }
-    result = engine.solve(problem, backend="opencl")
-    found = audit(problem, result.solution, result.arrays["row_duals"])
-    assert found.error < 1e-8
-    unprepared = engine.solve(problem, backend="opencl", presolve=False, scale=False)
-    assert result.objective == pytest.approx(unprepared.objective, rel=1e-7)
+    assert prepared.removed == {"fixed variables": 1, "empty rows": 1, "empty columns": 1}
+    assert (prepared.standard.m, prepared.standard.n) == (4, 3)
+    results = [
+        engine.solve(problem, backend="opencl", presolve=presolve, scale=scale)
+        for presolve, scale in ((True, True), (False, True), (False, False))
+    ]
+    for result in results:
+        assert audit(problem, result.solution, result.arrays["row_duals"]).error < 1e-8
+        assert result.objective == pytest.approx(results[0].objective, rel=1e-7)
 
 
 def test_sums_of_the_audit_are_exact_to_the_last_digit() -> None:

@@ -12,6 +12,7 @@ import counting
 import pytest
 
 import engine
+from engine.adapters import PUBLIC
 from engine.solvers import discover, public_names
 
 ROOT = Path(__file__).parent.parent.parent
@@ -49,7 +50,7 @@ def test_devices_and_solvers_are_packages() -> None:
 
 def test_dir_lists_public_names_only() -> None:
     listed = {name for name in dir(engine) if not name.startswith("__")}
-    assert listed == {*engine.__all__, *public_names()} - {"__version__"}
+    assert listed == {*engine.__all__, *public_names(), *PUBLIC} - {"__version__"}
 
 
 def test_type_checkers_are_told_every_name_that_solvers_offer() -> None:

@@ -1,31 +1,44 @@
-"""Linear programming by interior-point methods on dense normal equations.
+"""Linear programming: interior points, the primal-dual hybrid gradient method, and both raced against HiGHS.
 
 After Divakar, *Primal dual affine scaling on GPUs*, corrected; Saigal (1994); Egidi and Maponi, *A Sherman-Morrison
-approach to the solution of linear systems*, J. Comput. Appl. Math. 189 (2006); Mehrotra (1992); Gondzio (1996).
+approach to the solution of linear systems*, J. Comput. Appl. Math. 189 (2006); Mehrotra (1992); Gondzio (1996); Lu and
+Yang, *Restarted Halpern PDHG for linear programming* (2024).
 """
 
 from __future__ import annotations
 
-from engine.solvers import Generator, Later, MetricSpec, Solver
-from engine.solvers.linprog.device_shard import kernel_variants
+from collections.abc import Iterator
+from typing import Any
+
+from engine.devices import Capabilities
+from engine.devices.variants import each_once
+from engine.solver import Generator, LazyImport, MetricSpec, Solver
 from engine.solvers.linprog.generators import GeneratorOptions, generate, write
-from engine.solvers.linprog.many import solve_many
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.scipy_face import linprog, scipy_result
-from engine.solvers.linprog.solve import solve
+from engine.solvers.linprog.schema import SCHEMA
 
-__all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
+__all__ = ["SOLVER", "kernel_variants"]
 
-PUBLIC = {"linprog": linprog, "scipy_result": scipy_result, "solve_many": solve_many}
+
+@each_once
+def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every template of this solver with the constants for one device."""
+    from engine.solvers.linprog import pdhg
+    from engine.solvers.linprog.interior import worker
+
+    yield from worker.kernel_variants(capabilities)
+    yield from pdhg.kernel_variants(capabilities)
 
 
 SOLVER = Solver(
     name="linprog",
-    title="Linear programming by interior points",
+    title="Linear programming",
     problems=(LinearProgram,),
     options=Options,
-    solve=solve,
+    solve=LazyImport("engine.solvers.linprog.solve", "solve"),
+    validate=LazyImport("engine.solvers.linprog.solve", "validate"),
+    schema=SCHEMA,
     metrics=(
         MetricSpec("primal_objective", "Primal objective"),
         MetricSpec("dual_objective", "Dual objective"),
@@ -36,11 +49,13 @@ SOLVER = Solver(
         MetricSpec("primal_step", "Primal step"),
         MetricSpec("dual_step", "Dual step"),
         MetricSpec("spread_of_d", "Spread of D", log=True),
+        MetricSpec("pdhg_error", "Error of PDHG", log=True),
+        MetricSpec("pdhg_primal_weight", "Primal weight of PDHG", log=True),
         MetricSpec("seconds_products", "Products with A", "s"),
         MetricSpec("seconds_form", "Forming A D A^T", "s"),
         MetricSpec("seconds_factor", "Factorising", "s"),
         MetricSpec("seconds_solve", "Solving with the factor", "s"),
     ),
     generators={"linprog": Generator(GeneratorOptions, generate, write, ".mps")},
-    bench=Later("engine.solvers.linprog.bench", "bench"),
+    bench=LazyImport("engine.solvers.linprog.bench", "bench"),
 )

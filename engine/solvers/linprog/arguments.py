@@ -1,16 +1,19 @@
-"""The arguments of a linear program: made arrays of, checked, and what is wrong with them said."""
+"""The arguments of a linear program, converted to arrays and checked."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import ProblemError
-from engine.solvers.linprog.sparse import sp
 
-__all__ = ["Matrix", "bounds_of", "require_finite", "side", "stacked", "vector"]
+__all__ = ["Matrix", "bounds_of", "require_finite", "side", "sp", "stacked", "vector"]
+
+sp: Any = scipy.sparse
+"""SciPy's sparse arrays, untyped: type stubs for SciPy may be missing."""
 
 Matrix = Any
 """A dense float64 array, or a ``scipy.sparse.csr_array``."""

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.problem import LinearProgram, Matrix
-from engine.solvers.linprog.sparse import sp
+from engine.solvers.linprog.problem import LinearProgram, Matrix, sp
 
 __all__ = ["Audit", "audit", "polished", "polished_ray", "proves_infeasible", "proves_unbounded", "reach_is_enough"]
 

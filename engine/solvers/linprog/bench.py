@@ -14,16 +14,20 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from engine.adapters.linprog_batches import solve_many
 from engine.api import Engine
 from engine.cli_options import pool_options, run_command
 from engine.devices import Device, DeviceInfo, DevicePool, select
 from engine.numerics.linear_algebra import linear_algebra
 from engine.results import Result
 from engine.solvers.linprog.generators import GeneratorOptions, generate
-from engine.solvers.linprog.many import solve_many
-from engine.solvers.linprog.peers import HighsRun, highs, highs_apart, numpy_seconds
+from engine.solvers.linprog.interior.method import InteriorPoint, Settings
+from engine.solvers.linprog.interior.sherman_morrison import ShermanMorrison
+from engine.solvers.linprog.interior.system import System
+from engine.solvers.linprog.peers import HighsRun, highs, highs_apart
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.updates import Updates
+from engine.solvers.linprog.reference import HostShard
+from engine.solvers.linprog.standard import Prepared, prepare, shard_data
 
 __all__ = ["bench"]
 
@@ -35,7 +39,7 @@ _GPU_SIZES = ((500, 1000), (2000, 4000), (4000, 8000), (5000, 10_000))
 @click.command("linprog", help="Check and measure linear programming on this machine, with HiGHS beside it.")
 @pool_options("Devices to measure, one by one; all GPUs by default.", "auto")
 @click.option("--size", "sizes", multiple=True, help="Dense sizes, as 500x1000.")
-@click.option("--repeat", type=click.IntRange(1), default=3, help="Runs of each; the median is told.")
+@click.option("--repeat", type=click.IntRange(1), default=3, help="Runs of each; the median is reported.")
 @click.option("--highs-limit", type=float, default=60.0, help="Seconds for each run of HiGHS; 0 leaves it out.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of HiGHS; 1, or all cores up to 16 with --whole.")
 @click.option(
@@ -60,7 +64,7 @@ def _command(
 ) -> int:
     console = Console(width=150)
     chosen = select(backend, names)
-    gpu = any(info.capabilities.kind == "gpu" for info in chosen)
+    gpu = any(not info.capabilities.shares_host_cores for info in chosen)
     usual = _WHOLE_SIZES if whole else _GPU_SIZES if gpu else _CPU_SIZES
     shapes = [_shape(size) for size in sizes] or list(usual)
     used = threads or (min(16, os.cpu_count() or 1) if whole else 1)
@@ -150,7 +154,7 @@ def _dense(
         problem = generate(options)
         calls: list[Callable[[], Any]] = [lambda p=problem: engine.solve(p)]  # type: ignore[misc]
         if m <= 1000:
-            calls.append(lambda p=problem: numpy_seconds(p))  # type: ignore[misc]
+            calls.append(lambda p=problem: _numpy_seconds(p))  # type: ignore[misc]
         (seconds, *peer), result = _interleaved(calls, repeat)
         counters = result.counters
         work = sum(counters[f"seconds_{phase}"] for phase in ("products", "form", "factor", "solve"))
@@ -257,7 +261,7 @@ def _updates(info: DeviceInfo, shape: tuple[int, int], console: Console) -> None
             found["copy"] = timed(lambda: device.copy(target, source))
             found["Cholesky"] = timed(factorise)
             for block, constant in ((1, True), (1, False), (64, False), (128, False)):
-                updates = Updates(device, algebra, columns, block, constant)
+                updates = ShermanMorrison(device, algebra, columns, block, constant)
                 name = f"block {block}" + (" (v in constant memory)" if updates.constant else "")
                 found[name] = timed(lambda u=updates: u.update(d))  # type: ignore[misc]
                 updates.close()
@@ -292,3 +296,18 @@ def _batches(info: DeviceInfo, count: int, console: Console) -> None:
         f"{count} programs of 20 x 40 in one go: {seconds:.2f} s ({solved} optimal); "
         f"HiGHS one after another {others:.2f} s"
     )
+
+
+def _numpy_seconds(problem: LinearProgram) -> float:
+    """Seconds of the same algorithm in NumPy and SciPy, preparation included."""
+    began = time.perf_counter()
+    prepared = prepare(problem)
+    assert isinstance(prepared, Prepared)
+    data = shard_data([prepared.standard])
+    method = InteriorPoint(System(data, [HostShard(data)]), prepared.standard.b[None], Settings())
+    method.start()
+    while True:
+        method.measure()
+        if (method.done | method.stuck).all():
+            return time.perf_counter() - began
+        method.iterate()

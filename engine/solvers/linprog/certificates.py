@@ -3,64 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import DevicePool
-from engine.results import Status
 from engine.run import Run
-from engine.solvers.linprog.audit import (
-    Audit,
-    audit,
-    polished,
-    polished_ray,
-    proves_infeasible,
-    proves_unbounded,
-    reach_is_enough,
-)
-from engine.solvers.linprog.forms import shard_data
+from engine.solvers.linprog.audit import Audit, audit
+from engine.solvers.linprog.interior.driver import Counters, add_counters, iterate, new_method, open_system
+from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.prepare import prepare
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.session import Counters, Systems, count, iterate, method_of
-from engine.solvers.linprog.shard import ShardData
-from engine.solvers.linprog.sparse import sp
-from engine.solvers.linprog.standard import Prepared, Settled, Standard
+from engine.solvers.linprog.outcome import Proof, proof_of_infeasibility, proof_of_unboundedness
+from engine.solvers.linprog.problem import LinearProgram, sp
+from engine.solvers.linprog.race import LEAST_GOAL
+from engine.solvers.linprog.standard import NoOptimum, Prepared, Standard, prepare, shard_data
 
-__all__ = ["Certificates", "Proof", "settled"]
+__all__ = ["Certificates"]
 
 Vector = NDArray[np.float64]
-LEAST_GOAL = 1e-13
 _LARGEST_CONE = 4000
 _CERTIFICATE_GOAL, _CERTIFICATE_ITERATIONS = 1e-8, 200
-_NOTHING = (1e-9, 1e-7, 1e-5)  # entries of a ray below this part of the largest may be rounding
-
-
-@dataclass(frozen=True)
-class Proof:
-    """*Infeasible* by a Farkas ray (m,), which holds for all ``sum |x| <= reach``; or *unbounded* by a ray (n,)."""
-
-    status: Status
-    farkas: Vector | None = None
-    ray: Vector | None = None
-    reach: float = 0.0
-
-
-def settled(problem: LinearProgram, found: Settled, proven: bool = True) -> Proof | None:
-    """What preparation alone found, if its certificate holds."""
-    if found.status == "infeasible" and found.farkas is not None:
-        reach = proves_infeasible(problem, found.farkas)
-        if reach_is_enough(problem, reach) or not proven:
-            return Proof(Status.INFEASIBLE, farkas=found.farkas, reach=reach)
-    if found.status == "unbounded" and found.ray is not None and proves_unbounded(problem, found.ray):
-        return Proof(Status.UNBOUNDED, ray=found.ray)
-    return None
+_ZERO = (1e-9, 1e-7, 1e-5)  # entries of a ray below this part of the largest may be rounding errors
 
 
 class Certificates:
-    """The search for a proof, on the devices of a run; ``counters`` get what it takes."""
+    """The search for a proof, on the devices of a run; its work is added to ``counters``."""
 
     def __init__(
         self, problem: LinearProgram, options: Options, pool: DevicePool, run: Run, counters: Counters
@@ -87,15 +55,15 @@ class Certificates:
             lacking = shard_data([_homogeneous_costs(prepared.standard)], elastic=True)
             found: Proof | None = None
 
-            def settles(x: Vector, y: Vector) -> bool:
+            def decides(x: Vector, y: Vector) -> bool:
                 nonlocal found, feasible
-                found = self._infeasible_by(prepared.duals(y, np.zeros(self.problem.n)))
+                found = proof_of_infeasibility(self.problem, prepared.duals(y))
                 values, duals = prepared.back(x[: prepared.standard.n], y)
                 error = audit(self.problem, values, duals).primal_infeasibility
                 feasible = feasible or error <= self.options.acceptable
                 return found is not None or error <= self.options.tolerance
 
-            self._auxiliary(lacking, prepared.standard.b, "certificate of infeasibility", settles)
+            self._auxiliary(lacking, prepared.standard.b, "certificate of infeasibility", decides)
             if found is not None:
                 return found
         if feasible and not (limited and best is not None and best.dual_infeasibility <= self.options.acceptable):
@@ -105,64 +73,57 @@ class Certificates:
         return None if limited and feasible else self._inner_proof()
 
     def _unbounded(self, prepared: Prepared) -> Proof | None:
-        """A direction of descent without end, cleared of what rounding left in it."""
+        """An unbounded direction of descent, without rounding errors in its zero entries."""
         directions, columns, shift = _directions(prepared.standard)
         if directions is None:
             return None
         found: Proof | None = None
 
-        def settles(x: Vector, _: Vector) -> bool:
+        def decides(x: Vector, _: Vector) -> bool:
             nonlocal found
             direction = np.zeros(prepared.standard.n)
             direction[columns] = x[: columns.size] - shift
             largest = float(np.abs(direction).max(initial=0.0))
-            for nothing in _NOTHING:
-                ray = prepared.ray(np.where(np.abs(direction) < nothing * largest, 0.0, direction))
-                for candidate in (ray, polished_ray(self.problem, ray)):
-                    if proves_unbounded(self.problem, candidate):
-                        found = Proof(Status.UNBOUNDED, ray=candidate / np.abs(candidate).max())
-                        return True
+            for zero in _ZERO:
+                ray = prepared.ray(np.where(np.abs(direction) < zero * largest, 0.0, direction))
+                found = proof_of_unboundedness(self.problem, ray)
+                if found is not None:
+                    return True
             return False
 
-        self._auxiliary(shard_data([directions]), directions.b, "certificate of unboundedness", settles)
+        self._auxiliary(shard_data([directions]), directions.b, "certificate of unboundedness", decides)
         return found
-
-    def _infeasible_by(self, farkas: Vector) -> Proof | None:
-        """The proof if a Farkas ray, or a better one near it, is proof enough."""
-        for candidate in (farkas, polished(self.problem, farkas)):
-            reach = proves_infeasible(self.problem, candidate)
-            if reach_is_enough(self.problem, reach):
-                return Proof(Status.INFEASIBLE, farkas=candidate, reach=reach)
-        return None
 
     def _inner_proof(self) -> Proof | None:
         """A Farkas ray from inside the cone of all of them, where no sign is violated, if the cone has an inside."""
         if self.problem.n > _LARGEST_CONE or not self.problem.m:
             return None
         cone, rows, signs = _cone(self.problem)
-        prepared = prepare(cone, presolve=False)
-        if isinstance(prepared, Settled):
+        prepared = prepare(cone)
+        if isinstance(prepared, NoOptimum):
             return None
         found: Proof | None = None
 
-        def settles(x: Vector, y: Vector) -> bool:
+        def decides(x: Vector, y: Vector) -> bool:
             nonlocal found
             weights = prepared.back(x[: prepared.standard.n], y)[0]
             farkas = np.zeros(self.problem.m)
             np.add.at(farkas, rows, signs * weights[: rows.size])
-            found = self._infeasible_by(farkas)
+            found = proof_of_infeasibility(self.problem, farkas)
             return found is not None
 
-        self._auxiliary(shard_data([prepared.standard]), prepared.standard.b, "proof of infeasibility", settles)
+        self._auxiliary(shard_data([prepared.standard]), prepared.standard.b, "proof of infeasibility", decides)
         return found
 
-    def _auxiliary(self, data: ShardData, b: Vector, phase: str, settles: Callable[[Vector, Vector], bool]) -> None:
-        """Solve a program until its point (x, y) settles what is asked, more and more closely, or to its end."""
+    def _auxiliary(self, data: ShardData, b: Vector, phase: str, decides: Callable[[Vector, Vector], bool]) -> None:
+        """Solve a program until its point (x, y) decides the question, with smaller and smaller errors."""
         most = _CERTIFICATE_ITERATIONS
         goal = min(self.options.tolerance, _CERTIFICATE_GOAL)
-        changes = {"method": "mpc", "linear_solver": "cholesky", "tolerance": goal}
-        with Systems(data, self.options, self.pool, self.run, self.counters) as system:
-            method = method_of(system, b[None], self.options.model_copy(update=changes))
+        changes = {"method": "mpc", "linear_solver": "auto", "tolerance": goal}
+        options = self.options.model_copy(update=changes)
+        notice = self.run.notice
+        with open_system(data, options, self.pool, self.pool.members, self.counters, notice) as system:
+            method = new_method(system, b[None], options)
             system.run(method.start)
             while True:
                 self.run.poll()
@@ -172,13 +133,13 @@ class Certificates:
                 if not (method.done[0] or ended):
                     continue
                 if not method.done[0]:
-                    system.run(method.go_back)
-                if settles(system.run(system.get_point)[0][0], method.state.y[0]):
+                    system.run(method.return_to_best)
+                if decides(system.run(system.get_point)[0][0], method.state.y[0]):
                     break
                 if ended or method.goal[0] <= LEAST_GOAL:
                     break
                 method.goal *= 0.01
-            count(self.counters, system, method)
+            add_counters(self.counters, system, method)
 
 
 def _cone(problem: LinearProgram) -> tuple[LinearProgram, NDArray[np.int64], Vector]:

@@ -9,8 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.models import Seed
-from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.sparse import sp
+from engine.solvers.linprog.problem import LinearProgram, sp
 
 __all__ = ["GeneratorOptions", "generate", "write"]
 

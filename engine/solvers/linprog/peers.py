@@ -1,4 +1,4 @@
-"""Who linear programming is measured against: HiGHS, and the same algorithm in NumPy and SciPy."""
+"""HiGHS with its own settings, for benchmarks."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
-from engine.solvers.linprog.forms import shard_data
+from engine.solvers.linprog import highs_child
 from engine.solvers.linprog.generators import GeneratorOptions, generate
-from engine.solvers.linprog.interior import InteriorPoint, Settings
-from engine.solvers.linprog.prepare import Prepared, prepare
+from engine.solvers.linprog.highs import model_of
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.sparse import sp
-from engine.solvers.linprog.system import System
-from engine.solvers.linprog.twin import HostShard
 
-__all__ = ["HighsRun", "highs", "highs_apart", "numpy_seconds"]
+__all__ = ["HighsRun", "highs", "highs_apart"]
 
 HighsSolver = Literal["choose", "simplex", "ipm"]
 _GRACE_SECONDS = 10.0  # HiGHS looks at its clock now and then
@@ -44,15 +40,8 @@ def highs(problem: LinearProgram, solver: HighsSolver, limit: float, threads: in
         If HiGHS refuses an option: it would go on with what it has otherwise, and something else would be measured.
     """
     highspy: Any = importlib.import_module("highspy")
-    columns = sp.csc_array(problem.A)
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = problem.n, problem.m
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = problem.c, problem.lower, problem.upper
-    lp.row_lower_, lp.row_upper_, lp.offset_ = problem.row_lower, problem.row_upper, problem.offset
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = columns.indptr, columns.indices, columns.data
-    if problem.maximize:
-        lp.sense_ = highspy.ObjSense.kMaximize
+    lp = highs_child.to_highs(model_of(problem))
+    sign = -1.0 if problem.maximize else 1.0
     highspy.Highs.resetGlobalScheduler(True)  # it keeps its first number of threads otherwise, and refuses another
     model = highspy.Highs()
     chosen: dict[str, Any] = {"output_flag": False, "solver": solver, "time_limit": limit, "threads": threads}
@@ -67,7 +56,7 @@ def highs(problem: LinearProgram, solver: HighsSolver, limit: float, threads: in
     if status == highspy.HighsStatus.kError:
         raise RuntimeError(f"HiGHS could not run with {threads} threads")
     solved = model.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    return HighsRun(seconds, float(model.getInfo().objective_function_value) if solved else None)
+    return HighsRun(seconds, sign * float(model.getInfo().objective_function_value) if solved else None)
 
 
 def highs_apart(options: GeneratorOptions, solver: HighsSolver, limit: float, threads: int) -> HighsRun:
@@ -104,18 +93,3 @@ def _highs_child(
     problem = generate(options)
     connection.send("begun")
     connection.send(highs(problem, solver, limit, threads))
-
-
-def numpy_seconds(problem: LinearProgram) -> float:
-    """Seconds of the same algorithm in NumPy and SciPy, preparation included."""
-    began = time.perf_counter()
-    prepared = prepare(problem)
-    assert isinstance(prepared, Prepared)
-    data = shard_data([prepared.standard])
-    method = InteriorPoint(System(data, [HostShard(data)]), prepared.standard.b[None], Settings())
-    method.start()
-    while True:
-        method.measure()
-        if (method.done | method.stuck).all():
-            return time.perf_counter() - began
-        method.iterate()

@@ -13,10 +13,9 @@ from pydantic import Field
 from engine.errors import ProblemError
 from engine.formats import linear_program as formats
 from engine.problem import Problem, ReadOptions, frozen
-from engine.solvers.linprog.arguments import Matrix, bounds_of, require_finite, side, stacked, vector
-from engine.solvers.linprog.sparse import sp
+from engine.solvers.linprog.arguments import Matrix, bounds_of, require_finite, side, sp, stacked, vector
 
-__all__ = ["LinearProgram", "Matrix"]
+__all__ = ["LinearProgram", "Matrix", "sp"]
 
 Vector = NDArray[np.float64]
 
@@ -258,6 +257,12 @@ class LinearProgram(Problem):
         bounds, rows = (self.lower, self.upper), (self.row_lower, self.row_upper)
         formats.write(path, self.name, self.c, self.offset, self.maximize, parts, bounds, rows, names)
 
+    def to_dense(self) -> Self:
+        """The same program with a dense matrix."""
+        if not self.is_sparse:
+            return self
+        return type(self).from_arrays({**_without_matrix(self.to_arrays()), "A": self.A.toarray()}, self.name)
+
     def describe(self) -> str:
         """One line: the sizes, how full the matrix is, and what the bounds are."""
         text = f"linear program {self.name}: {self.m:,} rows, {self.n:,} variables"
@@ -337,3 +342,7 @@ class LinearProgram(Problem):
         problem.row_names = tuple(arrays["row_names"].tolist()) if "row_names" in arrays else None
         problem.name = name
         return problem
+
+
+def _without_matrix(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {name: array for name, array in arrays.items() if name not in ("data", "indices", "indptr")}

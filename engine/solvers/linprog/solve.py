@@ -1,97 +1,170 @@
-"""Solving one linear program: preparation, the method on the devices, certificates, the audit."""
+"""Solving one linear program: presolve, the methods at work, certificates, the audit."""
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DevicePool
-from engine.errors import DeviceError, OptionError
+from engine.devices import DeviceInfo, DevicePool
+from engine.errors import DeviceError, OptionError, RunFolderError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
-from engine.solvers.linprog.answer import Answer, proven
-from engine.solvers.linprog.audit import Audit
-from engine.solvers.linprog.certificates import LEAST_GOAL, Certificates, settled
-from engine.solvers.linprog.forms import big_m, shard_data
-from engine.solvers.linprog.interior import InteriorPoint, Measures
+from engine.solvers.linprog.certificates import Certificates
+from engine.solvers.linprog.highs import HighsError, HighsProcess, Presolve, highs_outcome, model_of
+from engine.solvers.linprog.interior.driver import Counters, planned_bytes, require_fit
+from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.prepare import prepare
+from engine.solvers.linprog.outcome import AuditedPoint, Proof, proof_of_infeasibility, proof_of_unboundedness
+from engine.solvers.linprog.pdhg import pdhg_bytes
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.session import Systems, count, iterate, method_of
-from engine.solvers.linprog.standard import Prepared, Settled
-from engine.solvers.linprog.system import PoolSystem
+from engine.solvers.linprog.race import HighsRacer, InteriorRacer, News, PdhgRacer, Racer, host_cores
+from engine.solvers.linprog.schema import CheckpointState
+from engine.solvers.linprog.standard import NoOptimum, Prepared, prepare
 
-__all__ = ["HISTORY_COLUMNS", "solve"]
-
-HISTORY_COLUMNS = (
-    *("iteration", "primal_objective", "dual_objective", "duality_gap", "primal_infeasibility", "dual_infeasibility"),
-    *("mu", "primal_step", "dual_step", "spread_of_d"),
-)
-"""Columns of ``result.arrays["history"]``, a row an iteration of this sitting; objectives in the user's sense."""
+__all__ = ["method_for", "solve", "validate"]
 
 Vector = NDArray[np.float64]
-_Begin = Callable[[PoolSystem, InteriorPoint], None]
+_Restore = Callable[[Vector, Vector], tuple[Vector, Vector]]
+
+_WAIT_SECONDS = 0.05
+_RACE_NONZEROS = 10_000  # `auto`: sparse programs of more nonzeros than this are raced
+_RACE_ROWS = 1_000  # and those of more rows
+_PRESOLVE_DENSE = 20_000  # dense programs of up to so many nonzeros are presolved,
+_PRESOLVE_DENSITY = 0.25  # and those with up to this share of nonzeros
+_PDHG_CORES = 8  # cores from which PDHG takes part in a race on a device that computes on the host's cores
+
+
+def method_for(problem: LinearProgram, options: Options) -> str:
+    """The method that ``auto`` stands for."""
+    if options.method != "auto":
+        return options.method
+    if options.linear_solver != "auto" or not problem.is_sparse:
+        return "mpc"
+    return "race" if problem.nonzeros > _RACE_NONZEROS or problem.m > _RACE_ROWS else "mpc"
+
+
+def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceInfo]) -> None:
+    """Check the rules that join problem, options and devices.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If options exclude each other, or what they ask for is not for this problem or these devices.
+    engine.errors.DeviceError
+        If a device has no float64.
+    engine.errors.OutOfDeviceMemory
+        If the matrix and the factor do not fit.
+    """
+    solver = options.linear_solver
+    if solver == "sherman_morrison" and (options.method != "pdas" or len(devices) > 1):
+        raise OptionError(
+            'linear_solver = "sherman_morrison" requires method = "pdas" on one device; '
+            f'got method = "{options.method}" on {len(devices)}'
+        )
+    if solver == "sparse_cholesky" and not problem.is_sparse:
+        raise OptionError('linear_solver = "sparse_cholesky" requires a sparse matrix; the problem has a dense one')
+    for info in devices:
+        if not info.capabilities.fp64:
+            raise DeviceError(f"{info.id} ({info.name}) has no float64, which linear programs need")
+    method = method_for(problem, options)
+    if method == "pdhg":
+        require_fit(devices[:1], *pdhg_bytes(problem.m, problem.n, problem.nonzeros), "the matrix in both orders")
+    elif not problem.is_sparse or solver in ("cholesky", "sherman_morrison"):
+        _require_dense_fit(problem, options, devices)
+
+
+def _require_dense_fit(problem: LinearProgram, options: Options, devices: Sequence[DeviceInfo]) -> None:
+    """Refuse a program whose matrix and dense factor do not fit.
+
+    A sparse program may shrink by presolve; it is planned when its size is known, unless nothing will be removed.
+    """
+    if options.presolve and _presolves(problem):
+        return
+    slacks = int((problem.row_lower != problem.row_upper).sum())
+    shape = (1, problem.n + slacks)
+    nothing = np.zeros(shape, bool)
+    data = ShardData(
+        A=problem.A if problem.is_sparse else problem.A[None],
+        c=nothing,
+        upper=nothing,
+        free=nothing,
+        slack_rows=np.zeros(0, np.int64),
+        slack_signs=np.zeros(0),
+        m=problem.m,
+    )
+    used = devices[: max(1, problem.n)]
+    what = f"a factor of {problem.m} x {problem.m} and a matrix of {problem.m} x {problem.n}"
+    require_fit(used, *planned_bytes(data, len(used), options), what)
+
+
+def _presolves(problem: LinearProgram) -> bool:
+    """Whether presolve is worth its time."""
+    if problem.is_sparse or problem.m * problem.n <= _PRESOLVE_DENSE:
+        return problem.m > 0
+    return problem.nonzeros <= _PRESOLVE_DENSITY * problem.m * problem.n
 
 
 def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) -> Result:
-    """Solve a linear program by an interior-point method.
+    """Solve a linear program.
 
     Parameters
     ----------
     problem : LinearProgram
     options : Options
     pool : DevicePool
-        The columns of the matrix are shared out evenly; the first device factorises.
+        The columns of the matrix are distributed evenly for mpc and pdas; the first device factorises. In a race mpc
+        runs on the first device and pdhg on the last.
     run : Run
 
     Returns
     -------
     Result
-        ``solution`` is x; ``arrays`` are those of :class:`LinearProgram`; counters: ``"iterations"``,
-        ``"factorizations"``, ``"refinements"``, ``"rows"`` and ``"variables"`` after preparation, ``"device_bytes"``,
-        the
-        audited ``"primal_infeasibility"`` and ``"dual_infeasibility"``, and seconds of each phase. *Optimal* is said
-        when
-        gap and infeasibilities of the program as given are at most ``options.acceptable``; *infeasible* and *unbounded*
-        when a certificate has been checked on the host; *unbounded* takes a feasible point besides the ray (of
-        largest entry 1). Anything else ends with its iteration limit, and a notice.
+        ``solution`` is x; ``arrays`` and ``counters`` are those of
+        :data:`engine.solvers.linprog.schema.SCHEMA`. The status is *optimal* if gap and infeasibilities of the program
+        as given, recomputed on the host, are at most ``options.acceptable``; *infeasible* and *unbounded* if a
+        certificate has been checked on the host (*unbounded* also takes a feasible point). Any other end is an
+        iteration limit.
 
     Raises
     ------
     engine.errors.OutOfDeviceMemory
         If the matrix and the factor do not fit.
-    engine.errors.DeviceError
-        If a device has no float64.
+    engine.errors.RunFolderError
+        If a checkpoint does not belong to the program.
     """
-    if options.linear_solver == "sherman_morrison" and (options.method != "pdas" or len(pool) > 1):
-        raise OptionError(
-            'linear_solver = "sherman_morrison" goes with method = "pdas" on one device; '
-            f'got method = "{options.method}" on {len(pool)}'
-        )
-    for member in pool.members:
-        if not member.info.capabilities.fp64:
-            raise DeviceError(f"{member.info.id} ({member.info.name}) has no float64, which linear programs need")
     if problem.integers:
-        run.notice(f"{problem.integers} variables are declared integer and are taken as continuous", level="warning")
+        run.notice(f"{problem.integers} variables are declared integer and are relaxed", level="warning")
     return _Solving(problem, options, pool, run).result()
 
 
 class _Solving:
-    """One solving, from preparation to result."""
+    """One solving, from presolve to result."""
 
     def __init__(self, problem: LinearProgram, options: Options, pool: DevicePool, run: Run) -> None:
         self.problem = problem
         self.options = options
         self.pool = pool
         self.run = run
+        self.method = method_for(problem, options)
         self.sign = -1.0 if problem.maximize else 1.0
-        self.best: Answer | None = None
+        self.best: AuditedPoint | None = None
+        self.proof: Proof | None = None
         self.history: list[list[float]] = []
-        self.counters: dict[str, int | float] = {
+        self.arrays: dict[str, NDArray[Any]] = {}
+        self.racers: list[Racer] = []
+        self.finished: list[Racer] = []
+        self.winner: Racer | None = None
+        self._closed: list[Racer] = []
+        self._solved_by_presolve = False
+        self._restore: _Restore | None = None
+        self._stopping = False
+        self.counters: Counters = {
             "iterations": 0,
             "factorizations": 0,
             "refinements": 0,
@@ -99,189 +172,411 @@ class _Solving:
             "variables": problem.n,
             "device_bytes": 0,
         }
-
-    # --- the course of it ---------------------------------------------------------------------------------------
+        self.restored: tuple[dict[str, NDArray[Any]], CheckpointState] | None = None
+        if run.restored is not None:
+            state = run.restored.state
+            if not isinstance(state, CheckpointState):
+                state = CheckpointState.model_validate(state)
+            self.restored = run.restored.arrays, state
+            self.counters |= state.counters
+            self.history = run.restored.arrays["history"].tolist()
 
     def result(self) -> Result:
-        """Prepare, solve, and say what was found."""
+        """Presolve, solve, and judge what was found."""
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._close_racers)
+            try:
+                ended = self._search(stack)
+            except StopRequested as stop:
+                ended = stop.status
+                self._stopped()
+            except DeviceError:
+                self._save_after_failure()
+                raise
+            self._close_racers()
+        return self._judged(ended)
+
+    # --- the search ---------------------------------------------------------------------------------------------
+
+    def _search(self, stack: contextlib.ExitStack) -> Status | None:
+        """Find the best point, or a proof; a status if the methods ended without either."""
         began = time.perf_counter()
-        prepared = prepare(self.problem, presolve=self.options.presolve, scale=self.options.scale)
-        if isinstance(prepared, Settled):
-            proof = settled(self.problem, prepared)
-            if proof is not None:
-                self.run.notice(prepared.reason)
-                return proven(proof, self.counters)
-            prepared = prepare(self.problem, presolve=False, scale=self.options.scale)
-            if isinstance(prepared, Settled):
-                proof = settled(self.problem, prepared, proven=False)
-                return self._undecided(Status.ITERATION_LIMIT) if proof is None else proven(proof, self.counters)
-        self.counters["rows"], self.counters["variables"] = prepared.standard.m, prepared.standard.n
+        self._poll()
+        if self.method == "race":
+            self._start_highs()
+        program, restore = self._presolved(stack)
+        self._restore = restore
+        if self._decided:
+            return None
+        if program is not None:
+            self._start_own(program, restore, began)
+            if self._decided:
+                return None
+        self._race(restore)
+        if self._decided:
+            return None
+        return self._certificate(program is None)
+
+    @property
+    def _decided(self) -> bool:
+        return self.proof is not None or self.winner is not None or self._solved_by_presolve
+
+    def _best_is(self, error: float) -> bool:
+        return self.best is not None and self.best.audit.error <= error
+
+    def _start_highs(self) -> None:
+        cores = host_cores()
+        solvers = ["simplex", "ipm"] if cores > 3 else ["simplex"]
+        for solver in solvers:
+            try:
+                self.racers.append(HighsRacer(self.problem, solver, self.options.tolerance))
+            except HighsError as error:
+                self.run.notice(str(error), level="warning")
+
+    def _presolved(self, stack: contextlib.ExitStack) -> tuple[LinearProgram | None, _Restore]:
+        """The program that the methods work on, and the way back; None if presolve found that there is no optimum."""
+
+        def unchanged(x: Vector, y: Vector) -> tuple[Vector, Vector]:
+            return x, y
+
+        if not self.options.presolve or not _presolves(self.problem):
+            return self.problem, unchanged
+        try:
+            presolve = stack.enter_context(Presolve(self.problem, self._poll))
+        except HighsError as error:
+            self.run.notice(f"no presolve: {error}", level="warning")
+            return self.problem, unchanged
+        if presolve.status == "empty":
+            self._consider(*presolve.restore(np.zeros(0), np.zeros(0)))
+            if self._best_is(self.options.acceptable):
+                self.run.notice("presolve has solved the program")
+                self._solved_by_presolve = True
+                return None, unchanged
+            return self.problem, unchanged
+        if presolve.status in ("infeasible", "unbounded_or_infeasible"):
+            return None, unchanged
+        if presolve.program is None:
+            return self.problem, unchanged
+        program = presolve.program
+        self.run.notice(
+            f"presolve: {self.problem.m} rows and {self.problem.n} variables reduced to {program.m} and {program.n}"
+        )
+        if program.nonzeros > _PRESOLVE_DENSITY * program.m * program.n:
+            program = program.to_dense()
+        return program, presolve.restore
+
+    def _start_own(self, program: LinearProgram, restore: _Restore, began: float) -> None:
+        """Start our own methods on the reduced program, unless it is decided without."""
+        prepared = prepare(program, scale=self.options.scale)
         self.counters["seconds_prepare"] = time.perf_counter() - began
+        if isinstance(prepared, NoOptimum):
+            if program is self.problem:
+                self.proof = self._quick_proof(prepared)
+            return
+        standard = prepared.standard
+        self.counters["rows"], self.counters["variables"] = standard.m, standard.n
         if prepared.removed:
             self.run.notice("removed: " + ", ".join(f"{count} {what}" for what, count in prepared.removed.items()))
-        standard = prepared.standard
         if standard.m == 0 or standard.n + int((standard.sign != 0).sum()) == 0:
-            self._consider(prepared, np.zeros(standard.n), np.zeros(standard.m))
-            return self._judged(None)
-        try:
-            stopped = self._main(prepared)
-        except StopRequested as stop:
-            return self._judged(stop.status)
-        if self.best is not None and self.best.audit.error <= self.options.acceptable:
-            return self._judged(None)
-        try:
-            search = Certificates(self.problem, self.options, self.pool, self.run, self.counters)
-            proof = search.proof(prepared, self.best.audit if self.best is not None else None, stopped is not None)
-            return self._judged(Status.ITERATION_LIMIT) if proof is None else proven(proof, self.counters)
-        except StopRequested as stop:
-            return self._judged(stop.status)
+            error = self._consider(*restore(*prepared.back(np.zeros(standard.n), np.zeros(standard.m))))
+            self._solved_by_presolve = error <= self.options.acceptable
+            return
+        self._check_restored(prepared, program)
+        if self.method != "pdhg":
+            self._start_interior(prepared, program)
+        if self.method == "pdhg" or (self.method == "race" and self._pdhg_takes_part(program)):
+            member = self.pool.members[-1 if self.method == "race" else 0]
+            restored = self.restored if self.restored is not None and self.restored[1].pdhg else None
+            same = program is self.problem
+            self.racers.append(PdhgRacer(program, self.sign, self.options, member, same, restored))
 
-    def _main(self, prepared: Prepared) -> Status | None:
-        """The method itself; keeps the best audited point. A status if it came to an end before its time."""
-        constant = self._constant(prepared)
-        standard = prepared.standard
-        if self.options.method == "pdas" and self.options.start == "big_m":
-            standard, first_point = big_m(standard)
-        data = shard_data([standard])
-
-        def note(measures: Measures) -> None:
-            self.history.append(list(self._series(method, measures, constant).values()))
-
-        with Systems(data, self.options, self.pool, self.run, self.counters) as system:
-            method = method_of(system, standard.b[None], self.options)
-            if self.options.linear_solver == "sherman_morrison":
-                system.use_updates(self.options.block, self.options.refinements, self.options.constant_memory)
-            restored = self.run.restored
-            begin: _Begin | None = None
-            if restored is not None:
-                system.run(lambda: method.restore(restored.arrays, restored.state))
-            elif standard is not prepared.standard:
-                system.run(lambda: system.set_point(*first_point[:4]))
-                method.state.y = first_point[4]
-            else:
-                begin = self._start
-            try:
-                while True:
-                    self.run.poll()
-                    measures, x = system.run(functools.partial(self._slice, system, method, note, begin))
-                    begin = None
-                    self._tell(method, measures, constant)
-                    if method.done[0] and self._checked(prepared, method, x):
-                        return None
-                    if method.stuck[0]:
-                        system.run(method.go_back)
-                        self._point(prepared, method)
-                        return None
-                    if method.state.iteration >= self.options.max_iterations:
-                        system.run(method.go_back)
-                        self._point(prepared, method)
-                        enough = self.best is not None and self.best.audit.error <= self.options.acceptable
-                        return None if enough else Status.ITERATION_LIMIT
-                    if self.run.checkpoint_due():
-                        self.run.save_checkpoint(*system.run(method.save))
-            except StopRequested:
-                if begin is not None:
-                    system.run(functools.partial(begin, system, method))
-                if self.run.folder is not None:
-                    self.run.save_checkpoint(*system.run(method.save))
-                self._point(prepared, method)
-                raise
-            finally:
-                count(self.counters, system, method)
-
-    def _start(self, system: PoolSystem, method: InteriorPoint) -> None:
-        updating, system.updating = system.updating, False  # the start needs A A^T alone
-        method.start()
-        system.updating = updating
-
-    def _slice(
-        self, system: PoolSystem, method: InteriorPoint, note: Callable[[Measures], None], begin: _Begin | None
-    ) -> tuple[Measures, Vector | None]:
-        """Iterations for a while, from the start if there is to be one; and x, if that is where they end."""
-        if begin is not None:
-            begin(system, method)
-        measures = iterate(method, self.options.max_iterations, note)
-        return measures, system.get_point()[0] if method.done[0] else None
-
-    def _checked(self, prepared: Prepared, method: InteriorPoint, x: Vector | None) -> bool:
-        """Whether the point is good enough for the program as given; if not, a better one is asked for."""
-        found = self._point(prepared, method, x)
-        if found.error <= self.options.tolerance or method.goal[0] <= LEAST_GOAL:
-            return True
-        method.goal *= 0.1
-        return False
-
-    def _point(self, prepared: Prepared, method: InteriorPoint, x: Vector | None = None) -> Audit:
-        """Audit the present point, of which x may be known, and keep it if it is the best."""
-        if x is None:
-            x = method.system.run(method.system.get_point)[0]
-        return self._consider(prepared, x[0, : prepared.standard.n], method.state.y[0, : prepared.standard.m])
-
-    def _consider(self, prepared: Prepared, x: Vector, y: Vector) -> Audit:
-        answer = Answer.of(prepared, x, y)
-        if self.best is None or answer.audit.error < self.best.audit.error:
-            self.best = answer
-        return answer.audit
-
-    def _constant(self, prepared: Prepared) -> float:
-        """What the standard form's objective lacks, in the sense of minimization."""
+    def _start_interior(self, prepared: Prepared, program: LinearProgram) -> None:
         values = prepared.values.copy()
         values[prepared.columns] = prepared.column_shift
-        return self.sign * self.problem.objective(values)
+        constant = (-1.0 if program.maximize else 1.0) * program.objective(values)
+        members = self.pool.members[:1] if self.method == "race" else self.pool.members
+        restored = self.restored if self.restored is not None and self.restored[1].interior else None
+        given = (self.options, self.pool, members, self.run, self.counters, restored)
+        try:
+            self.racers.append(InteriorRacer(prepared, constant, self.sign, *given))
+        except (MemoryError, DeviceError) as error:
+            if self.method != "race" or not self.racers:
+                raise
+            self.run.notice(f"no interior point: {error}", level="warning")
 
-    # --- telling ------------------------------------------------------------------------------------------------
+    def _pdhg_takes_part(self, program: LinearProgram) -> bool:
+        info = self.pool.members[-1].info
+        if info.capabilities.shares_host_cores and host_cores() < _PDHG_CORES:
+            return False
+        needed, largest = pdhg_bytes(program.m, program.n, program.nonzeros)
+        return needed <= self.pool.members[-1].memory().free and largest <= info.max_allocation
 
-    def _series(self, method: InteriorPoint, measures: Measures, constant: float) -> dict[str, float]:
-        """What there is to tell of a point, by :data:`HISTORY_COLUMNS`."""
-        state = method.state
-        steps = bool(state.iteration and state.spread.size)
-        return {
-            "iteration": float(state.iteration),
-            "primal_objective": self.sign * (float(measures.primal_objective[0]) + constant),
-            "dual_objective": self.sign * (float(measures.dual_objective[0]) + constant),
-            "duality_gap": float(measures.gap[0]),
-            "primal_infeasibility": float(measures.primal_infeasibility[0]),
-            "dual_infeasibility": float(measures.dual_infeasibility[0]),
-            "mu": float(measures.mu[0]),
-            "primal_step": float(state.primal_step[0]) if steps else np.nan,
-            "dual_step": float(state.dual_step[0]) if steps else np.nan,
-            "spread_of_d": float(state.spread[0]) if steps else np.nan,
+    def _check_restored(self, prepared: Prepared, program: LinearProgram) -> None:
+        if self.restored is None:
+            return
+        arrays, state = self.restored
+        sizes = state.rows, state.variables
+        if sizes != (prepared.standard.m, prepared.standard.n):
+            raise RunFolderError(
+                f"the checkpoint is of a program with {sizes[0]} rows and {sizes[1]} variables after presolve; "
+                f"this one has {prepared.standard.m} and {prepared.standard.n}"
+            )
+        for name, array in arrays.items():
+            if name != "history" and not np.isfinite(array).all():
+                raise RunFolderError(f"the array '{name}' of the checkpoint has an entry that is not finite")
+        if state.interior and not ((arrays["x"] > 0) | (prepared_free(prepared, arrays["x"].shape[1]))).all():
+            raise RunFolderError("the iterate of the checkpoint is not inside the bounds")
+        if state.pdhg and arrays["pdhg_x"].size != program.n:
+            raise RunFolderError("the PDHG iterate of the checkpoint does not fit the program")
+
+    # --- the loop -----------------------------------------------------------------------------------------------
+
+    def _poll(self) -> None:
+        """Look at the run's controls; not any more once the run is being stopped."""
+        if not self._stopping:
+            self.run.poll()
+
+    def _race(self, restore: _Restore) -> None:
+        """Let the racers work until one wins, or all have ended."""
+        while self.racers:
+            self.run.poll()
+            wait([racer.future for racer in self.racers], timeout=_WAIT_SECONDS, return_when=FIRST_COMPLETED)
+            for racer in [racer for racer in self.racers if racer.future.done()]:
+                self._take_news(racer, restore)
+                if self._decided:
+                    return
+            if self.run.checkpoint_due():
+                self._save_checkpoint()
+
+    def _take_news(self, racer: Racer, restore: _Restore) -> None:
+        try:
+            news = racer.collect()
+        except DeviceError as error:
+            if len(self.racers) == 1:
+                raise
+            self.run.notice(f"{racer.name} has ended: {error}", level="warning")
+            news = News(ended=True)
+        racer.report(self.run)
+        if news.farkas is not None:
+            self.proof = proof_of_infeasibility(self.problem, news.farkas) or proof_of_infeasibility(
+                self.problem, -news.farkas
+            )
+        if news.point is not None and self.proof is None:
+            self._judge_point(racer, news, restore)
+        if news.ray is not None and self.proof is None:
+            self._judge_ray(news.ray)
+        if self.proof is not None:
+            self.winner = racer
+        elif news.ended:
+            self.racers.remove(racer)
+            self.finished.append(racer)
+
+    def _judge_point(self, racer: Racer, news: News, restore: _Restore) -> None:
+        """Audit a point: the racer wins, or goes on, or has ended."""
+        assert news.point is not None
+        error = self._consider(*(news.point if news.original else restore(*news.point)))
+        racer.error = error
+        if error <= self.options.tolerance or (error <= self.options.acceptable and news.original):
+            self.winner = racer
+        elif news.final:
+            if error <= self.options.acceptable and not news.ended:
+                self.winner = racer
+        else:
+            racer.refine()
+
+    def _judge_ray(self, ray: Vector) -> None:
+        """Accept a ray as a proof if some point is feasible."""
+        found = proof_of_unboundedness(self.problem, ray)
+        feasible = self.best is not None and self.best.audit.primal_infeasibility <= self.options.acceptable
+        if found is not None and feasible:
+            self.proof = found
+
+    def _consider(self, x: Vector, y: Vector) -> float:
+        """Audit a point of the program as given, and keep it if it is the best; its error."""
+        point = AuditedPoint.of(self.problem, x, y)
+        if self.best is None or _better(point, self.best):
+            self.best = point
+        return point.audit.error
+
+    # --- certificates -------------------------------------------------------------------------------------------
+
+    def _quick_proof(self, found: NoOptimum) -> Proof | None:
+        if found.farkas is not None:
+            return proof_of_infeasibility(self.problem, found.farkas)
+        return proof_of_unboundedness(self.problem, found.ray) if found.ray is not None else None
+
+    def _certificate(self, presolve_found_none: bool) -> Status | None:
+        """Look for a proof that there is no optimum; the status if there is none."""
+        if self._best_is(self.options.acceptable):
+            return None
+        if self.options.max_iterations == 0:
+            return Status.ITERATION_LIMIT
+        if presolve_found_none:
+            self._certificate_by_highs()
+            if self._decided:
+                return None
+        prepared = prepare(self.problem, scale=self.options.scale)
+        if isinstance(prepared, NoOptimum):
+            self.proof = self._quick_proof(prepared)
+            return None if self.proof is not None else Status.ITERATION_LIMIT
+        search = Certificates(self.problem, self.options, self.pool, self.run, self.counters)
+        self._close_racers()
+        limited = any(isinstance(racer, InteriorRacer) and racer.limited for racer in self.finished)
+        self.proof = search.proof(prepared, self.best.audit if self.best is not None else None, limited)
+        return None if self.proof is not None else Status.ITERATION_LIMIT
+
+    def _certificate_by_highs(self) -> None:
+        """Ask HiGHS for the ray of a program that its presolve has found to have no optimum."""
+        try:
+            found = highs_outcome(self.problem, {"solver": "simplex"}, self._poll)
+        except HighsError:
+            return
+        if "x" in found and np.isfinite(found["x"]).all():
+            self._consider(found["x"], found["row_duals"])
+        if "farkas" in found:
+            for ray in (found["farkas"], -found["farkas"]):
+                self.proof = self.proof or proof_of_infeasibility(self.problem, ray)
+        if "ray" in found and self.proof is None:
+            self._judge_ray(found["ray"])
+
+    # --- checkpoints --------------------------------------------------------------------------------------------
+
+    def _stopped(self) -> None:
+        """Keep the latest points of our own methods, as a checkpoint and as candidates for the best."""
+        self._stopping = True
+        self._save_checkpoint()
+        for racer in self.racers:
+            if isinstance(racer, InteriorRacer) and self._restore is not None:
+                with contextlib.suppress(HighsError):
+                    self._consider(*self._restore(*racer.present_point()))
+
+    def _save_after_failure(self) -> None:
+        """A device has failed: what the other racers have is kept."""
+        with contextlib.suppress(DeviceError):
+            self._save_checkpoint()
+
+    def _save_checkpoint(self) -> None:
+        if self.run.folder is None:
+            return
+        arrays: dict[str, NDArray[Any]] = {}
+        interior = next((racer for racer in self.racers if isinstance(racer, InteriorRacer)), None)
+        pdhg = next((racer for racer in self.racers if isinstance(racer, PdhgRacer)), None)
+        state: dict[str, Any] = {
+            "rows": self.counters["rows"],
+            "variables": self.counters["variables"],
+            "interior": interior is not None,
+            "iteration": 0,
+            "pdhg": pdhg is not None,
+            "pdhg_iteration": 0,
+            "pdhg_weight": 1.0,
         }
-
-    def _tell(self, method: InteriorPoint, measures: Measures, constant: float, phase: str = "iterations") -> None:
-        run = self.run
-        while method.system.said:
-            run.notice(method.system.said.pop(0), level="warning")
-        for name, value in self._series(method, measures, constant).items():
-            if name != "iteration" and np.isfinite(value):
-                run.metric(name, value)
-        for name, seconds in method.system.seconds.items():
-            run.metric(f"seconds_{name}", seconds)
-        run.progress(phase, method.state.iteration, self.options.max_iterations, "iterations")
+        history = list(self.history)
+        if interior is not None:
+            saved, state["iteration"] = interior.save()
+            arrays |= saved
+            history += interior.history
+        if pdhg is not None:
+            arrays["pdhg_x"], arrays["pdhg_y"], state["pdhg_iteration"], state["pdhg_weight"] = pdhg.save()
+            history += pdhg.history if self.method == "pdhg" else []
+        arrays["history"] = np.array(history, np.float64).reshape(-1, 10)
+        counters = dict(self.counters)
+        for racer in self.racers:
+            racer.count(counters)
+        self.run.save_checkpoint(arrays, state | {"counters": counters})
 
     # --- the end ------------------------------------------------------------------------------------------------
 
-    def _undecided(self, status: Status) -> Result:
-        """A result with nothing at all."""
-        return Result(status, None, None, None, counters=self.counters)
+    def _close_racers(self) -> None:
+        for racer in [*self.racers, *self.finished]:
+            if racer not in self._closed:
+                self._closed.append(racer)
+                with contextlib.suppress(DeviceError):
+                    racer.close()
+                racer.count(self.counters)
+                own = isinstance(racer, InteriorRacer) or self.method == "pdhg"
+                self.history += getattr(racer, "history", []) if own else []
 
     def _judged(self, ended: Status | None) -> Result:
-        """The best point, and the status its audit allows."""
-        if self.best is None:
-            return self._undecided(ended or Status.ITERATION_LIMIT)
-        found = self.best.audit
-        good = found.error <= self.options.acceptable
-        if good and found.error > self.options.tolerance:
-            self.run.notice(f"optimal to {found.error:.1e}, not to the {self.options.tolerance:.0e} that was aimed at")
-        elif not good and ended is not None and not ended.stopped:
+        """The result, with the status that the audit or a proof allows."""
+        if self.proof is not None:
+            result = self.proof.result(self.counters)
+        elif self.best is None:
+            return Result(ended or Status.ITERATION_LIMIT, None, None, None, counters=self.counters)
+        else:
+            if self.options.basis and self._best_is(self.options.acceptable):
+                self._crossover()
+            self._report_error(ended)
+            result = self.best.result(self.problem, self.options, ended or Status.ITERATION_LIMIT, self.counters)
+            if self.best.audit.primal_infeasibility <= self.options.acceptable:
+                self.run.incumbent(result.objective, result.bound)
+        result.arrays.update(self.arrays)
+        if self.method == "race":
+            self._report_race(result)
+        if self.history:
+            result.arrays["history"] = np.array(self.history)
+        return result
+
+    def _report_error(self, ended: Status | None) -> None:
+        assert self.best is not None
+        found, options = self.best.audit, self.options
+        if found.error <= options.acceptable:
+            if found.error > options.tolerance:
+                self.run.notice(f"optimal to {found.error:.1e}; the tolerance is {options.tolerance:.0e}")
+        elif ended is not None and not ended.stopped:
             self.run.notice(
                 f"no optimum was found: gap {found.gap:.1e}, primal infeasibility {found.primal_infeasibility:.1e}, "
                 f"dual infeasibility {found.dual_infeasibility:.1e}",
                 level="warning",
             )
-        result = self.best.result(self.problem, self.options, ended or Status.ITERATION_LIMIT, self.counters)
-        if found.primal_infeasibility <= self.options.acceptable:
-            self.run.incumbent(result.objective, result.bound)
-        if self.history:
-            result.arrays["history"] = np.array(self.history)
-        return result
+
+    def _report_race(self, result: Result) -> None:
+        """Who won, and how far the others were."""
+        others = [racer for racer in self._closed if racer is not self.winner]
+        order = [*([self.winner] if self.winner is not None else []), *others]
+        if not order:
+            return
+        result.arrays["racers"] = np.array([racer.name for racer in order])
+        result.arrays["racer_errors"] = np.array([racer.error for racer in order])
+        first = f"{self.winner.name} has won" if self.winner is not None else "no method has won"
+        rest = ", ".join(f"{racer.name}: error {racer.error:.1e}" for racer in others)
+        self.run.notice(f"race: {first}" + (f"; {rest}" if rest else ""))
+
+    def _crossover(self) -> None:
+        """Move the best point to a vertex, and keep the status of each basis entry."""
+        assert self.best is not None
+        point = self.best
+        given = {
+            "x": point.x,
+            "row_duals": point.y,
+            "reduced_costs": point.audit.reduced_costs,
+            "activities": point.audit.activities,
+        }
+        try:
+            with HighsProcess() as process:
+                found = process.call(self._poll, "crossover", model_of(self.problem), given, {})
+        except HighsError as error:
+            self.run.notice(f"no basis: {error}", level="warning")
+            return
+        except StopRequested:
+            self.run.notice("no basis: the run was stopped during crossover", level="warning")
+            return
+        if "x" not in found or "column_status" not in found:
+            self.run.notice("no basis: HiGHS's crossover has failed", level="warning")
+            return
+        vertex = AuditedPoint.of(self.problem, found["x"], found["row_duals"])
+        if vertex.audit.error > max(self.options.acceptable, point.audit.error):
+            self.run.notice(f"no basis: the vertex has an error of {vertex.audit.error:.1e}", level="warning")
+            return
+        self.best = vertex
+        self.arrays = {"column_status": found["column_status"], "row_status": found["row_status"]}
+
+
+def prepared_free(prepared: Prepared, count: int) -> NDArray[np.bool_]:
+    """Which of the standard form's variables have no bound, slacks included (count,)."""
+    free = np.zeros(count, bool)
+    free[: prepared.standard.n] = prepared.standard.free
+    return free
+
+
+def _better(one: AuditedPoint, other: AuditedPoint) -> bool:
+    return one.audit.error < other.audit.error or not np.isfinite(other.audit.error)

@@ -1,18 +1,26 @@
-"""The standard form of a linear program, and the way back from a point of it to the program as given."""
+"""The standard form that interior-point methods solve, and the way back to the program as given.
+
+Every variable with a bound gets a lower bound of zero, every inequality a slack, and the matrix is equilibrated (Ruiz,
+*A scaling algorithm to equilibrate both rows and columns norms in matrices*, RAL-TR-2001-034) by powers of two, so that
+no digit is lost. Rows without sides, rows and columns without entries and fixed variables are removed; presolve proper
+is HiGHS's (:mod:`engine.solvers.linprog.highs`) and comes before.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.problem import LinearProgram, Matrix
-from engine.solvers.linprog.sparse import sp
+from engine.solvers.linprog.interior.shard import ShardData
+from engine.solvers.linprog.problem import LinearProgram, Matrix, sp
 
-__all__ = ["BoundRow", "Prepared", "Settled", "Standard", "with_bound_rows"]
+__all__ = ["NoOptimum", "Prepared", "Standard", "big_m", "prepare", "shard_data"]
 
 Vector = NDArray[np.float64]
+_FEASIBLE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -42,8 +50,8 @@ class Standard:
 
 
 @dataclass(frozen=True)
-class Settled:
-    """A program that preparation alone decides: ``status`` is "infeasible" or "unbounded", with its certificate."""
+class NoOptimum:
+    """A program that empty rows or columns decide: ``status`` is "infeasible" or "unbounded", with a certificate."""
 
     status: str
     reason: str
@@ -52,19 +60,24 @@ class Settled:
 
 
 @dataclass
-class BoundRow:
-    """A row of one variable that became its bounds: whether the lower and the upper one are (still) this row's."""
-
-    row: int
-    column: int
-    entry: float
-    low: bool
-    high: bool
-
-
-@dataclass
 class Prepared:
-    """The standard form, and what leads back from it."""
+    """The standard form of a program, and what leads back from its points.
+
+    Attributes
+    ----------
+    problem : LinearProgram
+    standard : Standard
+    rows, columns : ndarray of int64
+        What is left of the program's rows and variables.
+    values : ndarray, shape (problem.n,)
+        Values of the variables that were removed.
+    column_scale, column_shift : ndarray, shape (standard.n,)
+        A variable is ``column_shift + column_scale * x``.
+    row_scale : ndarray, shape (standard.m,)
+        A row's dual is ``row_scale * y``.
+    removed : dict
+        What was removed, and how many of it.
+    """
 
     problem: LinearProgram
     standard: Standard
@@ -74,50 +87,236 @@ class Prepared:
     column_scale: Vector
     column_shift: Vector
     row_scale: Vector
-    bound_rows: list[BoundRow] = field(default_factory=list)
     removed: dict[str, int] = field(default_factory=dict)
 
     def back(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        """Values (n,) and row duals (m,) of the original program."""
+        """Values (n,) and row duals (m,) of the program."""
         values = self.values.copy()
         values[self.columns] = self.column_shift + self.column_scale * x
         values = np.clip(values, self.problem.lower, self.problem.upper)
         return values, self.duals(y)
 
-    def duals(self, y: Vector, costs: Vector | None = None) -> Vector:
-        """Row duals of the original program (m,), for minimization; for a Farkas ray, with zero ``costs``."""
+    def duals(self, y: Vector) -> Vector:
+        """Row duals of the program (m,), for minimization; or a Farkas ray."""
         duals = np.zeros(self.problem.m)
         duals[self.rows] = self.row_scale * y
-        nothing = (duals > 0) & np.isneginf(self.problem.row_lower) | (duals < 0) & np.isposinf(self.problem.row_upper)
-        duals[nothing] = 0.0  # a side that is not there has no price: what rounding left goes to the variables
-        if costs is None:
-            costs = -self.problem.c if self.problem.maximize else self.problem.c
-        return with_bound_rows(self.problem, duals, costs, self.bound_rows)
+        missing = (duals > 0) & np.isneginf(self.problem.row_lower) | (duals < 0) & np.isposinf(self.problem.row_upper)
+        duals[missing] = 0.0  # a side that does not exist has no price: rounding errors go to the reduced costs
+        return duals
 
     def ray(self, x: Vector) -> Vector:
-        """A direction of the original program (n,)."""
+        """A direction of the program (n,)."""
         direction = np.zeros(self.problem.n)
         direction[self.columns] = self.column_scale * x
         return direction
 
 
-def with_bound_rows(problem: LinearProgram, duals: Vector, costs: Vector, bound_rows: list[BoundRow]) -> Vector:
-    """Let rows that became bounds have the reduced costs that those bounds have; the last made is the first undone."""
-    if not bound_rows:
-        return duals
-    duals = duals.copy()
-    matrix = problem.A
-    reduced = costs - matrix.T @ duals
-    for bound in reversed(bound_rows):
-        z = float(reduced[bound.column])
-        if not (bound.low if z > 0 else bound.high and z < 0):
-            continue
-        price = z / bound.entry
-        duals[bound.row] += price
+def prepare(problem: LinearProgram, *, scale: bool = True) -> Prepared | NoOptimum:
+    """Bring a program into standard form, or find that it has no optimum.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    scale : bool
+        Whether to equilibrate the matrix.
+    """
+    c = -problem.c if problem.maximize else problem.c.copy()
+    rows = ~(np.isneginf(problem.row_lower) & np.isposinf(problem.row_upper))
+    removed = {"rows without sides": int((~rows).sum())}
+    fixed = problem.lower >= problem.upper
+    values = np.where(fixed, 0.5 * (np.where(fixed, problem.lower, 0.0) + np.where(fixed, problem.upper, 0.0)), 0.0)
+    columns = ~fixed
+    removed["fixed variables"] = int(fixed.sum())
+    nonzero = problem.A != 0.0
+    activity = np.asarray(problem.A @ values) if values.any() else np.zeros(problem.m)
+    found = _empty_rows(problem, rows & (_count(nonzero, columns) == 0), activity)
+    if isinstance(found, NoOptimum):
+        return found
+    rows &= ~found
+    removed["empty rows"] = int(found.sum())
+    used = _count(nonzero.T, rows) > 0
+    empty = columns & ~used
+    target = np.where(c > 0, problem.lower, np.where(c < 0, problem.upper, np.clip(0.0, problem.lower, problem.upper)))
+    unbounded = empty & ~np.isfinite(target)
+    if unbounded.any() and not rows.any():  # otherwise the rows have to be feasible, too
+        j = int(np.argmax(unbounded))
+        ray = np.zeros(problem.n)
+        ray[j] = -np.sign(c[j])
+        return NoOptimum("unbounded", f"variable {j} is in no row and its cost decreases without bound", ray=ray)
+    gone = empty & np.isfinite(target)
+    values[gone] = target[gone]
+    columns &= ~gone
+    removed["empty columns"] = int(gone.sum())
+    kept = np.flatnonzero(rows), np.flatnonzero(columns)
+    return _standardized(problem, c, *kept, values, scale, {what: count for what, count in removed.items() if count})
+
+
+def _count(nonzero: Any, lines: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Entries of each row of a matrix of booleans in some of its columns."""
+    if sp.issparse(nonzero):
+        return np.asarray(sp.csr_array(nonzero).astype(np.int64) @ lines.astype(np.int64))
+    return np.asarray(np.count_nonzero(nonzero if lines.all() else nonzero[:, lines], axis=1))
+
+
+def _empty_rows(problem: LinearProgram, empty: NDArray[np.bool_], activity: Vector) -> NDArray[np.bool_] | NoOptimum:
+    slack = _FEASIBLE * (1.0 + np.abs(activity))
+    broken = empty & ((activity < problem.row_lower - slack) | (activity > problem.row_upper + slack))
+    if not broken.any():
+        return empty
+    row = int(np.argmax(broken))
+    farkas = np.zeros(problem.m)
+    farkas[row] = 1.0 if activity[row] < problem.row_lower[row] else -1.0
+    return NoOptimum("infeasible", f"row {row} cannot be satisfied within the bounds", farkas=farkas)
+
+
+def _standardized(
+    problem: LinearProgram,
+    c: Vector,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    values: Vector,
+    scale: bool,
+    removed: dict[str, int],
+) -> Prepared:
+    """Shift, add slacks, equilibrate what is left."""
+    activity = (np.asarray(problem.A @ values) if values.any() else np.zeros(problem.m))[rows]
+    matrix = _submatrix(problem.A, rows, columns)
+    lower, upper, c = problem.lower[columns], problem.upper[columns], c[columns]
+    mirrored = np.isneginf(lower) & np.isfinite(upper)
+    free = np.isneginf(lower) & np.isposinf(upper)
+    shift = np.where(free, 0.0, np.where(mirrored, upper, lower))
+    row_scale, column_scale = np.ones(rows.size), np.ones(columns.size)
+    if scale and rows.size and columns.size:
+        row_scale, column_scale = _equilibrate(matrix)
+    column_scale = column_scale * np.where(mirrored, -1.0, 1.0)
+    shifted = np.asarray(matrix @ shift) if shift.any() else np.zeros(rows.size)
+    low, high = problem.row_lower[rows] - activity - shifted, problem.row_upper[rows] - activity - shifted
+    from_above = np.isfinite(high)
+    b = np.where(from_above, high, low) * row_scale
+    equal = low == high
+    sign = np.where(equal, 0.0, np.where(from_above, 1.0, -1.0))
+    with np.errstate(invalid="ignore"):
+        slack_upper = np.where(equal, np.inf, np.where(from_above, high - low, np.inf)) * row_scale
+        top = np.where(free | mirrored, np.inf, upper - lower) / np.abs(column_scale)
+    if np.any(row_scale != 1.0) or np.any(column_scale != 1.0):
         if isinstance(matrix, sp.csr_array):
-            begin, end = matrix.indptr[bound.row], matrix.indptr[bound.row + 1]
-            reduced[matrix.indices[begin:end]] -= price * matrix.data[begin:end]
+            matrix = sp.csr_array(sp.diags_array(row_scale) @ matrix @ sp.diags_array(column_scale))
         else:
-            reduced -= price * matrix[bound.row]
-        reduced[bound.column] = 0.0
-    return duals
+            matrix = matrix * row_scale[:, None]
+            matrix *= column_scale
+    standard = Standard(matrix, b, c * column_scale, top, free, sign, slack_upper)
+    return Prepared(problem, standard, rows, columns, values, column_scale, shift, row_scale, removed)
+
+
+def _submatrix(matrix: Matrix, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Matrix:
+    """Some rows and columns; the whole matrix is not copied."""
+    if (rows.size, columns.size) == matrix.shape:
+        return matrix
+    return sp.csr_array(matrix)[rows][:, columns] if sp.issparse(matrix) else np.asarray(matrix)[np.ix_(rows, columns)]
+
+
+def _equilibrate(matrix: Matrix, passes: int = 12) -> tuple[Vector, Vector]:
+    """Powers of two that bring the largest entry of every row and column near one."""
+    m, n = matrix.shape
+    rows, columns = np.ones(m), np.ones(n)
+    if isinstance(matrix, sp.csr_array):
+        size = abs(matrix)
+        by_column = sp.csc_array(size)
+        for _ in range(passes):
+            in_rows = _segment_max(size.data * columns[size.indices], size.indptr, m) * rows
+            in_columns = _segment_max(by_column.data * rows[by_column.indices], by_column.indptr, n) * columns
+            rows /= np.sqrt(np.where(in_rows > 0, in_rows, 1.0))
+            columns /= np.sqrt(np.where(in_columns > 0, in_columns, 1.0))
+    else:
+        for _ in range(passes):
+            scaled = np.abs(matrix) * rows[:, None] * columns
+            in_rows, in_columns = scaled.max(axis=1), scaled.max(axis=0)
+            if in_rows.min() > 0.25 and in_columns.min() > 0.25 and in_rows.max() < 64 and in_columns.max() < 64:
+                break
+            rows /= np.sqrt(np.where(in_rows > 0, in_rows, 1.0))
+            columns /= np.sqrt(np.where(in_columns > 0, in_columns, 1.0))
+    return np.exp2(np.round(np.log2(rows))), np.exp2(np.round(np.log2(columns)))
+
+
+def _segment_max(values: Vector, starts: NDArray[np.integer], count: int) -> Vector:
+    """The largest value of each segment, 0 for an empty one."""
+    out = np.zeros(count)
+    filled = np.flatnonzero(np.diff(starts) > 0)
+    if filled.size:
+        out[filled] = np.maximum.reduceat(values, starts[:-1][filled])
+    return out
+
+
+def shard_data(programs: list[Standard], elastic: bool = False) -> ShardData:
+    """A batch of programs of one shape for the devices, slacks ordered by rows.
+
+    If ``elastic``, every row gets two more variables of cost 1, for what it lacks and what it has too much.
+    """
+    first = programs[0]
+    slack_rows = np.flatnonzero(first.sign)
+    signs = first.sign[slack_rows]
+    tops = np.stack([program.slack_upper[slack_rows] for program in programs])
+    costs = np.zeros((len(programs), slack_rows.size))
+    if elastic:
+        rows = np.arange(first.m)
+        slack_rows = np.concatenate([slack_rows, rows, rows])
+        signs = np.concatenate([signs, np.ones(first.m), -np.ones(first.m)])
+        tops = np.concatenate([tops, np.full((len(programs), 2 * first.m), np.inf)], axis=1)
+        costs = np.concatenate([costs, np.ones((len(programs), 2 * first.m))], axis=1)
+        order = np.argsort(slack_rows, kind="stable")
+        slack_rows, signs, tops, costs = slack_rows[order], signs[order], tops[:, order], costs[:, order]
+    matrix: Any = first.A if sp.issparse(first.A) else None
+    if matrix is None:
+        stacked = [np.asarray(program.A) for program in programs]
+        matrix = stacked[0][None] if len(stacked) == 1 else np.stack(stacked)
+    return ShardData(
+        A=matrix,
+        c=np.concatenate([np.stack([program.c for program in programs]), costs], axis=1),
+        upper=np.concatenate([np.stack([program.upper for program in programs]), tops], axis=1),
+        free=np.concatenate([np.stack([program.free for program in programs]), np.zeros(costs.shape, bool)], axis=1),
+        slack_rows=slack_rows.astype(np.int64),
+        slack_signs=signs,
+        m=first.m,
+    )
+
+
+def big_m(standard: Standard) -> tuple[Standard, list[Vector]]:
+    """A program with an interior point that is known, and the same optimum: one more row and two more columns.
+
+    At x0 = s0 = e (half the room of a bounded variable) and y0 = 0 a column ``b - A x0`` of cost M makes the rows
+    hold, and
+    a row ``-(c - s0 + z0) x + t = M'``, with dual -1, the dual constraints. Both are at zero in an optimum if M and
+    M' are large enough. Returns the program and x, s, w, z, y.
+    """
+    rows = np.flatnonzero(standard.sign)
+    x = np.where(np.isfinite(standard.upper), 0.5 * np.minimum(standard.upper, 2.0), 1.0)
+    slack = np.where(np.isfinite(standard.slack_upper[rows]), 0.5 * np.minimum(standard.slack_upper[rows], 2.0), 1.0)
+    x[standard.free] = 0.0
+    lacking = standard.b - np.asarray(standard.A @ x)
+    lacking[rows] -= standard.sign[rows] * slack
+    bounded = np.isfinite(standard.upper)
+    s, z = np.where(standard.free, 0.0, 1.0), np.where(bounded, 1.0, 0.0)
+    missing = standard.c - s + z
+    cost = 1e3 * (1.0 + float(np.abs(standard.c).max(initial=0.0))) * standard.n
+    room = 1e3 * (1.0 + float(np.abs(standard.b).max(initial=0.0))) * (1.0 + float(np.abs(missing).sum()))
+    corner = np.zeros((1, 1))
+    blocks = [[sp.csr_array(standard.A), sp.csr_array(lacking[:, None])], [sp.csr_array(-missing[None]), corner]]
+    matrix = sp.csr_array(sp.block_array(blocks))
+    if not sp.issparse(standard.A):
+        matrix = matrix.toarray()
+    augmented = Standard(
+        A=matrix,
+        b=np.append(standard.b, room),
+        c=np.append(standard.c, cost),
+        upper=np.append(standard.upper, np.inf),
+        free=np.append(standard.free, False),
+        sign=np.append(standard.sign, 1.0),
+        slack_upper=np.append(standard.slack_upper, np.inf),
+    )
+    tops = np.concatenate([standard.upper, [np.inf], standard.slack_upper[rows], [np.inf]])
+    values = np.concatenate([x, [1.0], slack, [room + float(missing @ x)]])
+    duals = np.concatenate([np.where(standard.free, 1.0, s), [cost], np.ones(rows.size), [1.0]])
+    above = np.where(np.isfinite(tops), tops - values, 1.0)
+    prices = np.concatenate([np.where(bounded, z, 1.0), [1.0], np.ones(rows.size), [1.0]])
+    y = np.append(np.zeros(standard.m), -1.0)
+    return augmented, [values[None], duals[None], above[None], prices[None], y[None]]

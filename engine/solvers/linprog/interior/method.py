@@ -1,4 +1,4 @@
-"""Interior-point methods on a :class:`~engine.solvers.linprog.system.System`: Mehrotra's, and the paper's.
+"""Interior-point methods on a :class:`~engine.solvers.linprog.interior.system.System`: Mehrotra's, and the paper's.
 
 Vectors over rows are (k, m) arrays here on the host, numbers of each program (k,). All programs of a batch take every
 step together; one that is done stays where it is.
@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.system import System
+from engine.solvers.linprog.interior.system import System
 
 __all__ = ["InteriorPoint", "Measures", "Settings"]
 
@@ -162,7 +162,15 @@ class InteriorPoint:
     def save(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """The iterate, to go on from."""
         x, s, w, z = self.system.get_point()
-        arrays = {"x": x, "s": s, "w": w, "z": z, "y": self.state.y, "goal": self.goal, "absolute": self._absolute}
+        arrays = {
+            "x": x,
+            "s": s,
+            "w": w,
+            "z": z,
+            "y": self.state.y,
+            "goal": self.goal,
+            "regularisation": self._absolute,
+        }
         return arrays, {"iteration": self.state.iteration}
 
     def restore(self, arrays: dict[str, NDArray[Any]], state: dict[str, Any]) -> None:
@@ -170,7 +178,7 @@ class InteriorPoint:
         self.system.set_point(*(arrays[name] for name in ("x", "s", "w", "z")))
         self.state.y = arrays["y"]
         self.goal = arrays["goal"]
-        self._absolute = arrays["absolute"]
+        self._absolute = arrays["regularisation"]
         self.state.iteration = int(state["iteration"])
         self._best_at[:] = self.state.iteration
 
@@ -221,7 +229,7 @@ class InteriorPoint:
 
     _failed_factor: NDArray[np.bool_] | bool = False
 
-    def go_back(self) -> None:
+    def return_to_best(self) -> None:
         """Return to the best point there was, if one was kept."""
         if self._best_point is not None:
             x, s, w, z, y = self._best_point
@@ -276,11 +284,11 @@ class InteriorPoint:
             if min(primal[0], dual[0]) > 0.95:
                 break
             longer = np.minimum(1.0, 1.08 * primal + 0.08), np.minimum(1.0, 1.08 * dual + 0.08)
-            other_dy = self._solve_direction("centrality", wanted, *longer, aside=True)
+            other_dy = self._solve_direction("centrality", wanted, *longer, keep_previous=True)
             other = self.system.complete()
             other_primal, other_dual = _within(other)
             if other_primal[0] + other_dual[0] < primal[0] + dual[0] + 0.02:
-                self.system.other_slot()
+                self.system.swap_slots()
                 break
             dy, ratios, primal, dual = other_dy, other, other_primal, other_dual
         part = np.clip(1.0 - 0.1 * np.minimum(1.0, mu), 0.9, 0.9999)
@@ -296,10 +304,12 @@ class InteriorPoint:
         steps = np.minimum(1.0, self.settings.step / np.maximum(ratios, 1e-300))
         return dy, steps[:, 0], steps[:, 1]
 
-    def _solve_direction(self, kind: Any, wanted: Vector, primal: Vector, dual: Vector, aside: bool = False) -> Vector:
-        """dy, with A dx = rp to what rounding allows; dx stays with the shards, in the other slot if ``aside``."""
+    def _solve_direction(
+        self, kind: Any, wanted: Vector, primal: Vector, dual: Vector, keep_previous: bool = False
+    ) -> Vector:
+        """dy, with A dx = rp but for rounding errors; dx stays on the devices."""
         system, enough = self.system, self._enough
-        dy, ax = system.go(kind, wanted, primal, dual, self.rp, aside)
+        dy, ax = system.search_direction(kind, wanted, primal, dual, self.rp, keep_previous)
         residual = self.rp - ax
         for _ in range(3):
             error = _largest(residual)

@@ -1,9 +1,8 @@
-"""The shard of a linear program in NumPy and SciPy: the same operations as
-:class:`~engine.solvers.linprog.shard.DeviceShard`.
+"""The shard of a linear program in NumPy and SciPy: the operations of
+:class:`~engine.solvers.linprog.interior.worker.DeviceShard`, for tests and benchmarks.
 
-For tests of the kernels, and as the peer that benchmarks compare with. Programs of a batch are along the first axis,
-and
-``N = n + slacks`` variables along the second: the columns of A, then the slacks (on the first shard only).
+Programs of a batch are along the first axis, and ``N = n + slacks`` variables along the second: the columns of A, then
+the slacks (on the first shard only).
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.shard import ShardData
-from engine.solvers.linprog.sparse import sp
+from engine.solvers.linprog.interior.shard import ShardData
+from engine.solvers.linprog.problem import sp
 
 __all__ = ["HostShard"]
 
@@ -23,7 +22,7 @@ Vector = NDArray[np.float64]
 
 
 class HostShard:
-    """See the module; every method is described in :class:`~engine.solvers.linprog.shard.Shard`."""
+    """See the module; every method is described in :class:`~engine.solvers.linprog.interior.shard.Shard`."""
 
     def __init__(self, data: ShardData) -> None:
         self.data = data
@@ -94,6 +93,10 @@ class HostShard:
         """See :class:`Shard`."""
         self.theta = np.ones(self.data.c.shape)
 
+    def get_theta(self) -> Vector:
+        """See :class:`Shard`."""
+        return self.theta.copy()
+
     # the normal equations
     def form(self) -> None:
         """See :class:`Shard`."""
@@ -152,7 +155,7 @@ class HostShard:
         self.g -= np.where(self.bounded, (self.rwz - self.z * self.ru) / self.w, 0.0)
         return self._times(self.theta * self.g)
 
-    def other_slot(self) -> None:
+    def swap_slots(self) -> None:
         """See :class:`Shard`."""
         self.slot = 1 - self.slot
 

@@ -1,8 +1,8 @@
 """Solving with A D A^T by Sherman-Morrison updates of (A A^T)^-1, as the paper does, and in blocks.
 
 As written in the paper (one column after another in the given order) the updates lose all accuracy when the entries
-of D spread, as they do near an optimum. Here columns are taken by descending d, D is divided by its geometric mean, a
-block of columns is one update (so most work is matrix products), and solutions are refined; whoever uses them looks at
+of D differ widely, as they do near an optimum. Here columns are taken by descending d, D is divided by its geometric
+mean, a block of columns is one update (so most work is matrix products), and solutions are refined; the caller checks
 the residual.
 
 References
@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Device
+from engine.devices import Capabilities, Device
 from engine.numerics.groups import group_size
 from engine.numerics.linear_algebra import LinearAlgebra
 from engine.numerics.memory import Memory
 
-__all__ = ["Updates", "kernel_variants", "updates_bytes"]
+__all__ = ["ShermanMorrison", "kernel_variants", "updates_bytes"]
 
 Vector = NDArray[np.float64]
 _ITEMS = (4, 8, 16)
@@ -33,11 +33,11 @@ _ROWS = 4
 
 
 def updates_bytes(m: int, columns: int) -> int:
-    """Bytes that :class:`Updates` takes on its device besides the shard."""
+    """Bytes that :class:`ShermanMorrison` takes on its device in addition to the shard."""
     return 4 * 8 * m * columns + 8 * columns * 256 + 8 * m * m
 
 
-class Updates:
+class ShermanMorrison:
     """The inverse of A D A^T for changing D; used on the device's thread.
 
     Parameters
@@ -47,9 +47,9 @@ class Updates:
     columns : ndarray, shape (N, m)
         The columns of A, slacks and all, as rows.
     block : int
-        Columns that one update takes in, at most 256.
+        Columns of one update, at most 256.
     constant_memory : bool
-        With blocks of one, let v be in constant memory, as in the paper, if it fits there.
+        With blocks of one, keep v in constant memory, as in the paper, if it fits there.
     """
 
     def __init__(
@@ -59,11 +59,13 @@ class Updates:
         self.algebra = algebra
         self._count, self._m = columns.shape
         self._k = min(block, self._count)
-        self._groups = group_size(device.capabilities)
-        fits = [items for items in _ITEMS if self._m <= items * self._groups]
+        self._group_size = group_size(device.capabilities)
+        fits = [items for items in _ITEMS if self._m <= items * self._group_size]
         self._items = fits[0] if fits else _ITEMS[-1]
         self.constant = constant_memory and self._k == 1 and 8 * self._m <= device.capabilities.constant_memory
         n, m, k = self._count, self._m, self._k
+        constants = {"block": self._group_size, "items": self._items, "rows": _ROWS, "constant": self.constant}
+        self._kernels = device.program("linprog/sherman_morrison", **constants)
         self._memory = memory = Memory(device)
         self._columns = memory.put(np.ascontiguousarray(columns))
         self._first = memory.put(np.ascontiguousarray(columns))  # becomes (A A^T)^-1 A
@@ -76,7 +78,7 @@ class Updates:
         self._u = memory.empty((n, k))
         self._order, self._scale = memory.empty(n, np.int32), memory.empty((n,))
         self._small, self._x = memory.empty((k,)), memory.empty((m,))
-        self._now, self._next = memory.empty((m,)), memory.empty((m,))  # v in constant memory, in turns
+        self._now, self._next = memory.empty((m,)), memory.empty((m,))  # v in constant memory, alternating
         self._factor = memory.empty((m, m))
         status = memory.empty(1, np.int32)
         algebra.gram_columns(self._columns, None, self._factor)
@@ -88,19 +90,14 @@ class Updates:
         self._gamma = 1.0
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""
         self._memory.release()
 
-    def _kernel(self, entry: str, types: tuple[str, ...]) -> Any:
-        constants = {"block": self._groups, "items": self._items, "rows": _ROWS, "constant": self.constant}
-        return self.device.kernel("linprog/updates", entry, types, **constants)
-
     def _regularise(self, amount: float) -> None:
-        kernel = self.device.kernel(
-            "linprog/matrix", "regularise", ("int64", "int64", "buffer", "buffer"), block=self._groups
-        )
+        matrix = self.device.program("linprog/matrix", block=self._group_size)
         amounts = self.device.put(np.array([0.0, amount]))
-        self.device.launch(kernel, -(-self._m // 256), self._groups, 1, self._m, amounts, self._factor)
+        grid = -(-self._m // 256)
+        matrix.regularise(grid, self._group_size, batch=1, m=self._m, amounts=amounts, M=self._factor)
         self.device.release(amounts)
 
     def update(self, d: Vector) -> None:
@@ -111,31 +108,27 @@ class Updates:
         n, m, k = self._count, self._m, self._k
         self.device.put(order, self._order)
         self.device.put(relative[order] - 1.0, self._scale)
-        gather = self._kernel("gather_rows", ("int64", "buffer", "buffer", "buffer", "int32", "buffer"))
-        self.device.launch(gather, n, self._groups, m, self._first, self._order, self._scale, 0, self._w)
-        self.device.launch(gather, n, self._groups, m, self._columns, self._order, self._scale, 1, self._v)
+        gather = self._kernels.gather_rows.bind(m=m, order=self._order, scale=self._scale)
+        gather(n, self._group_size, rows=self._first, scaled=0, W=self._w)
+        gather(n, self._group_size, rows=self._columns, scaled=1, W=self._v)
         if self.constant:
             self._update_by_constant()
             return
         if k == 1:
-            rank_one = self._kernel("update_rows", ("int64", "int64", "buffer", "buffer", "buffer"))
+            rank_one = self._kernels.update_rows.bind(m=m, V=self._v, W=self._w, inverses=self._inverses)
             for row in range(n - 1, -1, -1):
-                groups = max(1, -(-row // _ROWS))
-                self.device.launch(rank_one, groups, self._groups, m, row, self._v, self._w, self._inverses)
+                rank_one(max(1, -(-row // _ROWS)), self._group_size, l=row)
             return
         for first, count in self._blocks():
             self._block(first, count)
 
     def _update_by_constant(self) -> None:
-        """Row after row; while one launch reads its v, it fetches that of the next."""
+        """One row after another; each launch reads its v and copies that of the next."""
         n, m = self._count, self._m
-        types = ("int64", "int64", *("buffer",) * 5)
-        rank_one = self._kernel("update_rows", types)
+        rank_one = self._kernels.update_rows.bind(m=m, V=self._v, W=self._w, inverses=self._inverses)
         self.device.copy(self._now, self._v, 0, (n - 1) * m, m)
         for row in range(n - 1, -1, -1):
-            groups = max(1, -(-row // _ROWS))
-            given = (self._now, self._v, self._w, self._inverses, self._next)
-            self.device.launch(rank_one, groups, self._groups, m, row, *given)
+            rank_one(max(1, -(-row // _ROWS)), self._group_size, l=row, v=self._now, next=self._next)
             self._now, self._next = self._next, self._now
 
     def _blocks(self) -> Iterator[tuple[int, int]]:
@@ -154,8 +147,8 @@ class Updates:
         self.device.copy(w, self._w, 0, first * m, count * m)
         s = replace(self._s, shape=(count, count))
         self.algebra.matmul(v, w, s, transpose_b=True)
-        invert = self._kernel("invert_block", ("int32", "buffer", "int64", "buffer"))
-        self.device.launch(invert, 1, self._groups, count, s, first * self._k, self._inverses)
+        at = first * self._k
+        self._kernels.invert_block(1, self._group_size, k=count, S=s, at=at, inverses=self._inverses)
         if first:
             inverse = replace(self._block_inverse, shape=(count, count))
             self.device.copy(inverse, self._inverses, 0, first * self._k, count * count)
@@ -166,25 +159,22 @@ class Updates:
             self.algebra.matmul(u, w, rest, alpha=-1.0, beta=1.0)
 
     def solve(self, rhs: Vector) -> Vector:
-        """What the updates make of a right-hand side (m,)."""
+        """Solve by the updates for a right-hand side (m,)."""
         m = self._m
         x = self.device.put(rhs, self._x)
         self.algebra.solve(self._factor, x)
-        products = self._kernel("block_products", ("int64", "int64", "buffer", "buffer", "buffer"))
-        take = self._kernel("take_block", ("int64", "int64", "int32", "buffer", "int64", "buffer", "buffer", "buffer"))
+        products = self._kernels.block_products.bind(m=m, V=self._v, x=x, t=self._small)
+        take = self._kernels.take_block.bind(m=m, W=self._w, inverses=self._inverses, t=self._small, x=x)
         groups = max(1, -(-m // 256))
         for first, count in self._blocks():
-            self.device.launch(products, count, self._groups, m, first, self._v, x, self._small)
-            place = first * self._k
-            self.device.launch(
-                take, groups, self._groups, m, first, count, self._w, place, self._inverses, self._small, x
-            )
+            products(count, self._group_size, first=first)
+            take(groups, self._group_size, first=first, k=count, at=first * self._k)
         return self.device.get(x) / self._gamma
 
 
-def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every template and set of constants used here."""
-    for block in (1, 256):
-        for items in _ITEMS if block > 1 else _ITEMS[-1:]:
-            for constant in (False, True):
-                yield "linprog/updates", {"block": block, "items": items, "rows": _ROWS, "constant": constant}
+def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every set of constants used here on one device."""
+    block = group_size(capabilities)
+    for items in _ITEMS if block > 1 else _ITEMS[-1:]:
+        for constant in (False, True):
+            yield "linprog/sherman_morrison", {"block": block, "items": items, "rows": _ROWS, "constant": constant}

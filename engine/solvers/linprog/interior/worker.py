@@ -12,31 +12,30 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device
-from engine.numerics.groups import GROUP_SIZES, group_size
+from engine.devices import Buffer, Capabilities, Device
+from engine.numerics.groups import group_size
 from engine.numerics.linear_algebra import LinearAlgebra
-from engine.solvers.linprog.passage import Passage
-from engine.solvers.linprog.shard import ShardData, Target
-from engine.solvers.linprog.sparse import sp
-from engine.solvers.linprog.updates import Updates
-from engine.solvers.linprog.updates import kernel_variants as update_variants
+from engine.solvers.linprog.interior.shard import Shard, ShardData, Target
+from engine.solvers.linprog.interior.sherman_morrison import ShermanMorrison
+from engine.solvers.linprog.interior.sherman_morrison import kernel_variants as update_variants
+from engine.solvers.linprog.interior.staged_copy import StagedCopy
+from engine.solvers.linprog.problem import sp
 
 __all__ = ["EXTENTS", "MEASURES", "MODES", "DeviceShard", "kernel_variants"]
 
 Vector = NDArray[np.float64]
+Launch = Callable[[], None]
 
 MODES: dict[Target, int] = {"affine": 0, "second_order": 1, "centrality": 2}
-_VECTORS = ("x", "s", "w", "z", "c", "u", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "aty")
+_VECTORS = ("x", "s", "w", "z", "c", "u", "rd", "ru", "theta", "rxs", "rwz", "g", "weighed", "aty")
 _STEPS = ("dx", "ds", "dw", "dz")
-_SIZES = ("int32", "int64", "int64", "int64", "int64")
-_PACKED = ("int64", "int64", "buffer", "buffer")
-MEASURES, EXTENTS = 7, 5  # numbers that `assess` and `direct` tell
+MEASURES, EXTENTS = 7, 5  # numbers that `assess` and `direct` write for each part
 
 
-class DeviceShard:
-    """A :class:`~engine.solvers.linprog.shard.Shard` on a device, made and used on its thread.
+class DeviceShard(Shard):
+    """A :class:`~engine.solvers.linprog.interior.shard.Shard` on a device, made and used on its thread.
 
-    The root also factorises and solves. Nothing waits for the device but what returns numbers.
+    The first shard also factorises and solves. Only methods that return numbers wait for the device.
     """
 
     def __init__(self, device: Device, data: ShardData, algebra: LinearAlgebra) -> None:
@@ -45,10 +44,13 @@ class DeviceShard:
         self.algebra = algebra
         k, n, slacks, m = data.batch, data.n, data.N - data.n, data.m
         self._k, self._n, self._slacks, self._m = k, n, slacks, m
+        self._simt = device.capabilities.simt
         self._block = group_size(device.capabilities)
-        self._groups = device.capabilities.compute_units * (1 if self._block == 1 else 8)
-        self._parts = max(1, min(64, self._groups, -(-data.N // (4096 if self._block == 1 else 512))))
+        self._groups = device.capabilities.compute_units * (8 if self._simt else 1)
+        self._parts = max(1, min(64, self._groups, -(-data.N // (512 if self._simt else 4096))))
         self._span = -(-max(1, data.N) // self._parts)
+        self._point_kernels = device.program("linprog/point", block=self._block)
+        self._matrix_kernels = device.program("linprog/matrix", block=self._block)
         self._buffers: dict[str, Buffer] = {name: device.empty(k * data.N, np.float64) for name in _VECTORS}
         for slot in (0, 1):
             for name in _STEPS:
@@ -60,20 +62,7 @@ class DeviceShard:
         device.put(self._flat(data.c), b["c"])
         device.put(self._flat(np.where(bounded, data.upper, 0.0)), b["u"])
         self._sparse = sp.issparse(data.A)
-        if self._sparse:
-            matrix = sp.csr_array(data.A)
-            if slacks:
-                places = data.slack_rows, np.arange(slacks)
-                matrix = sp.hstack([matrix, sp.csr_array((data.slack_signs, places), shape=(m, slacks))])
-            rows, columns = sp.csr_array(matrix), sp.csc_array(matrix)
-            rows.sort_indices()
-            columns.sort_indices()
-            for name, part in (("row", rows), ("column", columns)):
-                b[f"{name}_starts"] = device.put(part.indptr.astype(np.int32))
-                b[f"{name}_indices"] = device.put(part.indices.astype(np.int32))
-                b[f"{name}_values"] = device.put(part.data.astype(np.float64))
-        else:
-            b["A"] = device.put(np.asarray(data.A, np.float64))
+        self._put_matrix()
         order = np.argsort(data.slack_rows, kind="stable")
         if not np.array_equal(order, np.arange(order.size)):
             raise ValueError("slacks must be ordered by their rows")
@@ -88,22 +77,35 @@ class DeviceShard:
         b["scalars"] = device.empty(k * 3, np.float64)
         b["status"] = device.empty(k, np.int32)
         self._heads: dict[str, Buffer] = {}
-        self._aimed = False
-        self._kernels: dict[tuple[str, str], Any] = {}
-        self._launches: dict[Any, tuple[Any, ...]] = {}
-        self._updates: Updates | None = None
-        self._places: list[NDArray[Any]] = []  # staging memory
+        self._affine_target_ready = False  # whether `assess` has left the right-hand sides for zero products
+        self._launches: dict[Any, Launch] = {}
+        self._updates: ShermanMorrison | None = None
+        self._staging: list[NDArray[Any]] = []
+
+    def _put_matrix(self) -> None:
+        data, device, b = self.data, self.device, self._buffers
+        if not self._sparse:
+            b["A"] = device.put(np.asarray(data.A, np.float64))
+            return
+        matrix = with_slacks(data)
+        rows, columns = sp.csr_array(matrix), sp.csc_array(matrix)
+        rows.sort_indices()
+        columns.sort_indices()
+        for name, part in (("row", rows), ("column", columns)):
+            b[f"{name}_starts"] = device.put(part.indptr.astype(np.int32))
+            b[f"{name}_indices"] = device.put(part.indices.astype(np.int32))
+            b[f"{name}_values"] = device.put(part.data.astype(np.float64))
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""
         if self._updates is not None:
             self._updates.close()
         self.algebra.close()
         self._launches.clear()
         self._heads.clear()
-        for place in self._places:
-            self.device.release_staging(place)
-        self._places.clear()
+        for array in self._staging:
+            self.device.release_staging(array)
+        self._staging.clear()
         for buffer in self._buffers.values():
             self.device.release(buffer)
         self._buffers.clear()
@@ -127,7 +129,7 @@ class DeviceShard:
 
     def set_point(self, x: Vector, s: Vector, w: Vector, z: Vector) -> None:
         """See :class:`Shard`."""
-        self._aimed = False
+        self._affine_target_ready = False
         for name, values in (("x", x), ("s", s), ("w", w), ("z", z)):
             self.device.put(self._flat(values), self._buffers[name])
 
@@ -138,61 +140,56 @@ class DeviceShard:
 
     # --- launching ----------------------------------------------------------------------------------------------
 
-    def _kernel(self, template: str, entry: str, types: tuple[str, ...]) -> Any:
-        kernel = self._kernels.get((template, entry))
-        if kernel is None:
-            kernel = self._kernels[template, entry] = self.device.kernel(
-                f"linprog/{template}", entry, types, block=self._block
-            )
-        return kernel
-
-    def _again(self, key: Any, make: Callable[[], tuple[Any, ...]]) -> None:
-        """Launch what ``make`` gives, which is asked only the first time for a key."""
+    def _run(self, key: Any, prepare: Callable[[], Launch]) -> None:
+        """Launch what ``prepare`` returns, which is called only the first time for a key."""
         launch = self._launches.get(key)
         if launch is None:
-            launch = self._launches[key] = make()
-        self.device.launch(*launch)
+            launch = self._launches[key] = prepare()
+        launch()
 
-    def _pass(self, entry: str, types: tuple[str, ...], *arguments: Any) -> tuple[Any, ...]:
-        """One pass of ``point.mako``, ready to launch."""
-        kernel = self._kernel("point", entry, (*_SIZES, *types))
-        sizes = (self._k, self._n, self._slacks, self._parts, self._span)
-        return (kernel, self._k * self._parts, self._block, *sizes, *arguments)
+    def _pass(self, entry: str, *names: str, **others: Buffer | int) -> Launch:
+        """One pass of ``point.mako`` with the buffers of these names, and with others."""
+        kernel = self._point_kernels.kernel(entry)
+        sizes = {"batch": self._k, "n": self._n, "slacks": self._slacks, "parts": self._parts, "span": self._span}
+        buffers = {name: self._buffers[name] for name in names}
+        bound = kernel.bind(**sizes, **buffers, **others)
+        grid, block = self._k * self._parts, self._block
+        return lambda: bound(grid, block)
 
     def _results(self, width: int) -> Vector:
-        """What the last pass that tells anything has found in each part, (k, parts, width)."""
+        """What the last pass with results has found in each part, (k, parts, width)."""
         found = self.device.get(self._buffers["results"], 0, self._k * self._parts * width)
         return found.reshape(self._k, self._parts, width)
 
-    def _wide(self, entry: str, types: tuple[str, ...], items: int, *arguments: Any) -> tuple[Any, ...]:
-        """One kernel of ``matrix.mako`` over so many items, ready to launch."""
-        each = 2048 if self._block == 1 else self._block
-        grid = max(1, min(-(-items // each), self._groups * (4 if self._block == 1 else 8)))
-        return (self._kernel("matrix", entry, types), grid, self._block, *arguments)
+    def _grid(self, items: int) -> int:
+        """Work-groups of a kernel of ``matrix.mako`` over so many items."""
+        each = self._block if self._simt else 2048
+        return max(1, min(-(-items // each), self._groups * (8 if self._simt else 4)))
 
-    def _over(self, entry: str, types: tuple[str, ...], items: int, *arguments: Any) -> None:
-        """One kernel of ``matrix.mako`` over so many items."""
-        self.device.launch(*self._wide(entry, types, items, *arguments))
+    def _over(self, entry: str, items: int, **arguments: Buffer | int | float) -> None:
+        """Launch one kernel of ``matrix.mako`` over so many items."""
+        self._matrix_kernels.kernel(entry)(self._grid(items), self._block, **arguments)
 
     def _multiply_sparse(self, side: Literal["row", "column"], items: int, values: Buffer, out: Buffer) -> None:
         """The sparse A by rows, or A^T by its columns, times a vector."""
-        parts = (self._buffers[f"{side}_{part}"] for part in ("starts", "indices", "values"))
-        types = ("int64", *("buffer",) * 5)
-        self._again((side, values), lambda: self._wide("multiply_sparse", types, items, items, *parts, values, out))
 
-    def _over_slacks(self, entry: str, values: Buffer, out: Buffer) -> None:
-        """What the slacks, which are not in A, add to every row of ``out``."""
-        if self._slacks:
-            sizes = (self._k, self._m, self._n, self._slacks)
-            starts, signs = self._buffers["slack_start"], self._buffers["slack_sign"]
-            types = (*("int64",) * 4, *("buffer",) * 4)
-            self._over(entry, types, self._k * self._m, *sizes, starts, signs, values, out)
+        def prepare() -> Launch:
+            parts = {part: self._buffers[f"{side}_{part}"] for part in ("starts", "indices", "values")}
+            bound = self._matrix_kernels.multiply_sparse.bind(lines=items, **parts, v=values, out=out)
+            return lambda: bound(self._grid(items), self._block)
 
-    def _point(self) -> tuple[Buffer, ...]:
-        return tuple(self._buffers[name] for name in ("x", "s", "w", "z", "kind"))
+        self._run((side, values), prepare)
 
-    def _step(self) -> tuple[Buffer, ...]:
-        return tuple(self._buffers[f"{name}{self._slot}"] for name in _STEPS)
+    @property
+    def _slack_sizes(self) -> dict[str, int]:
+        return {"batch": self._k, "m": self._m, "n": self._n, "slacks": self._slacks}
+
+    @property
+    def _point_names(self) -> tuple[str, ...]:
+        return ("x", "s", "w", "z", "kind")
+
+    def _step(self) -> dict[str, Buffer]:
+        return {name: self._buffers[f"{name}{self._slot}"] for name in _STEPS}
 
     def _scalars(self, *values: Vector) -> Buffer:
         """Numbers of each program, side by side."""
@@ -209,9 +206,11 @@ class DeviceShard:
         out = b["rows_out"]
         if self._sparse:
             self._multiply_sparse("row", self._m, b[name], out)
-        else:
-            self.algebra.matvec(b["A"], self._head(name), out)
-            self._over_slacks("add_slacks", b[name], out)
+            return self.device.get(out)
+        self.algebra.matvec(b["A"], self._head(name), out)
+        if self._slacks:
+            given = {name: b[name] for name in ("slack_start", "slack_sign")}
+            self._over("add_slacks", self._k * self._m, **self._slack_sizes, **given, v=b[name], out=out)
         return self.device.get(out)
 
     def _transposed(self, y: Vector) -> None:
@@ -223,10 +222,9 @@ class DeviceShard:
             return
         self.algebra.matvec(b["A"], b["rows_in"], self._head("aty"), transposed=True)
         if self._slacks:
-            types = (*("int64",) * 4, *("buffer",) * 4)
-            sizes = (self._k, self._m, self._n, self._slacks)
-            given = (b["slack_row"], b["slack_sign"], b["rows_in"], b["aty"])
-            self._over("slack_columns", types, self._k * self._slacks, *sizes, *given)
+            given = {name: b[name] for name in ("slack_row", "slack_sign")}
+            items = self._k * self._slacks
+            self._over("slack_columns", items, **self._slack_sizes, **given, y=b["rows_in"], out=b["aty"])
 
     def transposed(self, y: Vector) -> Vector:
         """See :class:`Shard`."""
@@ -234,47 +232,49 @@ class DeviceShard:
         return self._unflat(self.device.get(self._buffers["aty"]))
 
     def times(self, v: Vector) -> Vector:
-        """``A v`` (k, m) of a vector (k, N)."""
-        self._aimed = False
-        self.device.put(self._flat(v), self._buffers["work"])
-        return self._times("work")
+        """See :class:`Shard`."""
+        self._affine_target_ready = False
+        self.device.put(self._flat(v), self._buffers["weighed"])
+        return self._times("weighed")
 
     # --- see Shard ----------------------------------------------------------------------------------------------
 
     def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
         """See :class:`Shard`."""
-        b = self._buffers
         self._transposed(y)
         self._scalars(rho, rho_free)
-        names = ("c", "u", "aty", "scalars", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "results")
-        self._again(
-            "assess", lambda: self._pass("assess", ("buffer",) * 17, *self._point(), *(b[name] for name in names))
-        )
+        names = ("c", "u", "aty", "rd", "ru", "theta", "rxs", "rwz", "g", "weighed", "results")
+        self._run("assess", lambda: self._pass("assess", *self._point_names, *names, rho=self._buffers["scalars"]))
         ax = self._times("x")
         parts = self._results(MEASURES)
-        self._aimed = True
+        self._affine_target_ready = True
         sums, greatest = parts[:, :, :3].sum(axis=1), parts[:, :, 3:5].max(axis=1)
         least, most = parts[:, :, 5:6].min(axis=1), parts[:, :, 6:].max(axis=1)
         return ax, np.concatenate([sums, greatest, least, most], axis=1)
 
     def scale(self, rho: Vector, rho_free: Vector) -> Vector:
         """See :class:`Shard`."""
-        b = self._buffers
-        self._aimed = False
+        self._affine_target_ready = False
         self._scalars(rho, rho_free)
-        given = (*self._point(), b["scalars"], b["theta"], b["results"])
-        self._again("scale", lambda: self._pass("scale", ("buffer",) * 8, *given))
+        self._run(
+            "scale",
+            lambda: self._pass("scale", *self._point_names, "theta", "results", rho=self._buffers["scalars"]),
+        )
         parts = self._results(2)
         return np.stack([parts[:, :, 0].min(axis=1), parts[:, :, 1].max(axis=1)], axis=1)
 
     def unit_scale(self) -> None:
         """See :class:`Shard`."""
-        self._aimed = False
+        self._affine_target_ready = False
         theta = self._buffers["theta"]
-        self._over("fill", ("int64", "float64", "buffer"), theta.size, theta.size, 1.0, theta)
+        self._over("fill", theta.size, count=theta.size, value=1.0, values=theta)
+
+    def get_theta(self) -> Vector:
+        """See :class:`Shard`."""
+        return self._unflat(self.device.get(self._buffers["theta"]))
 
     def _matrix(self, name: str) -> Buffer:
-        """M or its factor, taken when it is first needed."""
+        """M or its factor L, allocated when first needed."""
         if name not in self._buffers:
             self._buffers[name] = self.device.empty((self._k, self._m, self._m), np.float64)
         return self._buffers[name]
@@ -284,81 +284,93 @@ class DeviceShard:
         b = self._buffers
         normal = self._matrix("M")
         if self._sparse:
-            kernel = self._kernel("matrix", "form_sparse", ("int64", *("buffer",) * 8))
-            names = [f"{side}_{part}" for side in ("row", "column") for part in ("starts", "indices", "values")]
-            given = (*(b[name] for name in names), b["theta"], normal)
-            self.device.launch(kernel, self._m, self._block, self._m, *given)
+            kernel = self._matrix_kernels.form_sparse
+            kernel(
+                self._m,
+                self._block,
+                m=self._m,
+                row_starts=b["row_starts"],
+                columns=b["row_indices"],
+                row_values=b["row_values"],
+                column_starts=b["column_starts"],
+                rows=b["column_indices"],
+                column_values=b["column_values"],
+                theta=b["theta"],
+                M=normal,
+            )
             return
         self.algebra.gram(b["A"], self._head("theta"), normal)
-        self._over_slacks("add_slack_diagonal", b["theta"], normal)
+        if self._slacks:
+            given = {name: b[name] for name in ("slack_start", "slack_sign", "theta")}
+            self._over("add_slack_diagonal", self._k * self._m, **self._slack_sizes, **given, M=normal)
 
-    def send_normal(self, passage: Passage | None) -> Buffer:
-        """Form M, for the root to :meth:`collect_normal`: by a passage, or from what is returned when all is there."""
+    def send_normal(self, copy: StagedCopy | None) -> Buffer:
+        """Form M for :meth:`collect_normal` of the first shard: by a staged copy, or from the buffer returned here."""
         try:
             self.form()
             count = self._k * (self._m * (self._m + 1) // 2)
             if "packed" not in self._buffers:
                 self._buffers["packed"] = self.device.empty(count, np.float64)
             packed = self._buffers["packed"]
-            self._over("pack_lower", _PACKED, count, self._k, self._m, self._matrix("M"), packed)
-            if passage is None:
+            self._over("pack_lower", count, batch=self._k, m=self._m, M=self._matrix("M"), packed=packed)
+            if copy is None:
                 self.device.sync()
             else:
-                if not self._places:
-                    self._places = passage.places(self.device, count)
-                passage.send(self.device, packed, self._places)
+                if not self._staging:
+                    self._staging = copy.staging(self.device, count)
+                copy.send(self.device, packed, self._staging)
             return packed
         finally:
-            if passage is not None:
-                passage.end()
+            if copy is not None:
+                copy.end()
 
-    def collect_normal(self, others: list[tuple[Future[Buffer], Passage | None]]) -> None:
-        """Form M and add those of the others, in this order; they are not read any more when this returns or raises.
+    def collect_normal(self, others: list[tuple[Future[Buffer], StagedCopy | None]]) -> None:
+        """Form M and add those of the others, in this order; nobody reads them any more when this returns or raises.
 
-        The factor's place takes each of them up.
+        Each of them is received in the memory of the factor.
         """
         try:
             scratch, normal = self._matrix("L"), self._matrix("M")
             count = self._k * (self._m * (self._m + 1) // 2)
             free = self.device.record_event()
             self.form()
-            for sent, passage in others:
-                with self.device.stream(1):  # while this device is still at its own
+            for sent, copy in others:
+                with self.device.stream(1):  # while this device still forms its own
                     self.device.wait_for_event(free)
-                    if passage is None:
+                    if copy is None:
                         self.device.copy_from_peer(scratch, sent.result(), 0, 0, count)
                     else:
-                        passage.receive(self.device, scratch, count)
-                    here = self.device.record_event()
-                self.device.wait_for_event(here)
-                self._over("add_lower", _PACKED, count, self._k, self._m, scratch, normal)
+                        copy.receive(self.device, scratch, count)
+                    received = self.device.record_event()
+                self.device.wait_for_event(received)
+                self._over("add_lower", count, batch=self._k, m=self._m, packed=scratch, M=normal)
                 free = self.device.record_event()
         finally:
-            for _, passage in others:
-                if passage is not None:
-                    passage.end()
+            for _, copy in others:
+                if copy is not None:
+                    copy.end()
             self.device.sync()
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
         """Factorise ``M + diag(relative M_ii + absolute)``; 0 or the failing pivot, per program (k,)."""
         factor = self._matrix("L")
         self.device.copy(factor, self._matrix("M"))
-        types = ("int64", "int64", "buffer", "buffer")
-        self._over("regularise", types, self._k * self._m, self._k, self._m, self._scalars(relative, absolute), factor)
+        amounts = self._scalars(relative, absolute)
+        self._over("regularise", self._k * self._m, batch=self._k, m=self._m, amounts=amounts, M=factor)
         status = self._buffers["status"]
         self.algebra.cholesky(factor, status)
         return self.device.get(status)
 
     def solve(self, rhs: Vector) -> Vector:
-        """What the factor makes of a right-hand side (k, m)."""
+        """Solve with the factor for a right-hand side (k, m)."""
         buffer = self.device.put(rhs, self._buffers["rhs"])
         self.algebra.solve(self._buffers["L"], buffer)
         return self.device.get(buffer)
 
-    def aim(
+    def solve_for_dy(
         self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, others: list[Future[Vector]]
     ) -> tuple[Vector, float]:
-        """:meth:`target` with what the others' is to be, the solution dy (k, m), and the seconds that solving took."""
+        """:meth:`target`, added to that of the other shards; dy (k, m), and the seconds that solving took."""
         total = self.target(kind, sigma_mu, primal, dual)
         for other in others:
             total = total + other.result()
@@ -366,20 +378,20 @@ class DeviceShard:
         dy = self.solve(rp - total)
         return dy, time.perf_counter() - began
 
-    def follow(self, aimed: Future[tuple[Vector, float]], aside: bool) -> tuple[Vector, Vector]:
-        """:meth:`direction` from what :meth:`aim` finds, into the other slot if ``aside``, and :meth:`complete`."""
-        dy, _ = aimed.result()
-        if aside:
-            self.other_slot()
+    def finish_direction(self, solved: Future[tuple[Vector, float]], keep_previous: bool) -> tuple[Vector, Vector]:
+        """:meth:`direction` for the dy of :meth:`solve_for_dy`, and :meth:`complete`."""
+        dy, _ = solved.result()
+        if keep_previous:
+            self.swap_slots()
         return self.direction(dy), self.complete()
 
     def begin_updates(self, block: int, constant_memory: bool) -> bool:
-        """Make ready for :meth:`update` (one program, all its columns here); False if A A^T cannot be factorised."""
+        """Prepare :meth:`update` (one program, all its columns here); False if A A^T cannot be factorised."""
         dense = self.data.A.toarray() if self._sparse else np.asarray(self.data.A)[0]
         slacks = np.zeros((self._slacks, self._m))
         slacks[np.arange(self._slacks), self.data.slack_rows] = self.data.slack_signs
         columns = np.concatenate([dense.T, slacks])
-        self._updates = Updates(self.device, self.algebra, columns, block, constant_memory)
+        self._updates = ShermanMorrison(self.device, self.algebra, columns, block, constant_memory)
         return self._updates.sound
 
     def update(self) -> None:
@@ -388,41 +400,36 @@ class DeviceShard:
         self._updates.update(self.device.get(self._buffers["theta"]))
 
     def solve_by_updates(self, rhs: Vector) -> Vector:
-        """What the updates make of a right-hand side (1, m)."""
+        """Solve by the updates for a right-hand side (1, m)."""
         assert self._updates is not None
         return self._updates.solve(rhs[0])[None]
 
     def normal(self, p: Vector) -> Vector:
         """See :class:`Shard`."""
-        b = self._buffers
-        self._aimed = False
+        self._affine_target_ready = False
         self._transposed(p)
-        self._again("weigh", lambda: self._pass("weigh", ("buffer",) * 3, b["theta"], b["aty"], b["work"]))
-        return self._times("work")
+        self._run("weigh", lambda: self._pass("weigh", "theta", "aty", out=self._buffers["weighed"]))
+        return self._times("weighed")
 
     def target(self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector) -> Vector:
         """See :class:`Shard`."""
-        b = self._buffers
-        if not (self._aimed and kind == "affine" and not sigma_mu.any()):  # else assess has set it
-            self._aimed = False
-            self._scalars(sigma_mu, primal, dual)
-            types = (*("buffer",) * 9, "int32", *("buffer",) * 8)
-            given = [b[name] for name in ("scalars", "rd", "ru", "theta", "rxs", "rwz", "g", "work")]
-            self._again(
+        if not (self._affine_target_ready and kind == "affine" and not sigma_mu.any()):
+            self._affine_target_ready = False
+            wanted = self._scalars(sigma_mu, primal, dual)
+            names = ("rd", "ru", "theta", "rxs", "rwz", "g", "weighed")
+            self._run(
                 ("target", kind, self._slot),
-                lambda: self._pass("target", types, *self._point(), *self._step(), MODES[kind], *given),
+                lambda: self._pass(
+                    "target", *self._point_names, *names, **self._step(), mode=MODES[kind], wanted=wanted
+                ),
             )
-        return self._times("work")
+        return self._times("weighed")
 
     def direction(self, dy: Vector) -> Vector:
         """See :class:`Shard`."""
-        b = self._buffers
         self._transposed(dy)
-        given = [b[name] for name in ("aty", "theta", "g", "rxs", "rwz", "ru")]
-        self._again(
-            ("direct", self._slot),
-            lambda: self._pass("direct", ("buffer",) * 16, *self._point(), *given, *self._step(), b["results"]),
-        )
+        names = ("aty", "theta", "g", "rxs", "rwz", "ru", "results")
+        self._run(("direct", self._slot), lambda: self._pass("direct", *self._point_names, *names, **self._step()))
         return self._times(f"dx{self._slot}")
 
     def complete(self) -> Vector:
@@ -432,23 +439,35 @@ class DeviceShard:
 
     def advance(self, primal: Vector, dual: Vector) -> None:
         """See :class:`Shard`."""
-        self._aimed = False
-        self._scalars(primal, dual)
-        given = (*self._point(), *self._step(), self._buffers["scalars"])
-        self._again(("advance", self._slot), lambda: self._pass("advance", ("buffer",) * 10, *given))
+        self._affine_target_ready = False
+        steps = self._scalars(primal, dual)
+        self._run(
+            ("advance", self._slot),
+            lambda: self._pass("advance", *self._point_names, **self._step(), steps=steps),
+        )
 
-    def together(self) -> contextlib.AbstractContextManager[None]:
-        """To be held while many of these methods are called in a row."""
+    def session(self) -> contextlib.AbstractContextManager[None]:
+        """A context to hold while many of these methods are called in a row."""
         return contextlib.nullcontext()
 
-    def other_slot(self) -> None:
+    def swap_slots(self) -> None:
         """See :class:`Shard`."""
         self._slot = 1 - self._slot
 
 
-def kernel_variants() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every template of this solver with every set of constants."""
-    for block in GROUP_SIZES:
-        yield "linprog/point", {"block": block}
-        yield "linprog/matrix", {"block": block}
-    yield from update_variants()
+def with_slacks(data: ShardData) -> Any:
+    """The sparse A with the columns of its slacks."""
+    matrix = sp.csr_array(data.A)
+    slacks = data.N - data.n
+    if not slacks:
+        return matrix
+    places = data.slack_rows, np.arange(slacks)
+    return sp.hstack([matrix, sp.csr_array((data.slack_signs, places), shape=(data.m, slacks))])
+
+
+def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every template of the interior-point methods with the constants for one device."""
+    block = group_size(capabilities)
+    yield "linprog/point", {"block": block}
+    yield "linprog/matrix", {"block": block}
+    yield from update_variants(capabilities)

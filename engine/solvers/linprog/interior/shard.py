@@ -1,4 +1,4 @@
-"""Some columns of a batch of linear programs, and what an interior-point method asks of whoever has them."""
+"""Some columns of a batch of linear programs, and the operations that an interior-point method needs on them."""
 
 from __future__ import annotations
 
@@ -48,15 +48,16 @@ class ShardData:
 
 
 class Shard(Protocol):
-    """What a method asks of the columns of one device.
+    """The operations of an interior-point method on the columns of one device.
 
-    Vectors over rows have shape (k, m) and live on the host; those over variables, (k, N), stay where the shard is.
-    With several shards the sum of what they return over rows, and of sums over variables, is that of the whole program.
-    A shard that is ``small`` also has ``go``: what :meth:`engine.solvers.linprog.system.System.go` does, at once.
+    Vectors over rows have shape (k, m) and are kept on the host; those over variables, (k, N), stay on the device. What
+    several shards return for rows, and their sums over variables, add up to those of the whole program.
+    A shard that is ``small`` also has ``search_direction``: what :meth:`System.search_direction` of
+    :mod:`engine.solvers.linprog.interior.system` does, in one launch.
     """
 
     def set_point(self, x: Vector, s: Vector, w: Vector, z: Vector) -> None:
-        """Take a point: values, duals of the lower bounds, room below the upper bounds, their duals; (k, N) each."""
+        """Take a point: values, duals of the lower bounds, slacks of the upper bounds, their duals; (k, N) each."""
 
     def get_point(self) -> tuple[Vector, Vector, Vector, Vector]:
         """The present point, as for :meth:`set_point`."""
@@ -65,17 +66,23 @@ class Shard(Protocol):
         """``A^T y`` (k, N)."""
 
     def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
-        """``A x`` (k, m), and (k, 7): sum of products, ``c x``, ``u z``, greatest dual and bound residuals, and
-        the least and the greatest theta.
+        """``A x`` (k, m), and (k, 7): sum of products, ``c x``, ``u z``, largest dual and bound residuals, and
+        the smallest and the largest theta.
 
         The residuals and theta stay for what follows.
         """
 
     def scale(self, rho: Vector, rho_free: Vector) -> Vector:
-        """Theta of the present point, if it is to be another; its least and greatest value (k, 2)."""
+        """Theta of the present point for other ``rho``; its smallest and largest value (k, 2)."""
 
     def unit_scale(self) -> None:
         """Theta = 1."""
+
+    def get_theta(self) -> Vector:
+        """The present theta (k, N)."""
+
+    def times(self, v: Vector) -> Vector:
+        """``A v`` (k, m) of a vector (k, N)."""
 
     def form(self) -> None:
         """M = A Theta A^T of these columns."""
@@ -84,27 +91,27 @@ class Shard(Protocol):
         """``A Theta A^T p`` (k, m)."""
 
     def target(self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector) -> Vector:
-        """Right-hand sides for the products to become ``sigma_mu``; ``A Theta g`` (k, m)."""
+        """Right-hand sides of complementarity for products ``sigma_mu``; ``A Theta g`` (k, m)."""
 
     def direction(self, dy: Vector) -> Vector:
         """The direction from dy, into the present slot; ``A dx`` (k, m)."""
 
     def complete(self) -> Vector:
-        """What the last direction allows and does, (k, 5): the greatest ``-dx / x`` and ``-ds / s``, with w and z;
+        """Extents of the last direction, (k, 5): the largest ``-dx / x`` and ``-ds / s``, with w and z;
         the sums of ``s dx``, of ``x ds``, and of ``dx ds``, with them."""
 
     def advance(self, primal: Vector, dual: Vector) -> None:
         """Take the step."""
 
-    def other_slot(self) -> None:
-        """Keep the present direction aside, and let the next one go to the other place."""
+    def swap_slots(self) -> None:
+        """Keep the present direction; the next one is written to the other slot."""
 
 
 def shard_bytes(batch: int, m: int, n: int, slacks: int, nonzeros: int | None) -> tuple[int, int]:
     """Bytes that a shard takes on its device, and those of its largest buffer; ``nonzeros`` is None for a dense A.
 
-    There are two matrices of m x m: M, and its factor, in whose place the M of another shard is first taken up. A shard
-    that does not factorise has M's lower triangle, packed for the one that does, instead.
+    There are two matrices of m x m: M, and its factor, whose memory first receives the M of other shards. Shards that
+    do not factorise have a packed copy of M's lower triangle instead of the factor.
     """
     vectors = _VECTORS * 8 * batch * (n + slacks)
     matrix = 8 * batch * m * n if nonzeros is None else 24 * nonzeros + 8 * (m + n)

@@ -1,11 +1,11 @@
-"""A single program on a CPU device whose memory the host shares: products and factors where they take least time."""
+"""A single program on a device whose memory is the host's: dense products and factors by BLAS and LAPACK."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.linalg.blas
@@ -15,41 +15,43 @@ from numpy.typing import NDArray
 from engine.devices import Device
 from engine.numerics.linear_algebra import Provider, linear_algebra
 from engine.numerics.linear_algebra.lapack import Lapack
-from engine.solvers.linprog.device_shard import EXTENTS, MEASURES, MODES, DeviceShard
-from engine.solvers.linprog.shard import ShardData, Target
-from engine.solvers.linprog.sparse import sp
+from engine.solvers.linprog.interior.shard import ShardData, Target
+from engine.solvers.linprog.interior.worker import EXTENTS, MEASURES, MODES, DeviceShard, Launch
+from engine.solvers.linprog.problem import sp
 
-__all__ = ["UnifiedShard", "device_shard"]
+__all__ = ["HostMemoryShard", "make_shard"]
 
 Vector = NDArray[np.float64]
-_SCALED_BYTES = 16 << 20  # a scaled copy of A up to here is kept, for larger ones the provider goes in strips
+_SCALED_BYTES = 16 << 20  # a scaled copy of A up to here is kept, larger ones are scaled in strips by the provider
 _SMALL = 1 << 17  # a dense matrix of up to so many elements is multiplied within the passes
 _KEPT_SPARSE = 1 << 16  # a sparse one of more elements than this, zeros counted, is not made dense
 _BLAS: Any = scipy.linalg.blas
 _LAPACK: Any = scipy.linalg.lapack
 
 
-def device_shard(device: Device, data: ShardData, provider: Provider | None, notice: Any = None) -> DeviceShard:
+def make_shard(device: Device, data: ShardData, provider: Provider | None, notice: Any = None) -> DeviceShard:
     """The shard that suits the device; made and used on its thread."""
     algebra = linear_algebra(device, provider, notice)
-    if data.batch == 1 and isinstance(algebra, Lapack):
+    traits = device.capabilities
+    lapack = provider == "lapack" or (provider is None and traits.linear_algebra == "lapack")
+    if data.batch == 1 and lapack and traits.host_visible_memory and not traits.simt:
         probe = device.empty(1, np.float64)
         shared = device.shared_array(probe) is not None
         device.release(probe)
         if shared:
             if sp.issparse(data.A) and data.m * data.n <= _KEPT_SPARSE:
                 data = replace(data, A=data.A.toarray()[None])
-            return UnifiedShard(device, data, algebra)
+            return HostMemoryShard(device, data, cast(Lapack, algebra))
     return DeviceShard(device, data, algebra)
 
 
-class UnifiedShard(DeviceShard):
-    """A :class:`DeviceShard` whose dense products, diagonals and factors are BLAS's and LAPACK's, called directly.
+class HostMemoryShard(DeviceShard):
+    """A :class:`DeviceShard` whose dense products, diagonals and factors are computed by BLAS and LAPACK directly.
 
-    What goes over all variables, and products with a sparse A, stays with the kernels. The arrays here are the buffers'
-    own memory, looked at when the device has nothing left to do: a kernel for a small matrix, a copy or a mapping would
-    take longer to start than the work itself. Where the matrix is small, passes, products and solves are one launch as
-    far as they go without a decision here: :meth:`go` for a direction, and a step together with what follows it.
+    Passes over all variables and products with a sparse A are kernels, as on other devices. The arrays here are the
+    buffers' own memory, accessed while the device is idle: a kernel for a small matrix, a copy or a mapping would cost
+    more than the work itself. For a ``small`` program, passes, products and solves are combined in two kernels:
+    :meth:`search_direction`, and a step together with the measures of the new point.
     """
 
     algebra: Lapack
@@ -62,8 +64,8 @@ class UnifiedShard(DeviceShard):
         self.small = not self._sparse and data.m * data.N <= _SMALL
         if self.small:
             self._parts, self._span = 1, max(1, data.N)
-        self._busy = True  # whether the device may have work
-        self._ahead: tuple[float, float] | None = None  # a step not yet taken
+        self._busy = True  # whether the device may still have work
+        self._pending_step: tuple[float, float] | None = None  # postponed by `advance`
         self._buffers["steps"] = device.empty(2, np.float64)
         self._buffers["plan"] = device.empty(3, np.int32)
 
@@ -72,43 +74,43 @@ class UnifiedShard(DeviceShard):
         self._arrays.clear()
         super().close()
 
-    def together(self) -> contextlib.AbstractContextManager[None]:
+    def session(self) -> contextlib.AbstractContextManager[None]:
         """See :class:`DeviceShard`."""
         return self.algebra.calm()
 
     # --- one launch instead of several --------------------------------------------------------------------------
 
-    def _again(self, key: Any, make: Callable[[], tuple[Any, ...]]) -> None:
+    def _run(self, key: Any, prepare: Callable[[], Launch]) -> None:
         self._busy = True
-        super()._again(key, make)
+        super()._run(key, prepare)
 
-    def _over(self, entry: str, types: tuple[str, ...], items: int, *arguments: Any) -> None:
+    def _over(self, entry: str, items: int, **arguments: Any) -> None:
         self._busy = True
-        super()._over(entry, types, items, *arguments)
+        super()._over(entry, items, **arguments)
 
     def _sync(self) -> None:
-        """Wait for the device, if it was given anything since the last time."""
+        """Wait for the device, if anything was launched since the last time."""
         if self._busy:
             self.device.sync()
             self._busy = False
 
-    def _given_matrix(self) -> tuple[Any, ...]:
-        return (self._m, *(self._buffers[name] for name in ("A", "slack_row", "slack_sign")))
+    def _given_matrix(self) -> dict[str, Any]:
+        return {"m": self._m, **{name: self._buffers[name] for name in ("A", "slack_row", "slack_sign")}}
 
     def advance(self, primal: Vector, dual: Vector) -> None:
         """See :class:`Shard`."""
         if not self.small:
             super().advance(primal, dual)
             return
-        self._aimed = False
-        self._settle()
-        self._ahead = float(primal[0]), float(dual[0])
+        self._affine_target_ready = False
+        self._take_pending_step()
+        self._pending_step = float(primal[0]), float(dual[0])
 
-    def _settle(self) -> None:
-        """Take the step that was put off."""
-        if self._ahead is not None:
-            primal, dual = self._ahead
-            self._ahead = None
+    def _take_pending_step(self) -> None:
+        """Take the step that :meth:`advance` has postponed."""
+        if self._pending_step is not None:
+            primal, dual = self._pending_step
+            self._pending_step = None
             super().advance(np.array([primal]), np.array([dual]))
 
     def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
@@ -116,54 +118,56 @@ class UnifiedShard(DeviceShard):
         if not self.small:
             return super().assess(y, rho, rho_free)
         self._sync()
-        self._array("steps")[:] = self._ahead or 0.0
-        self._ahead = None
+        self._array("steps")[:] = self._pending_step or 0.0
+        self._pending_step = None
         self._array("rows_in")[:] = y
         self._scalars(rho, rho_free)
-        self._again(("arrive", self._slot), self._arrive)
+        self._run(("step_and_assess", self._slot), self._step_and_assess)
         sums = self._results(MEASURES)[:, 0]
-        self._aimed = True
+        self._affine_target_ready = True
         return self._array("rows_out").copy(), sums
 
-    def _arrive(self) -> tuple[Any, ...]:
+    def _step_and_assess(self) -> Launch:
         b = self._buffers
-        names = ("rows_in", "c", "u", "aty", "scalars", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "rows_out")
-        given = (*self._point(), *self._step(), b["steps"], *self._given_matrix(), *(b[name] for name in names))
-        types = (*("buffer",) * 10, "int64", *("buffer",) * 17)
-        return self._pass("arrive", types, *given, b["results"])
+        names = ("c", "u", "aty", "rd", "ru", "theta", "rxs", "rwz", "g", "weighed", "results", "steps")
+        others = {"y": b["rows_in"], "rho": b["scalars"], "ax": b["rows_out"]}
+        return self._pass(
+            "step_and_assess", *self._point_names, *names, **self._step(), **self._given_matrix(), **others
+        )
 
-    def go(
-        self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, aside: bool
+    def search_direction(
+        self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, keep_previous: bool
     ) -> tuple[Vector, Vector]:
-        """:meth:`target`, the solution dy of ``A Theta A^T dy = rp - A Theta g``, and :meth:`direction`; for a
-        ``small`` program.
+        """:meth:`target`, the solution dy of ``A Theta A^T dy = rp - A Theta g``, and :meth:`direction`.
+
+        For a ``small`` program only.
 
         Returns
         -------
         ndarray, ndarray, shape (1, m)
             dy, and A dx.
         """
-        self._settle()
-        there = self._aimed and kind == "affine" and not sigma_mu.any()
-        self._aimed = False
+        self._take_pending_step()
+        ready = self._affine_target_ready and kind == "affine" and not sigma_mu.any()
+        self._affine_target_ready = False
         self._scalars(sigma_mu, primal, dual)
         self._array("rhs")[:] = rp
         plan = self._array("plan")
-        plan[0], plan[1] = 3 if there else MODES[kind], self._slot
-        if aside:
-            self.other_slot()
+        plan[0], plan[1] = 3 if ready else MODES[kind], self._slot
+        if keep_previous:
+            self.swap_slots()
         plan[2] = self._slot
-        self._again("go", self._go)
+        self._run("search_direction", self._search_direction)
         self._sync()
         return self._array("rows_in").copy(), self._array("rows_out").copy()
 
-    def _go(self) -> tuple[Any, ...]:
+    def _search_direction(self) -> Launch:
         b = self._buffers
-        before = ("rhs", "scalars", "rd", "ru", "theta", "rxs", "rwz", "g", "work", "rows_in", "aty")
-        steps = (f"{name}{slot}" for slot in (0, 1) for name in ("dx", "ds", "dw", "dz"))
-        given = (*self._point(), b["plan"], *self._given_matrix(), self._matrix("L"), *(b[name] for name in before))
-        types = (*("buffer",) * 6, "int64", *("buffer",) * 25)
-        return self._pass("go", types, *given, *(b[name] for name in steps), b["rows_out"], b["results"])
+        names = ("plan", "rd", "ru", "theta", "rxs", "rwz", "g", "weighed", "aty", "results")
+        slots = [f"{name}{slot}" for slot in (0, 1) for name in ("dx", "ds", "dw", "dz")]
+        others = {"L": self._matrix("L"), "rp": b["rhs"], "wanted": b["scalars"]}
+        others |= {"dy": b["rows_in"], "adx": b["rows_out"]}
+        return self._pass("search_direction", *self._point_names, *names, *slots, **self._given_matrix(), **others)
 
     def complete(self) -> Vector:
         """See :class:`Shard`."""
@@ -171,28 +175,28 @@ class UnifiedShard(DeviceShard):
 
     def set_point(self, x: Vector, s: Vector, w: Vector, z: Vector) -> None:
         """See :class:`Shard`."""
-        self._ahead = None
+        self._pending_step = None
         super().set_point(x, s, w, z)
 
     def scale(self, rho: Vector, rho_free: Vector) -> Vector:
         """See :class:`Shard`."""
-        self._settle()
+        self._take_pending_step()
         return super().scale(rho, rho_free)
 
     def unit_scale(self) -> None:
         """See :class:`Shard`."""
-        self._aimed = False
+        self._affine_target_ready = False
         self._sync()
         self._array("theta")[:] = 1.0
 
     def target(self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector) -> Vector:
         """See :class:`Shard`."""
-        self._settle()
+        self._take_pending_step()
         return super().target(kind, sigma_mu, primal, dual)
 
     def direction(self, dy: Vector) -> Vector:
         """See :class:`Shard`."""
-        self._settle()
+        self._take_pending_step()
         return super().direction(dy)
 
     def update(self) -> None:
@@ -200,10 +204,10 @@ class UnifiedShard(DeviceShard):
         self._busy = True
         super().update()
 
-    # --- the host's part ----------------------------------------------------------------------------------------
+    # --- on the host -------------------------------------------------------------------------------------------
 
     def _array(self, name: str) -> NDArray[Any]:
-        """A buffer's memory, its batch of one left out."""
+        """A buffer's memory, without its batch dimension of 1."""
         found = self._arrays.get(name)
         if found is None:
             buffer = self._matrix(name) if name in ("M", "L") else self._buffers[name]
@@ -225,7 +229,7 @@ class UnifiedShard(DeviceShard):
 
     def get_point(self) -> tuple[Vector, Vector, Vector, Vector]:
         """See :class:`Shard`."""
-        self._settle()
+        self._take_pending_step()
         self._sync()
         x, s, w, z = (self._array(name)[None].copy() for name in ("x", "s", "w", "z"))
         return x, s, w, z
@@ -260,10 +264,10 @@ class UnifiedShard(DeviceShard):
         """See :class:`Shard`."""
         if self._sparse:
             return super().normal(p)
-        self._aimed = False
+        self._affine_target_ready = False
         self._transposed(p)
-        np.multiply(self._array("theta"), self._array("aty"), out=self._array("work"))
-        return self._times("work")
+        np.multiply(self._array("theta"), self._array("aty"), out=self._array("weighed"))
+        return self._times("weighed")
 
     def form(self) -> None:
         """See :class:`Shard`."""
@@ -278,7 +282,7 @@ class UnifiedShard(DeviceShard):
             normal = self._array("M")
             if self._scaled is None:
                 self._scaled = np.empty((self._m, self._n))
-                normal[:] = 0.0  # beta = 0 would keep NaN in some libraries
+                normal[:] = 0.0  # some libraries keep NaN with beta = 0
             np.multiply(self._array("A"), np.sqrt(self._array("theta")[: self._n]), out=self._scaled)
             with self.algebra.threads(float(self._m) ** 2 * self._n):
                 _BLAS.dsyrk(1.0, self._scaled.T, c=normal.T, trans=1, lower=0, overwrite_c=1)
@@ -299,7 +303,7 @@ class UnifiedShard(DeviceShard):
         diagonal += absolute[0]
         with self.algebra.threads(self._m**3 / 3):
             status = _LAPACK.dpotrf(factor.T, lower=0, clean=0, overwrite_a=1)[1]
-        if not status and np.isnan(diagonal).any():  # which LAPACK may not tell
+        if not status and np.isnan(diagonal).any():  # which LAPACK may not report
             status = int(np.argmax(np.isnan(diagonal))) + 1
         return np.array([status], np.int32)
 

@@ -1,0 +1,288 @@
+"""``engine.linprog``: the arguments and the result of ``scipy.optimize.linprog``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.api import Engine
+from engine.devices import Backend
+from engine.errors import OptionError, ProblemError
+from engine.events import Metric, Progress
+from engine.results import Result, Status
+from engine.solvers.linprog.options import Options
+from engine.solvers.linprog.problem import LinearProgram
+
+__all__ = ["linprog", "scipy_result"]
+
+_METHODS = ("mpc", "pdas", "pdhg", "race", "highs", "highs-ds", "highs-ipm")
+_LEGACY = ("interior-point", "revised simplex", "simplex")
+_STATUS = {
+    Status.OPTIMAL: (0, "Optimization terminated successfully."),
+    Status.ITERATION_LIMIT: (1, "The iteration limit was reached."),
+    Status.TIME_LIMIT: (1, "The time limit was reached."),
+    Status.INTERRUPTED: (1, "The run was stopped."),
+    Status.INFEASIBLE: (2, "The problem is infeasible."),
+    Status.UNBOUNDED: (3, "The problem is unbounded."),
+}
+_IGNORED = ("autoscale", "rr", "mip_rel_gap", "simplex_dual_edge_weight_strategy")
+
+
+def linprog(
+    c: Any,
+    A_ub: Any = None,
+    b_ub: Any = None,
+    A_eq: Any = None,
+    b_eq: Any = None,
+    bounds: Any = (0, None),
+    method: str = "mpc",
+    callback: Any = None,
+    options: dict[str, Any] | None = None,
+    x0: Any = None,
+    integrality: Any = None,
+    *,
+    backend: Backend | None = None,
+    devices: Sequence[str] | None = None,
+) -> Any:
+    """Minimize a linear objective, as ``scipy.optimize.linprog`` does.
+
+    Parameters
+    ----------
+    c, A_ub, b_ub, A_eq, b_eq, bounds
+        As for SciPy (and :class:`LinearProgram`). Note SciPy's default: variables are not negative.
+    method : str
+        A method of the solver (``"mpc"``, ``"pdas"``, ``"pdhg"``, ``"race"``); the names of SciPy's HiGHS methods let
+        the solver choose.
+    callback : callable, optional
+        Called with an :class:`~scipy.optimize.OptimizeResult` (``x`` None, ``fun``, ``nit``, ``phase``, ``message``,
+        ``success`` False) while the program is solved, for the solver's own methods. SciPy's HiGHS methods support
+        none.
+    options : dict, optional
+        SciPy's ``maxiter``, ``tol``, ``primal_feasibility_tolerance``, ``dual_feasibility_tolerance``,
+        ``ipm_optimality_tolerance`` (the smallest counts), ``presolve``, ``time_limit`` and ``disp``, and any option of
+        the solver. Unknown ones are ignored with a warning.
+    x0
+        Ignored with a warning, as by SciPy's HiGHS methods.
+    integrality : optional
+        Must be all zero.
+    backend, devices : optional
+        As for :func:`engine.solve`. CPU devices stay open for the next call, until the program ends.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        ``x``, ``fun``, ``slack``, ``con``, ``success``, ``status`` (0 optimal, 1 a limit, 2 infeasible, 3 unbounded, 4
+        numerical difficulties), ``message``, ``nit``, and ``ineqlin``, ``eqlin``, ``lower``, ``upper`` with
+        ``residual`` and ``marginals``. Without an optimum ``x`` and what follows from it is None.
+
+    Raises
+    ------
+    ValueError
+        If the arguments do not fit together (:class:`engine.errors.ProblemError`), or an option or the method is
+        unknown.
+    """
+    from scipy.optimize import OptimizeWarning
+
+    if method in _LEGACY:
+        raise OptionError(f"method '{method}' was removed from SciPy and is not offered (known: {', '.join(_METHODS)})")
+    if method not in _METHODS:
+        raise OptionError(f"unknown method '{method}' (known: {', '.join(_METHODS)})")
+    if callback is not None and method.startswith("highs"):
+        raise NotImplementedError("SciPy's HiGHS methods support no callback; use method = 'mpc'")
+    if x0 is not None:
+        warnings.warn("x0 is not used and is ignored", OptimizeWarning, stacklevel=2)
+    if integrality is not None and np.any(np.asarray(integrality) != 0):
+        raise ProblemError("integrality must be zero: only continuous linear programs are solved")
+    if options is not None and not isinstance(options, dict):
+        raise OptionError(f"options must be a dictionary; got {type(options).__name__}")
+    given = dict(options or {})
+    show = bool(given.pop("disp", False))
+    chosen = _solver_options(given)
+    for name in given:
+        warnings.warn(f"unrecognized option '{name}' is ignored", OptimizeWarning, stacklevel=2)
+    if not method.startswith("highs"):
+        chosen["method"] = method
+    infeasible = _crossed_bounds(bounds)
+    if infeasible is not None:
+        return infeasible
+    problem = LinearProgram(c, A_ub, b_ub, A_eq, b_eq, bounds)
+    on_event = None if callback is None else _CallbackObserver(callback)
+    with _KEPT.lent(backend, devices) as owner:
+        result = owner.solve(problem, on_event=on_event, **chosen)
+    found = scipy_result(problem, result)
+    if show:
+        print(f"{found.message}\n  objective: {found.fun}\n  iterations: {found.nit}")
+    return found
+
+
+def _solver_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Options of the solver for SciPy's; what is known is removed from ``given``."""
+    chosen: dict[str, Any] = {}
+    for name, ours in (("maxiter", "max_iterations"), ("presolve", "presolve"), ("time_limit", "time_limit")):
+        value = given.pop(name, None)
+        if value is not None:
+            chosen[ours] = value
+    tolerances = [
+        given.pop(name, None)
+        for name in (
+            "tol",
+            "primal_feasibility_tolerance",
+            "dual_feasibility_tolerance",
+            "ipm_optimality_tolerance",
+        )
+    ]
+    tight = [float(value) for value in tolerances if value is not None]
+    if tight:
+        chosen["tolerance"] = min(*tight, 1e-3) if len(tight) > 1 else min(tight[0], 1e-3)
+        chosen["acceptable"] = max(chosen["tolerance"], 1e-6)
+    for name in _IGNORED:
+        given.pop(name, None)
+    for name in [name for name in given if name in Options.model_fields]:
+        chosen[name] = given.pop(name)
+    if chosen.get("max_iterations") is not None:
+        chosen.setdefault("method", "mpc")  # a race has no common count of iterations
+    return chosen
+
+
+def _crossed_bounds(bounds: Any) -> Any:
+    """SciPy's result for a lower bound above its upper bound; None if there is none."""
+    try:
+        pairs = np.array([[np.nan if entry is None else entry for entry in pair] for pair in bounds], np.float64)
+    except (TypeError, ValueError):
+        try:
+            pairs = np.array([[np.nan if entry is None else entry for entry in bounds]], np.float64)
+        except (TypeError, ValueError):
+            return None
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not (pairs[:, 0] > pairs[:, 1]).any():
+        return None
+    at = int(np.argmax(pairs[:, 0] > pairs[:, 1]))
+    kind = _result_type()
+    found = kind(status=2, success=False, nit=0, crossover_nit=0, x=None, fun=None, slack=None, con=None)
+    found.message = f"The problem is infeasible: bounds {at} has a lower bound above its upper bound."
+    for name in ("ineqlin", "eqlin", "lower", "upper"):
+        found[name] = kind(residual=None, marginals=None)
+    return found
+
+
+class _CallbackObserver:
+    """Calls a SciPy callback for each iteration that is reported."""
+
+    def __init__(self, callback: Any) -> None:
+        self._callback = callback
+        self._objective = float("nan")
+
+    def __call__(self, event: Any) -> None:
+        if isinstance(event, Metric) and event.name == "primal_objective":
+            self._objective = event.value
+        elif isinstance(event, Progress) and event.unit == "iterations":
+            kind = _result_type()
+            self._callback(
+                kind(x=None, fun=self._objective, nit=int(event.done), phase=2, success=False, status=4, message="")
+            )
+
+
+_PATIENCE = 0.1
+"""Seconds to wait for the kept engine while another thread uses it: about the time to open and close one."""
+
+
+class _Kept:
+    """An engine on CPUs, kept from one call to the next: opening one takes longer than solving a small program.
+
+    Short calls of several threads use it one after the other. While a long call uses it, the others get an engine of
+    their own.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner: Engine | None = None
+        self._lent: Engine | None = None
+        self._process = os.getpid()
+
+    @contextlib.contextmanager
+    def lent(self, backend: Backend | None, devices: Sequence[str] | None) -> Iterator[Engine]:
+        """The engine that is kept, if it has the settings asked for and is free now or soon; else another one."""
+        asked = Engine(backend, devices)
+        if self._process != os.getpid():  # threads do not outlive a fork
+            self._lock, self._owner, self._lent, self._process = threading.Lock(), None, None, os.getpid()
+        lock, lent = self._lock, self._lent
+        wait = _PATIENCE if lent is not None and lent.alike(asked) else 0.0
+        if not lock.acquire(timeout=wait):
+            with asked:
+                yield asked
+            return
+        try:
+            before, self._owner = self._owner, None
+            if before is not None and before.alike(asked):
+                asked = before
+            elif before is not None:
+                before.close()
+            self._lent = asked
+            with contextlib.ExitStack() as closing:
+                closing.push(asked)
+                yield asked
+                if all(info.capabilities.shares_host_cores for info in asked.device_infos):
+                    self._owner = asked
+                    closing.pop_all()
+        finally:
+            self._lent = None
+            lock.release()
+
+
+_KEPT = _Kept()
+
+
+def scipy_result(problem: LinearProgram, result: Result) -> Any:
+    """A result of :func:`engine.solve` or :func:`engine.solve_many` in the form of SciPy's ``linprog``.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+        The program that was solved. Rows of a program read from a file, which may have two sides, are all reported in
+        ``eqlin`` and ``con``; their residual is the distance to the nearer finite side.
+    result : Result
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        As :func:`linprog` returns.
+    """
+    kind = _result_type()
+    status, message = _STATUS.get(result.status, (4, "Numerical difficulties encountered."))
+    found = kind(status=status, success=status == 0, message=message, nit=int(result.counters["iterations"]))
+    found.crossover_nit = 0
+    known = result.solution is not None and status == 0
+    x = result.solution if known else None
+    m = problem.m_ub
+    found.x = x
+    found.fun = result.objective if known else None
+
+    def side(residual: Any, marginals: Any) -> Any:
+        return kind(residual=residual, marginals=marginals)
+
+    if not known or x is None:
+        found.slack = found.con = None
+        found.ineqlin, found.eqlin, found.lower, found.upper = (side(None, None) for _ in range(4))
+        return found
+    duals, reduced = result.arrays["row_duals"], result.arrays["reduced_costs"]
+    activities = result.arrays["activities"]
+    rest = problem.row_upper - activities
+    below = activities - problem.row_lower
+    rest[m:] = np.where(np.abs(rest[m:]) <= np.abs(below[m:]), rest[m:], -below[m:])
+    found.slack, found.con = rest[:m], rest[m:]
+    found.ineqlin = side(rest[:m], duals[:m])
+    found.eqlin = side(rest[m:], duals[m:])
+    found.lower = side(x - problem.lower, np.maximum(reduced, 0.0))
+    found.upper = side(problem.upper - x, np.minimum(reduced, 0.0))
+    return found
+
+
+def _result_type() -> Any:
+    from scipy.optimize import OptimizeResult
+
+    return OptimizeResult

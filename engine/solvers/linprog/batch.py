@@ -1,0 +1,177 @@
+"""Batches: dense linear programs of equal shape that take every step of the interior-point method together."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Device, DevicePool, Member
+from engine.results import Result, Status
+from engine.solvers.linprog.interior.driver import add_counters, iterate, new_method
+from engine.solvers.linprog.interior.host_memory import make_shard
+from engine.solvers.linprog.interior.method import InteriorPoint
+from engine.solvers.linprog.interior.shard import shard_bytes
+from engine.solvers.linprog.interior.system import System
+from engine.solvers.linprog.options import Options
+from engine.solvers.linprog.outcome import AuditedPoint
+from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.race import LEAST_GOAL
+from engine.solvers.linprog.standard import Prepared, prepare, shard_data
+
+__all__ = ["BatchEntry", "batches", "solve_batch"]
+
+
+@dataclass(frozen=True)
+class BatchEntry:
+    """A program of a batch, and its index among all programs."""
+
+    index: int
+    prepared: Prepared
+
+
+def batches(problems: Sequence[LinearProgram], options: Options) -> Iterator[list[BatchEntry]]:
+    """Dense programs grouped by their shape in standard form; those without rows or variables are left out."""
+    found: dict[Any, list[BatchEntry]] = {}
+    for index, problem in enumerate(problems):
+        prepared = None if problem.is_sparse else prepare(problem, scale=options.scale)
+        if isinstance(prepared, Prepared) and prepared.standard.m and prepared.standard.n:
+            standard = prepared.standard
+            key = (standard.m, standard.n, standard.sign.tobytes())
+            found.setdefault(key, []).append(BatchEntry(index, prepared))
+    yield from found.values()
+
+
+def solve_batch(
+    pool: DevicePool, batch: list[BatchEntry], options: Options, backend: str, progress: Callable[[int], None]
+) -> dict[int, Result]:
+    """Solve the programs of a batch, distributed evenly over the devices of a pool.
+
+    Parameters
+    ----------
+    pool : DevicePool
+    batch : list of BatchEntry
+    options : Options
+    backend : str
+        For the results.
+    progress : callable
+        Called with the number of optima found so far.
+
+    Returns
+    -------
+    dict of int to Result
+        The optima by index; programs without one are left out.
+
+    Raises
+    ------
+    engine.errors.OutOfDeviceMemory
+        If a device's share does not fit.
+    """
+    began = time.perf_counter()
+    shares = [batch[rank :: len(pool)] for rank in range(min(len(pool), len(batch)))]
+    members = pool.members[: len(shares)]
+    sizes = [_share_bytes(share) for share in shares]
+    pool.require_memory(
+        {member.label: needed for member, (needed, _) in zip(members, sizes, strict=True)},
+        "the batch",
+        "pass fewer programs at once, or add devices",
+        largest=max(largest for _, largest in sizes),
+    )
+    found: queue.SimpleQueue[int] = queue.SimpleQueue()
+    tasks: list[Future[dict[int, Result]]] = [
+        member.submit(_solve_share, share, options, needed, found.put)
+        for member, share, (needed, _) in zip(members, shares, sizes, strict=True)
+    ]
+    results: dict[int, Result] = {}
+    for done in _counted(tasks, found):
+        progress(done)
+    for task in tasks:
+        results |= task.result()
+    seconds = time.perf_counter() - began
+    return {
+        index: replace(result, seconds=seconds, backend=backend, devices=_labels(pool.members))
+        for index, result in results.items()
+    }
+
+
+def _labels(members: Sequence[Member]) -> tuple[str, ...]:
+    return tuple(member.label for member in members)
+
+
+def _counted(tasks: Sequence[Future[Any]], found: queue.SimpleQueue[int]) -> Iterator[int]:
+    """The number of optima found so far, repeatedly until all tasks have ended."""
+    for task in tasks:
+        task.add_done_callback(lambda _: found.put(0))
+    done = 0
+    while not all(task.done() for task in tasks) or not found.empty():
+        done += found.get()
+        yield done
+
+
+def _share_bytes(share: list[BatchEntry]) -> tuple[int, int]:
+    standard = share[0].prepared.standard
+    return shard_bytes(len(share), standard.m, standard.n, int((standard.sign != 0).sum()), None)
+
+
+def _solve_share(
+    device: Device, share: list[BatchEntry], options: Options, device_bytes: int, progress: Callable[[int], None]
+) -> dict[int, Result]:
+    """Solve a share on the device's thread; ``progress`` is called with the number of new optima after each slice."""
+    standards = [entry.prepared.standard for entry in share]
+    data = shard_data(standards)
+    provider = None if options.provider == "auto" else options.provider
+    shard = make_shard(device, data, provider)
+    try:
+        system = System(data, [shard])
+        with shard.session():
+            method = new_method(system, np.stack([standard.b for standard in standards]), options)
+            method.start()
+            answers, iterations = _optima(share, method, options, progress)
+    finally:
+        shard.close()
+    results = {}
+    for k, answer in answers.items():
+        counters: dict[str, int | float] = {"iterations": 0, "factorizations": 0, "refinements": 0}
+        add_counters(counters, system, method)
+        counters["iterations"] = int(iterations[k])
+        counters |= {"rows": data.m, "variables": data.n, "device_bytes": device_bytes}
+        problem = share[k].prepared.problem
+        result = answer.result(problem, options, Status.ITERATION_LIMIT, counters)
+        if result.status is Status.OPTIMAL:
+            results[share[k].index] = result
+    return results
+
+
+def _optima(
+    share: list[BatchEntry], method: InteriorPoint, options: Options, progress: Callable[[int], None]
+) -> tuple[dict[int, AuditedPoint], NDArray[np.int64]]:
+    """The audited points of the programs that reach their goal, and the iterations of each."""
+    answers: dict[int, AuditedPoint] = {}
+    iterations = np.zeros(len(share), np.int64)
+    decided = np.zeros(len(share), bool)
+
+    def note(_: object) -> None:
+        iterations[~(method.done | method.stuck)] = method.state.iteration + 1
+
+    while True:
+        iterate(method, options.max_iterations, note)
+        new = method.done & ~decided
+        if new.any():
+            x = method.system.get_point()[0]
+            for k in np.flatnonzero(new).tolist():
+                prepared = share[k].prepared
+                answers[k] = AuditedPoint.of(
+                    prepared.problem, *prepared.back(x[k, : prepared.standard.n], method.state.y[k])
+                )
+                decided[k] = answers[k].audit.error <= options.tolerance or method.goal[k] <= LEAST_GOAL
+                if not decided[k]:  # good enough in standard form, not for the program as given
+                    method.goal[k] *= 0.1
+            progress(int((new & decided).sum()))
+        if (decided | method.stuck).all() or method.state.iteration >= options.max_iterations:
+            return answers, iterations

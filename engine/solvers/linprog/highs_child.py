@@ -1,0 +1,240 @@
+"""HiGHS behind a small set of functions, and a child process that runs them.
+
+The module imports nothing of this package, so that ``python -P highs_child.py`` starts quickly; the parent's side is
+:mod:`engine.solvers.linprog.highs`. A linear program is a dictionary of its arrays, always a minimization: ``c``,
+``lower``, ``upper`` (n,), ``row_lower``, ``row_upper`` (m,), ``starts`` (n + 1,), ``rows`` and ``values`` (the matrix
+in compressed columns), and ``offset``.
+
+Messages are pickled tuples of a name and its arguments; the child answers each request with one message.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import time
+from typing import Any
+
+import highspy
+import numpy as np
+
+_HIGHS: Any = highspy.Highs
+Model = dict[str, Any]
+Point = dict[str, Any]
+
+
+def presolve_statuses() -> dict[Any, str]:
+    """What HiGHS's presolve statuses are called in messages."""
+    status = highspy.HighsPresolveStatus
+    return {
+        status.kNotReduced: "not_reduced",
+        status.kReduced: "reduced",
+        status.kReducedToEmpty: "empty",
+        status.kInfeasible: "infeasible",
+        status.kUnboundedOrInfeasible: "unbounded_or_infeasible",
+    }
+
+
+def quiet(**options: Any) -> Any:
+    """A HiGHS instance without output.
+
+    Raises
+    ------
+    RuntimeError
+        If HiGHS refuses an option.
+    """
+    highs: Any = _HIGHS()
+    for name, value in {"output_flag": False, **options}.items():
+        if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+            raise RuntimeError(f"HiGHS refuses {name} = {value}")
+    return highs
+
+
+def to_highs(model: Model) -> Any:
+    """The program as HiGHS's ``HighsLp``."""
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = len(model["c"]), len(model["row_lower"])
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = model["c"], model["lower"], model["upper"]
+    lp.row_lower_, lp.row_upper_, lp.offset_ = model["row_lower"], model["row_upper"], model["offset"]
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = lp.num_col_, lp.num_row_
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = model["starts"], model["rows"], model["values"]
+    return lp
+
+
+def from_highs(lp: Any) -> Model:
+    """The inverse of :func:`to_highs`, for a minimization with its matrix in columns."""
+    if lp.a_matrix_.format_ != highspy.MatrixFormat.kColwise:
+        raise RuntimeError("HiGHS returned a matrix that is not in compressed columns")
+    return {
+        "c": np.array(lp.col_cost_, np.float64),
+        "lower": np.array(lp.col_lower_, np.float64),
+        "upper": np.array(lp.col_upper_, np.float64),
+        "row_lower": np.array(lp.row_lower_, np.float64),
+        "row_upper": np.array(lp.row_upper_, np.float64),
+        "starts": np.array(lp.a_matrix_.start_, np.int64)[: lp.num_col_ + 1],
+        "rows": np.array(lp.a_matrix_.index_, np.int64),
+        "values": np.array(lp.a_matrix_.value_, np.float64),
+        "offset": float(lp.offset_),
+    }
+
+
+class Presolved:
+    """A presolved program, and what leads back from its points.
+
+    Attributes
+    ----------
+    status : str
+        ``"reduced"``, ``"empty"`` (nothing is left, and :meth:`restore` of an empty point is an optimum),
+        ``"not_reduced"``, ``"infeasible"``, ``"unbounded_or_infeasible"`` or ``"failed"``.
+    model : dict or None
+        The reduced program, if it is ``"reduced"``.
+    """
+
+    def __init__(self, model: Model, time_limit: float | None = None) -> None:
+        self._highs = quiet(**({} if time_limit is None else {"time_limit": time_limit}))
+        self.model: Model | None = None
+        if self._highs.passModel(to_highs(model)) == highspy.HighsStatus.kError:
+            self.status = "failed"
+            return
+        self._highs.presolve()
+        self.status = presolve_statuses().get(self._highs.getModelPresolveStatus(), "failed")
+        if self.status == "reduced":
+            self.model = from_highs(self._highs.getPresolvedLp())
+
+    def restore(self, point: Point) -> Point:
+        """The point of the original program that belongs to a point of the reduced one.
+
+        Parameters
+        ----------
+        point : dict
+            ``x`` and ``reduced_costs`` (columns), ``activities`` and ``row_duals`` (rows) of the reduced program.
+        """
+        self._highs.postsolve(to_solution(point))
+        return from_solution(self._highs)
+
+
+def to_solution(point: Point) -> Any:
+    """A primal and dual point as HiGHS's ``HighsSolution``."""
+    solution = highspy.HighsSolution()
+    solution.col_value, solution.col_dual = point["x"].tolist(), point["reduced_costs"].tolist()
+    solution.row_value, solution.row_dual = point["activities"].tolist(), point["row_duals"].tolist()
+    solution.value_valid = solution.dual_valid = True
+    return solution
+
+
+def from_solution(highs: Any) -> Point:
+    """HiGHS's present point."""
+    solution = highs.getSolution()
+    return {"x": np.array(solution.col_value, np.float64), "row_duals": np.array(solution.row_dual, np.float64)}
+
+
+def solve(model: Model, options: dict[str, Any]) -> Point:
+    """Solve a program.
+
+    Returns
+    -------
+    dict
+        ``status`` (``"optimal"``, ``"infeasible"``, ``"unbounded"`` or another of HiGHS's, in lower case), ``seconds``,
+        ``iterations``; ``x`` and ``row_duals`` where HiGHS has values; ``farkas`` (m,) or ``ray`` (n,) where HiGHS has
+        a ray.
+    """
+    began = time.perf_counter()
+    highs = quiet(**options)
+    if highs.passModel(to_highs(model)) == highspy.HighsStatus.kError:
+        return {"status": "failed", "seconds": 0.0, "iterations": 0}
+    highs.run()
+    found = _outcome(highs)
+    if found["status"] in ("infeasible", "unbounded", "unbounded or infeasible"):
+        found |= _rays(highs)
+    found["seconds"] = time.perf_counter() - began
+    return found
+
+
+def _outcome(highs: Any) -> Point:
+    status = highs.modelStatusToString(highs.getModelStatus()).lower()
+    status = {"primal infeasible or unbounded": "unbounded or infeasible"}.get(status, status)
+    info = highs.getInfo()
+    found: Point = {"status": status}
+    found["iterations"] = int(max(0, info.simplex_iteration_count) + max(0, info.ipm_iteration_count))
+    if highs.getSolution().value_valid:
+        point = from_solution(highs)
+        if point["row_duals"].size != highs.getNumRow():
+            point["row_duals"] = np.zeros(highs.getNumRow())
+        found |= point
+    return found
+
+
+def _rays(highs: Any) -> Point:
+    """Certificates of the program as given: the simplex method without presolve has them."""
+    highs.clearSolver()
+    for name, value in (("presolve", "off"), ("solver", "simplex")):
+        highs.setOptionValue(name, value)
+    highs.run()
+    found = _outcome(highs)
+    _, there, farkas = highs.getDualRay()
+    if there:
+        found["farkas"] = np.array(farkas, np.float64)
+    _, there, ray = highs.getPrimalRay()
+    if there:
+        found["ray"] = np.array(ray, np.float64)
+    return found
+
+
+def crossover(model: Model, point: Point, options: dict[str, Any]) -> Point:
+    """A basic optimal point from an optimal one, and HiGHS's basis.
+
+    Returns
+    -------
+    dict
+        As :func:`solve`, with ``column_status`` (n,) and ``row_status`` (m,) of int8: 0 at the lower bound, 1 basic, 2
+        at the upper bound, 3 free and zero, 4 nonbasic.
+    """
+    highs = quiet(**options)
+    if highs.passModel(to_highs(model)) == highspy.HighsStatus.kError:
+        return {"status": "failed"}
+    highs.crossover(to_solution(point))
+    highs.setOptionValue("presolve", "off")
+    highs.run()  # from the basis of the crossover; no iterations are left if that was optimal
+    found = _outcome(highs)
+    basis = highs.getBasis()
+    if basis.valid:
+        found["column_status"] = np.array([int(entry) for entry in basis.col_status], np.int8)
+        found["row_status"] = np.array([int(entry) for entry in basis.row_status], np.int8)
+    return found
+
+
+def _serve() -> None:
+    """Answer requests until the parent closes its end."""
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    quiet_output = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet_output, 1)
+    presolved: Presolved | None = None
+    while True:
+        try:
+            name, *arguments = pickle.load(requests)
+        except EOFError:
+            return
+        answer: Any
+        if name == "presolve":
+            presolved = Presolved(*arguments)
+            answer = {"status": presolved.status, "model": presolved.model}
+        elif name == "restore" and presolved is not None:
+            answer = presolved.restore(*arguments)
+        elif name == "solve":
+            answer = solve(*arguments)
+        elif name == "crossover":
+            answer = crossover(*arguments)
+        else:
+            raise RuntimeError(f"unknown request '{name}'")
+        pickle.dump(answer, answers, protocol=pickle.HIGHEST_PROTOCOL)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    try:
+        _serve()
+    except (BrokenPipeError, KeyboardInterrupt):
+        sys.exit(0)

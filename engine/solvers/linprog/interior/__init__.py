@@ -1,0 +1,1 @@
+"""Interior-point methods: the method on the host, its operations on devices, its linear systems."""

@@ -1,0 +1,170 @@
+"""An interior-point method on a pool: the memory it takes, its shards, its normal equations, its slices."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Device, DeviceInfo, DevicePool, Member
+from engine.devices.info import bytes_text
+from engine.devices.slices import SLICE_SECONDS
+from engine.errors import OutOfDeviceMemory
+from engine.solvers.linprog.interior.host_memory import make_shard
+from engine.solvers.linprog.interior.method import InteriorPoint, Measures, Settings
+from engine.solvers.linprog.interior.shard import ShardData, shard_bytes
+from engine.solvers.linprog.interior.sherman_morrison import updates_bytes
+from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, dense_is_faster
+from engine.solvers.linprog.interior.system import PoolSystem, System
+from engine.solvers.linprog.interior.worker import DeviceShard
+from engine.solvers.linprog.options import Options
+from engine.solvers.linprog.problem import sp
+
+__all__ = ["Counters", "add_counters", "iterate", "new_method", "open_system", "planned_bytes", "require_fit"]
+
+Vector = NDArray[np.float64]
+Counters = dict[str, int | float]
+
+_LAPACK_BYTES = 1 << 31  # a larger matrix ends LAPACK's and OpenCL's 32-bit indices on CPUs
+
+
+def planned_bytes(data: ShardData, devices: int, options: Options, dense_normal: bool = True) -> tuple[int, int]:
+    """Bytes that a shard takes on its device, and those of its largest buffer, for a program on so many devices."""
+    nonzeros = -(-int(data.A.nnz) // devices) if sp.issparse(data.A) else None
+    m = data.m if dense_normal else 0
+    needed, largest = shard_bytes(data.batch, m, -(-data.n // devices), data.N - data.n, nonzeros)
+    if not dense_normal:
+        needed += 8 * 3 * data.m
+    if options.linear_solver == "sherman_morrison":
+        needed += updates_bytes(data.m, data.N)
+    return needed, largest
+
+
+def require_fit(devices: Sequence[DeviceInfo], needed: int, largest: int, what: str) -> None:
+    """Refuse a plan that exceeds a device's memory, its largest allocation, or what its linear algebra can index.
+
+    Parameters
+    ----------
+    devices : sequence of DeviceInfo
+    needed, largest : int
+        Bytes on each device (a device that is listed twice has twice as many), and of the largest buffer.
+    what : str
+        What the plan is for.
+
+    Raises
+    ------
+    engine.errors.OutOfDeviceMemory
+    """
+    advice = "add devices, which share the matrix, use one with more memory, or give the matrix as a sparse one"
+    counts: dict[str, int] = {}
+    for info in devices:
+        counts[info.id] = counts.get(info.id, 0) + 1
+    for info in devices:
+        total = counts[info.id] * needed
+        if total > info.memory:
+            raise OutOfDeviceMemory(
+                f"{what} needs {bytes_text(total)} on {info.id}, which has {bytes_text(info.memory)}; {advice}"
+            )
+        on_host = info.capabilities.host_visible_memory and info.capabilities.linear_algebra == "lapack"
+        limit = min(info.max_allocation, _LAPACK_BYTES - 1) if on_host else info.max_allocation
+        if largest > limit:
+            raise OutOfDeviceMemory(
+                f"{what} needs one buffer of {bytes_text(largest)} on {info.id}, which allows {bytes_text(limit)}; "
+                f"{advice}"
+            )
+
+
+def open_system(
+    data: ShardData,
+    options: Options,
+    pool: DevicePool,
+    members: Sequence[Member],
+    counters: Counters,
+    notice: Callable[[str], None],
+) -> PoolSystem:
+    """A system on members of a pool, to be used as a context manager; its memory is planned first.
+
+    A sparse program gets sparse normal equations on the host where they are predicted to be faster than a dense factor
+    on the first device, or where that would not fit.
+
+    Raises
+    ------
+    engine.errors.OutOfDeviceMemory
+        If the matrix and the factor do not fit.
+    """
+    used = list(members[: max(1, data.n)])
+    infos = [member.info for member in used]
+    what = f"a factor of {data.m} x {data.m} ({bytes_text(8 * data.m**2)}) and a matrix of {data.m} x {data.n}"
+    normal_equations = _normal_equations(data, options, infos, what)
+    needed, largest = planned_bytes(data, len(used), options, normal_equations is None)
+    require_fit(infos, needed, largest, what)
+    advice = "add devices, which share the matrix, or use one with more memory"
+    pool.require_memory({member.label: needed for member in used}, what, advice, largest=largest)
+    counters["device_bytes"] = max(int(counters["device_bytes"]), needed)
+    provider = None if options.provider == "auto" else options.provider
+
+    def make(device: Device, part: ShardData) -> DeviceShard:
+        return make_shard(device, part, provider, notice)
+
+    system = PoolSystem(data, pool, used, make)
+    system.normal_equations = normal_equations
+    return system
+
+
+def _normal_equations(
+    data: ShardData, options: Options, infos: Sequence[DeviceInfo], what: str
+) -> SparseNormalEquations | None:
+    """Sparse normal equations where they are the better choice, else None."""
+    if not sp.issparse(data.A) or options.linear_solver not in ("auto", "sparse_cholesky"):
+        return None
+    chosen = options.linear_solver == "sparse_cholesky"
+    if not chosen:
+        try:
+            require_fit(infos, *planned_bytes(data, len(infos), options), what)
+        except OutOfDeviceMemory:
+            chosen = True
+    return SparseNormalEquations(data) if chosen or not dense_is_faster(data, infos[0].capabilities) else None
+
+
+def new_method(system: System, b: Vector, options: Options) -> InteriorPoint:
+    """The method that the options ask for, before its start."""
+    settings = Settings(
+        method="pdas" if options.method == "pdas" else "mpc",
+        correctors=options.correctors,
+        step=options.step,
+        separate_steps=options.separate_steps,
+        tolerance=options.tolerance,
+    )
+    return InteriorPoint(system, b, settings)
+
+
+def iterate(
+    method: InteriorPoint, most: int, note: Callable[[Measures], None] | None = None, seconds: float = SLICE_SECONDS
+) -> Measures:
+    """Iterate for the length of a slice; ``note`` is called with the measures of each point, the last are returned."""
+    began = time.perf_counter()
+    while True:
+        measures = method.measure()
+        if note is not None:
+            note(measures)
+        if (method.done | method.stuck).all() or method.state.iteration >= most:
+            return measures
+        method.iterate()
+        if time.perf_counter() - began >= seconds:
+            return measures
+
+
+def add_counters(counters: Counters, system: System, method: InteriorPoint, since: int = 0) -> None:
+    """Add the work of a method to counters; ``since`` is the iteration it was resumed from."""
+    counters["iterations"] += method.state.iteration - since
+    counters["factorizations"] += system.factorizations
+    counters["refinements"] += method.refinements
+    if system.normal_equations is not None:
+        counters["factor_nonzeros"] = system.normal_equations.factor_nonzeros
+    if system.update_solves:
+        counters["update_solves"] = counters.get("update_solves", 0) + system.update_solves
+        counters["update_residual"] = max(counters.get("update_residual", 0.0), system.worst_residual)
+    for name, seconds in system.seconds.items():
+        counters[f"seconds_{name}"] = counters.get(f"seconds_{name}", 0.0) + seconds

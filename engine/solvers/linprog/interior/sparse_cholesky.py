@@ -1,0 +1,242 @@
+"""Normal equations of sparse programs on the host: formed by a fixed pattern, factorised by a sparse library.
+
+``rslab`` (extra ``sparse``) analyses the pattern once and factorises by supernodes on several threads; without it,
+SciPy's SuperLU is used, which is slower on large patterns. Columns with many entries are left out of the matrix and
+taken into account by the Sherman-Morrison-Woodbury formula.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Capabilities
+from engine.solvers.linprog.interior.shard import ShardData
+from engine.solvers.linprog.interior.worker import with_slacks
+from engine.solvers.linprog.problem import sp
+
+__all__ = ["SparseNormalEquations", "dense_is_faster"]
+
+Vector = NDArray[np.float64]
+
+_DENSE_ROWS = 400  # up to so many rows a dense factor is always faster
+_DENSE_COLUMN = 40  # a column of more than so many times the mean number of entries, and
+_DENSE_ENTRIES = 200  # of more entries than this, is dense
+_MOST_PRODUCTS = 100_000_000
+_HOST_RATE, _SPARSE_RATE, _DEVICE_RATE = 1.5e10, 4e9, 1.2e11  # operations a second, of a core or a multiprocessor
+
+
+class _Factors(Protocol):
+    """A symmetric factorisation for a fixed pattern."""
+
+    nonzeros: int
+
+    def factor(self, values: Vector) -> bool:
+        """Factorise the matrix with these values of its lower triangle; whether it is positive definite."""
+
+    def solve(self, rhs: Vector) -> Vector:
+        """Solve for one right-hand side (m,) or several (m, k)."""
+
+    def cancel(self) -> None:
+        """Let a factorisation that is at work end early, if the library can."""
+
+
+@functools.cache
+def _rslab() -> Any:
+    """The library, or None if it is not installed."""
+    try:
+        return importlib.import_module("rslab")
+    except ImportError:
+        return None
+
+
+class _Supernodal:
+    """Factors by rslab."""
+
+    def __init__(self, pattern: Any) -> None:
+        self._pattern = pattern
+        self._interrupt = _rslab().Interrupt()
+        self._symbolic = _rslab().analyze(pattern, path="ldlt", interrupt=self._interrupt)
+        self._numeric: Any = None
+        self.nonzeros = 0
+
+    def factor(self, values: Vector) -> bool:
+        """See :class:`_Factors`."""
+        try:
+            self._numeric = self._symbolic.factor(values)
+        except (ValueError, ArithmeticError, RuntimeError):
+            return False
+        self.nonzeros = int(self._numeric.factor_nnz)
+        return int(self._numeric.inertia[1]) == 0
+
+    def solve(self, rhs: Vector) -> Vector:
+        """See :class:`_Factors`."""
+        if rhs.ndim == 1:
+            return np.asarray(self._numeric.solve(rhs))
+        return np.asarray(self._numeric.solve_many(np.asfortranarray(rhs)))
+
+    def cancel(self) -> None:
+        """See :class:`_Factors`."""
+        self._interrupt.cancel()
+
+
+class _SuperLU:
+    """Factors by SciPy's SuperLU, in symmetric mode with diagonal pivots."""
+
+    def __init__(self, pattern: Any) -> None:
+        m = pattern.shape[0]
+        entries = np.arange(1, pattern.nnz + 1, dtype=np.float64)
+        lower = sp.csc_array((entries, pattern.indices, pattern.indptr), shape=(m, m))
+        full = sp.csc_array(lower + sp.tril(lower, -1).T)
+        full.sort_indices()
+        self._source = full.data.astype(np.int64) - 1
+        self._full = full
+        self._numeric: Any = None
+        self.nonzeros = 0
+
+    def factor(self, values: Vector) -> bool:
+        """See :class:`_Factors`."""
+        matrix = sp.csc_matrix((values[self._source], self._full.indices, self._full.indptr), shape=self._full.shape)
+        splu = importlib.import_module("scipy.sparse.linalg").splu
+        try:
+            self._numeric = splu(
+                matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+            )
+        except RuntimeError:
+            return False
+        self.nonzeros = int(self._numeric.L.nnz)
+        return bool((self._numeric.U.diagonal() > 0.0).all())
+
+    def solve(self, rhs: Vector) -> Vector:
+        """See :class:`_Factors`."""
+        return np.asarray(self._numeric.solve(rhs))
+
+    def cancel(self) -> None:
+        """SuperLU cannot be interrupted."""
+
+
+class SparseNormalEquations:
+    """``A diag(theta) A^T`` of a sparse program; see :class:`~engine.solvers.linprog.interior.system.NormalEquations`.
+
+    Parameters
+    ----------
+    data : ShardData
+        One program with a sparse matrix.
+    """
+
+    def __init__(self, data: ShardData) -> None:
+        columns = sp.csc_array(with_slacks(data))
+        columns.sort_indices()
+        m, count = columns.shape
+        entries = np.diff(columns.indptr)
+        mean = max(1.0, float(entries.mean())) if count else 1.0
+        dense = (entries > _DENSE_COLUMN * mean) & (entries > _DENSE_ENTRIES)
+        self._dense = np.flatnonzero(dense)
+        self._dense_columns = np.asarray(columns[:, self._dense].todense(), np.float64)
+        kept = columns.copy()
+        kept.data[np.repeat(dense, entries)] = 0.0
+        kept.eliminate_zeros()
+        self._products, pattern = _product_map(kept)
+        self._diagonal = pattern.indptr[:-1].astype(np.int64)  # the first entry of a column of the lower triangle
+        self._factors: _Factors = _Supernodal(pattern) if _rslab() is not None else _SuperLU(pattern)
+        self._values = np.zeros(pattern.nnz)
+        self._theta_dense = np.zeros(self._dense.size)
+        self._dense_solved = np.zeros((m, 0))
+        self._small: Vector = np.zeros((0, 0))
+
+    @property
+    def factor_nonzeros(self) -> int:
+        """Entries of the last factor."""
+        return self._factors.nonzeros
+
+    def form(self, theta: Vector) -> None:
+        """Compute the matrix for theta (N,)."""
+        self._values = np.asarray(self._products @ theta)
+        self._theta_dense = theta[self._dense]
+
+    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
+        """Factorise with ``relative`` and ``absolute`` regularisation of the diagonal; 0 or 1, (1,)."""
+        values = self._values.copy()
+        values[self._diagonal] += relative[0] * values[self._diagonal] + absolute[0]
+        if not np.isfinite(values).all() or not self._factors.factor(values):
+            return np.ones(1, np.int32)
+        if self._dense.size:
+            self._dense_solved = self._factors.solve(self._dense_columns)
+            self._small = np.diag(1.0 / self._theta_dense) + self._dense_columns.T @ self._dense_solved
+        return np.zeros(1, np.int32)
+
+    def solve(self, rhs: Vector) -> Vector:
+        """Solve with the factor for a right-hand side (1, m)."""
+        found = self._factors.solve(np.ascontiguousarray(rhs[0]))
+        if self._dense.size:
+            found = found - self._dense_solved @ np.linalg.solve(self._small, self._dense_columns.T @ found)
+        return found[None]
+
+    def cancel(self) -> None:
+        """Let a factorisation that is at work end early, if the library can; called from any thread."""
+        self._factors.cancel()
+
+
+def _product_map(columns: Any) -> tuple[Any, Any]:
+    """The matrix P with ``values = P theta``, and the pattern of the lower triangle of ``A A^T`` that they belong to.
+
+    All diagonal entries are in the pattern.
+    """
+    m, count = columns.shape
+    entries = np.diff(columns.indptr).astype(np.int64)
+    products = entries * (entries + 1) // 2
+    total = int(products.sum())
+    if total > _MOST_PRODUCTS:
+        raise MemoryError(f"the normal equations of this program take {total} products")
+    ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
+    pattern = sp.csc_matrix(sp.tril(ones @ ones.T + sp.eye_array(m), format="csc"))
+    pattern.sort_indices()
+    parts = []
+    for size in np.unique(entries[entries > 0]).tolist():
+        chosen = np.flatnonzero(entries == size)
+        places = columns.indptr[chosen][:, None] + np.arange(size)
+        above, below = np.triu_indices(size)
+        rows, values = columns.indices[places], columns.data[places]
+        parts.append((rows[:, below], rows[:, above], values[:, below] * values[:, above], chosen, below.size))
+    if not parts:
+        return sp.csr_array((pattern.nnz, count)), pattern
+    row = np.concatenate([part[0].ravel() for part in parts])
+    column = np.concatenate([part[1].ravel() for part in parts])
+    values = np.concatenate([part[2].ravel() for part in parts])
+    source = np.concatenate([np.repeat(part[3], part[4]) for part in parts])
+    places = _places(pattern, row, column)
+    return sp.csr_array(sp.coo_array((values, (places, source)), shape=(pattern.nnz, count))), pattern
+
+
+def _places(pattern: Any, row: NDArray[np.integer], column: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Where entries are in the data of a sorted matrix in compressed columns."""
+    m = pattern.shape[0]
+    keys = np.repeat(np.arange(m, dtype=np.int64), np.diff(pattern.indptr)) * m + pattern.indices
+    found: NDArray[np.int64] = np.searchsorted(keys, column.astype(np.int64) * m + row)
+    return found
+
+
+def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
+    """Whether a dense factor on the device is predicted to take less time than a sparse one on the host.
+
+    The sparse factor's operations are estimated from the entries of ``A A^T`` with an allowance for fill.
+    """
+    m = data.m
+    if m <= _DENSE_ROWS:
+        return True
+    rate = (_DEVICE_RATE if device.simt else _HOST_RATE) * device.compute_units
+    dense = m**3 / 3 / rate + 2e-4
+    columns = sp.csc_array(data.A)
+    entries = np.diff(columns.indptr).astype(np.float64)
+    ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
+    if float((entries**2).sum()) > 0.25 * m * m * 50:
+        return True
+    lower = 0.5 * ((ones @ ones.T).nnz + m)
+    filled = min(0.5 * m * m, 12.0 * lower)
+    sparse = filled**2 / m / (_SPARSE_RATE * min(4, os.cpu_count() or 1)) + 2e-8 * float((entries**2).sum()) + 1e-3
+    return bool(dense <= sparse)

@@ -1,0 +1,439 @@
+"""A batch of programs spread over devices, as one: sums over shards, factors on the first device."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Device, DevicePool, Member
+from engine.devices.group import WorkerGroup
+from engine.solvers.linprog.interior.shard import Shard, ShardData, Target, cut
+from engine.solvers.linprog.interior.staged_copy import StagedCopy
+from engine.solvers.linprog.interior.worker import DeviceShard
+
+__all__ = ["NormalEquations", "PoolSystem", "System"]
+
+_UPDATES_RESIDUAL = 1e-6  # largest relative residual of the updates at which a direction is used
+
+Vector = NDArray[np.float64]
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class NormalEquations(Protocol):
+    """A solver for ``A Theta A^T`` on the host, in place of the dense factor of the first shard."""
+
+    @property
+    def factor_nonzeros(self) -> int:
+        """Entries of the last factor."""
+
+    def form(self, theta: Vector) -> None:
+        """Compute the matrix for theta (N,)."""
+
+    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
+        """Factorise with a larger diagonal, as :meth:`DeviceShard.factor`; not 0 if that failed, (1,)."""
+
+    def solve(self, rhs: Vector) -> Vector:
+        """Solve with the factor for a right-hand side (1, m)."""
+
+    def cancel(self) -> None:
+        """Let a factorisation that is at work end early, if the library can; called from any thread."""
+
+
+class System:
+    """All shards together, called from one thread (:class:`PoolSystem` for shards on several).
+
+    Shapes are those of :class:`~engine.solvers.linprog.interior.shard.Shard`.
+
+    Attributes
+    ----------
+    seconds : dict
+        Time spent in each phase.
+    factorizations, update_solves : int
+    worst_residual : float
+        Largest relative residual that a solution by updates was accepted with.
+    warnings : list of str
+        Messages for the user; whoever reports them removes them.
+    """
+
+    def __init__(self, data: ShardData, shards: Sequence[Any], ends: list[int] | None = None) -> None:
+        self.data = data
+        self.shards = list(shards)
+        self.ends = ends or [data.n]
+        self.normal_equations: NormalEquations | None = None
+        self.seconds: dict[str, float] = {"products": 0.0, "form": 0.0, "factor": 0.0, "solve": 0.0}
+        self.factorizations = 0
+        self.updating = False
+        self._refinements = 0
+        self._update_settings = 1, True
+        self._began_updates = False
+        self.worst_residual = 0.0
+        self.update_solves = 0
+        self.warnings: list[str] = []
+
+    def use_updates(self, block: int, refinements: int, constant_memory: bool = True) -> None:
+        """Solve by Sherman-Morrison updates from now on, while they are accurate."""
+        self.updating, self._refinements = True, refinements
+        self._update_settings = block, constant_memory
+
+    def _switch_to_cholesky(self, reason: str) -> None:
+        self.updating = False
+        self.warnings.append(f"{reason}: Cholesky factors are used from here on")
+
+    # --- calling the shards -------------------------------------------------------------------------------------
+
+    def each(self, method: Callable[Concatenate[Any, P], T], /, *args: P.args, **kwargs: P.kwargs) -> list[T]:
+        """Call a method of every shard; the results in order."""
+        return [_of(shard, method)(*args, **kwargs) for shard in self.shards]
+
+    def map(self, method: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> list[T]:
+        """Call a method of each shard with arguments of its own."""
+        return [_of(shard, method)(*own) for shard, own in zip(self.shards, arguments, strict=True)]
+
+    def first(self, method: Callable[Concatenate[Any, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a method of the first shard."""
+        return _of(self.shards[0], method)(*args, **kwargs)
+
+    def _timed(self, phase: str, began: float) -> None:
+        self.seconds[phase] += time.perf_counter() - began
+
+    # --- points -------------------------------------------------------------------------------------------------
+
+    def _split(self, values: Vector) -> list[Vector]:
+        out, begin = [], 0
+        for rank, end in enumerate(self.ends):
+            part = values[:, begin:end]
+            out.append(np.concatenate([part, values[:, self.data.n :]], axis=1) if rank == 0 else part)
+            begin = end
+        return out
+
+    def _joined(self, parts: list[Vector]) -> Vector:
+        first = self.ends[0]
+        return np.concatenate([parts[0][:, :first], *parts[1:], parts[0][:, first:]], axis=1)
+
+    def set_point(self, *point: Vector) -> None:
+        """Take a point; see :class:`Shard`."""
+        split = [self._split(values) for values in point]
+        self.map(Shard.set_point, list(zip(*split, strict=True)))
+
+    def get_point(self) -> tuple[Vector, Vector, Vector, Vector]:
+        """The present point."""
+        parts = self.each(Shard.get_point)
+        x, s, w, z = (self._joined([part[i] for part in parts]) for i in range(4))
+        return x, s, w, z
+
+    def times(self, v: Vector) -> Vector:
+        """``A v`` (k, m)."""
+        return _sum(self.map(Shard.times, [(part,) for part in self._split(v)]))
+
+    def transposed(self, y: Vector) -> Vector:
+        """``A^T y`` (k, N)."""
+        return self._joined(self.each(Shard.transposed, y))
+
+    # --- see Shard ----------------------------------------------------------------------------------------------
+
+    def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
+        """See :class:`Shard`."""
+        began = time.perf_counter()
+        found = self.each(Shard.assess, y, rho, rho_free)
+        sums = found[0][1]
+        if len(found) > 1:
+            each = np.stack([part[1] for part in found])
+            ends = each[:, :, 3:5].max(axis=0), each[:, :, 5:6].min(axis=0), each[:, :, 6:].max(axis=0)
+            sums = np.concatenate([each[:, :, :3].sum(axis=0), *ends], axis=1)
+        self._timed("products", began)
+        return _sum([part[0] for part in found]), sums
+
+    def scale(self, rho: Vector, rho_free: Vector) -> Vector:
+        """See :class:`Shard`."""
+        found = self.each(Shard.scale, rho, rho_free)
+        return np.stack(
+            [np.min([part[:, 0] for part in found], axis=0), np.max([part[:, 1] for part in found], axis=0)], axis=1
+        )
+
+    def unit_scale(self) -> None:
+        """See :class:`Shard`."""
+        self.each(Shard.unit_scale)
+
+    def form(self) -> None:
+        """M = A Theta A^T, on the first shard or by the host's normal equations."""
+        if self.updating:
+            return
+        began = time.perf_counter()
+        if self.normal_equations is not None:
+            self.normal_equations.form(self._joined(self.each(Shard.get_theta))[0])
+        else:
+            self._form()
+        self._timed("form", began)
+
+    def _form(self) -> None:
+        self.first(Shard.form)
+
+    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
+        """Factorise, or make all updates; see :meth:`DeviceShard.factor`."""
+        if self.updating:
+            return self._update(relative, absolute)
+        began = time.perf_counter()
+        if self.normal_equations is not None:
+            status = self.normal_equations.factor(relative, absolute)
+        else:
+            status = self.first(DeviceShard.factor, relative, absolute)
+        self.factorizations += 1
+        self._timed("factor", began)
+        return status
+
+    def _update(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
+        self._regularisation = relative, absolute
+        began = time.perf_counter()
+        if not self._began_updates:
+            self._began_updates = True
+            if not self.first(DeviceShard.begin_updates, *self._update_settings):
+                self._switch_to_cholesky("A A^T is not positive definite")
+                self.form()
+                return self.factor(relative, absolute)
+        self.first(DeviceShard.update)
+        self._timed("factor", began)
+        return np.zeros(self.data.batch, np.int32)
+
+    def _solve_by_updates(self, rhs: Vector) -> Vector:
+        """Updates and refinement; Cholesky if the residual stays large."""
+        began = time.perf_counter()
+        size = float(np.abs(rhs).max(initial=0.0))
+        found = self.first(DeviceShard.solve_by_updates, rhs)
+        best, least = found, np.inf
+        for step in range(self._refinements + 1):
+            residual = rhs - self.normal(found)
+            error = float(np.abs(residual).max(initial=0.0)) / max(size, 1e-300)
+            if not np.isfinite(error) or error >= least:
+                break
+            best, least = found, error
+            if error < 1e-12 or step == self._refinements:
+                break
+            found = found + self.first(DeviceShard.solve_by_updates, residual)
+        self._timed("solve", began)
+        self.update_solves += 1
+        if least <= _UPDATES_RESIDUAL:
+            self.worst_residual = max(self.worst_residual, least)
+            return best
+        self._switch_to_cholesky(
+            f"the updates left a relative residual of {least:.1e} after {self._refinements} refinements"
+        )
+        self.form()
+        self.factor(*self._regularisation)
+        return self.solve(rhs)
+
+    def solve(self, rhs: Vector) -> Vector:
+        """Solve with the factor, or by updates."""
+        if self.updating:
+            return self._solve_by_updates(rhs)
+        began = time.perf_counter()
+        if self.normal_equations is not None:
+            found = self.normal_equations.solve(rhs)
+        else:
+            found = self.first(DeviceShard.solve, rhs)
+        self._timed("solve", began)
+        return found
+
+    def normal(self, p: Vector) -> Vector:
+        """See :class:`Shard`."""
+        began = time.perf_counter()
+        found = _sum(self.each(Shard.normal, p))
+        self._timed("products", began)
+        return found
+
+    def target(self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector) -> Vector:
+        """See :class:`Shard`."""
+        began = time.perf_counter()
+        found = _sum(self.each(Shard.target, kind, sigma_mu, primal, dual))
+        self._timed("products", began)
+        return found
+
+    def direction(self, dy: Vector) -> Vector:
+        """See :class:`Shard`."""
+        began = time.perf_counter()
+        found = _sum(self.each(Shard.direction, dy))
+        self._timed("products", began)
+        return found
+
+    def search_direction(
+        self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, keep_previous: bool = False
+    ) -> tuple[Vector, Vector]:
+        """The direction toward a target, in the other slot if the previous one is to be kept.
+
+        Returns
+        -------
+        ndarray, ndarray, shape (k, m)
+            dy, and A dx, which is rp but for rounding errors.
+        """
+        small = len(self.shards) == 1 and getattr(self.shards[0], "small", False)
+        if small and not self.updating and self.normal_equations is None:
+            began = time.perf_counter()
+            found: tuple[Vector, Vector] = self.shards[0].search_direction(
+                kind, sigma_mu, primal, dual, rp, keep_previous
+            )
+            self._timed("solve", began)
+            return found
+        dy = self.solve(rp - self.target(kind, sigma_mu, primal, dual))
+        if keep_previous:
+            self.swap_slots()
+        return dy, self.direction(dy)
+
+    def complete(self) -> Vector:
+        """See :class:`Shard`."""
+        return self._completed(self.each(Shard.complete))
+
+    def _completed(self, found: list[Vector]) -> Vector:
+        if len(found) == 1:
+            return np.asarray(found[0])
+        each = np.stack(found)
+        return np.concatenate([each[:, :, :2].max(axis=0), each[:, :, 2:].sum(axis=0)], axis=1)
+
+    def advance(self, primal: Vector, dual: Vector) -> None:
+        """See :class:`Shard`."""
+        self.each(Shard.advance, primal, dual)
+
+    def swap_slots(self) -> None:
+        """See :class:`Shard`."""
+        self.each(Shard.swap_slots)
+
+    def run(self, function: Callable[[], T]) -> T:
+        """Call a function on the thread where the shards may be used."""
+        return function()
+
+
+class PoolSystem(System):
+    """Shards on the members of a pool, a context manager. With one member, :meth:`run` calls whole functions there.
+
+    Parameters
+    ----------
+    data : ShardData
+    pool : DevicePool
+    members : sequence of Member
+        Those of the pool that share the matrix; at most one a column.
+    make : callable
+        ``make(device, data)`` makes a shard on the device's thread.
+    """
+
+    def __init__(
+        self,
+        data: ShardData,
+        pool: DevicePool,
+        members: Sequence[Member],
+        make: Callable[[Device, ShardData], DeviceShard],
+    ) -> None:
+        self.members = list(members)
+        count = len(self.members)
+        if count > 1:
+            pool.enable_peers()
+        ends = [data.n * (rank + 1) // count for rank in range(count)]
+        parts = cut(data, ends) if count > 1 else [data]
+        self._group: WorkerGroup[DeviceShard] = WorkerGroup(self.members, make, [(part,) for part in parts])
+        super().__init__(data, [self._group.worker(rank) for rank in range(count)], ends)
+        self._extents: Vector | None = None  # what `complete` will return, once known
+        self._caller = ThreadPoolExecutor(1, "quintet-linprog") if count > 1 else None
+
+    def __enter__(self) -> PoolSystem:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self._caller is not None:
+            self._caller.shutdown()
+        self._group.__exit__(*error)
+
+    def cancel(self) -> None:
+        """Let a factorisation that is at work on the host end early, if its library can."""
+        if self.normal_equations is not None:
+            self.normal_equations.cancel()
+
+    def each(self, method: Callable[Concatenate[Any, P], T], /, *args: P.args, **kwargs: P.kwargs) -> list[T]:
+        """Call a method of every shard, each on its device's thread."""
+        if len(self.shards) == 1:
+            return super().each(method, *args, **kwargs)
+        return self._group.each(method, *args, **kwargs)
+
+    def map(self, method: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> list[T]:
+        """Call a method of each shard with arguments of its own, on its device's thread."""
+        if len(self.shards) == 1:
+            return super().map(method, arguments)
+        found: list[Any] = self._group.map(method, list(arguments))
+        return found
+
+    def first(self, method: Callable[Concatenate[Any, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a method of the first shard, on its device's thread."""
+        if len(self.shards) == 1:
+            return super().first(method, *args, **kwargs)
+        return self._group.first(method, *args, **kwargs)
+
+    def _form(self) -> None:
+        """M of every shard, added on the first device in the order of the shards; all devices work at the same time."""
+        if len(self.shards) == 1:
+            super()._form()
+            return
+        group, first = self._group, self.members[0]
+        copies = [None if first.reads(member) else StagedCopy() for member in self.members[1:]]
+        sent = {i: group.submit(i, DeviceShard.send_normal, copy) for i, copy in enumerate(copies, start=1)}
+        others = list(zip(sent.values(), copies, strict=True))
+        everything: dict[int, Future[Any]] = {**sent}
+        everything[0] = group.submit(0, DeviceShard.collect_normal, others)
+        group.gather(everything)
+
+    def search_direction(
+        self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, keep_previous: bool = False
+    ) -> tuple[Vector, Vector]:
+        """See :class:`System`; the devices wait for each other themselves, not for this thread."""
+        if len(self.shards) == 1 or self.updating or self.normal_equations is not None:
+            return super().search_direction(kind, sigma_mu, primal, dual, rp, keep_previous)
+        began = time.perf_counter()
+        group, wanted = self._group, (kind, sigma_mu, primal, dual)
+        targets = [group.submit(i, Shard.target, *wanted) for i in range(1, len(self.shards))]
+        solved = group.submit(0, DeviceShard.solve_for_dy, *wanted, rp, targets)
+        parts = group.each(DeviceShard.finish_direction, solved, keep_previous)
+        self._extents = self._completed([extents for _, extents in parts])
+        dy, solving = solved.result()
+        self.seconds["solve"] += solving
+        self.seconds["products"] += time.perf_counter() - began - solving
+        return dy, _sum([ax for ax, _ in parts])
+
+    def direction(self, dy: Vector) -> Vector:
+        """See :class:`Shard`."""
+        self._extents = None
+        return super().direction(dy)
+
+    def complete(self) -> Vector:
+        """See :class:`Shard`; :meth:`search_direction` may have it already."""
+        found, self._extents = self._extents, None
+        return super().complete() if found is None else found
+
+    def submit(self, function: Callable[[], T]) -> Future[T]:
+        """Call a function on the only device's thread, or on one of its own if there are several devices."""
+        if self._caller is not None:
+            return self._caller.submit(function)
+
+        def on_thread(shard: DeviceShard) -> T:
+            with shard.session():
+                return function()
+
+        return self._group.submit(0, on_thread)
+
+    def run(self, function: Callable[[], T]) -> T:
+        """:meth:`submit`, and wait."""
+        return self.submit(function).result()
+
+
+def _of(shard: Any, method: Callable[Concatenate[Any, P], T]) -> Callable[P, T]:
+    """A shard's own version of a method of :class:`Shard` or :class:`DeviceShard`."""
+    found: Callable[P, T] = getattr(shard, method.__name__)
+    return found
+
+
+def _sum(parts: list[Vector]) -> Vector:
+    """In the order of the shards."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total

@@ -1,0 +1,102 @@
+"""What a linear program's solution ends with: an audited point, or a proof that there is no optimum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.results import Result, Status
+from engine.solvers.linprog.audit import (
+    Audit,
+    audit,
+    polished,
+    polished_ray,
+    proves_infeasible,
+    proves_unbounded,
+    reach_is_enough,
+)
+from engine.solvers.linprog.interior.driver import Counters
+from engine.solvers.linprog.options import Options
+from engine.solvers.linprog.problem import LinearProgram
+
+__all__ = ["AuditedPoint", "Proof", "proof_of_infeasibility", "proof_of_unboundedness"]
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AuditedPoint:
+    """A point and its row duals, in the sense of minimization, and their audit."""
+
+    x: Vector
+    y: Vector
+    audit: Audit
+
+    @classmethod
+    def of(cls, problem: LinearProgram, x: Vector, y: Vector) -> AuditedPoint:
+        """Audit a point of the program as given; values are clipped to their bounds, impossible prices are removed."""
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows fails the audit
+            values = np.clip(x, problem.lower, problem.upper)
+            missing = (y > 0) & np.isneginf(problem.row_lower) | (y < 0) & np.isposinf(problem.row_upper)
+            duals = np.where(missing, 0.0, y)
+            return cls(values, duals, audit(problem, values, duals))
+
+    def result(self, problem: LinearProgram, options: Options, otherwise: Status, counters: Counters) -> Result:
+        """*Optimal* if the audit allows it, else ``otherwise``; the audit's figures are added to the counters."""
+        found = self.audit
+        sign = -1.0 if problem.maximize else 1.0
+        counters["primal_infeasibility"] = found.primal_infeasibility
+        counters["dual_infeasibility"] = found.dual_infeasibility
+        counters["relative_gap"] = found.gap
+        arrays = {
+            "row_duals": sign * self.y,
+            "reduced_costs": sign * found.reduced_costs,
+            "activities": found.activities,
+        }
+        return Result(
+            Status.OPTIMAL if found.error <= options.acceptable else otherwise,
+            sign * found.primal,
+            sign * found.dual if found.dual_infeasibility <= options.acceptable else None,
+            self.x,
+            counters=counters,
+            arrays=arrays,
+        )
+
+
+@dataclass(frozen=True)
+class Proof:
+    """*Infeasible* by a Farkas ray (m,), which holds for all ``sum |x| <= reach``; or *unbounded* by a ray (n,)."""
+
+    status: Status
+    farkas: Vector | None = None
+    ray: Vector | None = None
+    reach: float = 0.0
+
+    def result(self, counters: Counters) -> Result:
+        """A result without a solution, with its certificate."""
+        arrays = {}
+        if self.farkas is not None:
+            arrays["farkas"] = self.farkas
+            counters["certificate_reach"] = self.reach
+        if self.ray is not None:
+            arrays["ray"] = self.ray
+        return Result(self.status, None, None, None, counters=counters, arrays=arrays)
+
+
+def proof_of_infeasibility(problem: LinearProgram, farkas: Vector) -> Proof | None:
+    """The proof that a Farkas ray (m,), or a better one near it, gives; None if it proves too little."""
+    for candidate in (farkas, polished(problem, farkas)):
+        reach = proves_infeasible(problem, candidate)
+        if reach_is_enough(problem, reach):
+            return Proof(Status.INFEASIBLE, farkas=candidate, reach=reach)
+    return None
+
+
+def proof_of_unboundedness(problem: LinearProgram, ray: Vector) -> Proof | None:
+    """The proof that a ray (n,), or a better one near it, gives if some point is feasible; None if it gives none."""
+    for candidate in (ray, polished_ray(problem, ray)):
+        if proves_unbounded(problem, candidate):
+            return Proof(Status.UNBOUNDED, ray=candidate / np.abs(candidate).max())
+    return None

@@ -1,0 +1,100 @@
+"""What results and checkpoints of linear programs contain."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from engine.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema
+
+__all__ = ["SCHEMA", "CheckpointState"]
+
+
+class CheckpointState(BaseModel):
+    """Scalars of a checkpoint.
+
+    ``rows`` and ``variables`` are those of the program that the methods work on, after presolve. ``interior`` and
+    ``pdhg`` say which methods have saved an iterate; ``counters`` are the totals of all earlier starts.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    rows: int
+    variables: int
+    interior: bool
+    iteration: int
+    pdhg: bool
+    pdhg_iteration: int
+    pdhg_weight: float
+    counters: dict[str, int | float]
+
+
+def _interior(state: CheckpointState) -> bool:
+    return state.interior
+
+
+def _pdhg(state: CheckpointState) -> bool:
+    return state.pdhg
+
+
+SCHEMA = Schema(
+    arrays=(
+        ArraySpec("row_duals", "float64", ("rows",), title="Row duals", optional=True),
+        ArraySpec("reduced_costs", "float64", ("variables",), title="Reduced costs", optional=True),
+        ArraySpec("activities", "float64", ("rows",), title="Row activities", optional=True),
+        ArraySpec("farkas", "float64", ("rows",), title="Certificate of infeasibility", optional=True),
+        ArraySpec("ray", "float64", ("variables",), title="Certificate of unboundedness", optional=True),
+        ArraySpec("column_status", "int8", ("variables",), title="Basis status of the variables", optional=True),
+        ArraySpec("row_status", "int8", ("rows",), title="Basis status of the rows", optional=True),
+        ArraySpec("racers", "text", ("racers",), title="Methods of a race, the winner first", optional=True),
+        ArraySpec("racer_errors", "float64", ("racers",), title="Error of each method's best point", optional=True),
+    ),
+    counters=(
+        CounterSpec("iterations", "Interior-point iterations"),
+        CounterSpec("factorizations", "Factorisations"),
+        CounterSpec("refinements", "Refinement steps"),
+        CounterSpec("pdhg_iterations", "PDHG iterations"),
+        CounterSpec("pdhg_restarts", "PDHG restarts"),
+        CounterSpec("highs_iterations", "HiGHS iterations"),
+        CounterSpec("rows", "Rows after presolve"),
+        CounterSpec("variables", "Variables after presolve"),
+        CounterSpec("factor_nonzeros", "Entries of the sparse factor"),
+        CounterSpec("device_bytes", "Planned memory of a device", "bytes"),
+        CounterSpec("update_solves", "Solutions by updates"),
+        CounterSpec("update_residual", "Largest residual of the updates"),
+        CounterSpec("certificate_reach", "Sum of |x| that the certificate covers"),
+        CounterSpec("primal_infeasibility", "Primal infeasibility"),
+        CounterSpec("dual_infeasibility", "Dual infeasibility"),
+        CounterSpec("relative_gap", "Relative duality gap"),
+        CounterSpec("seconds_prepare", "Presolve and scaling", "s"),
+        CounterSpec("seconds_products", "Products with A", "s"),
+        CounterSpec("seconds_form", "Forming A D A^T", "s"),
+        CounterSpec("seconds_factor", "Factorising", "s"),
+        CounterSpec("seconds_solve", "Solving with the factor", "s"),
+    ),
+    history=(
+        ColumnSpec("iteration", "Iteration"),
+        ColumnSpec("primal_objective", "Primal objective"),
+        ColumnSpec("dual_objective", "Dual objective"),
+        ColumnSpec("duality_gap", "Relative duality gap", log=True),
+        ColumnSpec("primal_infeasibility", "Primal infeasibility", log=True),
+        ColumnSpec("dual_infeasibility", "Dual infeasibility", log=True),
+        ColumnSpec("mu", "Complementarity mu", log=True),
+        ColumnSpec("primal_step", "Primal step"),
+        ColumnSpec("dual_step", "Dual step"),
+        ColumnSpec("spread_of_d", "Spread of D", log=True),
+    ),
+    checkpoint=CheckpointSpec(
+        version=1,
+        arrays=(
+            *(ArraySpec(name, "float64", (1, "columns"), required_if=_interior) for name in ("x", "s", "w", "z")),
+            ArraySpec("y", "float64", (1, "rows"), required_if=_interior),
+            ArraySpec("goal", "float64", (1,), required_if=_interior),
+            ArraySpec("regularisation", "float64", (1,), required_if=_interior),
+            ArraySpec("pdhg_x", "float64", ("variables",), required_if=_pdhg),
+            ArraySpec("pdhg_y", "float64", ("pdhg_rows",), required_if=_pdhg),
+            ArraySpec("history", "float64", (None, 10)),
+        ),
+        state=CheckpointState,
+    ),
+)
+"""Objectives of the history are in the problem's own sense; a PDHG row has no mu, steps or spread (NaN)."""
