@@ -1,0 +1,137 @@
+"""One problem for each solver that takes long enough to be stopped or killed on the way, and how answers compare."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import engine
+from engine.folder import RunFolder
+
+__all__ = ["CASES", "Case", "kill_until_done", "solve_whole"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem, its options, and the parts of the result that a resumed run must give exactly as an unbroken one."""
+
+    problem: Callable[[], Any]
+    options: dict[str, Any] = field(default_factory=dict)
+    counters: tuple[str, ...] = ()
+    arrays: tuple[str, ...] = ()
+    solution: bool = True
+    exact: bool = True
+
+
+def _knapsack() -> Any:
+    from engine.solvers.knapsack.generators import GeneratorOptions, generate
+
+    return generate(GeneratorOptions(type="strongly-correlated", n=3000, seed=6))
+
+
+def _probit() -> Any:
+    random = np.random.default_rng(4)
+    X = random.normal(size=(200, 8))
+    return engine.HorseshoeProbit(X, (X[:, 0] + random.normal(size=200) > 0).astype(int))
+
+
+def _program() -> Any:
+    random = np.random.default_rng(5)
+    A, x = random.random((400, 700)), random.random(700)
+    return engine.LinearProgram(-random.random(700), A, A @ x + random.random(400), bounds=(0, 4))
+
+
+CASES = {
+    "knapsack": Case(_knapsack, {"reduce": False, "variant": "rows"}, solution=False),
+    "branch_and_bound": Case(lambda: engine.Queens(12), {}, counters=("nodes",), solution=False),
+    "gibbs": Case(_probit, {"draws": 300, "warmup": 100}, arrays=("beta", "log_tau")),
+    "boa": Case(lambda: engine.BOA("trap", 150), {"population": 1500}, counters=("evaluations", "generations")),
+    "linprog": Case(_program, {}, counters=("iterations",), exact=False),
+}
+
+
+def solve_whole(name: str, devices: Sequence[str]) -> engine.Result:
+    """The answer of a run that nothing interrupts."""
+    case = CASES[name]
+    return engine.solve(case.problem(), seed=7, devices=list(devices), **case.options)
+
+
+def differences(name: str, result: engine.Result, whole: engine.Result) -> list[str]:
+    """Every way in which a resumed run's result is not that of an unbroken one."""
+    case = CASES[name]
+    found = []
+    if result.status != whole.status:
+        found.append(f"status {result.status}, not {whole.status}")
+    same = result.objective == whole.objective
+    if not case.exact and result.objective is not None and whole.objective is not None:
+        same = bool(np.isclose(result.objective, whole.objective, rtol=1e-7))
+    if not same:
+        found.append(f"objective {result.objective}, not {whole.objective}")
+    for counter in case.counters:
+        if result.counters[counter] != whole.counters[counter]:
+            found.append(f"{counter} {result.counters[counter]}, not {whole.counters[counter]}")
+    for array in case.arrays:
+        if not np.array_equal(result.arrays[array], whole.arrays[array]):
+            found.append(f"another array {array}")
+    if case.solution and case.exact and not np.array_equal(result.solution, whole.solution):
+        found.append("another solution")
+    if name == "knapsack" and result.solution is not None:
+        value, weight = case.problem().evaluate(result.solution)[:2]
+        if value != whole.objective:
+            found.append(f"items of value {value} (weight {weight}), not {whole.objective}")
+    return found
+
+
+def _work(name: str, folder: str, devices: Sequence[str]) -> None:
+    """Start a run, or resume it; in a process of its own, which has opened no device before."""
+    case = CASES[name]
+    with engine.Engine(devices=list(devices)) as owner:
+        if os.path.exists(folder):
+            owner.resume(folder).wait()
+        else:
+            owner.solve(case.problem(), seed=7, run_folder=folder, checkpoint_interval=0.05, **case.options)
+
+
+def kill_until_done(
+    name: str, folder: Path, devices: Sequence[str], moments: random.Random, longest: float, most: int
+) -> tuple[engine.Result, int]:
+    """Kill a run at random moments, at most so often, and let it end; its result, and how often it was killed."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["engine.api", "engine.solvers", "lasting"])
+    kills = 0
+    while True:
+        child = context.Process(target=_work, args=(name, str(folder), list(devices)), daemon=True)
+        child.start()
+        if kills < most:
+            child.join(moments.uniform(0.0, longest))
+        else:
+            child.join()
+        if child.is_alive():
+            child.kill()
+            child.join()
+            kills += 1
+            if folder.exists():
+                opened = RunFolder.open(folder)
+                opened.result()
+                opened.checkpoint()
+                assert all(event.time >= 0 for event in opened.events())
+            continue
+        if child.exitcode != 0:
+            raise RuntimeError(f"{name}: the run in {folder} ended with exit code {child.exitcode}")
+        result = RunFolder.open(folder).result()
+        if result is None:
+            raise RuntimeError(f"{name}: the run in {folder} ended without a result")
+        return result, kills
+
+
+def seed_of_today() -> int:
+    """The seed that the environment gives, or one of the clock."""
+    return int(os.environ.get("QUINTET_TEST_SEED") or time.time_ns() % 10**6)

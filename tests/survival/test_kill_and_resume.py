@@ -1,0 +1,36 @@
+"""Every solver, killed a dozen times at random moments: the resumed run gives the answer of an unbroken one."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from lasting import CASES, differences, kill_until_done, seed_of_today, solve_whole
+
+from engine.devices import available
+
+KILLS = 12
+SEED = seed_of_today()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX")
+@pytest.mark.parametrize("name", CASES)
+def test_a_run_killed_a_dozen_times_gives_the_answer_of_an_unbroken_one(name: str, tmp_path: Path) -> None:
+    devices = [info.id for info in available()[0]][:1]
+    if not devices:
+        pytest.skip("this machine has no device")
+    print(f"QUINTET_TEST_SEED={SEED}")
+    moments = random.Random(f"{SEED} {name}")
+    began = time.monotonic()
+    whole = solve_whole(name, devices)
+    longest = 1.2 * (time.monotonic() - began)
+    kills = attempt = 0
+    while kills < KILLS:
+        attempt += 1
+        most = min(6, KILLS - kills)
+        result, killed = kill_until_done(name, tmp_path / f"run{attempt}", devices, moments, longest, most)
+        assert differences(name, result, whole) == []
+        kills += killed
