@@ -14,14 +14,18 @@ from typing import Any
 import numpy as np
 
 import engine
+from engine.devices import available
 from engine.folder import RunFolder
 
-__all__ = ["CASES", "Case", "kill_until_done", "solve_whole"]
+__all__ = ["CASES", "Case", "differences", "kill_until_done", "seed_of_today", "slow_device", "solve_whole"]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A problem, its options, and the parts of the result that a resumed run must give exactly as an unbroken one."""
+    """A problem, its options, and the parts of the result that a resumed run must give exactly as an unbroken one.
+
+    ``under_way`` says of an event whether the run has something to keep by then.
+    """
 
     problem: Callable[[], Any]
     options: dict[str, Any] = field(default_factory=dict)
@@ -29,6 +33,12 @@ class Case:
     arrays: tuple[str, ...] = ()
     solution: bool = True
     exact: bool = True
+    under_way: Callable[[Any], bool] = lambda event: event.type == "metric"
+
+
+def _in_progress(event: Any) -> bool:
+    """A fifth of a phase is done."""
+    return bool(event.type == "progress" and event.done / event.total > 0.2)
 
 
 def _knapsack() -> Any:
@@ -50,9 +60,9 @@ def _program() -> Any:
 
 
 CASES = {
-    "knapsack": Case(_knapsack, {"reduce": False, "variant": "rows"}, solution=False),
-    "branch_and_bound": Case(lambda: engine.Queens(12), {}, counters=("nodes",), solution=False),
-    "gibbs": Case(_probit, {"draws": 300, "warmup": 100}, arrays=("beta", "log_tau")),
+    "knapsack": Case(_knapsack, {"reduce": False, "variant": "rows"}, solution=False, under_way=_in_progress),
+    "branch_and_bound": Case(lambda: engine.Queens(14), {}, counters=("nodes",), solution=False),
+    "gibbs": Case(_probit, {"draws": 300, "warmup": 100}, arrays=("beta", "log_tau"), under_way=_in_progress),
     "boa": Case(lambda: engine.BOA("trap", 150), {"population": 1500}, counters=("evaluations", "generations")),
     "linprog": Case(_program, {}, counters=("iterations",), exact=False),
 }
@@ -130,6 +140,12 @@ def kill_until_done(
         if result is None:
             raise RuntimeError(f"{name}: the run in {folder} ended without a result")
         return result, kills
+
+
+def slow_device() -> list[str]:
+    """The name of one device, a CPU if there is one: a GPU may solve these problems before they are stopped."""
+    found = sorted(available()[0], key=lambda info: info.capabilities.kind != "cpu")
+    return [info.id for info in found[:1]]
 
 
 def seed_of_today() -> int:
