@@ -20,17 +20,9 @@ from engine.results import Result
 from engine.run import Run
 from engine.solvers.knapsack.dense import sweep
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
+from engine.solvers.knapsack.reference import optimal_value
 
 VARIANTS = ("auto", "rows", "tiles", "classes", "sparse")
-
-
-def brute_force(problem: Knapsack) -> int:
-    """Bellman's recurrence, one array, no cuts."""
-    best = np.zeros(problem.capacity + 1, np.int64)
-    for profit, weight in zip(problem.profits.tolist(), problem.weights.tolist(), strict=True):
-        if weight <= problem.capacity:
-            best[weight:] = np.maximum(best[weight:], best[: problem.capacity + 1 - weight] + profit)
-    return int(best[-1])
 
 
 def assert_solved(result: Result, problem: Knapsack, optimum: int) -> None:
@@ -74,13 +66,13 @@ few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChec
 def test_every_variant_finds_the_optimum_and_its_items(
     one_device: Engine, problem: Knapsack, options: dict[str, object]
 ) -> None:
-    assert_solved(one_device.solve(problem, **options), problem, brute_force(problem))
+    assert_solved(one_device.solve(problem, **options), problem, optimal_value(problem))
 
 
 @few
 @given(problem=problems(), options=options)
 def test_several_devices_find_the_same(three_devices: Engine, problem: Knapsack, options: dict[str, object]) -> None:
-    assert_solved(three_devices.solve(problem, **options), problem, brute_force(problem))
+    assert_solved(three_devices.solve(problem, **options), problem, optimal_value(problem))
 
 
 @pytest.mark.parametrize(
@@ -120,11 +112,11 @@ def test_published_optima_of_hard_instances_are_found(one_device: Engine, shared
     with (shared_data / "knapsack" / "jooken" / "optima.csv").open() as table:
         rows = [row for row in list(csv.reader(table))[1:] if row[1] == "1200" and row[2] == "1000000"]
     checked = 0
-    for name, _, _, optimum, _ in rows:
+    for name, _, _, published, _ in rows:
         path = shared_data / "knapsack" / "jooken" / f"{name}.kp"
-        if path.exists() and int(optimum) > 0 and checked < 3:
+        if path.exists() and int(published) > 0 and checked < 3:
             problem = Knapsack.read(path)
-            assert_solved(one_device.solve(problem), problem, int(optimum))
+            assert_solved(one_device.solve(problem), problem, int(published))
             checked += 1
     assert checked == 3
 
@@ -158,7 +150,7 @@ def test_trivial_cases_need_no_device_work(
 def test_the_value_alone_comes_without_items(one_device: Engine) -> None:
     problem = generate(GeneratorOptions(n=300, seed=5))
     result = one_device.solve(problem, items=False, reduce=False)
-    assert result.objective == brute_force(problem)
+    assert result.objective == optimal_value(problem)
     assert result.solution is None
 
 
@@ -182,7 +174,7 @@ def test_cells_computed_are_cut_at_both_ends(one_device: Engine) -> None:
 def test_items_take_three_arrays_where_memory_is_the_host_s(one_device: Engine) -> None:
     problem = generate(GeneratorOptions(type="strongly-correlated", n=2000, seed=1))
     result = one_device.solve(problem, reduce=False, keep_memory=4e-6 * (problem.capacity + 1))
-    assert_solved(result, problem, brute_force(problem))
+    assert_solved(result, problem, optimal_value(problem))
     arrays = (result.counters["device_bytes"] - 21 * problem.n) / (4 * (problem.capacity + 1))
     assert 1 < arrays <= 3.001
 
@@ -191,7 +183,7 @@ def test_the_range_is_shared_evenly_and_exchanged(three_devices: Engine) -> None
     problem = generate(GeneratorOptions(type="strongly-correlated", n=1000, seed=1))
     events: list[Event] = []
     result = three_devices.solve(problem, reduce=False, minimum_share=1, on_event=events.append)
-    assert result.objective == brute_force(problem)
+    assert result.objective == optimal_value(problem)
     assert result.counters["exchanged_bytes"] > 0
     shares = [event for event in events if isinstance(event, Metric) and event.name == "share"]
     assert {event.device for event in shares} == set(result.devices)
@@ -211,7 +203,7 @@ def test_unlike_devices_share_by_speed(three_devices: Engine, monkeypatch: pytes
     problem = generate(GeneratorOptions(type="strongly-correlated", n=700, seed=9))
     events: list[Event] = []
     result = three_devices.solve(problem, reduce=False, minimum_share=1, on_event=events.append)
-    assert_solved(result, problem, brute_force(problem))
+    assert_solved(result, problem, optimal_value(problem))
     shares = [event.value for event in events if isinstance(event, Metric) and event.name == "share"]
     assert any(0.6 < share < 1 for share in shares)
 

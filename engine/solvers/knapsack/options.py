@@ -28,8 +28,8 @@ class Options(SolverOptions):
     keep_memory: float | None = Field(
         None,
         gt=0,
-        description="megabytes per device for rows kept to find the items by; default: one row where device memory is "
-        "the host's, else up to half of what is free",
+        description="megabytes per device for rows (or the sparse table's decisions) kept to find the items by; "
+        "default: one row where device memory is the host's, else up to half of what is free",
     )
     minimum_share: int | None = Field(
         None,

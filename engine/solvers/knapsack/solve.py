@@ -153,7 +153,7 @@ class _Solving:
         self._say(f"{table} table of {size}, {reason}")
         if table == "sparse":
             tiles = self._start if isinstance(self._start, StartTiles) else None
-            SparseTable(self._problem, self._pool, run, reduced, self._progress, self._options.items, tiles).run()
+            SparseTable(self._problem, self._pool, run, reduced, self._progress, self._options, tiles).run()
         else:
             row = self._start if isinstance(self._start, StartRow) else None
             DenseTable(self._problem, self._options, self._pool, run, reduced, self._progress, row).run()

@@ -18,11 +18,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.run import StopRequested
 from engine.solvers.knapsack.dense.schedule import Goal
 from engine.solvers.knapsack.dense.sweep import Row, Sweep
 
@@ -63,8 +63,9 @@ class Backtracker:
 
     Attributes
     ----------
-    latest : Row or None
-        The last row of the first sweep that is still in the store, until items are known.
+    latest : (Row, ndarray or None) or None
+        The last row of the first sweep that is still known until the first items are, and its values where the devices
+        do not have it any more.
     """
 
     def __init__(self, sweep: Sweep, passed: Callable[[int, int], None], checkpoint: Callable[..., None]) -> None:
@@ -73,7 +74,7 @@ class Backtracker:
         self._passed = passed
         self._checkpoint = checkpoint
         self._used = 0
-        self.latest: Row | None = None
+        self.latest: tuple[Row, NDArray[Any] | None] | None = None
 
     def nothing(self, stage: int) -> Start:
         """No item yet: the row of zeros before group ``stage``."""
@@ -154,7 +155,7 @@ class Backtracker:
         checkpoint = self._checkpoint if phase == "items" else None
         row, kept = self._sweep.advance(start.row(), until, goal, keep=keep, phase=phase, checkpoint=checkpoint)
         if phase == "items" and kept:
-            self.latest = kept[max(kept)]
+            self.latest = (kept[max(kept)], None)
         rows = {stage: Start(stage, functools.partial(_same, kept[stage]), start.origin) for stage in kept}
         return row, _Kept(rows, keep)
 
@@ -208,14 +209,9 @@ class Backtracker:
         held = None if keep else self._sweep.read(first, lo, hi)
         second = self.nothing(middle)
         other = Goal(goal.end, goal.high - hi, goal.high - lo, middle)
-        if phase == "items":
-            self.latest = kept.get(middle)
-        try:
-            row, _ = self._sweep.advance(second.row(), goal.end, other, phase=phase)
-        except StopRequested:
-            if phase == "items" and held is not None:
-                self._checkpoint(Row(middle, {}), held)
-            raise
+        if phase == "items" and self._sweep.writes_checkpoints:  # the room of the kept row is soon used again
+            self.latest = (Row(middle, {}), self._sweep.read(kept[middle], lo, hi) if held is None else held)
+        row, _ = self._sweep.advance(second.row(), goal.end, other, phase=phase)
         best, at = -1, lo
         for a in range(lo, hi + 1, _CHUNK):
             b = min(a + _CHUNK - 1, hi)

@@ -119,6 +119,11 @@ class Sweep:
         """Give the devices' memory back."""
         self._workers.__exit__(*error)
 
+    @property
+    def writes_checkpoints(self) -> bool:
+        """Whether the run has a folder for them."""
+        return self._run.folder is not None
+
     # --- rows ---------------------------------------------------------------------------------------------------
 
     def load(self, stage: int, lo: int, values: NDArray[Any]) -> Row:

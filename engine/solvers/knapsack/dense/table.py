@@ -286,7 +286,7 @@ class DenseTable:
         if self._last is not None:
             self._checkpoint_items(*self._last)
         elif backtracker.latest is not None:
-            self._checkpoint(backtracker.latest)
+            self._checkpoint(*backtracker.latest)
 
 
 def _rules(options: Options, shapes: Sequence[Shapes]) -> GroupRules:

@@ -14,6 +14,7 @@ from engine.devices.pool import Member
 from engine.devices.slices import SliceLength
 from engine.errors import AuditError, DeviceLost, OutOfDeviceMemory
 from engine.run import Run, StopRequested
+from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced
 from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.programs import TILE, SparseShapes
@@ -79,8 +80,8 @@ class SparseTable:
         Some items are open.
     progress : Progress
         Counters, added to.
-    want_items : bool
-        Whether the items are wanted, and not only the value.
+    options : Options
+        ``items`` (whether they are wanted, and not only the value) and ``keep_memory`` count.
     start : StartTiles, optional
         The table of a checkpoint.
     """
@@ -92,14 +93,14 @@ class SparseTable:
         run: Run,
         reduced: Reduced,
         progress: Progress,
-        want_items: bool,
+        options: Options,
         start: StartTiles | None = None,
     ) -> None:
         self._problem = problem
         self._run = run
         self._reduced = reduced
         self._progress = progress
-        self._want_items = want_items
+        self._options = options
         self._start = start
         self._members: list[Member] = list(pool.members)
         self._fixed = int(problem.profits[reduced.taken].sum())
@@ -117,7 +118,7 @@ class SparseTable:
         profit = self._fixed + found.profit
         reduced.bound = profit
         self._publish()
-        if self._want_items:
+        if self._options.items:
             reduced.improve(self._complete(items, found), profit)
             reduced.close()
 
@@ -155,7 +156,8 @@ class SparseTable:
                 raise OutOfDeviceMemory(f"the sparse table is impossible: {reason}; add memory or devices")
             memory = member.memory().free * (50 if info.capabilities.host_visible_memory else 90) // 100
             shapes = SparseShapes.of(info.capabilities, items.value)
-            arguments = (shapes, items, incumbent, memory)
+            decisions = self._options.keep_memory
+            arguments = (shapes, items, incumbent, memory, None if decisions is None else int(decisions * 1e6))
             try:
                 with WorkerGroup([member], SparseWorker, [arguments], tolerant=True) as workers:
                     self._progress.device_bytes = max(self._progress.device_bytes, fixed_bytes(items))

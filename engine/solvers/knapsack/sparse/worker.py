@@ -68,14 +68,25 @@ class SparseWorker:
         Profit of the best solution known: only better ones are looked for.
     memory : int
         Bytes that may be used.
+    decision_memory : int, optional
+        Bytes that decisions may use; by default up to 45 % of the memory.
     """
 
-    def __init__(self, device: Device, shapes: SparseShapes, items: SparseItems, incumbent: int, memory: int) -> None:
+    def __init__(
+        self,
+        device: Device,
+        shapes: SparseShapes,
+        items: SparseItems,
+        incumbent: int,
+        memory: int,
+        decision_memory: int | None = None,
+    ) -> None:
         self.device = device
         self._shapes = shapes
         self._items = items
         self._incumbent = incumbent
         self._memory = memory - fixed_bytes(items)
+        self._decision_memory = self._memory * 45 // 100 if decision_memory is None else decision_memory
         self._type = np.dtype(shapes.type_name)
         self._program = device.program("knapsack/sparse", **shapes.constants())
         self._owned: list[Buffer] = []
@@ -99,7 +110,7 @@ class SparseWorker:
         self._room = self._decision_room = 0
         self.step = 0
         self.first_step = 0
-        self._resize(min(_FIRST_ROOM, self._most_room), 4 * min(_FIRST_ROOM, self._most_decisions))
+        self._resize(min(_FIRST_ROOM, self._most_room), min(4 * _FIRST_ROOM, self._most_decisions))
 
     # --- memory -------------------------------------------------------------------------------------------------
 
@@ -135,7 +146,7 @@ class SparseWorker:
 
     @property
     def _most_decisions(self) -> int:
-        return max(1, min(self._memory * 45 // 100 // _DECISION_BYTES, self._allocation // (TILE // 8)))
+        return max(1, min(self._decision_memory // _DECISION_BYTES, self._allocation // (TILE // 8)))
 
     @property
     def _allocation(self) -> int:

@@ -1,0 +1,152 @@
+"""The sparse table: right on small and on published instances, with few decisions kept, and in both kernel shapes."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine import Engine, Knapsack, Status
+from engine.errors import OptionError
+from engine.solvers.knapsack.programs import SparseShapes
+from engine.solvers.knapsack.reference import optimal_value
+from engine.solvers.knapsack.sparse import table as sparse_table
+from engine.solvers.knapsack.sparse.items import SparseItems
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Knapsack:
+    """Up to a few hundred tiles: gaps between weights, equal efficiencies, light items, large gains."""
+    n = draw(st.integers(2, 40))
+    kind = draw(st.sampled_from(["halves", "even", "ratio", "free", "steep"]))
+    random = np.random.default_rng(draw(st.integers(0, 10**6)))
+    if kind == "halves":  # as in the instances of Jooken, Leyman and De Causmaecker
+        weights = 100_000 // 2 ** random.integers(0, 14, n) + random.integers(1, 60, n)
+        profits = weights + random.integers(1, 60, n)
+    elif kind == "even":
+        weights = 2 * random.integers(1, 3000, n)
+        profits = weights + 2 * random.integers(0, 2, n)
+    elif kind == "ratio":
+        weights = random.integers(1, 4000, n)
+        profits = 3 * weights
+    elif kind == "steep":
+        weights = random.integers(1, 9, n)
+        profits = random.integers(1, 10**6, n)
+    else:
+        weights = random.integers(1, 20_000, n)
+        profits = random.integers(1, 10**9, n)
+    return Knapsack(profits, weights, draw(st.integers(1, int(weights.sum()))))
+
+
+def assert_solved(engine: Engine, problem: Knapsack, **options: Any) -> None:
+    result = engine.solve(problem, variant="sparse", **options)
+    assert result.status is Status.OPTIMAL
+    assert result.objective == result.bound == optimal_value(problem)
+    assert result.solution is not None
+    profit, weight = problem.evaluate(result.solution)
+    assert profit == result.objective
+    assert weight <= problem.capacity
+
+
+some = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@some
+@given(problem=problems(), reduce=st.booleans(), keep=st.sampled_from([None, 1e-6, 1e-3, 0.02]))
+def test_the_optimum_and_its_items_are_found_however_few_decisions_are_kept(
+    one_device: Engine, problem: Knapsack, reduce: bool, keep: float | None
+) -> None:
+    assert_solved(one_device, problem, reduce=reduce, keep_memory=keep)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(problem=problems())
+@pytest.mark.parametrize("value", ["i32", "i64"])
+def test_lock_step_shapes_find_the_same(
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: Knapsack, value: str
+) -> None:
+    """Groups of 64 work-items, as on a GPU, on whatever device there is; and 64-bit values where 32 would do."""
+
+    def lock_step(capabilities: Any, needed: str) -> SparseShapes:
+        return SparseShapes("i64" if "i64" in (needed, value) else "i32", 1, 64, 3, 64, 2)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SparseShapes, "of", staticmethod(lock_step))
+        assert_solved(one_device, problem, reduce=False)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(problem=problems())
+def test_vectors_of_64_bit_values_find_the_same(
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: Knapsack
+) -> None:
+    original: Callable[..., SparseShapes] = SparseShapes.of
+    with monkeypatch.context() as patch:
+        patch.setattr(SparseShapes, "of", staticmethod(lambda capabilities, value: original(capabilities, "i64")))
+        assert_solved(one_device, problem, reduce=False)
+
+
+@given(problem=problems())
+@settings(max_examples=60, deadline=None)
+def test_every_relaxation_bounds_the_best_of_the_items_left(problem: Knapsack) -> None:
+    """Prefix sums of gains, interpolated, against Bellman's recurrence over the items still to come."""
+    indices = np.arange(problem.n)
+    items = SparseItems.of(indices, problem.weights, problem.profits, problem.capacity)
+    relaxations = items.relaxations()
+    for step in {0, 1, len(items) // 2, len(items)}:
+        first, count = int(relaxations.first[step]), int(relaxations.count[step])
+        weights = relaxations.weights[first : first + count + 1]
+        gains = relaxations.gains[first : first + count + 1]
+        assert (np.diff(gains)[:-1] * np.diff(weights)[1:] >= np.diff(gains)[1:] * np.diff(weights)[:-1]).all()
+        residual = problem.capacity // 2
+        left = Knapsack(items.profits[step:], items.weights[step:], max(1, residual))
+        fitting = min(residual, int(weights[-1]))
+        bound = np.interp(fitting, weights, gains) + items.multiplier * fitting
+        assert bound >= optimal_value(left) - 1e-6 * abs(bound) or residual < 1
+
+
+@pytest.mark.parametrize("keep", [None, 0.3])
+def test_published_instances_with_large_capacities_are_solved(
+    one_device: Engine, shared_data: Path, keep: float | None
+) -> None:
+    """10^8 capacities: a dense row of them would take 400 MB, and all decisions 7.5 GB."""
+    name = "n_600_c_100000000_g_14_f_0.2_eps_1e-05_s_100"
+    with (shared_data / "knapsack" / "jooken" / "optima.csv").open() as lines:
+        published = {row[0]: int(row[3]) for row in list(csv.reader(lines))[1:]}
+    problem = Knapsack.read(shared_data / "knapsack" / "jooken" / f"{name}.kp")
+    result = one_device.solve(problem, keep_memory=keep)
+    assert "sparse" in str(result.arrays["route"])
+    assert result.objective == result.bound == published[name]
+    assert result.solution is not None
+    assert problem.evaluate(result.solution)[0] == published[name]
+
+
+def test_the_value_alone_needs_no_way_back(one_device: Engine) -> None:
+    random = np.random.default_rng(5)
+    weights = 200_000 // 2 ** random.integers(0, 12, 60) + random.integers(1, 60, 60)
+    problem = Knapsack(weights + random.integers(1, 60, 60), weights, int(weights.sum()) // 2)
+    result = one_device.solve(problem, variant="sparse", items=False, reduce=False)
+    assert result.objective == optimal_value(problem)
+    assert result.solution is None
+
+
+def test_numbers_too_large_for_its_arithmetic_are_refused(one_device: Engine) -> None:
+    problem = Knapsack([2**59, 2**58, 5], [3, 2**40, 2**39], 2**40)
+    with pytest.raises(OptionError, match="too large for 64-bit arithmetic"):
+        one_device.solve(problem, variant="sparse", reduce=False)
+
+
+def test_reason_of_a_refusal_names_the_device(one_device: Engine) -> None:
+    info = one_device.device_infos[0]
+    weights = np.array([4 * 10**13 + 1, 5 * 10**13, 6 * 10**13 - 7])
+    items = SparseItems.of(np.arange(3), weights, weights, 10**14)
+    assert "2^31 tiles" in (sparse_table.fault(items, info) or "")
+    smaller = SparseItems.of(np.arange(3), weights // 60, weights // 60, 10**12)
+    reason = sparse_table.fault(smaller, info)
+    assert reason is None or info.id in reason
