@@ -92,6 +92,7 @@ else:
     def __getattr__(name):
         """What is named, imported now; see the module's docstring."""
         import importlib
+        import importlib.util
 
         if name in _HOMES:
             return getattr(importlib.import_module(_HOMES[name]), name)
@@ -101,7 +102,7 @@ else:
             from engine.version import version
 
             return version()
-        if not name.startswith("_"):
+        if not name.startswith("_") and importlib.util.find_spec(f"engine.{name}") is None:
             from engine.adapters import PUBLIC
             from engine.solver import LazyImport
             from engine.solvers import public_names

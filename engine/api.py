@@ -283,6 +283,7 @@ class Engine:
         finished: Result | None = None,
     ) -> Run:
         """Start a run; ``keep``: record its events in its folder."""
+        solver.load()
         run = Run(
             problem,
             solver,

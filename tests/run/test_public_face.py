@@ -73,3 +73,28 @@ def test_a_solver_may_offer_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(package, "PUBLIC", {"linprog_like": len}, raising=False)
     assert engine.linprog_like is len
     assert "linprog_like" in dir(engine)
+
+
+def test_looking_for_the_solvers_imports_no_device_and_no_heavy_package() -> None:
+    code = (
+        "import sys\n"
+        "from engine.solvers import discover\n"
+        "discover()\n"
+        "heavy = {'pyopencl', 'pycuda', 'mako', 'scipy.special', 'scipy.linalg', 'rich', 'click', 'highspy'}\n"
+        "heavy |= {'sklearn', 'engine.devices.base', 'engine.run', 'engine.api'}\n"
+        "print(*sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60, capture_output=True, text=True
+    )
+    assert done.stdout.split() == []
+
+
+def test_help_imports_no_solver_and_no_numpy() -> None:
+    code = (
+        "import sys\n"
+        "from engine import cli\n"
+        "assert cli.command_line(['--help']) == 0\n"
+        "assert not {'numpy', 'pydantic', 'rich', 'engine.solvers', 'engine.config'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60, capture_output=True)

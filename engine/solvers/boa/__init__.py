@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from engine.solver import Generator, LazyImport, MetricSpec, Solver
 from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
-from engine.solvers.boa.network import network_dot, network_graph, population_image
-from engine.solvers.boa.options import Options
-from engine.solvers.boa.plan import validate
+from engine.solvers.boa.options import PHASES, Options
 from engine.solvers.boa.problem import BOA
-from engine.solvers.boa.programs import kernel_variants
 from engine.solvers.boa.schema import SCHEMA
-from engine.solvers.boa.solve import solve
-from engine.solvers.boa.worker import PHASES
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
-PUBLIC = {"network_dot": network_dot, "network_graph": network_graph, "population_image": population_image}
+kernel_variants = LazyImport("engine.solvers.boa.programs", "kernel_variants")
+PUBLIC = {
+    name: LazyImport("engine.solvers.boa.network", name)
+    for name in ("network_dot", "network_graph", "population_image")
+}
 
 
 SOLVER = Solver(
@@ -28,8 +27,8 @@ SOLVER = Solver(
     title="Bayesian optimization algorithm",
     problems=(BOA,),
     options=Options,
-    solve=solve,
-    validate=validate,
+    solve=LazyImport("engine.solvers.boa.solve", "solve"),
+    validate=LazyImport("engine.solvers.boa.plan", "validate"),
     schema=SCHEMA,
     generators={"nk": Generator(NKOptions, generate_nk, write_nk)},
     bench=LazyImport("engine.solvers.boa.bench", "bench"),

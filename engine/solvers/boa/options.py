@@ -16,6 +16,7 @@ __all__ = [
     "GENE_STRIDE",
     "MOST_INDIVIDUALS",
     "MOST_ISLANDS",
+    "PHASES",
     "RULES",
     "STREAM_IMPROVE",
     "STREAM_IMPROVE_INITIAL",
@@ -47,6 +48,9 @@ STREAM_IMPROVE_INITIAL, STREAM_IMPROVE = 6, 7
 
 GENE_STRIDE = 1 << 28
 """A draw for gene g and item i (a word of 32 individuals) has the index ``g * GENE_STRIDE + i``."""
+
+PHASES = ("selection", "learning", "sampling", "improvement", "evaluation", "replacement")
+"""The phases of a generation."""
 
 _WORDS_TOGETHER = 16
 

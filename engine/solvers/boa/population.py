@@ -22,11 +22,10 @@ from engine.numerics.philox import philox4x32, stream_word
 from engine.solvers.boa.balance import Balance, Share
 from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.network import Network, individuals
-from engine.solvers.boa.options import STREAM_PERMUTATION, Counting, Parameters
+from engine.solvers.boa.options import PHASES, STREAM_PERMUTATION, Counting, Parameters
 from engine.solvers.boa.programs import HISTORY_FIELDS, shapes_for
 from engine.solvers.boa.worker import (
     MOST_GENERATIONS,
-    PHASES,
     DevicePopulation,
     Ending,
     Migrants,

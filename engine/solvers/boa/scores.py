@@ -29,7 +29,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, xlogy
 
 __all__ = ["ENTROPY_UNIT", "Score", "ScoreTables", "entropy_table", "score_tables"]
 
@@ -81,6 +80,8 @@ def score_tables(score: Score, selected: int, max_parents: int, equivalent_sampl
     -------
     ScoreTables
     """
+    from scipy.special import gammaln, xlogy  # slow to import
+
     bits = min(_MOST_BITS, int(30.5 - math.log2(max(2.0, selected * math.log(2)))))
     counts = np.arange(selected + 2, dtype=np.float64)
     levels = range(max_parents + 1)
@@ -106,6 +107,8 @@ def score_tables(score: Score, selected: int, max_parents: int, equivalent_sampl
 
 def entropy_table(selected: int) -> NDArray[np.int32]:
     """What a value that c of ``selected`` individuals have adds to the entropy of its gene, for each c; whole units."""
+    from scipy.special import xlogy  # slow to import
+
     share = np.arange(selected + 1) / selected
     bits = np.asarray(-xlogy(share, share), np.float64) / math.log(2)
     return np.rint(bits / ENTROPY_UNIT).astype(np.int32)

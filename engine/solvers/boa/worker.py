@@ -17,6 +17,7 @@ from engine.solvers.boa.local_search import LocalSearch, improve_program
 from engine.solvers.boa.memory import FIELDS, SAMPLE_WORDS, PopulationMemory
 from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import (
+    PHASES,
     STREAM_INITIAL,
     STREAM_OFFSPRING,
     STREAM_TOURNAMENT,
@@ -28,9 +29,8 @@ from engine.solvers.boa.options import (
 from engine.solvers.boa.programs import HISTORY_FIELDS, Programs, Shapes
 from engine.solvers.boa.tables import Decomposable
 
-__all__ = ["MOST_GENERATIONS", "PHASES", "DevicePopulation", "Ending", "Migrants", "PopulationState", "Slice"]
+__all__ = ["MOST_GENERATIONS", "DevicePopulation", "Ending", "Migrants", "PopulationState", "Slice"]
 
-PHASES = ("selection", "learning", "sampling", "improvement", "evaluation", "replacement")
 """The parts of a generation whose seconds are reported."""
 
 MOST_GENERATIONS = 64

@@ -14,12 +14,11 @@ from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.schema import SCHEMA
-from engine.solvers.branch_and_bound.search.programs import kernel_variants
-from engine.solvers.branch_and_bound.solve import solve
 from engine.solvers.branch_and_bound.tree import PermutationProblem
-from engine.solvers.branch_and_bound.validate import validate
 
 __all__ = ["SOLVER", "kernel_variants"]
+
+kernel_variants = LazyImport("engine.solvers.branch_and_bound.search.programs", "kernel_variants")
 
 SOLVER = Solver(
     name="branch_and_bound",
@@ -31,8 +30,8 @@ SOLVER = Solver(
         ATSP: ATSPOptions,
         PermutationProblem: MinimizationOptions,  # type: ignore[type-abstract]
     },
-    solve=solve,
-    validate=validate,
+    solve=LazyImport("engine.solvers.branch_and_bound.solve", "solve"),
+    validate=LazyImport("engine.solvers.branch_and_bound.validate", "validate"),
     schema=SCHEMA,
     metrics=(
         MetricSpec("active_ivms", "Active IVMs", "IVMs", per_device=True),

@@ -15,14 +15,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Capabilities
 from engine.errors import ProblemError
 from engine.problem import Problem
+
+if TYPE_CHECKING:
+    from engine.devices import Capabilities
 
 __all__ = [
     "INFINITY",

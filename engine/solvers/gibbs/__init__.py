@@ -6,20 +6,19 @@ and Computing 29, 2019); the conditionals are those of Makalic and Schmidt (2016
 
 from __future__ import annotations
 
-from engine.solvers import Generator, Later, MetricSpec, Solver
+from engine.solver import Generator, LazyImport, MetricSpec, Solver
 from engine.solvers.gibbs.generators import ProbitOptions, generate, write
-from engine.solvers.gibbs.kernels import kernel_variants
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import report, summary, to_arviz
 from engine.solvers.gibbs.problem import HorseshoeProbit
-from engine.solvers.gibbs.solve import solve
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
+kernel_variants = LazyImport("engine.solvers.gibbs.kernels", "kernel_variants")
 PUBLIC = {
     "to_arviz": to_arviz,
     "posterior_summary": summary,
-    "HorseshoeProbitClassifier": Later("engine.solvers.gibbs.estimator", "HorseshoeProbitClassifier"),
+    "HorseshoeProbitClassifier": LazyImport("engine.solvers.gibbs.estimator", "HorseshoeProbitClassifier"),
 }
 
 
@@ -28,9 +27,9 @@ SOLVER = Solver(
     title="Horseshoe probit regression by Gibbs sampling",
     problems=(HorseshoeProbit,),
     options=Options,
-    solve=solve,
+    solve=LazyImport("engine.solvers.gibbs.solve", "solve"),
     report=report,
-    bench=Later("engine.solvers.gibbs.bench", "bench"),
+    bench=LazyImport("engine.solvers.gibbs.bench", "bench"),
     generators={"probit": Generator(ProbitOptions, generate, write, ".csv")},
     metrics=(
         MetricSpec("iterations_per_second", "Iterations of every chain", "iterations/s"),

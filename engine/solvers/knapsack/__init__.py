@@ -11,11 +11,11 @@ from engine.solver import Generator, LazyImport, MetricSpec, Solver
 from engine.solvers.knapsack.generators import GeneratorOptions, generate, write
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.problem import Knapsack
-from engine.solvers.knapsack.programs import kernel_variants
 from engine.solvers.knapsack.schema import SCHEMA
-from engine.solvers.knapsack.solve import solve, validate
 
 __all__ = ["SOLVER", "kernel_variants"]
+
+kernel_variants = LazyImport("engine.solvers.knapsack.programs", "kernel_variants")
 
 
 SOLVER = Solver(
@@ -23,8 +23,8 @@ SOLVER = Solver(
     title="0/1 knapsack by dense dynamic programming",
     problems=(Knapsack,),
     options=Options,
-    solve=solve,
-    validate=validate,
+    solve=LazyImport("engine.solvers.knapsack.solve", "solve"),
+    validate=LazyImport("engine.solvers.knapsack.solve", "validate"),
     schema=SCHEMA,
     metrics=(
         MetricSpec("items_done", "Items done", "items"),

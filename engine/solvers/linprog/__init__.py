@@ -7,11 +7,6 @@ Yang, *Restarted Halpern PDHG for linear programming* (2024).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-from engine.devices import Capabilities
-from engine.devices.variants import each_once
 from engine.solver import Generator, LazyImport, MetricSpec, Solver
 from engine.solvers.linprog.generators import GeneratorOptions, generate, write
 from engine.solvers.linprog.options import Options
@@ -21,14 +16,7 @@ from engine.solvers.linprog.schema import SCHEMA
 __all__ = ["SOLVER", "kernel_variants"]
 
 
-@each_once
-def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every template of this solver with the constants for one device."""
-    from engine.solvers.linprog import pdhg
-    from engine.solvers.linprog.interior import worker
-
-    yield from worker.kernel_variants(capabilities)
-    yield from pdhg.kernel_variants(capabilities)
+kernel_variants = LazyImport("engine.solvers.linprog.programs", "kernel_variants")
 
 
 SOLVER = Solver(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.devices import Capabilities
 from engine.errors import OptionError, ProblemError
 from engine.formats import tsplib
 from engine.problem import frozen
 from engine.solvers.branch_and_bound.problems.matrices import whole_matrix
 from engine.solvers.branch_and_bound.tree import INFINITY, LARGEST_TREE, DeviceTree, PermutationProblem, Tree
+
+if TYPE_CHECKING:
+    from engine.devices import Capabilities
 
 __all__ = ["ATSP", "ATSPTree"]
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Capabilities
 from engine.solvers.branch_and_bound.problems.flowshop_tree import FlowshopTree
 from engine.solvers.branch_and_bound.tree import CooperativeTree, DeviceTree
+
+if TYPE_CHECKING:
+    from engine.devices import Capabilities
 
 __all__ = ["child_functions", "device_tree"]
 

@@ -19,14 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Capabilities
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import makespan
 from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
+
+if TYPE_CHECKING:
+    from engine.devices import Capabilities
 
 __all__ = ["BRANCHINGS", "FlowshopTree", "MachinePairs"]
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Capabilities
 from engine.errors import OptionError, ProblemError
 from engine.formats.source import read_text
 from engine.formats.text import Numbers
 from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
+
+if TYPE_CHECKING:
+    from engine.devices import Capabilities
 
 __all__ = ["Queens", "QueensTree"]
 

@@ -1,0 +1,20 @@
+"""All kernels of this solver, as a device may ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from engine.devices import Capabilities
+from engine.devices.variants import each_once
+from engine.solvers.linprog import pdhg
+from engine.solvers.linprog.interior import worker
+
+__all__ = ["kernel_variants"]
+
+
+@each_once
+def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every template of this solver with the constants for one device."""
+    yield from worker.kernel_variants(capabilities)
+    yield from pdhg.kernel_variants(capabilities)
