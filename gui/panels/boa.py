@@ -39,7 +39,9 @@ class BOAPanel(Panel):
         theme = self.theme
         page = self.page("Evolution", columns=3)
         self.fitness = self.add(
-            LivePlot("Fitness", theme=theme, key="fitness", across="generation", from_zero=False), page, wide=2
+            LivePlot("Fitness", y_title="fitness", theme=theme, key="fitness", across="generation", from_zero=False),
+            page,
+            wide=2,
         )
         self.entropy = self.add(
             LivePlot("Entropy of a gene", "bits", theme=theme, key="entropy", across="generation", top=1.0), page
@@ -48,9 +50,11 @@ class BOAPanel(Panel):
         self.seconds.value_text = seconds_text  # the areas are shares, the legend says seconds
         for phase in _PHASES:
             self.follow(self.seconds, f"{phase}_seconds", names=[phase])
-        self.model = self.add(LivePlot("Network", "edges, genes", theme=theme, key="edges", across="generation"), page)
+        self.model = self.add(
+            LivePlot("Network", "edges, genes", y_title="count", theme=theme, key="edges", across="generation"), page
+        )
         self.population = self.add(
-            LivePlot("Population", "and evaluations", log=True, theme=theme, key="population"), page
+            LivePlot("Population", "and evaluations", y_title="count", log=True, theme=theme, key="population"), page
         )
         self.follow(self.population, "population", "evaluations")
         for name in ("best", "mean", "worst", "entropy", "edges", "open_genes"):
@@ -126,7 +130,7 @@ class BOAPanel(Panel):
             self.network.set_unit(f"{len(edges)} edges between {self._genes} genes")
 
     def _show_individuals(self, bits: NDArray[Any]) -> None:
-        self.individuals.show(bits)
+        self.individuals.show_matrix(bits)
         self.individuals.set_unit(f"{len(bits)} of the population, by gene")
 
     def _show_entropies(self, generation: float, values: list[float]) -> None:
@@ -139,7 +143,7 @@ class BOAPanel(Panel):
         if len(self._entropies) > _ENTROPY_ROWS:
             self._entropies, self._generations = self._entropies[::2], self._generations[::2]
             self._every *= 2
-        self.genes.show(np.asarray(self._entropies))
+        self.genes.show_matrix(np.asarray(self._entropies))
         self.genes.set_unit(f"bits, a row for each of {len(self._entropies)} looks")
 
     def on_finished(self, event: Finished) -> None:

@@ -32,7 +32,7 @@ class BranchAndBoundPanel(Panel):
         """The pages."""
         theme = self.theme
         page = self.page("Search", columns=3)
-        self.active = self.add(StackedPlot("Active IVMs", theme=theme, key="active_ivms"), page, wide=2)
+        self.active = self.add(StackedPlot("Active IVMs", y_title="IVMs", theme=theme, key="active_ivms"), page, wide=2)
         self.follow(self.active, "active_ivms")
         self.explored = self.add(
             Bars("Explored", "% of the tree", theme=theme, key="explored", whole="all devices"), page
@@ -45,11 +45,16 @@ class BranchAndBoundPanel(Panel):
         self.follow(self.nodes, "nodes_per_second")
         self.route("nodes_per_second", self._speed)
         self.best = self.add(
-            LivePlot("Incumbent and bound", theme=theme, key="objective", from_zero=False, whole=True), page
+            LivePlot(
+                "Incumbent and bound", y_title="objective", theme=theme, key="objective", from_zero=False, whole=True
+            ),
+            page,
         )
         if self.sense == "count":
             self.best.hint("Solutions are counted: there is no incumbent.")
-        self.steals = self.add(LivePlot("Intervals stolen", "so far", log=True, theme=theme, key="steals"), page)
+        self.steals = self.add(
+            LivePlot("Intervals stolen", "so far", y_title="intervals", log=True, theme=theme, key="steals"), page
+        )
         self.follow(self.steals, "steals")
         self.route("exchanged", self._exchanged)
         self.stealing = LivePlot(

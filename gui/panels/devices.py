@@ -1,4 +1,4 @@
-"""The page of devices: what they are, and how they do while the run goes on."""
+"""The page of devices: what they are, and their load while the run is in progress."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["DevicesPage"]
 
 
 class DevicesPage:
-    """Adds a page to a panel and fills it from what the run tells of its devices."""
+    """Adds a page to a panel and fills it from the device events of the run."""
 
     def __init__(self, panel: Panel) -> None:
         self.panel = panel
@@ -26,13 +26,13 @@ class DevicesPage:
             figure: LivePlot = panel.add(LivePlot(title, unit, theme=theme, key=key, top=top, empty=empty), page)
             return figure
 
-        soon = "told twice a second"
-        untold = "these devices do not tell it;\nNVIDIA's do, where nvidia-ml-py is installed"
+        soon = "reported twice a second"
+        unreported = "not reported by these devices\n(needs an NVIDIA GPU and nvidia-ml-py)"
         self.memory = plot("Memory in use", "bytes", "device memory", soon)
         self.utilisation = plot("Utilisation", "%", "utilisation", soon, 100.0)
-        self.busy = plot("Kernel time", "%, with waiting", "busy", soon, 100.0)
-        self.power = plot("Power", "W", "power", untold)
-        self.temperature = plot("Temperature", "°C", "temperature", untold)
+        self.busy = plot("Kernel time", "%", "busy", soon, 100.0)
+        self.power = plot("Power", "W", "power", unreported)
+        self.temperature = plot("Temperature", "°C", "temperature", unreported)
         self.listing = panel.add(Listing("Devices", theme=theme, key="devices"), page)
         self._totals: dict[str, float] = {}
         self._names: list[tuple[str, str]] = []

@@ -50,12 +50,13 @@ class GibbsPanel(Panel):
         self.r_hat = self.add(
             LivePlot(
                 "R-hat",
-                f"worst of the traced; limit {_R_HAT_LIMIT}",
+                f"largest of the traced quantities; limit {_R_HAT_LIMIT}",
+                y_title="R-hat",
                 theme=theme,
                 key="r_hat",
                 across="iteration",
                 from_zero=False,
-                empty="told every two seconds of sampling",
+                empty="computed every two seconds of sampling",
             ),
             page,
         )
@@ -63,20 +64,24 @@ class GibbsPanel(Panel):
         self.ess = self.add(
             LivePlot(
                 "Effective draws",
-                "of the slowest traced",
+                "of the slowest traced quantity",
+                y_title="draws",
                 theme=theme,
                 key="ess",
                 across="iteration",
-                empty="told every two seconds of sampling",
+                empty="computed every two seconds of sampling",
             ),
             page,
         )
-        self.rate = self.add(LivePlot("Iterations", "1/s, of every chain", theme=theme, key="rate"), page)
+        self.rate = self.add(
+            LivePlot("Iterations", "of every chain", y_title="iterations/s", theme=theme, key="rate"), page
+        )
         self.follow(self.rate, "iterations_per_second", names=["iterations"])
         self.correlation = self.add(
             LivePlot(
                 "Autocorrelation",
                 "of the draws, mean of the chains",
+                y_title="autocorrelation",
                 theme=theme,
                 key="autocorrelation",
                 across="lag",
@@ -87,11 +92,20 @@ class GibbsPanel(Panel):
             wide=2,
         )
         self.correlation.latest = False
-        self.effective_rate = self.add(LivePlot("Effective draws a second", "1/s", theme=theme, key="ess rate"), page)
+        self.effective_rate = self.add(
+            LivePlot("Effective draws per second", y_title="draws/s", theme=theme, key="ess rate"), page
+        )
         self.follow(self.effective_rate, "ess_per_second", names=["effective draws"])
         posterior = self.page("Posterior", columns=2)
         self.forest = self.add(
-            IntervalPlot("Coefficients", "by size; pale ones do not exclude 0", theme=theme, key="forest"), posterior
+            IntervalPlot(
+                "Coefficients",
+                "by size; pale intervals contain zero",
+                theme=theme,
+                key="forest",
+                x_title="coefficient",
+            ),
+            posterior,
         )
         self.forest.hint("The intervals are shown once draws are kept.")
         self.listing = self.add(
@@ -212,7 +226,7 @@ class GibbsPanel(Panel):
         self.forest.set_unit(processed.unit)
         self.forest.put(processed.intervals)
         clear = sum(row[6] == "yes" for row in processed.rows)
-        self.tile("Exclude 0").show_value(f"{clear} of {len(processed.intervals)}")
+        self.tile("Away from 0").show_value(f"{clear} of {len(processed.intervals)}")
 
     def _whole_trace(self, curve: Curve, iterations: Floats, draws: Floats) -> None:
         """Every kept draw in place of what was told ten times a second; the warm-up stays as it was told."""
@@ -305,7 +319,7 @@ def _posterior(
             intervals.append(Interval(name, middle, (inner[0], inner[1]), (low, high)))
     rows.sort(key=lambda row: -abs(float(row[1])))
     intervals.sort(key=lambda row: -abs(row.middle))
-    headers = ["name", "mean", "sd", f"{level:.0%} from", "median", "to", "excludes 0"]
+    headers = ["name", "mean", "sd", f"{level:.0%} from", "median", "to", "away from 0"]
     more = f"; the {IntervalPlot.MOST} largest of {len(intervals)}" if len(intervals) > IntervalPlot.MOST else ""
     return (
         [*headers, "R-hat", "ESS bulk", "ESS tail", "MCSE"],

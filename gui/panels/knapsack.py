@@ -31,7 +31,9 @@ class KnapsackPanel(Panel):
         theme = self.theme
         page = self.page("Table", columns=3)
         self.band = self.add(
-            BandPlot("Active capacities", "of each device", theme=theme, key="active range"), page, wide=2
+            BandPlot("Active capacities", "of each device", y_title="capacity", theme=theme, key="active range"),
+            page,
+            wide=2,
         )
         self.shares = self.add(Bars("Share of the active range", theme=theme, key="share"), page)
         self.items = self.add(LivePlot("Items done", "items", theme=theme, key="items_done"), page)

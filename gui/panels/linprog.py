@@ -42,12 +42,16 @@ class LinearProgramPanel(Panel):
             return figure
 
         self.objectives = self.add(
-            plot("Objectives", "by iteration", "objective", from_zero=False, whole=True), page, wide=2
+            plot("Objectives", "", "objective", y_title="objective", from_zero=False, whole=True), page, wide=2
         )
         self.gap = self.add(plot("Duality gap and mu", "relative", "gap", log=True), page)
         self.infeasibilities = self.add(plot("Infeasibilities", "relative", "infeasibilities", log=True), page)
-        self.steps = self.add(plot("Steps", "part of the way", "steps", top=1.0), page)
-        self.spread = self.add(plot("Spread of D", "largest by smallest", "spread", log=True), page)
+        self.steps = self.add(
+            plot("Step lengths", "share of the largest feasible step", "steps", y_title="step length", top=1.0), page
+        )
+        self.spread = self.add(
+            plot("Spread of D", "ratio of the largest to the smallest", "spread", y_title="ratio", log=True), page
+        )
         self._places = {
             "primal_objective": (self.objectives, "primal"),
             "dual_objective": (self.objectives, "dual"),

@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QPainter
 
 from gui.app.theme import Theme, pen_of
 from gui.pictures.picture import Picture
-from gui.plot.axes import NumberAxis
+from gui.plot.axes import Axis, NumberAxis
 from gui.plot.charts import draw_text
 from gui.plot.legend import small_font
 from gui.plot.tables import Table
@@ -63,7 +63,10 @@ class Gantt(Picture):
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
         """Machines at the left, time below."""
-        return {"left": pg.AxisItem("left"), "bottom": NumberAxis("bottom")}
+        return {
+            "left": Axis("left", title="machine"),
+            "bottom": NumberAxis("bottom", title="time (units of the instance)"),
+        }
 
     def populate(self) -> None:
         """The first machine on top."""
@@ -71,7 +74,7 @@ class Gantt(Picture):
         self.plot.getViewBox().invertY(True)
         left = self.plot.getAxis("left")
         left.setStyle(tickLength=0, hideOverlappingLabels=False)
-        left.setWidth(40)
+        left.set_tick_width(40)
 
     def show_schedule(self, times: NDArray[Any], order: NDArray[Any]) -> None:
         """Show the schedule of an order of jobs."""

@@ -1,4 +1,4 @@
-"""Axes that say numbers as people do, and ranges that grow in steps."""
+"""Axes with titles and readable tick labels, and ranges that grow in steps."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtGui import QFontMetricsF, QGuiApplication
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication
 
 __all__ = [
+    "Axis",
     "LogAxis",
     "NumberAxis",
     "TimeAxis",
@@ -23,6 +25,7 @@ __all__ = [
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _WIDTH = 50  # pixels of an axis at the left, unless its numbers are long
+_TITLE = 16  # pixels of a title
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -100,24 +103,84 @@ def next_range(
     return bottom, step * (math.floor(high / step + 0.1) + 1)
 
 
-class _Axis(pg.AxisItem):
-    """No tick is hidden because its text is a little wide, and the axis keeps its width as numbers change."""
+class Axis(pg.AxisItem):
+    """An axis of fixed width with a title, which is shortened where it does not fit.
 
-    def __init__(self, orientation: str, **arguments: Any) -> None:
+    Parameters
+    ----------
+    orientation : str
+        ``"left"`` or ``"bottom"``.
+    title : str
+        What the axis shows, with its unit.
+    """
+
+    def __init__(self, orientation: str, title: str = "", **arguments: Any) -> None:
+        self.title = title
+        self._colour = "#808080"
         super().__init__(orientation, **arguments)
         self.setStyle(tickLength=-4, tickTextOffset=5, autoExpandTextSpace=False, hideOverlappingLabels=False)
         self.enableAutoSIPrefix(False)
         if orientation == "left":
-            self.setWidth(_WIDTH)
+            self.set_tick_width(_WIDTH)
         else:
-            self.setHeight(22)
+            self.setHeight(22 + (_TITLE if title else 0))
+
+    def set_tick_width(self, width: int) -> None:
+        """Set the width of a left axis; the title comes in addition."""
+        self.setWidth(width + (_TITLE if self.title else 0))
+
+    def set_title(self, title: str) -> None:
+        """Change the title."""
+        if title != self.title:
+            room = int(self.width()) - (_TITLE if self.title else 0)
+            self.title = title
+            if self.orientation == "left":
+                self.set_tick_width(room)
+            else:
+                self.setHeight(22 + (_TITLE if title else 0))
+            self._fit_title()
+
+    def set_colour(self, colour: str) -> None:
+        """Change the colour of the title."""
+        self._colour = colour
+        self._fit_title()
+
+    @property
+    def shown_title(self) -> str:
+        """The title as far as it fits."""
+        metrics = QFontMetricsF(self._title_font())
+        length = self.size().height() if self.orientation == "left" else self.size().width()
+        return metrics.elidedText(self.title, Qt.TextElideMode.ElideRight, max(24.0, length - 8))
+
+    def _title_font(self) -> QFont:
+        return QFont(self.style["tickFont"] or QGuiApplication.font())
+
+    def _fit_title(self) -> None:
+        self.label.setVisible(bool(self.title))
+        self.label.setFont(self._title_font())
+        self.label.setDefaultTextColor(QColor(self._colour))
+        self.label.setPlainText(self.shown_title)
+        self.label.setToolTip(self.title)
+        self._place_title()
+
+    def _place_title(self) -> None:
+        size, box = self.size(), self.label.boundingRect()
+        if self.orientation == "left":
+            self.label.setPos(-4.0, size.height() / 2 + box.width() / 2)
+        else:
+            self.label.setPos(size.width() / 2 - box.width() / 2, size.height() - box.height() + 3)
+
+    def resizeEvent(self, event: Any = None) -> None:
+        """Fit the title to the new length."""
+        if self.label is not None:
+            self._fit_title()
 
     def boundingRect(self) -> Any:
         """Room for half a text past either end, so that the first and the last tick have theirs."""
         return super().boundingRect().adjusted(-14, -7, 14, 7)
 
 
-class NumberAxis(_Axis):
+class NumberAxis(Axis):
     """``250k``, ``0.5``; one prefix for all ticks of the axis."""
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
@@ -140,7 +203,7 @@ class NumberAxis(_Axis):
             for text in self.tickStrings([float(value) for value in values], 1.0, spacing)
         ]
         widest = max((metrics.horizontalAdvance(text) for text in texts), default=0.0)
-        self.setWidth(max(_WIDTH, 6 * math.ceil((widest + 10) / 6)))
+        self.set_tick_width(max(_WIDTH, 6 * math.ceil((widest + 10) / 6)))
 
 
 class CountAxis(NumberAxis):
@@ -151,7 +214,7 @@ class CountAxis(NumberAxis):
         return [level for level in super().tickSpacing(low, high, size) if level[0] >= 1] or [(1.0, 0.0)]
 
 
-class TimeAxis(_Axis):
+class TimeAxis(Axis):
     """Seconds as ``5 s``, ``2:30``, ``1:00:00``."""
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
@@ -168,7 +231,7 @@ class TimeAxis(_Axis):
         return [(float(step), 0.0)]
 
 
-class LogAxis(_Axis):
+class LogAxis(Axis):
     """Powers of ten; the values of this axis are exponents."""
 
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:

@@ -14,7 +14,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter
 
 from gui.app.theme import Theme, pen_of
-from gui.plot.axes import CountAxis, NumberAxis, next_range, short
+from gui.plot.axes import Axis, CountAxis, NumberAxis, next_range, short
 from gui.plot.figure import Figure
 from gui.plot.legend import small_font
 from gui.plot.live import LivePlot
@@ -255,22 +255,18 @@ class Pixels(Figure):
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
         """Numbers of columns and rows."""
-        return {"left": CountAxis("left"), "bottom": CountAxis("bottom")}
+        return {"left": CountAxis("left", title=self._down), "bottom": CountAxis("bottom", title=self._across)}
 
     def populate(self) -> None:
         """The image."""
         self.image = pg.ImageItem(axisOrder="row-major")
         self.plot.addItem(self.image, ignoreBounds=True)
         self.plot.getViewBox().invertY(True)
-        self.plot.getAxis("bottom").setHeight(42)
         self.plot.getAxis("bottom").setStyle(tickLength=3)
         self._colour_image()
 
-    def show(self, matrix: NDArray[Any] | None = None, rows: Sequence[float] | None = None, top: float = 1.0) -> None:
+    def show_matrix(self, matrix: NDArray[Any], rows: Sequence[float] | None = None, top: float = 1.0) -> None:
         """Show another matrix, scaled from 0 to ``top``; ``rows`` are the numbers of its rows."""
-        if matrix is None:  # QWidget's own
-            super().show()
-            return
         self._matrix, self._rows, self._top = np.asarray(matrix, float), rows, top
         self.hint("")
         self.dirty = True
@@ -298,7 +294,6 @@ class Pixels(Figure):
             stops = np.linspace(0, 1, 256)[:, None]
             table = (1 - stops) * _rgb(low) + stops * _rgb(high)
             self.image.setLookupTable(table.astype(np.uint8))
-            self.plot.getAxis("bottom").setLabel(self._across, color=theme.muted)
 
     def table(self) -> Table:
         """The matrix."""
@@ -333,14 +328,15 @@ class IntervalPlot(Figure):
 
     MOST = 60
 
-    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
+    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", x_title: str = "") -> None:
         self._intervals: list[Interval] = []
+        self.x_title = x_title
         self._item: PaintedItem | None = None
         super().__init__(title, unit, theme=theme, key=key)
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
         """Names at the left, numbers below."""
-        return {"left": pg.AxisItem("left"), "bottom": NumberAxis("bottom")}
+        return {"left": Axis("left"), "bottom": NumberAxis("bottom", title=self.x_title)}
 
     def populate(self) -> None:
         """One item paints all intervals."""

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from gui.app.theme import Theme
 from gui.plot.area import Cleanup, PlotArea, PlotView
+from gui.plot.axes import Axis
 from gui.plot.draw_queue import DrawQueue
 from gui.plot.export import FigureExport
 from gui.plot.legend import FlowLayout, Heading, LegendEntry, small_font
@@ -25,7 +26,7 @@ from gui.plot.tables import Table, TableModel
 
 __all__ = ["Figure"]
 
-_MINIMUM_SIZE = QSize(250, 168)
+_MINIMUM_SIZE = QSize(250, 182)
 
 
 class Figure(Cleanup, QFrame):
@@ -332,3 +333,5 @@ class Figure(Cleanup, QFrame):
             axis.setPen(self.theme.border)
             axis.setTextPen(self.theme.axis)
             axis.setTickFont(small_font())
+            if isinstance(axis, Axis):
+                axis.set_colour(self.theme.muted)

@@ -61,6 +61,8 @@ class LivePlot(Figure):
         Say values in full, not with three digits.
     empty : str
         Shown while there is nothing to draw.
+    y_title : str, optional
+        Title of the vertical axis, with its unit; ``unit``, else ``title``, by default.
     """
 
     def __init__(
@@ -76,11 +78,13 @@ class LivePlot(Figure):
         top: float | None = None,
         whole: bool = False,
         empty: str = "no values yet",
+        y_title: str | None = None,
         parent: Any = None,
     ) -> None:
         self.curves: list[Curve] = []
         self.log, self.across, self.from_zero, self.top = log, across, from_zero, top
         self.whole, self.empty = whole, empty
+        self.y_title = (unit or title) if y_title is None else y_title
         self._void = True
         self._shade: pg.LinearRegionItem | None = None
         self._shaded: tuple[float, float, str] | None = None
@@ -101,8 +105,10 @@ class LivePlot(Figure):
     def make_axes(self) -> dict[str, pg.AxisItem]:
         """Numbers upwards, time or counts across."""
         return {
-            "left": LogAxis("left") if self.log else NumberAxis("left"),
-            "bottom": TimeAxis("bottom") if self.across == "s" else CountAxis("bottom"),
+            "left": (LogAxis if self.log else NumberAxis)("left", title=self.y_title),
+            "bottom": TimeAxis("bottom", title="time")
+            if self.across == "s"
+            else CountAxis("bottom", title=self.across),
         }
 
     def populate(self) -> None:

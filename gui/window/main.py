@@ -18,7 +18,9 @@ from gui.app.jobs import Jobs
 from gui.app.theme import Theme
 from gui.compare.tab import CompareTab
 from gui.panels import panel_classes
+from gui.problem.home import Home
 from gui.problem.pane import ProblemPane
+from gui.problem.preview import PreviewData
 from gui.problem.samples import Sample, find_samples
 from gui.problem.start_page import StartPage
 from gui.runs.library import Library
@@ -108,8 +110,10 @@ class MainWindow(QMainWindow):
         return dock
 
     def _make_controllers(self, command: Sequence[str] | None) -> None:
-        self.run_tabs = Tabs(self.library, self.run_list, self.log, self.start_page, self.appearance.theme)
-        self.setCentralWidget(self.run_tabs.stack)
+        run_key = self.actions_by_name["start"].shortcut().toString()
+        self.home = Home(self.start_page, self.appearance.theme, run_key)
+        self.run_tabs = Tabs(self.library, self.run_list, self.log, self.home, self.appearance.theme)
+        self.setCentralWidget(self.run_tabs.widget)
         self.problems = Problems(
             self,
             self.pane,
@@ -167,6 +171,7 @@ class MainWindow(QMainWindow):
             signal.connect(self._update_actions)
         self.run_tabs.changed.connect(lambda: self.status.show_run(self.run_tabs.current_run()))
         self.tool_bar.changed.connect(self.pane.show_text)
+        self.problems.previewed.connect(self._on_preview)
         self.run_list.open_requested.connect(self.runs.open_selected)
         self.run_list.selection_changed.connect(self._on_selection)
         self.run_list.menu_requested.connect(lambda at: self.run_menu.popup(at))
@@ -247,6 +252,17 @@ class MainWindow(QMainWindow):
         if not self.pane.gallery.recent:
             self.recent_menu.addAction("No recent files").setEnabled(False)
 
+    def _on_preview(self, data: PreviewData | None, requested: bool) -> None:
+        """Show in the first tab and on the Run button which problem would be solved."""
+        self.home.show_problem(data)
+        self.run_tabs.update_home()
+        start = self.actions_by_name["start"]
+        name = "" if data is None else data.title
+        start.setIconText(f"Run {_shortened(name)}".strip())
+        start.setToolTip(f"Solve {name} with these options ({start.shortcut().toString()})" if name else plain("&Run"))
+        if requested:
+            self.run_tabs.show_home()
+
     def _on_selection(self) -> None:
         selected = self.run_list.selected()
         if len(selected) == 1:
@@ -269,7 +285,8 @@ class MainWindow(QMainWindow):
         compared = isinstance(self.run_tabs.current(), CompareTab)
         facts = {
             "problem": self.problems.ready,
-            "tab": self.tabs.count() > 0,
+            "tab": self.run_tabs.current() is not self.home,
+            "tabs": self.tabs.count() > 1,
             "panel": compared or (tab is not None and tab.panel is not None),
             "live": tab is not None and tab.live,
             "steerable": tab is not None and tab.steerable,
@@ -363,3 +380,7 @@ class MainWindow(QMainWindow):
         self._probe.close()
         self.jobs.discard_all()
         self.run_tabs.release()
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= 18 else f"{name[:17]}…"

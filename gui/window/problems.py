@@ -14,6 +14,7 @@ from gui.app.jobs import Job, Jobs
 from gui.problem.instance import Instance, read_instance
 from gui.problem.new_instance import InstanceRequest, NewInstance, make_instance
 from gui.problem.pane import ProblemPane
+from gui.problem.preview import PreviewData, preview_data
 from gui.problem.samples import Sample
 from gui.problem.start_page import StartPage
 from gui.runs.archives import unpack_run
@@ -28,8 +29,9 @@ _STATUS_MILLISECONDS = 3000
 class Problems(QObject):
     """Loads problems into the problem pane.
 
-    Signals: ``changed()`` when another problem is loaded, or is being loaded; ``folder_requested(path, speed)`` when a
-    run folder is to be shown.
+    Signals: ``changed()`` when another problem is loaded, or is being loaded; ``previewed(data, requested)`` when the
+    problem that Run would solve is another one (None if there is none), with whether the user asked for it;
+    ``folder_requested(path, speed)`` when a run folder is to be shown.
 
     Parameters
     ----------
@@ -44,6 +46,7 @@ class Problems(QObject):
     """
 
     changed = Signal()
+    previewed = Signal(object, bool)
     folder_requested = Signal(Path, float)
 
     def __init__(
@@ -88,14 +91,29 @@ class Problems(QObject):
 
     # --- loading ------------------------------------------------------------------------------------------------
 
-    def load(self, path: Path, then: Callable[[], object] | None = None) -> None:
-        """Read a problem file in the background and show it; ``then`` is called once it is shown."""
+    def load(self, path: Path, then: Callable[[], object] | None = None, requested: bool = True) -> None:
+        """Read a problem file in the background and show it.
+
+        Parameters
+        ----------
+        path : Path
+        then : callable, optional
+            Called once the problem is shown.
+        requested : bool
+            Whether the user asked for it, so that its preview becomes the current tab.
+        """
         if self.loading is not None:
             self._jobs.discard(self.loading)
         self.pane.show_loading(path)
 
-        def done(instance: Instance) -> None:
+        def read() -> tuple[Instance, PreviewData]:
+            instance = read_instance(path)
+            return instance, preview_data(instance.problem)
+
+        def done(loaded: tuple[Instance, PreviewData]) -> None:
+            instance, preview = loaded
             self.loading = None
+            self.previewed.emit(preview, requested)
             self.pane.show_instance(instance)
             known = self._tool_bar.values()
             self._tool_bar.set_values({name: value for name, value in instance.settings.items() if name in known})
@@ -111,7 +129,7 @@ class Problems(QObject):
             self.show_error(path, error)
             self.changed.emit()
 
-        self.loading = self._jobs.start(lambda: read_instance(path), done, failed)
+        self.loading = self._jobs.start(read, done, failed)
         self.changed.emit()
 
     def _is_sample(self, path: Path) -> bool:
@@ -121,6 +139,7 @@ class Problems(QObject):
     def show_error(self, path: Path, error: Exception) -> None:
         """Say in the problem pane and in the log why a file cannot be used."""
         self.pane.show_error(path, str(error))
+        self.previewed.emit(None, False)
         self._dock.show()
         self._log.add(str(error), "error")
 

@@ -78,7 +78,9 @@ class Session:
         problem = session.get("problem")
         if problem and Path(problem).exists():
             options, settings = session.get("options", {}), session.get("settings", {})
-            self._problems.load(Path(problem), lambda: self._pane.set_values(options, settings))
+            self._problems.load(
+                Path(problem), lambda: self._pane.set_values(options, settings), requested=not self._tabs.open_runs()
+            )
 
     def save(self) -> None:
         """Write what the next start restores."""

@@ -1,4 +1,4 @@
-"""The tabs in the middle of the window: the selected problem, runs, comparisons."""
+"""The tabs in the middle of the window: the problem, runs, comparisons."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QStackedWidget, QTabBar, QTabWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QTabBar, QTabWidget, QToolButton, QWidget
 
 from gui.app.icons import dot, icon, set_icon
 from gui.app.theme import Theme
 from gui.compare.tab import CompareTab
+from gui.problem.home import Home
 from gui.runs.library import Library, RunNote
 from gui.runs.run_list import RunList
 from gui.runs.tab import RunTab
@@ -32,16 +33,17 @@ class Tabs(QObject):
     ----------
     library, run_list, log
         Where state changes and messages go.
-    home : QWidget
-        Shown while no tab is open.
+    home : Home
+        The first tab, which cannot be closed.
     """
 
     changed = Signal()
     idle = Signal()
 
-    def __init__(self, library: Library, run_list: RunList, log: LogPane, home: QWidget, theme: Theme) -> None:
+    def __init__(self, library: Library, run_list: RunList, log: LogPane, home: Home, theme: Theme) -> None:
         super().__init__()
         self._library, self._run_list, self._log, self._theme = library, run_list, log, theme
+        self.home = home
         self.runs: dict[str, RunTab] = {}
         self.comparisons: list[CompareTab] = []
         self.discard_ended_hidden = True
@@ -53,10 +55,9 @@ class Tabs(QObject):
         self.widget.setAccessibleName("Open runs")
         self.widget.tabBar().setAccessibleName("Open runs")
         self.widget.setIconSize(QSize(12, 12))
-        self.stack = QStackedWidget()
-        self.stack.addWidget(home)
-        self.stack.addWidget(self.widget)
+        self.widget.addTab(home, icon("problem"), home.title)
         self.widget.currentChanged.connect(lambda _index: self._on_current())
+        self.widget.tabBar().tabMoved.connect(lambda _from, _to: self._keep_home_first())
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
@@ -70,13 +71,32 @@ class Tabs(QObject):
     # --- which is shown -----------------------------------------------------------------------------------------
 
     def current(self) -> QWidget | None:
-        """The current tab, if any is open."""
+        """The current tab."""
         return self.widget.currentWidget()
 
     def current_run(self) -> RunTab | None:
         """The current tab, if it is that of a run."""
         tab = self.widget.currentWidget()
         return tab if isinstance(tab, RunTab) else None
+
+    def opened(self) -> list[QWidget]:
+        """The tabs besides the first one, in their order."""
+        tabs = (self.widget.widget(index) for index in range(self.widget.count()))
+        return [tab for tab in tabs if tab is not None and tab is not self.home]
+
+    def show_home(self) -> None:
+        """Make the first tab the current one."""
+        self.update_home()
+        self.show(self.home)
+
+    def update_home(self) -> None:
+        """Show the title of the first tab as it is now."""
+        self.widget.setTabText(0, self.home.title)
+
+    def _keep_home_first(self) -> None:
+        index = self.widget.indexOf(self.home)
+        if index > 0:
+            self.widget.tabBar().moveTab(index, 0)
 
     def open_runs(self) -> list[RunTab]:
         """The tabs of runs that are open, in their order."""
@@ -89,7 +109,6 @@ class Tabs(QObject):
 
     def show(self, tab: QWidget) -> None:
         """Make a tab the current one."""
-        self.stack.setCurrentWidget(self.widget)
         self.widget.setCurrentWidget(tab)
         self._on_current()
 
@@ -116,8 +135,6 @@ class Tabs(QObject):
             self.widget.setCurrentIndex((self.widget.currentIndex() + step) % self.widget.count())
 
     def _on_current(self) -> None:
-        if not self.widget.count():
-            self.stack.setCurrentIndex(0)
         tab = self.current_run()
         if tab is not None:
             if not tab.loaded:
@@ -167,7 +184,7 @@ class Tabs(QObject):
     def close_current(self) -> None:
         """Close the current tab; its run is kept, and continues if it is running."""
         tab = self.current()
-        if tab is not None:
+        if tab is not None and tab is not self.home:
             self.close(tab)
 
     def close(self, tab: QWidget) -> None:
@@ -202,6 +219,7 @@ class Tabs(QObject):
         for tab in tabs:
             tab.close_sources()
             tab.cleanup()
+        self.home.preview.cleanup()
 
     # --- changes ------------------------------------------------------------------------------------------------
 
@@ -235,6 +253,8 @@ class Tabs(QObject):
     def set_theme(self, theme: Theme) -> None:
         """Change the colours of all tabs."""
         self._theme = theme
+        self.home.set_theme(theme)
+        self.widget.setTabIcon(0, icon("problem"))
         tabs: list[RunTab | CompareTab] = [*self.runs.values(), *self.comparisons]
         for tab in tabs:
             tab.set_theme(theme)

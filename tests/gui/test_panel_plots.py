@@ -55,7 +55,7 @@ def figures(theme: Theme) -> list[Figure]:
     for k in range(50):
         band.append("a", k / 10, k, k + 20, theme.colour(0))
     bars.put("a", 0.4, theme.colour(0))
-    pixels.show(random.integers(0, 2, (20, 30)))
+    pixels.show_matrix(random.integers(0, 2, (20, 30)))
     gantt.show_schedule(random.integers(1, 99, (5, 8)), random.permutation(8))
     board.show_queens(queens_placement(8) or [], "one of 92")
     tour.show_tour(random.integers(1, 99, (7, 7)), np.arange(7))
@@ -254,7 +254,7 @@ def test_a_matrix_and_intervals_that_are_not_there_yet_leave_no_mark(qtbot: Any)
         shown(qtbot, empty)
         picture = empty.view.grab(empty.view.rect().adjusted(0, 0, 0, -empty.view.height() // 2 - 60)).toImage()
         assert painted(picture) == 1
-    pixels.show(np.eye(4))
+    pixels.show_matrix(np.eye(4))
     assert pixels._hint_text == ""
 
 

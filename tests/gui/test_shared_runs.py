@@ -59,8 +59,8 @@ def test_an_exported_run_is_dropped_and_becomes_a_run_of_its_own(
 ) -> None:
     for count in (1, 2):
         drop(window, exported)
-        qtbot.waitUntil(lambda count=count: window.tabs.count() == count, timeout=PATIENCE)
-    tabs = [window.tabs.widget(place) for place in range(2)]
+        qtbot.waitUntil(lambda count=count: len(window.run_tabs.opened()) == count, timeout=PATIENCE)
+    tabs = window.run_tabs.opened()
     qtbot.waitUntil(lambda: all(tab.complete for tab in tabs), timeout=PATIENCE)
     assert {tab.note.path.name for tab in tabs} == {"knapsack", "knapsack-2"}
     assert all(tab.note.path.parent == window.library.runs for tab in tabs)
@@ -113,7 +113,7 @@ def test_a_file_that_is_no_archive_is_told_in_a_sentence(qtbot: Any, window: Any
     drop(window, tmp_path / "broken.zip")
     qtbot.waitUntil(lambda: window.pane.error.isVisible(), timeout=PATIENCE)
     assert "is no zip archive that can be read" in window.pane.error.text()
-    assert window.tabs.count() == 0
+    assert window.run_tabs.opened() == []
 
 
 # --- instances ----------------------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def test_runs_of_another_window_come_are_renamed_and_go_while_the_selection_stay
     theirs.title = "renamed there"
     other.save(theirs)
     qtbot.waitUntil(lambda: own.title == "renamed there", timeout=PATIENCE)
-    assert window.tabs.tabText(0) == "renamed there"
+    assert window.tabs.tabText(1) == "renamed there"
     assert window.run_list.selected() == [own]
     other.rescan(lambda _note: False)
     other.delete(other.find(second.key))

@@ -122,7 +122,7 @@ def test_a_wrong_option_is_told_under_its_field_and_does_not_run(
     qtbot.waitUntil(complaint.isVisible, timeout=30_000)
     assert "step must be at least 1; got 0" in complaint.text()
     qtbot.keyClick(window, Qt.Key.Key_F5)
-    assert window.tabs.count() == 0
+    assert window.run_tabs.opened() == []
     qtbot.mouseClick(window.pane.form._editors["step"].reset, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not complaint.isVisible(), timeout=30_000)
     assert window.pane.form.given() == {}

@@ -68,7 +68,9 @@ def test_runs_are_kept_across_restarts_with_the_whole_session(
     window.appearance.choose("dark")
     window.resize(790, 640)
     window.docks["log"].hide()
+    window.tabs.setCurrentWidget(tabs[1])
     window.run_tabs.close_current()
+    window.tabs.setCurrentWidget(tabs[0])
     first = tabs[0].note
     window.close()
     again = open_window(COUNTING)
@@ -77,7 +79,7 @@ def test_runs_are_kept_across_restarts_with_the_whole_session(
     assert (again.width(), again.height()) == (790, 640)
     assert again.docks["log"].isHidden()
     assert again.theme.dark
-    assert [again.tabs.widget(i).note.key for i in range(again.tabs.count())] == [first.key]
+    assert [tab.note.key for tab in again.run_tabs.open_runs()] == [first.key]
     qtbot.waitUntil(lambda: again.pane.instance is not None, timeout=30_000)
     assert again.pane.options() == {"step": 5, "style": "fancy", "extra": 4}
     assert again.tool_bar.given() == {"time_limit": 12.5, "devices": ["opencl:0"]}
@@ -115,7 +117,7 @@ def test_tabs_are_compared_curve_over_curve(qtbot: Any, tabs: list[Any], window:
         pictures.append(window.tabs.tabIcon(window.tabs.indexOf(tab)).pixmap(16, 16).toImage())
     assert pictures[0] != pictures[1]
     window.run_tabs.close_current()
-    assert window.tabs.count() == 2
+    assert len(window.run_tabs.opened()) == 2
 
 
 def test_a_replay_shows_the_run_again_at_the_speed_that_is_chosen(qtbot: Any, tabs: list[Any], window: Any) -> None:
@@ -234,7 +236,7 @@ def test_a_run_is_renamed_run_again_with_changes_and_deleted(
     assert not note.path.exists()
     assert [entry.key for entry in window.library] == [tabs[1].note.key]
     assert window.run_list.count() == 1
-    assert window.tabs.count() == 1
+    assert len(window.run_tabs.opened()) == 1
 
 
 def test_a_stopped_run_continues_from_its_checkpoint(qtbot: Any, window: Any, counting_files: Path) -> None:
@@ -249,7 +251,9 @@ def test_a_stopped_run_continues_from_its_checkpoint(qtbot: Any, window: Any, co
     window.runs.resume()
     window.runs.resume()  # pressed twice
     qtbot.waitUntil(lambda: not window.jobs.pending, timeout=30_000)
-    qtbot.waitUntil(lambda: window.tabs.currentWidget() is not tab and window.tabs.count() == 1, timeout=30_000)
+    qtbot.waitUntil(
+        lambda: window.tabs.currentWidget() is not tab and len(window.run_tabs.opened()) == 1, timeout=30_000
+    )
     again = window.tabs.currentWidget()
     ended(qtbot, again)
     assert again.note is tab.note
@@ -293,7 +297,7 @@ def test_a_tab_closed_while_its_run_goes_on_leaves_the_run_alone(qtbot: Any, win
     load(qtbot, window, counting_files / "endless.txt")
     tab = begin(qtbot, window)
     qtbot.keyClick(window, Qt.Key.Key_W, CONTROL)
-    assert window.tabs.count() == 0
+    assert window.run_tabs.opened() == []
     assert tab.live
     window.run_list.select(tab.note)
     window.actions_by_name["open_run"].trigger()
@@ -340,9 +344,9 @@ def test_the_keyboard_alone_loads_runs_and_finds_everything(qtbot: Any, open_win
     qtbot.keyClick(window, Qt.Key.Key_3, CONTROL)
     assert window.focusWidget() is window.run_list.view
     qtbot.keyClick(window, Qt.Key.Key_W, CONTROL)
-    assert window.tabs.count() == 0
+    assert window.run_tabs.opened() == []
     qtbot.keyClick(window.run_list.view, Qt.Key.Key_Return)
-    assert window.tabs.count() == 1
+    assert len(window.run_tabs.opened()) == 1
     qtbot.keyClick(window, Qt.Key.Key_4, CONTROL)
     assert window.focusWidget() is window.log.filter
     qtbot.keyClick(window, Qt.Key.Key_F1)
@@ -396,7 +400,7 @@ def test_a_whole_session_goes_by_keys(
     qtbot.waitUntil(lambda: len(list((tmp_path / "tables").glob("*.csv"))) == len(compared.plots()), timeout=30_000)
     press(Qt.Key.Key_W, CONTROL)
     press(Qt.Key.Key_W, CONTROL)
-    assert window.tabs.count() == 0
+    assert window.run_tabs.opened() == []
     press(Qt.Key.Key_Q, CONTROL)
     assert not window.isVisible()
 

@@ -1,0 +1,126 @@
+"""The first tab shows the problem that Run would solve, before it is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from environment import COUNTING, SAMPLES
+from interaction import begin, drop, ended, load
+from PySide6.QtWidgets import QLabel
+from scipy.sparse import csr_array
+
+import engine
+from gui.app.theme import DARK, LIGHT
+from gui.plot.axes import Axis
+from gui.plot.live import LivePlot
+from gui.problem.preview import HeatMap, Points, Preview, Rows, Shares, preview_data
+
+RANDOM = np.random.default_rng(5)
+PROBLEMS: dict[str, Any] = {
+    "flowshop": lambda: engine.Flowshop.taillard(1),
+    "atsp": lambda: engine.ATSP(RANDOM.integers(1, 99, (7, 7))),
+    "queens": lambda: engine.Queens(9),
+    "knapsack": lambda: engine.Knapsack(RANDOM.integers(1, 99, 20), RANDOM.integers(1, 99, 20), 300),
+    "probit": lambda: engine.HorseshoeProbit(RANDOM.standard_normal((40, 3)), np.arange(40) % 4 == 0),
+    "linprog": lambda: engine.LinearProgram(np.ones(5), csr_array(np.eye(3, 5)), np.ones(3)),
+    "boa": lambda: engine.BOA("trap-5", 20),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_problem_has_a_preview_with_sizes(qtbot: Any, name: str) -> None:
+    problem = PROBLEMS[name]()
+    data = preview_data(problem)
+    assert data.description == problem.describe()
+    assert data.numbers
+    preview = Preview(LIGHT)
+    qtbot.addWidget(preview)
+    preview.resize(900, 600)
+    preview.show()
+    preview.show_data(data, "F5")
+    assert [(tile.name, tile.value) for tile in preview.tiles] == data.numbers
+    assert len(preview.figures) == len(data.figures)
+    assert all(figure.table()[1] for figure in preview.figures)
+    qtbot.waitUntil(lambda: not any(figure.dirty for figure in preview.figures), timeout=30_000)
+    preview.set_theme(DARK)
+    preview.show_data(preview_data(PROBLEMS["queens"]()), "F5")
+    assert preview.figures == []
+
+
+def test_the_pictures_of_a_preview_are_the_data() -> None:
+    flowshop = engine.Flowshop.taillard(1)
+    (times,) = preview_data(flowshop).figures
+    assert isinstance(times, HeatMap)
+    assert times.matrix.tolist() == flowshop.times.tolist()
+    stated = preview_data(engine.Flowshop.read(SAMPLES / "branch_and_bound" / "ta030.txt"))
+    assert ("Best known value", "2,178") in stated.numbers
+    knapsack = PROBLEMS["knapsack"]()
+    points = preview_data(knapsack).figures[0]
+    assert isinstance(points, Points)
+    assert (points.x.tolist(), points.y.tolist()) == (knapsack.weights.tolist(), knapsack.profits.tolist())
+    balance, features = preview_data(PROBLEMS["probit"]()).figures
+    assert isinstance(balance, Shares)
+    assert balance.values == {"y = 1": 0.25, "y = 0": 0.75}
+    assert isinstance(features, Rows)
+    assert len(features.rows) == 3
+    (pattern,) = preview_data(PROBLEMS["linprog"]()).figures
+    assert isinstance(pattern, HeatMap)
+    assert pattern.matrix.tolist() == np.eye(3, 5).tolist()
+
+
+def test_a_large_matrix_is_shown_by_means_of_blocks() -> None:
+    times = RANDOM.integers(1, 99, (2, 1001))
+    (shown,) = preview_data(engine.Flowshop(times)).figures
+    assert isinstance(shown, HeatMap)
+    assert shown.matrix.shape == (2, 334)
+    assert shown.matrix[0, 0] == pytest.approx(times[0, :3].mean())
+    assert shown.matrix[1, -1] == pytest.approx(times[1, 999:].mean())
+
+
+def test_one_problem_is_selected_shown_and_run(qtbot: Any, open_window: Any, counting_files: Path) -> None:
+    window = open_window(COUNTING)
+
+    def texts() -> list[str]:
+        return [label.text() for label in window.tabs.currentWidget().findChildren(QLabel) if label.isVisible()]
+
+    start = window.actions_by_name["start"]
+    assert "Drop a problem file here" in texts()
+    load(qtbot, window, SAMPLES / "knapsack" / "strongly-1000.txt")
+    assert window.tabs.currentWidget() is window.home
+    assert "strongly-1000" in texts()
+    assert "Drop a problem file here" not in texts()
+    assert (window.tabs.tabText(0), start.iconText()) == ("Problem: strongly-1000", "Run strongly-1000")
+    load(qtbot, window, counting_files / "small.txt")
+    assert (window.tabs.tabText(0), start.iconText()) == ("Problem: small", "Run small")
+    tab = begin(qtbot, window)
+    ended(qtbot, tab)
+    assert tab.note.problem == window.pane.instance.problem.describe()
+    load(qtbot, window, SAMPLES / "knapsack" / "strongly-1000.txt")  # another one: its preview comes to the front
+    assert window.tabs.currentWidget() is window.home
+    window.tabs.setCurrentWidget(tab)
+    assert start.iconText() == "Run strongly-1000"
+    drop(window, counting_files / "bad.txt")
+    qtbot.waitUntil(lambda: window.pane.error.isVisible(), timeout=30_000)
+    assert (window.tabs.tabText(0), start.iconText()) == ("Start", "Run")
+
+
+@pytest.mark.parametrize("width", [260, 900])
+def test_axes_have_titles_with_units_that_are_not_cut(qtbot: Any, width: int) -> None:
+    plot = LivePlot("Decomposed nodes", "nodes/s", theme=LIGHT)
+    qtbot.addWidget(plot)
+    plot.resize(width, 220)
+    plot.show()
+    plot.series("a").append(1.0, 5e6)
+    plot.fit()
+    for side, title in (("left", "nodes/s"), ("bottom", "time")):
+        axis = plot.plot.getAxis(side)
+        assert isinstance(axis, Axis)
+        assert axis.title == axis.shown_title == title
+        shown, box = axis.label.mapRectToItem(plot.plot, axis.label.boundingRect()), plot.plot.rect()
+        assert box.adjusted(-6, -6, 6, 6).contains(shown)
+    axis.set_title("a title that has no room at all " * 20)
+    assert axis.shown_title.endswith("…")
+    assert axis.label.toolTip() == axis.title
