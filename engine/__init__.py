@@ -23,8 +23,10 @@ _MODULES = {
         "AuditError",
         "BackendUnavailable",
         "DeviceError",
+        "DeviceLost",
         "DeviceNotFound",
         "InputError",
+        "KernelArgumentError",
         "KernelError",
         "OptionError",
         "OutOfDeviceMemory",
@@ -56,8 +58,10 @@ if TYPE_CHECKING:
     from engine.errors import AuditError as AuditError
     from engine.errors import BackendUnavailable as BackendUnavailable
     from engine.errors import DeviceError as DeviceError
+    from engine.errors import DeviceLost as DeviceLost
     from engine.errors import DeviceNotFound as DeviceNotFound
     from engine.errors import InputError as InputError
+    from engine.errors import KernelArgumentError as KernelArgumentError
     from engine.errors import KernelError as KernelError
     from engine.errors import OptionError as OptionError
     from engine.errors import OutOfDeviceMemory as OutOfDeviceMemory
