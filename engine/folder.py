@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 import tomlkit
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engine import trust as trusted
 from engine.errors import QuintetError, RunFolderError, UntrustedCode
@@ -50,6 +51,33 @@ __all__ = ["Checkpoint", "RunFolder", "foreign_code", "read_problem", "version"]
 
 _FORMAT = 1
 _HOUR = 3600.0
+
+
+class _Problem(BaseModel):
+    """The table ``[problem]`` of ``run.toml``; ``module`` and ``file`` are of a class that is the user's own."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    class_: str = Field(alias="class")
+    kind: str
+    name: str = ""
+    digest: str
+    module: str | None = None
+    file: str | None = None
+
+
+class _Description(BaseModel):
+    """The content of ``run.toml``."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    run: str
+    solver: str
+    problem: _Problem
+    options: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
+    devices: list[dict[str, Any]] = []
+    versions: dict[str, str] = {}
 
 
 def read_problem(path: Path, trust: bool = False, kind: type[Problem] | None = None, **reading: Any) -> Problem:
@@ -171,8 +199,8 @@ class RunFolder(RunFiles):
         except (OSError, ValueError) as error:
             raise RunFolderError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
         description = _checked_description(file, text)
-        if description.get("solver") not in discover():
-            raise RunFolderError(f"{file} names the solver {description.get('solver')!r}; there is none")
+        if description["solver"] not in discover():
+            raise RunFolderError(f"{file} names the solver {description['solver']!r}; there is none")
         return cls(path, description)
 
     # --- the right to write -------------------------------------------------------------------------------------
@@ -218,13 +246,13 @@ class RunFolder(RunFiles):
         engine.errors.UntrustedCode
             If the class of the problem, or its objective, is code that is not trusted; see :mod:`engine.trust`.
         """
-        about = self._about_problem()
-        arrays = read_arrays(self.path / "problem.npz", str(about.get("digest")))
+        about = self.description["problem"]
+        arrays = read_arrays(self.path / "problem.npz", about["digest"])
         if given is not None:
             return self._same_as(given, arrays)
         kind = self._problem_class(trust)
         try:
-            problem = kind.from_arrays(arrays, str(about.get("name", "")))
+            problem = kind.from_arrays(arrays, about.get("name", ""))
         except QuintetError:
             raise
         except Exception as error:
@@ -233,24 +261,20 @@ class RunFolder(RunFiles):
             trusted.require_trust(code, trust)
         return problem
 
-    def _about_problem(self) -> dict[str, Any]:
-        about = self.description.get("problem")
-        return about if isinstance(about, dict) else {}
-
     def _same_as(self, given: Problem, arrays: Mapping[str, NDArray[Any]]) -> Problem:
-        again = given.to_arrays() if type(given).__name__ == self._about_problem().get("class") else {}
+        again = given.to_arrays() if type(given).__name__ == self.description["problem"]["class"] else {}
         if again.keys() != arrays.keys() or not all(np.array_equal(again[name], arrays[name]) for name in arrays):
             raise RunFolderError(f"the problem given, {given.describe()}, is not the one of the run in {self.path}")
         return given
 
     def _problem_class(self, trust: bool) -> type[Problem]:
         """The class of the problem: one of the solver's, or the user's own, which is code."""
-        about = self._about_problem()
-        name = str(about.get("class"))
+        about = self.description["problem"]
+        name: str = about["class"]
         if "module" not in about:
             kind = next((kind for kind in self.solver.problems if kind.__name__ == name), None)
         else:
-            kind = _own_class(str(about["module"]), about.get("file"), name, trust)
+            kind = _own_class(about["module"], about.get("file"), name, trust)
         if kind is None:
             where = "".join(f", {key} {about[key]!r}" for key in ("module", "file") if key in about)
             raise RunFolderError(f"{self.path / 'run.toml'} names no known problem: {name!r}{where}")
@@ -298,6 +322,11 @@ def _checked_description(file: Path, text: str) -> dict[str, Any]:
     lines = text.split("\n", 2)
     if len(lines) < 3 or lines[1] != f'digest = "{text_digest(lines[2])}"':
         raise RunFolderError(f"{file} is damaged: its content does not match its digest")
+    try:
+        _Description.model_validate(description)
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise RunFolderError(f"{file} does not describe a run: {faults}") from error
     return description
 
 
@@ -333,14 +362,14 @@ def _source_of(kind: type[Problem]) -> dict[str, str]:
     return found if source is None else {**found, "file": os.path.abspath(source)}
 
 
-def _own_class(module: str, source: Any, name: str, trust: bool) -> type[Problem] | None:
+def _own_class(module: str, source: str | None, name: str, trust: bool) -> type[Problem] | None:
     """A class of the user's own: one that is loaded already, else from its file or module, if that is trusted."""
     if (kind := _class_in(sys.modules.get(module), name)) is not None:
         return kind
     if source is None:
         trusted.require_trust(ForeignCode("Python", f"the module {module}", text_digest(module)), trust)
         return _class_in(_imported(module), name)
-    path = Path(str(source))
+    path = Path(source)
     try:
         content = path.read_bytes()
     except (OSError, ValueError) as error:

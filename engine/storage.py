@@ -14,7 +14,9 @@ import collections
 import contextlib
 import hashlib
 import json
+import math
 import re
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +36,8 @@ __all__ = ["Checkpoint", "RunFiles", "file_digest", "read_arrays", "text_digest"
 
 _FORMAT = 1
 _GENERATIONS = 2
+_LONGEST_LINE = 1 << 26
+_LARGEST_JSON = 1 << 30
 _CHECKPOINT = re.compile(r"checkpoint-(\d{6,})\.json")
 _OURS = r"(?:checkpoint-\d+|result)\.(?:json|npz)"
 
@@ -94,7 +98,7 @@ class RunFiles:
         """
         try:
             with self.events_path.open("rb") as stream:
-                for line in stream:
+                for line in iter(lambda: stream.readline(_LONGEST_LINE), b""):
                     with contextlib.suppress(ValueError):
                         yield from_json(line)
         except FileNotFoundError:
@@ -227,6 +231,7 @@ class RunFiles:
             If it cannot be written.
         """
         self.require_same_run()
+        remove_temporaries(self.path, _OURS)
         arrays = dict(result.arrays)
         if result.solution is not None:
             arrays["solution"] = result.solution
@@ -278,6 +283,8 @@ class RunFiles:
     def _read_json(self, path: Path) -> dict[str, Any]:
         """A JSON file of this run whose digest is right."""
         try:
+            if path.stat().st_size > _LARGEST_JSON:
+                raise ValueError(f"it is larger than {_LARGEST_JSON} bytes")
             text = path.read_bytes().decode("utf-8")
             content = json.loads(text)
         except (OSError, ValueError, RecursionError) as error:
@@ -309,7 +316,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
     """Write an ``.npz`` file whole and return its SHA-256, which is computed as the file is written."""
     with whole(path) as stream:
         hashed = _Hashed(stream)
-        np.savez(hashed, **arrays)  # type: ignore[call-overload]
+        np.savez(hashed, **arrays)  # type: ignore[arg-type]
     return hashed.digest.hexdigest()
 
 
@@ -326,14 +333,33 @@ def read_arrays(path: Path, digest: str | None = None) -> dict[str, NDArray[Any]
             if digest is not None and hashlib.file_digest(stream, "sha256").hexdigest() != digest:
                 raise RunFolderError(f"{path} is damaged: its content does not match its digest")
             stream.seek(0)
-            with np.load(stream, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files}
+            with zipfile.ZipFile(stream) as archive:
+                return {
+                    entry.filename.removesuffix(".npy"): _read_array(archive, entry) for entry in archive.infolist()
+                }
     except FileNotFoundError as error:
         raise RunFolderError(f"{path} is missing") from error
     except RunFolderError:
         raise
     except Exception as error:  # whatever NumPy and zipfile raise for a file that is not theirs
         raise RunFolderError(f"{path} cannot be read: {_reason(error)}") from error
+
+
+def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
+    """One array of an ``.npz`` file; its size is checked before memory is taken for it."""
+    if entry.compress_type != zipfile.ZIP_STORED:
+        raise ValueError(f"its array {entry.filename} is compressed")
+    with archive.open(entry) as stream:
+        version = np.lib.format.read_magic(stream)
+        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read_header(stream)
+        if dtype.hasobject:
+            raise ValueError(f"its array {entry.filename} contains Python objects")
+        if stream.tell() + math.prod(shape) * dtype.itemsize != entry.file_size:
+            raise ValueError(f"its array {entry.filename} does not have the size that it declares")
+    with archive.open(entry) as stream:
+        array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+    return array
 
 
 def text_digest(text: str) -> str:

@@ -1,0 +1,196 @@
+"""Run folders that somebody has made or changed on purpose: one of our errors, soon, and never much memory."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import shutil
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tomlkit
+from counting import Counting
+
+import engine
+from engine.errors import QuintetError, RunFolderError
+from engine.folder import RunFolder
+from engine.storage import file_digest, text_digest
+
+SEED = int(os.environ.get("QUINTET_TEST_SEED") or time.time_ns() % 10**6)
+CASES = int(os.environ.get("QUINTET_TEST_FUZZ_CASES") or 150)
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    engine.solve(Counting(10**9), run_folder=tmp_path / "r", time_limit=0.05)
+    return tmp_path / "r"
+
+
+def describe(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what ``run.toml`` says, and make its digest right again."""
+    file = folder / "run.toml"
+    description = tomlkit.parse(file.read_text()).unwrap()
+    change(description)
+    order = {"format": description.pop("format"), "digest": ""}
+    description.pop("digest", None)
+    below = tomlkit.dumps(description)
+    file.write_text(f'format = {order["format"]}\ndigest = "{text_digest(below)}"\n{below}')
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d.update(options=5), "options: Input should be a valid dictionary"),
+        (lambda d: d.update(settings=[1]), "settings: Input should be a valid dictionary"),
+        (lambda d: d.update(solver=["counting"]), "solver: Input should be a valid string"),
+        (lambda d: d.update(problem=5), "problem: Input should be"),
+        (lambda d: d["problem"].pop("class"), "problem.class: Field required"),
+        (lambda d: d["problem"].update(file=5), "problem.file: Input should be a valid string"),
+        (lambda d: d.pop("run"), "run: Field required"),
+        (lambda d: d.update(solver="abacus"), "names the solver 'abacus'; there is none"),
+        (lambda d: d["problem"].update({"class": "Knapsack"}), "names no known problem: 'Knapsack'"),
+        (lambda d: d["options"].update(stepp=5), "unknown option 'stepp'"),
+        (lambda d: d["settings"].update(devices=[5.5]), "devices"),
+        (lambda d: d["settings"].update(seed=-1), "seed"),
+    ],
+)
+def test_a_description_that_makes_no_sense_is_one_sentence(change: Any, message: str, stopped: Path) -> None:
+    describe(stopped, change)
+    with pytest.raises(QuintetError, match=message):
+        engine.resume(stopped)
+
+
+def problem_file(stopped: Path, content: bytes) -> None:
+    """Put another ``problem.npz`` in, with its digest."""
+    (stopped / "problem.npz").write_bytes(content)
+    describe(stopped, lambda d: d["problem"].update(digest=file_digest(stopped / "problem.npz")))
+
+
+def packed(name: str, content: bytes, compression: int = zipfile.ZIP_STORED) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", compression) as archive:
+        archive.writestr(name, content)
+    return stream.getvalue()
+
+
+def header_alone(shape: tuple[int, ...]) -> bytes:
+    """The beginning of a NumPy file of an array that does not follow."""
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    return stream.getvalue()
+
+
+def with_objects() -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.array([{}]), allow_pickle=True)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (packed("target.npy", header_alone((10**12,))), "does not have the size that it declares"),
+        (packed("target.npy", header_alone(())[:20]), "cannot be read"),
+        (packed("target.npy", bytes(10**6), zipfile.ZIP_DEFLATED), "is compressed"),
+        (packed("target.npy", with_objects()), "contains Python objects"),
+        (packed("other.npy", header_alone((0,))), "contains no Counting"),
+        (b"PK\x05\x06" + bytes(18), "contains no Counting"),
+        (b"", "cannot be read"),
+    ],
+)
+def test_arrays_that_are_none_are_one_sentence(content: bytes, message: str, stopped: Path) -> None:
+    problem_file(stopped, content)
+    began = time.monotonic()
+    with pytest.raises(RunFolderError, match=message):
+        engine.resume(stopped)
+    assert time.monotonic() - began < 2
+
+
+def test_json_that_is_deep_or_long_is_one_sentence(stopped: Path) -> None:
+    for file in [*stopped.glob("checkpoint-*.json"), stopped / "result.json"]:
+        kept = file.read_bytes()
+        for content in (b"[" * 200_000, b'{"a":' * 200_000, b"9" * 10_000, b'{"digest": 1}', b"[1]", b"\xff"):
+            file.write_bytes(content)
+            with pytest.raises(RunFolderError, match=file.name):
+                engine.resume(stopped)
+        file.write_bytes(kept)
+    with (stopped / "events.jsonl").open("ab") as stream:
+        stream.write(b"[" * 200_000 + b"\n" + b'{"type":"metric"' + b"9" * 10_000 + b"\n")
+    assert next(event.type for event in RunFolder.open(stopped).events()) == "started"
+
+
+@pytest.mark.parametrize("name", ["run.toml", "problem.npz", "result.json", "result.npz", "events.jsonl", "checkpoint"])
+def test_a_folder_where_a_file_should_be_is_one_sentence(name: str, stopped: Path) -> None:
+    file = next(stopped.glob("checkpoint-*.json")) if name == "checkpoint" else stopped / name
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(RunFolderError, match=file.name):
+        engine.resume(stopped)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_is_read_only_is_one_sentence(stopped: Path) -> None:
+    stopped.chmod(0o500)
+    try:
+        with pytest.raises(RunFolderError, match="cannot write to the run folder"):
+            engine.resume(stopped)
+    finally:
+        stopped.chmod(0o700)
+
+
+def mutated(content: bytes, moments: random.Random) -> bytes:
+    """A file with some of its bytes changed, moved, repeated, or gone."""
+    data = bytearray(content)
+    for _ in range(moments.randint(1, 4)):
+        at, length = moments.randrange(len(data) + 1), moments.randint(1, 30)
+        match moments.randrange(4):
+            case 0:
+                data[at : at + length] = moments.randbytes(length)
+            case 1:
+                del data[at : at + length]
+            case 2:
+                data[at:at] = data[at : at + length] * moments.randint(1, 50)
+            case 3:
+                data[at:at] = moments.choice([b"\x00", b"\n[[[", b"1e999", b"nan", b'"', b"\xff", b"-", b"\x1b[2J"])
+    return bytes(data)
+
+
+def test_mutants_of_every_file_are_refused_or_read(stopped: Path, tmp_path: Path) -> None:
+    print(f"QUINTET_TEST_SEED={SEED}")
+    moments = random.Random(SEED)
+    names = sorted(path.name for path in stopped.iterdir())
+    for _ in range(CASES):
+        path = tmp_path / "mutant"
+        shutil.copytree(stopped, path)
+        name = moments.choice(names)
+        (path / name).write_bytes(mutated((path / name).read_bytes(), moments))
+        if name.endswith(".json") and moments.random() < 0.5:  # its digest right again, where it is still JSON
+            _sign(path / name)
+        began = time.monotonic()
+        try:
+            folder = RunFolder.open(path)
+            folder.problem()
+            list(folder.events())
+            folder.result()
+            folder.checkpoint()
+        except RunFolderError:
+            pass
+        assert time.monotonic() - began < 2
+        shutil.rmtree(path)
+
+
+def _sign(file: Path) -> None:
+    try:
+        content = json.loads(file.read_bytes())
+        content.pop("digest", None)
+        text = json.dumps(content, indent=1)
+    except (ValueError, AttributeError, RecursionError):
+        return
+    file.write_text(f'{text[:-2]},\n "digest": "{text_digest(text)}"\n}}\n')
