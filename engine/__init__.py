@@ -47,9 +47,11 @@ if TYPE_CHECKING:
     from engine import formats as formats
     from engine import numerics as numerics
     from engine import solvers as solvers
+    from engine.adapters.arviz_export import to_arviz as to_arviz
     from engine.adapters.linprog_batches import solve_many as solve_many
     from engine.adapters.scipy_linprog import linprog as linprog
     from engine.adapters.scipy_linprog import scipy_result as scipy_result
+    from engine.adapters.sklearn_probit import HorseshoeProbitClassifier as HorseshoeProbitClassifier
     from engine.api import Engine as Engine
     from engine.api import available_devices as available_devices
     from engine.api import available_solvers as available_solvers
@@ -81,9 +83,7 @@ if TYPE_CHECKING:
     from engine.solvers.branch_and_bound.problems.flowshop import Flowshop as Flowshop
     from engine.solvers.branch_and_bound.problems.queens import Queens as Queens
     from engine.solvers.branch_and_bound.tree import PermutationProblem as PermutationProblem
-    from engine.solvers.gibbs.estimator import HorseshoeProbitClassifier as HorseshoeProbitClassifier
     from engine.solvers.gibbs.posterior import summary as _summary
-    from engine.solvers.gibbs.posterior import to_arviz as to_arviz
     from engine.solvers.gibbs.problem import HorseshoeProbit as HorseshoeProbit
     from engine.solvers.knapsack.problem import Knapsack as Knapsack
     from engine.solvers.linprog.problem import LinearProgram as LinearProgram

@@ -9,7 +9,7 @@
 //     beta ~ N(S^-1 b, S^-1), S = G + D^-1, D^-1 = diag(1 / (lambda_j tau)^2), by the Cholesky factor of C = s S s, where
 //     s_j = S_jj^-1/2 makes the diagonal of C one whatever lambda and tau are: beta = s C^-1/2' (C^-1/2 s b + normals)
 //
-// Launch: a group of ${block} a chain. beta, lam (lambda^-2), nu (nu^-1), scale (s), prior (D^-1): (chains, q);
+// Launch: a group of ${block} a chain. beta, local_precision (lambda^-2), nu (nu^-1), scale (s), prior (D^-1): (chains, q);
 // whole: (chains, 8): tau^-2, xi^-1, then what a draw reports of itself.
 // Columns before `first` have a normal prior of their own, of precision first_prior, and no lambda.
 <%
@@ -22,34 +22,9 @@ ${variates.scale_functions()}
 #define MOST 1.0e60
 #define CLAMPED(x) ((x) < LEAST ? LEAST : ((x) > MOST ? MOST : (x)))
 
-// lambda^-2 given beta and tau alone, nu integrated out: density exp(-b x) / (1 + x). Two pieces bound it, 1 / (1 + x) up to
-// 1 / b and exp(-b x) / (1 + 1 / b) from there on.
-FUNCTION f64 draw_local_precision(f64 rate, u64 seed, u32 stream, u32 step, i64 index)
-{
-    const f64 b = CLAMPED(rate);
-    const f64 near = log1p(1.0 / b);
-    const f64 far = 0.36787944117144233 / (1.0 + b);
-    f64 x = 0.0;
-    for (u32 attempt = 0u; attempt < 256u; ++attempt) {
-        const philox_words_t words = philox_words(seed, stream, step, index, attempt);
-        const f64 place = uniform_f64_wide(words.w0, words.w1) * (near + far);
-        const f64 u = uniform_f64_wide(words.w2, words.w3);
-        if (place < near) {
-            x = expm1(place);
-            if (u < exp(-b * x))
-                break;
-        } else {
-            x = (1.0 - log(1.0 - (place - near) / far)) / b;
-            if (u * (1.0 + x) < 1.0 + 1.0 / b)
-                break;
-        }
-    }
-    return x;
-}
-
-KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT lam, GLOBAL f64* RESTRICT nu,
+KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision, GLOBAL f64* RESTRICT nu,
     GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
-    i32 q, i32 first, f64 first_prior, f64 inverse_width, i32 collapsed, u64 seed, u32 streams, u32 step)
+    i32 q, i32 first, f64 first_prior, f64 inverse_width, u64 seed, u32 stream, u32 step)
 {
     LOCAL_ARRAY(f64, part, ${block});
     LOCAL_ARRAY(f64, shared, 1);
@@ -60,15 +35,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
     f64 mine = 0.0;
     for (i32 j = first + LOCAL_ID; j < q; j += ${block}) {
         const f64 b = beta[base + j];
-        f64 fresh;
-        if (collapsed) {
-            fresh = draw_local_precision(0.5 * before * b * b, seed, streams + number, step, j);
-        } else {
-            const philox_words_t words = philox_words(seed, streams + number, step, j, 0u);
-            fresh = exponential_of(uniform_f64_wide(words.w0, words.w1)) / (nu[base + j] + 0.5 * before * b * b);
-        }
-        fresh = CLAMPED(fresh);
-        lam[base + j] = fresh;
+        const philox_words_t words = philox_words(seed, stream + number, step, j, 0u);
+        const f64 fresh = CLAMPED(exponential_of(uniform_f64_wide(words.w0, words.w1)) / (nu[base + j] + 0.5 * before * b * b));
+        local_precision[base + j] = fresh;
         mine += fresh * b * b;
     }
     part[LOCAL_ID] = mine;
@@ -76,8 +45,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
     if (LOCAL_ID == 0) {
         const f64 rate = whole[${WHOLE} * chain + 1] + 0.5 * part[0];
         const f64 shape = 0.5 * (f64)(q - first + 1);
-        const f64 tau = CLAMPED(draw_gamma(shape, seed, streams + 1u + number, step, 0) / rate);
-        const philox_words_t words = philox_words(seed, streams + 2u + number, step, 0, 0u);
+        const f64 tau = CLAMPED(draw_gamma(shape, seed, stream + 1u + number, step, 0) / rate);
+        const philox_words_t words = philox_words(seed, stream + 2u + number, step, 0, 0u);
         whole[${WHOLE} * chain] = tau;
         whole[${WHOLE} * chain + 1] = exponential_of(uniform_f64_wide(words.w0, words.w1)) / (inverse_width + tau);
         shared[0] = tau;
@@ -87,8 +56,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         f64 own = first_prior;
         if (j >= first) {
-            const philox_words_t words = philox_words(seed, streams + number, step, j, collapsed ? 65535u : 0u);
-            const f64 fresh = lam[base + j];
+            const philox_words_t words = philox_words(seed, stream + number, step, j, 0u);
+            const f64 fresh = local_precision[base + j];
             nu[base + j] = exponential_of(uniform_f64_wide(words.w2, words.w3)) / (1.0 + fresh);
             own = tau * fresh;
         }
@@ -155,32 +124,28 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32
         rhs[(i64)GROUP_ID * q + j] = g * rhs[(i64)GROUP_ID * q + j] + normal_of(philox_words(seed, stream + number, step, j, 0u));
 }
 
-// out = s rhs, also as f32 rows of `stride` for the sweep, the (row_first + chain)-th. A chain whose factorisation has failed
-// stays at beta: `out` (which may be beta itself) is then beta, or 0 where it is the direction of an ellipse (row_first > 0).
-KERNEL LAUNCH_BOUNDS(${block}, 1) finish_coefficients(const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT scale, const GLOBAL f64* beta,
-    const GLOBAL i32* RESTRICT status, GLOBAL f64* out, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride, i32 first_chain, i32 row_first)
+// beta = s rhs, also as f32 rows of `stride` for the pass. A chain whose matrix could not be factorised keeps its beta.
+KERNEL LAUNCH_BOUNDS(${block}, 1) finish_coefficients(const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT beta,
+    const GLOBAL i32* RESTRICT status, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride, i32 first_chain)
 {
     const i32 chain = first_chain + GROUP_ID;
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         const i64 at = (i64)chain * q + j;
-        f64 value = rhs[(i64)GROUP_ID * q + j] * scale[at];
-        if (status[GROUP_ID] != 0)
-            value = row_first > 0 ? 0.0 : beta[at];
-        out[at] = value;
-        narrow[(i64)(row_first + chain) * stride + j] = (f32)value;
+        const f64 value = status[GROUP_ID] != 0 ? beta[at] : rhs[(i64)GROUP_ID * q + j] * scale[at];
+        beta[at] = value;
+        narrow[(i64)chain * stride + j] = (f32)value;
     }
 }
 
-// narrow = (f32) beta, row by row from `row_first` on
-KERNEL LAUNCH_BOUNDS(${block}, 1) narrow_coefficients(const GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride,
-    i32 row_first)
+// narrow = (f32) beta
+KERNEL LAUNCH_BOUNDS(${block}, 1) narrow_coefficients(const GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride)
 {
     for (i32 j = LOCAL_ID; j < q; j += ${block})
-        narrow[(i64)(row_first + GROUP_ID) * stride + j] = (f32)beta[(i64)GROUP_ID * q + j];
+        narrow[(i64)GROUP_ID * stride + j] = (f32)beta[(i64)GROUP_ID * q + j];
 }
 
 // One row of the record: beta, the ${WHOLE} numbers of `whole`, and with `scales` lambda^-2
-KERNEL LAUNCH_BOUNDS(${block}, 1) record_draw(const GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT whole, const GLOBAL f64* RESTRICT lam,
+KERNEL LAUNCH_BOUNDS(${block}, 1) record_draw(const GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT whole, const GLOBAL f64* RESTRICT local_precision,
     GLOBAL f64* RESTRICT record, i32 q, i32 row, i32 chains, i32 scales)
 {
     const i32 chain = GROUP_ID;
@@ -189,7 +154,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) record_draw(const GLOBAL f64* RESTRICT beta, c
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         out[j] = beta[(i64)chain * q + j];
         if (scales)
-            out[q + ${WHOLE} + j] = lam[(i64)chain * q + j];
+            out[q + ${WHOLE} + j] = local_precision[(i64)chain * q + j];
     }
     for (i32 j = LOCAL_ID; j < ${WHOLE}; j += ${block})
         out[q + j] = whole[${WHOLE} * chain + j];

@@ -19,21 +19,3 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) expand_rows(const GLOBAL ${"f32" if storage ==
         }
     }
 }
-
-// out[line][first + i] = design[i][columns[line]] for the first `count` of ${columns} columns; a line has `line_rows` values
-//
-// Launch: any number of groups of ${block}, a work-item a row at a time.
-KERNEL LAUNCH_BOUNDS(${block}, 1) take_columns(const GLOBAL ${"f32" if storage == "f32" else "u16"}* RESTRICT design, GLOBAL f32* RESTRICT out,
-    i64 first, i64 line_rows, i64 rows, i32 stride, i32 count, ${", ".join(f"i32 column{k}" for k in range(columns))})
-{
-    const i32 columns[] = {${", ".join(f"column{k}" for k in range(columns))}};
-    for (i64 i = GLOBAL_ID; i < rows; i += GLOBAL_SIZE) {
-        for (i32 k = 0; k < count; ++k) {
-% if storage == "f32":
-            out[k * line_rows + first + i] = design[i * stride + columns[k]];
-% else:
-            out[k * line_rows + first + i] = VALUE_OF_BITS((u32)design[i * stride + columns[k]]);
-% endif
-        }
-    }
-}

@@ -20,12 +20,11 @@
 % if mode == "draw":
 //     z ~ N(eta, 1) given z > 0                 the rows are already multiplied by their y = +-1
 //     out += x z, and z^2 into the column behind the last
-% elif mode == "score":
-//     out += x phi(eta) / Phi(eta), and log Phi(eta) into the column behind the last
-% elif mode == "combine":
-//     out += x v, v the row's number in a vector that takes the place of beta
 % else:
-//     out[beta's number][row] = eta
+//     out += x phi(eta) / Phi(eta), and log Phi(eta) into the column behind the last
+%   if mode == "margins":
+//     margins[beta's number][row] = eta
+%   endif
 % endif
 //
 // Launch: any number of groups of ${size} work-items: ${row_lanes} rows at a time by ${lanes} lanes, ${rows} rows and ${chunks} chunks of 16 bytes each.
@@ -44,8 +43,8 @@ typedef uint4 chunk_t;
 % endif
 
 KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* RESTRICT design, const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out,
-    i64 first_row, i64 row_count, i64 out_rows, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first,
-    i32 betas, u64 seed, u32 stream, u32 step, GLOBAL u32* RESTRICT tickets, u32 spared)
+    i64 first_row, i64 row_count, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first,
+    i32 betas,${" u64 seed, u32 stream, u32 step," if mode == "draw" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode == "margins" else ""} GLOBAL u32* RESTRICT tickets, u32 spared)
 {
     LOCAL_ARRAY(i32, ticket, 4);
 % if shuffled:
@@ -56,11 +55,9 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
     LOCAL_ARRAY(f32, part, ${outputs * parts});
 %   endif
 % endif
-% if mode != "project":
     LOCAL_ARRAY(f32, latent, ${max(outputs, size)});
-%   if row_lanes > 1:
+% if row_lanes > 1:
     LOCAL_ARRAY(f32, fold, ${size * each});
-%   endif
 % endif
     const i32 lane = LOCAL_ID % ${lanes};
     const i32 row_lane = LOCAL_ID / ${lanes};
@@ -71,7 +68,7 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
     const i32 last = 0;
 % endif
     const i32 inside = last < chunk_count;
-% if hoisted and mode != "combine":
+% if hoisted:
 %   for c in range(chains):
 %     for k in range(chunks):
 %       for h in range(each // 4):
@@ -96,12 +93,10 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
         i32 following = 0;
         if (LOCAL_ID == 0)
             following = (i32)ATOMIC_ADD_U32(tickets, 1u);
-% if mode != "project":
         f32 extra = 0.0f;
-%   for c in range(chains):
+% for c in range(chains):
         f32 ${", ".join(f"a{c}_{k}_{e} = 0.0f" for k in range(chunks) for e in range(each))};
-%   endfor
-% endif
+% endfor
         for (i32 tile = 0; tile < strip_rows; tile += ${row_lanes * rows}) {
             const i64 row = (i64)strip * strip_rows + tile + row_lane;
 % for r in range(rows):
@@ -134,11 +129,6 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
 %     endfor
 %   endfor
 % endfor
-% if mode == "combine":
-%   for r in range(rows):
-            const f32 given${r} = ((const GLOBAL f32*)beta)[row + ${r * row_lanes} + (i64)strip_first * strip_rows];
-%   endfor
-% else:
 % for c in range(chains):
 %   for r in range(rows):
             f32 d${r * chains + c} = 0.0f;
@@ -253,24 +243,19 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
 %   endif
                 extra += z * z;
                 latent[o] = z;
-% elif mode == "score":
+% else:
                 latent[o] = global_row < row_count ? normal_hazard(eta) : 0.0f;
                 extra += global_row < row_count ? log_normal_cdf(eta) : 0.0f;
-% else:
-                out[(i64)(beta_first + c) * out_rows + (global_row - first_row) + strip_first * (i64)strip_rows] = eta;
+%   if mode == "margins":
+                margins[(i64)(beta_first + c) * pitch + global_row] = eta;
+%   endif
 % endif
             }
             BARRIER();
-% endif
-% if mode != "project":
 %   for r in range(rows):
 %     for c in range(chains):
             {
-%       if mode == "combine":
-                const f32 z = given${r};
-%       else:
                 const f32 z = latent[(row_lane * ${rows} + ${r}) * ${chains} + ${c}];
-%       endif
 %       for k in range(chunks):
 %         for e in range(each):
                 a${c}_${k}_${e} += ${xs[r][k][e]} * z;
@@ -279,12 +264,10 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
             }
 %     endfor
 %   endfor
-%   if not shuffled and not gathered and mode != "combine":
+%   if not shuffled and not gathered:
             BARRIER();
 %   endif
-% endif
         }
-% if mode != "project":
         GLOBAL f32* sums = out + ((i64)(strip_first + strip) * betas + beta_first) * (chunk_count * ${each} + 8);
 %   if row_lanes == 1:
 %     for c in range(chains):
@@ -324,7 +307,6 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
             sums[LOCAL_ID * (chunk_count * ${each} + 8) + chunk_count * ${each}] = sum;
         }
         BARRIER();
-% endif
         if (LOCAL_ID == 0)
             ticket[0] = following;
         BARRIER();

@@ -12,6 +12,9 @@
 // the latent values; and their part of the sums, which reads the rows again from the cache.
 ${philox.functions()}
 ${variates.latent_functions()}
+% if mode == "margins":
+${variates.vector_functions(8)}
+% endif
 ${storage_.declarations(storage)}
 % if storage == "f32":
 typedef float8 chunk_t;
@@ -92,26 +95,20 @@ FUNCTION float8 draw_eight(float8 mean, u64 seed, u32 stream, u32 step, i64 inde
 % endif
 
 KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GLOBAL f32* RESTRICT beta, GLOBAL f32* RESTRICT out,
-    i64 first_row, i64 row_count, i64 out_rows, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first,
-    i32 betas, u64 seed, u32 stream, u32 step)
+    i64 first_row, i64 row_count, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first,
+    i32 betas${", u64 seed, u32 stream, u32 step" if mode == "draw" else ""}${", GLOBAL f32* RESTRICT margins, i64 pitch" if mode == "margins" else ""})
 {
     const i32 stride = chunk_count * ${4 if storage == "f32" else 8};
     const GLOBAL f32* b = beta + (i64)beta_first * stride;
     for (i32 strip = GROUP_ID; strip < strips; strip += GROUP_COUNT) {
-% if mode != "project":
         GLOBAL f32* sums = out + ((i64)(strip_first + strip) * betas + beta_first) * (stride + 8);
         for (i32 j = 0; j < ${chains} * (stride + 8); ++j)
             sums[j] = 0.0f;
         f32 ${", ".join(f"extra{c} = 0.0f" for c in range(chains))};
-% endif
         for (i32 tile = 0; tile < strip_rows; tile += ${rows}) {
             const i64 local_row = (i64)strip * strip_rows + tile;
             const GLOBAL value_t* x = design + local_row * stride;
             f32 latent[${rows * chains}];
-% if mode == "combine":
-            for (i32 r = 0; r < ${rows}; ++r)
-                latent[r] = beta[(i64)strip_first * strip_rows + local_row + r];
-% else:
             for (i32 r = 0; r < ${rows}; r += ${pairs}) {
                 const GLOBAL value_t* at = x + (i64)r * stride;
                 float8 ${", ".join(f"d{q}_{c} = (float8)(0.0f)" for q in range(pairs) for c in range(chains))};
@@ -154,24 +151,38 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
 %   endfor
             }
 % endfor
+% elif mode == "margins":
+            const i64 row = first_row + local_row;
+            const int8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(row_count - row, (i64)8));
+% for c in range(chains):
+            {
+                float8 eta;
+%   for i in range(8):
+                eta.s${i} = latent[${i * chains + c}];
+%   endfor
+                vstore8(eta, 0, margins + (i64)(beta_first + ${c}) * pitch + row);
+                const score_t at = score_of_vector(eta);
+                const float8 hazard = used ? at.hazard : (float8)(0.0f);
+                const float8 logs = used ? at.log_cdf : (float8)(0.0f);
+%   for i in range(8):
+                latent[${i * chains + c}] = hazard.s${i};
+%   endfor
+                const float4 half_sum = logs.lo + logs.hi;
+                extra${c} += (half_sum.x + half_sum.z) + (half_sum.y + half_sum.w);
+            }
+% endfor
 % else:
             for (i32 r = 0; r < ${rows}; ++r) {
                 const i64 row = first_row + local_row + r;
 % for c in range(chains):
                 {
                     const f32 eta = latent[r * ${chains} + ${c}];
-%   if mode == "score":
                     latent[r * ${chains} + ${c}] = row < row_count ? normal_hazard(eta) : 0.0f;
                     extra${c} += row < row_count ? log_normal_cdf(eta) : 0.0f;
-%   else:
-                    out[(i64)(beta_first + ${c}) * out_rows + local_row + r + strip_first * (i64)strip_rows] = eta;
-%   endif
                 }
 % endfor
             }
 % endif
-% endif
-% if mode != "project":
             for (i32 j = 0; j < stride; j += 8) {
 %   for r in range(rows):
                 const float8 x${r} = LOAD_ROW(x + ${r} * stride + j);
@@ -183,12 +194,9 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
                 }
 %   endfor
             }
-% endif
         }
-% if mode != "project":
 %   for c in range(chains):
         sums[${c} * (stride + 8) + stride] = extra${c};
 %   endfor
-% endif
     }
 }

@@ -1,5 +1,5 @@
 <%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="moves" file="/gibbs/moves.mako"/>
+<%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
 // out[i] = variate number i of one kind, for tests of their distributions; `parameter` is the mean of a truncated normal
 // or the shape of a gamma. Launch: any shape; work-item t makes t, t + GLOBAL_SIZE, ...
@@ -7,8 +7,9 @@ ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
 ${variates.scale_functions()}
-% if kind == "log_normal_cdf_of_sixteen":
-${moves.strip_functions()}
+${horseshoe.density_functions()}
+% if kind.endswith("_of_eight"):
+${variates.vector_functions(8)}
 % endif
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 count, f64 parameter, u64 seed, u32 stream, u32 step)
@@ -22,8 +23,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 co
         out[i] = draw_gamma(parameter, seed, stream, step, i);
 % elif kind == "log_normal_cdf":
         out[i] = (f64)log_normal_cdf((f32)(parameter * (f64)i));
-% elif kind == "log_normal_cdf_of_sixteen":
-        out[i] = (f64)log_normal_cdf_of_sixteen((float16)((f32)(parameter * (f64)i))).s5;
+% elif kind == "log_normal_cdf_of_eight":
+        out[i] = (f64)score_of_vector((float8)((f32)(parameter * (f64)i))).log_cdf.s5;
+% elif kind == "normal_hazard_of_eight":
+        out[i] = (f64)score_of_vector((float8)((f32)(parameter * (f64)i))).hazard.s5;
+% elif kind == "local_precision":
+        out[i] = draw_local_precision(parameter, seed, stream, step, i);
+% elif kind == "log_horseshoe_density":
+        out[i] = log_horseshoe_density(parameter * exp(0.01 * (f64)i - 20.0));
 % elif kind == "normal_hazard":
         out[i] = (f64)normal_hazard((f32)(parameter * (f64)i));
 % else:

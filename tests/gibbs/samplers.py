@@ -15,13 +15,10 @@ from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
 from engine.solvers.gibbs.sampler import Sampler
 from engine.solvers.gibbs.solve import settings_for
-from engine.solvers.gibbs.start import set_reference
 
 
 @contextmanager
-def sampling(
-    member: Member, X: Any, y: Any, seed: int = 1, devices: int = 1, reference: Any = None, **options: Any
-) -> Iterator[Sampler]:
+def sampling(member: Member, X: Any, y: Any, seed: int = 1, devices: int = 1, **options: Any) -> Iterator[Sampler]:
     """A sampler with its matrix made, on as many copies of a device; its state is to be set."""
     chosen = Options(**options)
     design = Design.of(HorseshoeProbit(X, y), chosen)
@@ -29,11 +26,9 @@ def sampling(
         DevicePool([member.info] * devices) as pool,
         Sampler(pool, design, settings_for(design, chosen, seed)) as sampler,
     ):
-        sampler.make_gram(weighted=False)
-        if chosen.kernel == "ellipse":
-            at = np.zeros(design.layout.columns) if reference is None else reference
-            sampler.each(lambda worker: worker.slices.refer_to(at))
-            set_reference(sampler, at)
+        if chosen.kernel == "hmc":
+            sampler.weigh_at(np.zeros(design.layout.columns))
+        sampler.make_gram(weighted=chosen.kernel == "hmc")
         yield sampler
 
 
@@ -43,4 +38,4 @@ def state_of(beta: NDArray[np.float64], tau: Any = 1.0, lam: Any = 1.0, nu: Any 
     whole = np.ones((chains, 8))
     whole[:, 0], whole[:, 1] = 1.0 / np.asarray(tau) ** 2, 1.0 / np.asarray(xi)
     local, inverse_nu = (np.broadcast_to(1.0 / np.asarray(value), beta.shape) for value in (np.square(lam), nu))
-    return {"beta": beta, "local": local.copy(), "nu": inverse_nu.copy(), "whole": whole}
+    return {"beta": beta, "local_precision": local.copy(), "nu": inverse_nu.copy(), "whole": whole}

@@ -63,7 +63,7 @@ def test_moments_taken_batch_by_batch_are_those_of_all_draws_and_come_back_from_
     assert mean == pytest.approx(rows.mean(axis=(0, 1)))
     assert sd == pytest.approx(rows.reshape(-1, 5).std(axis=0, ddof=1))
     again = Draws(3, 5, 37, np.array([4, 1]), 1 << 30)
-    again.restore(draws.to_arrays())
+    again.restore(draws.arrays_at(draws.mark()))
     for one in (draws, again):
         assert np.array_equal(one.all(), rows.transpose(1, 0, 2))
         assert np.array_equal(one.some(), rows.transpose(1, 0, 2)[:, :, [4, 1]])
@@ -86,11 +86,11 @@ def test_results_go_to_arviz_with_their_names(arviz: Any) -> None:
     X = random.standard_normal((100, 3))
     problem = engine.HorseshoeProbit(X, X[:, 0] > 0.1, names=["a", "b", "c"])
     result = engine.solve(problem, draws=50, warmup=20, chains=2, keep_scales=True, backend="opencl")
-    data = result.to_arviz()
+    data = engine.to_arviz(result)
     assert data.posterior["beta"].shape == (2, 50, 4)
     assert data.posterior["beta"].coords["coefficient"].values.tolist() == ["intercept", "a", "b", "c"]
     assert data.posterior["log_lambda"].shape == (2, 50, 3)
-    assert set(data.sample_stats) == {"lp", "slice_tries", "rescale_tries"}
+    assert set(data.sample_stats) == {"lp", "acceptance", "jumps"}
     assert data.attrs["seed"] == 0
     assert np.array_equal(data.posterior["beta"], result.arrays["beta"])
 
@@ -107,7 +107,7 @@ def test_either_generation_of_arviz_is_called_as_it_wants(version: str, monkeypa
     monkeypatch.setitem(sys.modules, "arviz", cast(ModuleType, fake))
     problem = engine.HorseshoeProbit(np.random.default_rng(3).standard_normal((20, 2)), np.arange(20) % 2)
     result = engine.solve(problem, draws=8, warmup=0, chains=2, backend="opencl")
-    assert result.to_arviz().attrs["inference_library"] == "quintet"
+    assert engine.to_arviz(result).attrs["inference_library"] == "quintet"
     ((arguments, names),) = calls
     groups = arguments[0] if version.startswith("1") else {name: names.pop(name) for name in list(names)[:3]}
     assert len(arguments) == int(version.startswith("1"))  # a mapping of groups; groups by name before 1.0
@@ -127,4 +127,4 @@ def test_a_summary_marks_what_survives_and_a_verdict_names_the_worst() -> None:
     assert {row[0] for row in rows} == {"intercept", "log_tau", "a", "b", "c"}
     short = engine.solve(problem, draws=30, warmup=0, backend="opencl", kernel="gibbs")
     assert "the draws of " in str(verdict(short))
-    assert "kernel = ellipse" in str(verdict(short))
+    assert str(verdict(short)).endswith("allow more draws")

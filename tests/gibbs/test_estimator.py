@@ -51,5 +51,5 @@ def test_probabilities_are_means_over_the_draws() -> None:
 def test_a_fit_with_too_few_draws_warns_in_words() -> None:
     random = np.random.default_rng(3)
     X = random.standard_normal((50, 2))
-    with pytest.warns(ConvergenceWarning, match=r"do not trust the posterior yet: .*give more draws"):
+    with pytest.warns(ConvergenceWarning, match=r"do not trust the posterior yet: .*allow more draws"):
         engine.HorseshoeProbitClassifier(draws=20, warmup=0, chains=2, random_state=1).fit(X, X[:, 0] > 0)

@@ -17,14 +17,29 @@ from samplers import sampling, state_of
 from scipy import stats
 
 from engine.devices import Member, templates
+from engine.solvers.gibbs.design import Design
+from engine.solvers.gibbs.lines import Lines, find_lines
+from engine.solvers.gibbs.options import Options
+from engine.solvers.gibbs.problem import HorseshoeProbit
+from engine.solvers.gibbs.reference import ReferenceChain
 from engine.solvers.gibbs.sampler import Sampler
-from engine.solvers.gibbs.twin import Twin
 from engine.solvers.gibbs.worker import Worker
 
-REPLICATES, CHAINS, ITERATIONS = 20_000, 512, 2
+REPLICATES, ITERATIONS = 20_000, 2
 INTERCEPT_SCALE = 1.5
 LEVEL = 1e-6  # of each statistic; a false alarm in about one of 10 000 runs of this file
 X = np.array([[1.2, -0.4, 0.3], [-0.7, 0.9, 0.8], [0.5, 1.1, -1.3], [-1.4, -0.2, 0.6]])
+COLLINEAR = np.column_stack(
+    [
+        [1.0, 0.0, 0.0, 1.0, 1.0, 0.0],  # two levels of one feature
+        [0.0, 1.0, 1.0, 0.0, 0.0, 1.0],
+        [1.0, 0.0, 1.0, 1.0, 1.0, 0.0],  # mostly 1, and 0 in a part of the second level only
+        [0.5, -1.1, 0.4, -0.3, 0.9, 0.2],
+        [0.5, -1.1, 0.4, -0.3, 0.9, 0.2],  # a copy
+    ]
+)
+"""A one-hot group, a column whose two rows off the usual value half of the data separate, and a copy of a column."""
+
 MUTANTS = {
     "half missing in lambda": ("gibbs", "conditionals", "0.5 * before * b * b", "before * b * b"),
     "shape of tau": ("gibbs", "conditionals", "0.5 * (f64)(q - first + 1)", "0.5 * (f64)(q - first)"),
@@ -32,24 +47,22 @@ MUTANTS = {
     "tau missing in the precision of beta": ("gibbs", "conditionals", "own = tau * fresh", "own = fresh"),
     "rate of nu": ("gibbs", "conditionals", "/ (1.0 + fresh)", "/ (0.5 + fresh)"),
     "expansion of a flat prior": ("px", "conditionals", "rest = squares - part[0]", "rest = squares"),
-    "no Jacobian": ("ellipse", "moves", "f64 f = point - log(", "f64 f = -log("),
-    "intercept rescaled the wrong way": (
-        "ellipse",
-        "moves",
-        "m.pivot * (1.0 - place.factor)",
-        "m.pivot * (place.factor - 1.0)",
-    ),
-    "intercept's prior missing in a stretch": ("ellipse", "moves", "f -= 0.5 * first_prior", "f -= 0.0 * first_prior"),
-    "intercept moved against a stretch": (
-        "ellipse",
-        "moves",
-        "beta[(i64)chain * q] + s[6]",
-        "beta[(i64)chain * q] - s[6]",
-    ),
+    "power of tau": ("hmc", "trajectory", "(f64)(q - first - 1) * s.at", "(f64)(q - first) * s.at"),
+    "rate of lambda given tau": ("hmc", "trajectory", "0.5 * tau * b * b", "tau * b * b"),
+    "prior missing in the energy": ("hmc", "trajectory", "mine += prior[base + j] * b * b + r * r", "mine += r * r"),
+    "momentum of the wrong size": ("hmc", "trajectory", "momentum[base + j] = r;", "momentum[base + j] = 0.5 * r;"),
+    "no Jacobian of the tails": ("lines", "lines", " + log(cosh(s.at))", ""),
+    "intercept's prior missing in the tails": ("lines", "lines", "density -= 0.5 *", "density -= 0.0 *"),
+    "intercept moved against the tails": ("lines", "lines", "b[0] = pivot + t *", "b[0] = pivot - t *"),
+    "density of the proposal missing": ("lines", "lines", " + log(here) - log(there)", ""),
+    "intercept's prior missing in a jump": ("lines", "lines", "change -= 0.5 *", "change -= 0.0 *"),
+    "intercept moved against a jump": ("lines", "lines", "b[0] += shift", "b[0] -= shift"),
+    "likelihood missing in a jump": ("lines", "lines", "- (f64)log_normal_cdf(at);", "* 0.0;"),
+    "prior missing in a jump": ("lines", "lines", "mine += log_horseshoe_density(x + ", "mine += 0.0 * (x + "),
 }
 
 
-def prior(random: np.random.Generator, count: int, intercept: bool = False) -> dict[str, NDArray[np.float64]]:
+def prior(random: np.random.Generator, count: int, columns: int, intercept: bool) -> dict[str, NDArray[np.float64]]:
     """Draws of all parameters: half-Cauchy scales through their auxiliary inverse gammas."""
 
     def inverse_gamma(shape: float, rate: Any, size: Any) -> NDArray[np.float64]:
@@ -57,80 +70,121 @@ def prior(random: np.random.Generator, count: int, intercept: bool = False) -> d
 
     xi = inverse_gamma(0.5, 1.0, count)
     tau = np.sqrt(inverse_gamma(0.5, 1 / xi, count))
-    nu = inverse_gamma(0.5, 1.0, (count, 3))
-    lam = np.sqrt(inverse_gamma(0.5, 1 / nu, (count, 3)))
-    beta = random.standard_normal((count, 3)) * lam * tau[:, None]
+    nu = inverse_gamma(0.5, 1.0, (count, columns))
+    lam = np.sqrt(inverse_gamma(0.5, 1 / nu, (count, columns)))
+    beta = random.standard_normal((count, columns)) * lam * tau[:, None]
     if intercept:
         beta = np.column_stack([INTERCEPT_SCALE * random.standard_normal(count), beta])
         nu, lam = (np.column_stack([np.ones(count), array]) for array in (nu, lam))
     return {"xi": xi, "tau": tau, "nu": nu, "lam": lam, "beta": beta}
 
 
+def lines_of(design: Design, y: NDArray[np.bool_]) -> Lines:
+    """The lines of the same columns with another target."""
+    options = Options(standardize=False, intercept=bool(design.first))
+    other = Design.of(HorseshoeProbit(design.problem.X, y.astype(int)), options)
+    rows = other.rows(0, len(y)).astype(np.float64)[:, : other.layout.columns]
+    return find_lines(other, rows.T @ rows, np.ones(len(y)))
+
+
 def advance(
-    sampler: Sampler, draws: dict[str, NDArray[np.float64]], y: NDArray[np.bool_], first: int
+    sampler: Sampler, draws: dict[str, NDArray[np.float64]], y: NDArray[np.bool_], first: int, with_lines: bool
 ) -> dict[str, Any]:
     """Two iterations of chains that all have this y."""
+    design = sampler.design
+    X = design.problem.X
+    lines = lines_of(design, y) if with_lines else None
 
     def work(worker: Worker) -> None:
         rows = np.zeros((worker.rows.count, worker.layout.stride), np.float32)
-        inside = worker.design.first
-        rows[:4, :inside] = 1.0
-        rows[:4, inside : inside + 3] = X
-        rows[:4] *= np.where(y, 1.0, -1.0)[:, None]
+        inside = design.first
+        rows[: len(X), :inside] = 1.0
+        rows[: len(X), inside : inside + X.shape[1]] = X
+        rows[: len(X)] *= np.where(y, 1.0, -1.0)[:, None]
         worker.device.put(rows.reshape(-1), worker.rows.blocks[0].buffer)
-        if worker.settings.kernel == "ellipse":
-            worker.slices.linear_term()
-            worker.slices.take_intercept()
+        if lines is not None:
+            worker.hamiltonian.set_lines(lines)
 
-    sampler.each(work)
+    sampler.workers.each(work)
     arguments = {name: draws[name] for name in ("lam", "nu")}
-    state = state_of(draws["beta"], draws["tau"], xi=draws["xi"], **arguments)
-    sampler.each(lambda worker: worker.chains.set_state(state))
+    sampler.set_state(state_of(draws["beta"], draws["tau"], xi=draws["xi"], **arguments))
     for step in range(first, first + ITERATIONS):
-        sampler.each(Worker.iterate, step)
+        sampler.workers.each(Worker.iterate, step)
     return sampler.state()
 
 
 def p_values(
-    member: Member, kernel: str, seed: int, intercept: bool = False, replicates: int = REPLICATES
+    member: Member,
+    kernel: str,
+    seed: int,
+    intercept: bool = False,
+    replicates: int = REPLICATES,
+    columns: NDArray[np.float64] = X,
 ) -> dict[str, float]:
     """Kolmogorov-Smirnov's p-values of each parameter after the iterations."""
     random = np.random.default_rng(seed)
-    draws = prior(random, replicates, intercept)
+    rows, p = columns.shape
+    chains = 512 if rows == 4 else 256
+    draws = prior(random, replicates, p, intercept)
     inside = int(intercept)
-    mean = draws["beta"][:, inside:] @ X.T + (draws["beta"][:, :1] if intercept else 0.0)
-    y = (mean + random.standard_normal((replicates, 4))) > 0
-    pattern = y @ (1 << np.arange(4))
+    mean = draws["beta"][:, inside:] @ columns.T + (draws["beta"][:, :1] if intercept else 0.0)
+    y = (mean + random.standard_normal((replicates, rows))) > 0
+    pattern = y @ (1 << np.arange(rows))
     ends: list[dict[str, Any]] = []
-    options = {"standardize": False, "intercept": intercept, "intercept_scale": INTERCEPT_SCALE, "kernel": kernel}
-    with sampling(member, X, [0, 1, 0, 1], seed, chains=CHAINS, provider="kernels", **options) as sampler:
-        assert bool(sampler.design.shift.all()) == intercept
+    options = {"standardize": False, "intercept": intercept, "intercept_scale": INTERCEPT_SCALE}
+    options["kernel"] = "hmc" if kernel == "lines" else kernel
+    with sampling(member, columns, np.arange(rows) % 2, seed, chains=chains, provider="kernels", **options) as sampler:
         run = 0
-        for number in range(16):
+        for number in range(1 << rows):
             mine = np.flatnonzero(pattern == number)
-            for at in range(0, len(mine), CHAINS):
-                used = np.resize(mine[at : at + CHAINS], CHAINS)
-                state = advance(sampler, {name: array[used] for name, array in draws.items()}, y[used[0]], run)
-                ends.append({name: array[: len(mine[at : at + CHAINS])] for name, array in state.items()})
+            for at in range(0, len(mine), chains):
+                used = np.resize(mine[at : at + chains], chains)
+                chosen = {name: array[used] for name, array in draws.items()}
+                state = advance(sampler, chosen, y[used[0]], run, kernel == "lines")
+                ends.append({name: array[: len(mine[at : at + chains])] for name, array in state.items()})
                 run += ITERATIONS
-    beta, local, nu, whole = (np.concatenate([end[name] for end in ends]) for name in ("beta", "local", "nu", "whole"))
+    beta, local, nu, whole = (
+        np.concatenate([end[name] for end in ends]) for name in ("beta", "local_precision", "nu", "whole")
+    )
     tau = whole[:, 0] ** -0.5
-    values = {"tau": stats.kstest(tau, stats.halfcauchy.cdf), "xi": stats.kstest(whole[:, 1], stats.gamma(0.5).cdf)}
+    values = {"tau": stats.kstest(tau, stats.halfcauchy.cdf)}
+    if kernel in ("gibbs", "px"):
+        values["xi"] = stats.kstest(whole[:, 1], stats.gamma(0.5).cdf)
     if intercept:
         values["intercept"] = stats.kstest(beta[:, 0] / INTERCEPT_SCALE, "norm")
-    for j in range(inside, inside + 3):
+    for j in range(inside, inside + p):
         values[f"lambda {j}"] = stats.kstest(local[:, j] ** -0.5, stats.halfcauchy.cdf)
-        values[f"nu {j}"] = stats.kstest(nu[:, j], stats.gamma(0.5).cdf)
         values[f"beta {j}"] = stats.kstest(beta[:, j] * np.sqrt(local[:, j]) / tau, "norm")
+        if kernel in ("gibbs", "px"):
+            values[f"nu {j}"] = stats.kstest(nu[:, j], stats.gamma(0.5).cdf)
+    if kernel == "lines":  # functions of the members of a line, and of the data: what the margins alone would not show
+        fresh = prior(np.random.default_rng(seed + 1), 10 * replicates, p, intercept)
+        scaled, expected = beta[:, inside:] / tau[:, None], fresh["beta"][:, inside:] / fresh["tau"][:, None]
+        for name, (j, k) in {"levels": (0, 1), "nested": (1, 2), "copies": (3, 4)}.items():
+            values[f"sum of {name}"] = stats.ks_2samp(scaled[:, j] + scaled[:, k], expected[:, j] + expected[:, k])
+            least = (np.minimum(*np.abs(b[:, [j, k]]).T) for b in (scaled, expected))
+            values[f"smaller of {name}"] = stats.ks_2samp(*least)
     return {name: float(value.pvalue) for name, value in values.items()}
 
 
 @pytest.mark.parametrize(
-    ("kernel", "intercept"), [("gibbs", False), ("px", True), ("ellipse", False), ("ellipse", True)]
+    ("kernel", "intercept"),
+    [("gibbs", False), ("px", True), ("hmc", False), ("hmc", True), ("lines", False), ("lines", True)],
 )
 def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, kernel: str, intercept: bool) -> None:
-    found = p_values(device, kernel, 2, intercept)
+    found = p_values(device, kernel, 2, intercept, columns=COLLINEAR if kernel == "lines" else X)
     assert {name: p for name, p in found.items() if p < LEVEL} == {}
+
+
+def test_the_lines_of_the_collinear_columns_are_of_all_sorts() -> None:
+    design = Design.of(HorseshoeProbit(COLLINEAR, np.arange(6) % 2), Options(standardize=False))
+    lines = lines_of(design, np.array([1, 0, 0, 1, 1, 0], bool))
+    groups = sorted(sorted(lines.members(line)) for line in range(lines.nulls))
+    assert groups == [[1, 2], [4, 5]]
+    pairs = [sorted(lines.members(line)) for line in range(lines.nulls, lines.nulls + lines.pairs)]
+    assert pairs
+    assert lines.tails == 3  # but the later members of the two groups of two
+    assert 3 in lines.separable
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
@@ -138,7 +192,7 @@ def test_a_wrong_constant_is_found(
     device: Member, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel, template, right, wrong = MUTANTS[mutant]
-    intercept = "intercept" in mutant
+    intercept = "intercept" in mutant or kernel == "lines"
     root = tmp_path / "kernels"
     shutil.copytree(templates._TEMPLATES.root, root)
     place = root / "gibbs" / f"{template}.mako"
@@ -146,31 +200,32 @@ def test_a_wrong_constant_is_found(
     assert right in text
     place.write_text(text.replace(right, wrong), encoding="utf-8")
     monkeypatch.setattr(templates, "_TEMPLATES", templates._Kernels(root))
-    replicates = 2 * REPLICATES if intercept else REPLICATES
-    assert min(p_values(device, kernel, 2, intercept, replicates).values()) < LEVEL
+    replicates = 2 * REPLICATES if "intercept" in mutant else REPLICATES
+    columns = COLLINEAR if kernel == "lines" else X
+    assert min(p_values(device, kernel, 2, intercept, replicates, columns).values()) < LEVEL
 
 
 def test_ranks_are_uniform_between_the_chain_and_its_time_reversal() -> None:
     replicates, length = 320, 8
     random = np.random.default_rng(4)
-    draws = prior(random, replicates)
+    draws = prior(random, replicates, 3, False)
     ranks = {name: np.zeros(length, int) for name in ("beta 0", "tau", "lambda 1")}
     for i in range(replicates):
         y = X @ draws["beta"][i] + random.standard_normal(4) > 0
         place = int(random.integers(length))
         traces: list[list[float]] = [[] for _ in range(length)]
 
-        def tell(twin: Twin) -> list[float]:
-            return [float(twin.beta[0]), twin.tau, float(twin.local[1])]
+        def values_of(chain: ReferenceChain) -> list[float]:
+            return [float(chain.beta[0]), chain.tau, float(chain.local[1])]
 
         for order, positions in (("forward", range(place + 1, length)), ("reversed", range(place - 1, -1, -1))):
-            twin = Twin(X * np.where(y, 1.0, -1.0)[:, None], 0, seed=1000 + i, chain=int(order == "reversed"))
-            twin.beta, twin.tau = draws["beta"][i].copy(), draws["tau"][i] ** -2.0
-            twin.local, twin.nu, twin.xi = draws["lam"][i] ** -2.0, 1 / draws["nu"][i], 1 / draws["xi"][i]
-            traces[place] = tell(twin)
+            chain = ReferenceChain(X * np.where(y, 1.0, -1.0)[:, None], 0, seed=1000 + i, chain=order == "reversed")
+            chain.beta, chain.tau = draws["beta"][i].copy(), draws["tau"][i] ** -2.0
+            chain.local, chain.nu, chain.xi = draws["lam"][i] ** -2.0, 1 / draws["nu"][i], 1 / draws["xi"][i]
+            traces[place] = values_of(chain)
             for step, position in enumerate(positions):
-                twin.step(step, order)  # type: ignore[arg-type]
-                traces[position] = tell(twin)
+                chain.step(step, order)  # type: ignore[arg-type]
+                traces[position] = values_of(chain)
         table = np.array(traces)
         for column, name in enumerate(ranks):
             ranks[name][int((table[:, column] < table[place, column]).sum())] += 1

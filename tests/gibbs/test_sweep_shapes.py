@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from engine.devices import Capabilities
 from engine.devices.templates import render
-from engine.solvers.gibbs.kernels import Mode, sweep_shape
+from engine.devices.variants import CUDA_GPU, GPU
+from engine.solvers.gibbs.programs import Mode, sweep_shape
 
-MODES: tuple[tuple[Mode, int], ...] = (("draw", 4), ("draw", 1), ("score", 1), ("combine", 1), ("project", 8))
+MODES: tuple[tuple[Mode, int], ...] = (("draw", 4), ("draw", 1), ("score", 1), ("margins", 4), ("margins", 1))
 
 
-def gpu(local_memory: int) -> Capabilities:
-    return Capabilities("gpu", True, True, False, "kernels", 132, local_memory, 228 * 1024, 256, 1024)
+def gpu(local_memory: int, shuffle: bool) -> Capabilities:
+    return replace(CUDA_GPU if shuffle else GPU, local_memory=local_memory)
 
 
 @pytest.mark.parametrize("storage", ["float32", "float16"])
 @pytest.mark.parametrize("kilobytes", [32, 48, 227])
-@pytest.mark.parametrize("language", ["cuda", "opencl"])
-def test_local_memory_suffices_for_any_number_of_columns(language: str, kilobytes: int, storage: str) -> None:
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_local_memory_suffices_for_any_number_of_columns(shuffle: bool, kilobytes: int, storage: str) -> None:
     for stride in (8, 64, 104, 1008, 5136, 8192, 10_248, 16_384, 20_008, 40_000):
-        for mode, chains in MODES:
-            shape = sweep_shape(gpu(kilobytes * 1024), language, stride, 128, chains, storage, mode)
+        for chains in (4, 2, 1):
+            shape = sweep_shape(gpu(kilobytes * 1024, shuffle), stride, 128, chains, storage)
             assert shape.rows >= 1
-            assert shape.local_bytes(chains, storage, mode) <= 1024 * min(kilobytes, 48)
+            assert shape.local_bytes(chains, storage) <= 1024 * min(kilobytes, 48)
             held = shape.lanes * (4 if storage == "float32" else 8)
             assert held * (shape.chunks - 1) < stride <= held * shape.chunks
 
@@ -33,11 +35,15 @@ def test_local_memory_suffices_for_any_number_of_columns(language: str, kilobyte
 @pytest.mark.parametrize(("mode", "chains"), MODES)
 @pytest.mark.parametrize("storage", ["float32", "float16"])
 def test_local_memory_is_what_the_kernel_declares(mode: Mode, chains: int, storage: str) -> None:
-    for language in ("cuda", "opencl"):
+    reductions = set()
+    for shuffle in (True, False):
         for stride in (8, 104, 1008, 5136):
-            shape = sweep_shape(gpu(227 * 1024), language, stride, 128, chains, storage, mode)
+            shape = sweep_shape(gpu(227 * 1024, shuffle), stride, 128, chains, storage)
             template, constants = shape.constants(chains, storage, mode)
-            text = render(template, language, **constants).text
+            text = render(template, "cuda" if shuffle else "opencl", **constants).text
+            assert ("__shfl_xor_sync" in text) == (shape.reduction == "shuffle")
+            reductions.add(shape.reduction)
             declared = [int(count) for count in re.findall(r"LOCAL_ARRAY\([fi]32, \w+, (\d+)\)", text)]
             assert declared
-            assert 4 * sum(declared) == shape.local_bytes(chains, storage, mode)
+            assert 4 * sum(declared) == shape.local_bytes(chains, storage)
+    assert reductions == {"local", "shuffle"}

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from engine.devices import Device, Member
-from engine.solvers.gibbs.twin import draw_positive_normals
+from engine.solvers.gibbs.reference import draw_positive_normals
 
 COUNT = 20_000
 LEVEL = 1e-5
@@ -16,11 +16,11 @@ LEVEL = 1e-5
 
 def fill(member: Member, kind: str, parameter: float, seed: int, count: int = COUNT) -> NDArray[np.float64]:
     def work(device: Device) -> NDArray[np.float64]:
-        block = 1 if device.capabilities.kind == "cpu" else 64
-        types = ("buffer", "int64", "float64", "uint64", "uint32", "uint32")
-        kernel = device.kernel("gibbs/variates_fill", "fill_variates", types, block=block, kind=kind)
+        block = 64 if device.capabilities.simt else 1
         out = device.empty(count, np.float64)
-        device.launch(kernel, 64, block, out, count, parameter, seed, 3, 7)
+        program = device.program("gibbs/variates_fill", block=block, kind=kind)
+        numbers = {"parameter": float(parameter), "seed": seed, "stream": 3, "step": 7}
+        program.fill_variates(64, block, out=out, count=count, **numbers)
         return device.get(out)
 
     return member.submit(work).result()
@@ -35,12 +35,12 @@ def test_truncated_normals_have_their_distribution(device: Member, kind: str, me
     assert stats.kstest(np.exp(above), "uniform").pvalue > LEVEL
 
 
-def test_both_forms_of_the_truncated_normal_are_the_twins(device: Member) -> None:
+def test_both_forms_of_the_truncated_normal_are_the_references(device: Member) -> None:
     for mean in (-6.0, -0.3, 0.3, 0.6, 2.0):
         whole, parts = (fill(device, kind, mean, 5, 3000) for kind in ("positive_normal", "positive_normal_in_parts"))
-        twin = draw_positive_normals(np.full(3000, mean, np.float32).astype(float), 5, 3, 7)
-        assert np.allclose(whole, twin, rtol=2e-5, atol=2e-5)
-        assert np.allclose(parts, twin, rtol=2e-5, atol=2e-5)
+        expected = draw_positive_normals(np.full(3000, mean, np.float32).astype(float), 5, 3, 7)
+        assert np.allclose(whole, expected, rtol=2e-5, atol=2e-5)
+        assert np.allclose(parts, expected, rtol=2e-5, atol=2e-5)
 
 
 def test_a_mean_that_is_no_number_ends(device: Member) -> None:
@@ -57,12 +57,33 @@ def test_exponentials_and_normals_have_their_distribution(device: Member) -> Non
     assert stats.kstest(fill(device, "normal", 0.0, seed=19), "norm").pvalue > LEVEL
 
 
-def test_the_normal_distribution_function_is_right_in_both_tails(device: Member) -> None:
+def test_local_precisions_given_beta_and_tau_have_their_distribution(device: Member) -> None:
+    for rate in (1e-6, 0.03, 0.5, 2.0, 400.0):
+        draws = fill(device, "local_precision", rate, seed=23)
+        whole = special.exp1(rate)  # the density is exp(-rate x) / (1 + x) / (exp(rate) E1(rate))
+        below = 1.0 - special.exp1(rate * (1.0 + draws)) / whole
+        assert stats.kstest(below, "uniform").pvalue > LEVEL
+
+
+def test_the_density_of_the_horseshoe_is_that_of_its_exponential_integral(device: Member) -> None:
+    x = np.exp(0.01 * np.arange(2600) - 20.0)
+    m = 0.5 * x * x
+    middle = (m > 1e-12) & (m < 500)
+    expected = np.log(special.exp1(m[middle])) + m[middle]
+    found = fill(device, "log_horseshoe_density", 1.0, 0, 2600)
+    assert np.allclose(found[middle], expected, rtol=1e-12, atol=2e-13)
+    assert np.allclose(found[m >= 500], -np.log(m[m >= 500] + 1.0), atol=1e-5)  # between 1 / (m + 1) and 1 / m
+
+
+@pytest.mark.parametrize(
+    ("cdf", "density"), [("log_normal_cdf", "normal_hazard"), ("log_normal_cdf_of_eight", "normal_hazard_of_eight")]
+)
+def test_the_normal_distribution_function_is_right_in_both_tails(device: Member, cdf: str, density: str) -> None:
+    if cdf.endswith("_of_eight") and device.info.capabilities.simt:
+        pytest.skip("vectors are for devices whose work-items have lanes of their own")
     for step in (0.01, -0.01):
         x = np.float32(step * np.arange(3000.0)).astype(float)
         logs = special.log_ndtr(x)
-        for kind in ("log_normal_cdf", "log_normal_cdf_of_sixteen"):
-            if kind == "log_normal_cdf" or device.info.capabilities.kind == "cpu":
-                assert np.allclose(fill(device, kind, step, 0, 3000), logs, rtol=1e-6, atol=3e-7)
+        assert np.allclose(fill(device, cdf, step, 0, 3000), logs, rtol=1e-6, atol=3e-7)
         hazard = np.exp(-0.5 * x**2 - 0.5 * np.log(2 * np.pi) - logs)
-        assert np.allclose(fill(device, "normal_hazard", step, 0, 3000), hazard, rtol=3e-5, atol=1e-12)
+        assert np.allclose(fill(device, density, step, 0, 3000), hazard, rtol=3e-5, atol=1e-12)

@@ -9,17 +9,14 @@ from __future__ import annotations
 from engine.solver import Generator, LazyImport, MetricSpec, Solver
 from engine.solvers.gibbs.generators import ProbitOptions, generate, write
 from engine.solvers.gibbs.options import Options
-from engine.solvers.gibbs.posterior import report, summary, to_arviz
+from engine.solvers.gibbs.posterior import report, summary
 from engine.solvers.gibbs.problem import HorseshoeProbit
+from engine.solvers.gibbs.schema import SCHEMA
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
-kernel_variants = LazyImport("engine.solvers.gibbs.kernels", "kernel_variants")
-PUBLIC = {
-    "to_arviz": to_arviz,
-    "posterior_summary": summary,
-    "HorseshoeProbitClassifier": LazyImport("engine.solvers.gibbs.estimator", "HorseshoeProbitClassifier"),
-}
+kernel_variants = LazyImport("engine.solvers.gibbs.programs", "kernel_variants")
+PUBLIC = {"posterior_summary": summary}
 
 
 SOLVER = Solver(
@@ -28,14 +25,16 @@ SOLVER = Solver(
     problems=(HorseshoeProbit,),
     options=Options,
     solve=LazyImport("engine.solvers.gibbs.solve", "solve"),
+    validate=LazyImport("engine.solvers.gibbs.solve", "validate"),
+    schema=SCHEMA,
     report=report,
     bench=LazyImport("engine.solvers.gibbs.bench", "bench"),
     generators={"probit": Generator(ProbitOptions, generate, write, ".csv")},
     metrics=(
-        MetricSpec("iterations_per_second", "Iterations of every chain", "iterations/s"),
-        MetricSpec("ess", "Effective draws of the slowest traced quantity", "draws"),
-        MetricSpec("ess_per_second", "Effective draws a second", "1/s"),
-        MetricSpec("r_hat", "Largest R-hat of the traced quantities"),
+        MetricSpec("iterations_per_second", "Iterations of each chain", "iterations/s"),
+        MetricSpec("ess", "Smallest effective sample size", "draws"),
+        MetricSpec("ess_per_second", "Effective draws per second", "1/s"),
+        MetricSpec("r_hat", "Largest R-hat"),
         MetricSpec("eta", "Time left", "s"),
     ),
 )

@@ -21,15 +21,15 @@ from engine.devices import DeviceInfo, DevicePool, select
 from engine.solvers.gibbs.design import Design, stored_values
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
+from engine.solvers.gibbs.reference import BlasSampler, ReferenceChain
 from engine.solvers.gibbs.sampler import Sampler
 from engine.solvers.gibbs.solve import settings_for
-from engine.solvers.gibbs.start import set_reference
-from engine.solvers.gibbs.twin import BlasSampler, Twin
 from engine.solvers.gibbs.worker import Worker
 
 __all__ = ["SIZES", "Repeated", "bench", "check", "time_iterations"]
 
-SIZES = {"cpu": ((10_000, 100), (100_000, 1000)), "gpu": ((10_000, 1000), (1_000_000, 1000), (1_295_848, 141))}
+SIZES = ((10_000, 1000), (1_000_000, 1000), (1_295_848, 141))
+HOST_SIZES = ((10_000, 100), (100_000, 1000))
 _FOLLOWED = 20
 _SEEDS = (1, 2, 3)
 
@@ -82,14 +82,18 @@ def repeated(rows: int, columns: int, options: Options) -> Design:
         False,
         options.storage,
         layout,
-        np.zeros(columns),
     )
 
 
 def _state(chains: int, q: int, seed: int = 0) -> dict[str, NDArray[np.float64]]:
     random = np.random.default_rng(seed)
     beta = 0.05 * random.standard_normal((chains, q))
-    return {"beta": beta, "local": np.ones((chains, q)), "nu": np.ones((chains, q)), "whole": np.ones((chains, 8))}
+    return {
+        "beta": beta,
+        "local_precision": np.ones((chains, q)),
+        "nu": np.ones((chains, q)),
+        "whole": np.ones((chains, 8)),
+    }
 
 
 def time_iterations(
@@ -98,12 +102,10 @@ def time_iterations(
     """Seconds of an iteration of all chains, and of a pass over the rows by itself."""
     design = repeated(rows, columns, options)
     with DevicePool(infos) as pool, Sampler(pool, design, settings_for(design, options, 1)) as sampler:
-        sampler.make_gram(weighted=False)
-        if options.kernel == "ellipse":
-            sampler.each(lambda worker: worker.slices.refer_to(np.zeros(columns)))
-            set_reference(sampler, np.zeros(columns))
-        state = _state(options.chains, columns)
-        sampler.each(lambda worker: worker.chains.set_state(state))
+        if options.kernel == "hmc":
+            sampler.weigh_at(np.zeros(columns))
+        sampler.make_gram(weighted=options.kernel == "hmc")
+        sampler.set_state(_state(options.chains, columns))
         at = _advance(sampler, 0, 2)
         began = time.perf_counter()
         at = _advance(sampler, at, 3)
@@ -114,7 +116,7 @@ def time_iterations(
             began = time.perf_counter()
             at = _advance(sampler, at, count)
             times.append((time.perf_counter() - began) / count)
-        pass_ = max(sampler.each(_time_pass, options.chains))
+        pass_ = max(sampler.workers.each(_time_pass, options.chains))
     return statistics.median(times), pass_
 
 
@@ -131,7 +133,8 @@ def _advance(sampler: Sampler, first: int, count: int) -> int:
 
 def _time_pass(worker: Worker, chains: int) -> float:
     def sweep(step: int) -> None:
-        worker.rows.sweep("draw", worker.chains.narrow, worker.partial, chains, 0, step)
+        numbers = {"seed": 0, "stream": 0, "step": step}
+        worker.rows.sweep("draw", worker.chains.narrow, worker.moves.partial, chains, **numbers)
 
     sweep(1)
     worker.device.sync()
@@ -146,7 +149,7 @@ def _time_pass(worker: Worker, chains: int) -> float:
 
 
 def check(infos: Sequence[DeviceInfo], console: Console) -> bool:
-    """The kernels gibbs and px against the NumPy twin over the first iterations, for several shapes and storages."""
+    """Compare the kernels gibbs and px with the NumPy reference over the first iterations, for several shapes."""
     good = True
     shapes = ((50, 3), (1000, 37), (3000, 141), (700, 300), (400, 1100))
     for info in infos:
@@ -154,12 +157,14 @@ def check(infos: Sequence[DeviceInfo], console: Console) -> bool:
             for kernel in ("gibbs", "px"):
                 apart = follow(info, rows, columns, Options(kernel=kernel, chains=3))
                 good &= apart < 1e-3
-                console.print(f"{info.id} {kernel} {rows}x{columns}: the chains are within {apart:.1e} of the twin's")
+                console.print(
+                    f"{info.id} {kernel} {rows}x{columns}: the chains are within {apart:.1e} of the reference's"
+                )
     return good
 
 
 def follow(info: DeviceInfo, rows: int, columns: int, options: Options, steps: int = _FOLLOWED) -> float:
-    """The largest distance between a device's chains and the twin's, in units of the coefficients' spread."""
+    """The largest distance between a device's chains and the reference's, in units of the coefficients' spread."""
     random = np.random.default_rng(rows)
     X = random.standard_normal((rows, columns))
     y = X[:, 0] + random.standard_normal(rows) > 0
@@ -168,19 +173,19 @@ def follow(info: DeviceInfo, rows: int, columns: int, options: Options, steps: i
     with DevicePool([info]) as pool, Sampler(pool, design, settings_for(design, options, 11)) as sampler:
         sampler.make_gram(weighted=False)
         state = _state(options.chains, q)
-        sampler.each(lambda worker: worker.chains.set_state(state))
+        sampler.set_state(state)
         sampler.advance(0, steps, 1 << 40)
         _, draws, _ = sampler.collect()
     stored = stored_values(design.rows(0, rows), design.storage)[:, :q].astype(np.float64)
     worst = 0.0
     with threadpool_limits(1):  # its matrices are small
         for chain in range(options.chains):
-            twin = Twin(stored, design.first, 11, expanded=options.kernel == "px", chain=chain)
-            twin.beta = state["beta"][chain].copy()
+            expected = ReferenceChain(stored, design.first, 11, expanded=options.kernel == "px", chain=chain)
+            expected.beta = state["beta"][chain].copy()
             for step in range(steps):
-                twin.step(step)
-                spread = max(1e-12, float(np.abs(twin.beta).max()))
-                worst = max(worst, float(np.abs(draws[step, chain, :q] - twin.beta).max()) / spread)
+                expected.step(step)
+                spread = max(1e-12, float(np.abs(expected.beta).max()))
+                worst = max(worst, float(np.abs(draws[step, chain, :q] - expected.beta).max()) / spread)
     return worst
 
 
@@ -209,12 +214,12 @@ def _command(backend: Any, names: list[str] | None, quick: bool, effective: str 
     console = Console(width=150)
     infos = select(backend, names)
     good = check(infos[:1], console)
-    kind = "gpu" if any(info.capabilities.kind == "gpu" for info in infos) else "cpu"
-    sizes = ((1000, 50),) if quick else SIZES[kind]
+    on_host = all(info.capabilities.shares_host_cores for info in infos)
+    sizes = ((1000, 50),) if quick else HOST_SIZES if on_host else SIZES
     table = Table("rows", "columns", "kernel", "storage", "chains", "ms an iteration", "ms a chain", "pass ms", "GB/s")
     for rows, columns in sizes:
-        for storage in ("float32", "float16") if not quick and kind == "gpu" else ("float32",):
-            for kernel, chains in (("gibbs", 1), ("gibbs", 4), ("px", 4), ("ellipse", 4)):
+        for storage in ("float32", "float16") if not quick and not on_host else ("float32",):
+            for kernel, chains in (("gibbs", 1), ("gibbs", 4), ("px", 4), ("hmc", 4)):
                 options = Options.model_validate({"kernel": kernel, "chains": chains, "storage": storage})
                 each, pass_ = time_iterations(infos, rows, columns, options)
                 size = rows * columns * (4 if storage == "float32" else 2)
@@ -225,7 +230,7 @@ def _command(backend: Any, names: list[str] | None, quick: bool, effective: str 
                     f"{size / pass_ / 1e9:.0f}",
                 )
                 table.add_row(f"{rows}", f"{columns}", kernel, storage, f"{chains}", *numbers)
-        if kind == "cpu":
+        if on_host:
             seconds = _time_blas(rows, columns)
             table.add_row(
                 f"{rows}", f"{columns}", "NumPy + SciPy", "float32", "1", *2 * (f"{1e3 * seconds:.3f}",), "", ""
@@ -242,7 +247,7 @@ def _measure_effective(infos: Sequence[DeviceInfo], path: str, console: Console)
     titles = ("kernel", "seed", "seconds", "iterations", "worst R-hat", "least ESS", "ESS/s", "median ESS", "median/s")
     table = Table(*titles, title=problem.describe())
     with Engine(devices=[info.id for info in infos]) as owner:
-        for kernel in ("gibbs", "px", "ellipse"):
+        for kernel in ("gibbs", "px", "hmc"):
             owner.solve(problem, kernel=kernel, draws=4, warmup=0)
             for seed in _SEEDS:
                 result = owner.solve(problem, kernel=kernel, draws=4000, warmup=1000, seed=seed)

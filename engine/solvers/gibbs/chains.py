@@ -1,25 +1,29 @@
-"""What a chain is, on a device: its state, and the settings its iterations need."""
+"""The state of the chains on a device, the settings of their iterations, and the copies of draws to the host."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.devices import Buffer, StreamEvent
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.options import KernelName
 from engine.solvers.gibbs.rows import Rows
 
-__all__ = ["REPORT", "STATE", "WHOLE", "Chains", "Settings"]
+__all__ = ["REPORT", "STATE", "WHOLE", "Chains", "Recorded", "Recorder", "Settings"]
 
-STATE = ("beta", "local", "nu", "whole")
-"""What a chain is: beta, lambda^-2 and nu^-1 of shape (chains, q), and tau^-2, xi^-1 among (chains, 8) numbers."""
+STATE = ("beta", "local_precision", "nu", "whole")
+"""The state of a chain: beta, lambda^-2 and nu^-1 of shape (chains, q); tau^-2 and xi^-1 among (chains, 8) numbers."""
 
-REPORT = ("tau_precision", "xi_rate", "expansion", "log_likelihood", "slice_tries", "rescale_tries", "", "")
-"""What the 8 numbers of a draw are."""
+REPORT = ("tau_precision", "xi_rate", "expansion", "log_likelihood", "acceptance", "jumps", "moved", "")
+"""The 8 numbers of ``whole``: part of the state, then what an iteration reports of itself."""
 
 WHOLE = len(REPORT)
+
+Recorded = tuple[list[int], NDArray[np.float64], int]
+"""Which iterations the rows are; draws of shape (rows, chains, numbers); factorisations that have failed so far."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +51,92 @@ class Chains:
     def __init__(self, memory: Memory, rows: Rows, settings: Settings) -> None:
         self._rows, self.count = rows, settings.chains
         q, chains = rows.layout.columns, settings.chains
-        self.beta, self.local, self.nu = (memory.empty((chains, q)) for _ in range(3))
+        self.beta, self.local_precision, self.nu = (memory.empty((chains, q)) for _ in range(3))
         self.whole = memory.empty((chains, WHOLE))
         self.narrow = memory.zeros((chains, rows.layout.stride), np.float32)
 
     def set_state(self, state: dict[str, NDArray[np.float64]]) -> None:
         """Every chain from the host; see :data:`STATE`."""
-        layout = self._rows.layout
         for name in STATE:
             self._rows.device.put(np.ascontiguousarray(state[name], np.float64), getattr(self, name))
-        arguments = (self.beta, self.narrow, layout.columns, layout.stride, 0)
-        self._rows.launcher.groups("narrow_coefficients", self.count, *arguments)
+        self.narrow_beta()
+
+    def narrow_beta(self) -> None:
+        """Let ``narrow`` be beta."""
+        layout, programs = self._rows.layout, self._rows.programs
+        programs.conditionals.narrow_coefficients(
+            self.count, programs.block, beta=self.beta, narrow=self.narrow, q=layout.columns, stride=layout.stride
+        )
 
     def state(self) -> dict[str, NDArray[np.float64]]:
         """Every chain, on the host."""
         return {name: self._rows.device.get(getattr(self, name)) for name in STATE}
+
+
+@dataclass
+class _Batch:
+    """Draws on their way to the host."""
+
+    record: Buffer
+    host: NDArray[np.float64]
+    failed: NDArray[np.int32]
+    done: StreamEvent | None = None
+    iterations: list[int] = field(default_factory=list)
+
+
+class Recorder:
+    """Two batches of draws, filled in turn: one is recorded while the other is copied to the host."""
+
+    def __init__(self, memory: Memory, rows: Rows, chains: Chains, settings: Settings) -> None:
+        self._device, self._programs, self._chains, self._settings = memory.device, rows.programs, chains, settings
+        q, keep = rows.layout.columns, settings.keep_scales
+        self._columns = q
+        self.width = q + WHOLE + (q if keep else 0)
+        numbers = settings.batch * settings.chains * self.width
+        self._batches = [
+            _Batch(memory.empty(numbers), memory.pinned(numbers, np.float64), memory.pinned(1, np.int32))
+            for _ in range(2)
+        ]
+        self._turn = 0
+
+    def begin(self) -> None:
+        """Begin another batch."""
+        self._turn = 1 - self._turn
+        self._batches[self._turn].iterations = []
+
+    def record(self, iteration: int) -> None:
+        """The chains as they are now."""
+        batch, chains, settings = self._batches[self._turn], self._chains, self._settings
+        self._programs.conditionals.record_draw(
+            settings.chains,
+            self._programs.block,
+            beta=chains.beta,
+            whole=chains.whole,
+            local_precision=chains.local_precision,
+            record=batch.record,
+            q=self._columns,
+            row=len(batch.iterations),
+            chains=settings.chains,
+            scales=int(settings.keep_scales),
+        )
+        batch.iterations.append(iteration)
+
+    def send(self, failed: Buffer) -> None:
+        """Begin to copy the batch to the host, with a count of failures."""
+        batch = self._batches[self._turn]
+        used = len(batch.iterations) * self._settings.chains * self.width
+        self._device.get_async(batch.record, batch.host[:used])
+        self._device.get_async(failed, batch.failed)
+        batch.done = self._device.record_event()
+
+    def collect(self, last: bool) -> Recorded:
+        """Wait for the last batch, or for the one before it, and take its draws; none if there are none."""
+        batch = self._batches[self._turn if last else 1 - self._turn]
+        shape = (len(batch.iterations), self._settings.chains, self.width)
+        if batch.done is None:
+            return [], np.zeros((0, *shape[1:])), 0
+        self._device.synchronize_event(batch.done)
+        batch.done = None
+        iterations, batch.iterations = batch.iterations, []
+        rows = batch.host[: shape[0] * shape[1] * shape[2]].reshape(shape).copy()
+        return iterations, rows, int(batch.failed[0])

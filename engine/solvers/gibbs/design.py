@@ -16,7 +16,6 @@ from engine.solvers.gibbs.problem import HorseshoeProbit
 __all__ = ["Design", "bfloat16_bits", "bfloat16_values", "stored_values"]
 
 _ROWS_AT_ONCE = 1 << 22  # values
-_ROWS_FOR_MEDIANS = 4096
 
 
 @dataclass(frozen=True)
@@ -29,9 +28,6 @@ class Design:
         Columns of X that are sampled; constant ones say nothing beside an intercept.
     mean, scale : ndarray of float64
         What was taken off an active column, and what it was divided by.
-    shift : ndarray of float64
-        What an active column of the design lacks of 0 where it has its usual value: the intercept must move by it
-        times a coefficient's move if rows of that value are to stay where they are. 0 without an intercept.
     """
 
     problem: HorseshoeProbit
@@ -41,7 +37,6 @@ class Design:
     intercept: bool
     storage: Storage
     layout: Layout
-    shift: NDArray[np.float64]
 
     @classmethod
     def of(cls, problem: HorseshoeProbit, options: Options) -> Design:
@@ -69,11 +64,7 @@ class Design:
         else:
             mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         layout = layout_for(len(X), len(active) + options.intercept)
-        shift = np.zeros(len(active))
-        if options.intercept:
-            some = X[:: max(1, len(X) // _ROWS_FOR_MEDIANS)][:, active]
-            shift = (mean - np.median(some, axis=0)) / scale
-        return cls(problem, active, mean, scale, options.intercept, options.storage, layout, shift)
+        return cls(problem, active, mean, scale, options.intercept, options.storage, layout)
 
     @property
     def first(self) -> int:
@@ -103,17 +94,27 @@ class Design:
             out[:used, self.first : self.first + len(self.active)] = (values - self.mean) / self.scale * sign
             if self.intercept:
                 out[:used, 0] = sign[:, 0]
+        return self.store(out, begin)
+
+    def store(self, values: NDArray[np.float32], row: int = 0) -> NDArray[Any]:
+        """Rows of the design, the first of which is number ``row``, as stored.
+
+        Raises
+        ------
+        ProblemError
+            If a value is too large for the storage.
+        """
         if self.storage == "float32":
-            return out
+            return values
         if self.storage == "bfloat16":
-            return bfloat16_bits(out)
+            return bfloat16_bits(values)
         with np.errstate(over="ignore"):
-            half = out.astype(np.float16)
+            half = values.astype(np.float16)
         if not np.isfinite(half).all():
-            row, column = np.argwhere(~np.isfinite(half))[0]
+            at, column = np.argwhere(~np.isfinite(half))[0]
             raise ProblemError(
-                f"storage = float16 holds values up to 65504; row {begin + row} of column "
-                f"'{self.name(int(column))}' has {out[row, column]:g} after scaling; use float32 or bfloat16"
+                f"storage = float16 holds values up to 65504; row {row + at} of column "
+                f"'{self.name(int(column))}' has {values[at, column]:g} after scaling; use float32 or bfloat16"
             )
         return half.view(np.uint16)
 

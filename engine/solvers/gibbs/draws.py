@@ -79,16 +79,8 @@ class Draws:
 
     # --- checkpoints --------------------------------------------------------------------------------------------
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything, as arrays."""
-        arrays = {"draws_mean": self.mean.copy(), "draws_squares": self.squares.copy(), "draws_all": self.all()}
-        arrays["draws_count"] = np.array(self.count)
-        if self.chosen is not None:
-            arrays["draws_some"] = self.some()
-        return arrays
-
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """The inverse of :meth:`to_arrays`."""
+        """The inverse of :meth:`arrays_at`."""
         self.mean, self.squares = arrays["draws_mean"].copy(), arrays["draws_squares"].copy()
         self.count = int(arrays["draws_count"])
         self._all = [arrays["draws_all"].transpose(1, 0, 2).copy()]
@@ -99,7 +91,7 @@ class Draws:
         return self.count, self.mean.copy(), self.squares.copy(), len(self._all), len(self._some)
 
     def arrays_at(self, mark: tuple[Any, ...]) -> dict[str, NDArray[Any]]:
-        """:meth:`to_arrays` as it was at a mark."""
+        """Everything as it was at a mark, as arrays."""
         count, mean, squares, parts, some = mark
         arrays = {"draws_mean": mean, "draws_squares": squares, "draws_count": np.array(count)}
         arrays["draws_all"] = _stacked(self._all[:parts], self.shape)

@@ -1,11 +1,11 @@
-"""How devices let each other have what each has made a part of: straight from device to device, or by the host.
+"""All-gather between the devices of a run: each device makes a part of a buffer and receives the others' parts.
 
-Every device adds up the same numbers in the same order from there on, so that all have the same.
+Parts are copied from device to device where the devices read each other's memory, else through the host. From there on
+every device adds up the same numbers in the same order.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,40 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Buffer, Device, StreamEvent
+from engine.devices.group import Rendezvous
 from engine.numerics.memory import Memory
 
-__all__ = ["Exchange", "Part", "Party"]
-
-
-class Exchange:
-    """Where the devices of a run meet, on the host: each leaves something and takes what all have left.
-
-    Parameters
-    ----------
-    parties : int
-        How many devices there are.
-    direct : bool
-        Whether they read each other's memory (:meth:`engine.devices.DevicePool.enable_peers`); then nobody waits for a
-        device at a meeting, only for its thread.
-    """
-
-    def __init__(self, parties: int, direct: bool) -> None:
-        self.parties, self.direct = parties, direct
-        self._barrier = threading.Barrier(self.parties)
-        self._rooms: list[list[Any]] = [[None] * self.parties for _ in range(2)]
-        self._turns = [0] * self.parties
-
-    def meet(self, party: int, thing: Any) -> list[Any]:
-        """What every party has left, in their order."""
-        room = self._rooms[self._turns[party] % 2]  # that of the meeting before may still be read
-        self._turns[party] += 1
-        room[party] = thing
-        self._barrier.wait()
-        return list(room)
-
-    def abort(self) -> None:
-        """Let nobody wait for a device that has failed."""
-        self._barrier.abort()
+__all__ = ["Part", "Peer"]
 
 
 @dataclass(frozen=True)
@@ -65,59 +35,76 @@ class Part:
 
 
 @dataclass(frozen=True)
-class _Left:
-    """What a party leaves at a meeting: ranges, and their values, on the host or in an outbox behind a mark."""
+class _Message:
+    """What a device leaves: ranges, and their values, on the host or in an outbox behind an event."""
 
     ranges: list[tuple[int, int]]
-    values: NDArray[np.float64] | None = None
+    values: list[NDArray[Any]] | None = None
     device: Device | None = None
     outbox: Buffer | None = None
-    mark: StreamEvent | None = None
+    event: StreamEvent | None = None
 
 
-class Party:
-    """One device's side of an exchange; made and used on its thread.
+class Peer:
+    """One device's side of the exchange; made and used on its thread.
 
-    ``most`` is how many float64 of its own it leaves at a meeting. It leaves them in two outboxes in turn: when it
-    comes to fill one again it has taken marks, at the meeting between, behind which everyone has read that one.
+    Parameters
+    ----------
+    memory : Memory
+    meeting : Rendezvous
+        Of the threads of all devices.
+    number : int
+        This device's number.
+    direct : bool
+        Whether the devices read each other's memory (:meth:`engine.devices.DevicePool.enable_peers`); then no thread
+        waits for another's device, only for its thread.
+    most : dict of type to int
+        How many elements of its own the device leaves at a time, by type. They are left in two outboxes of the type in
+        turn: when one is filled again, events have been received, in the call between, behind which every device has
+        read it.
     """
 
-    def __init__(self, memory: Memory, exchange: Exchange, number: int, most: int) -> None:
-        self._device, self._exchange, self.number = memory.device, exchange, number
-        self._outboxes = [memory.empty(most) for _ in range(2)] if exchange.direct else []
-        self._turn = 0
+    def __init__(self, memory: Memory, meeting: Rendezvous, number: int, direct: bool, most: dict[Any, int]) -> None:
+        self._device, self._meeting, self.number, self._direct = memory.device, meeting, number, direct
+        self._outboxes = {
+            np.dtype(dtype): [memory.empty(count, dtype) for _ in range(2)] if direct else []
+            for dtype, count in most.items()
+        }
+        self._turn = dict.fromkeys(self._outboxes, 0)
+        self.exchanged_bytes = 0
 
     @property
-    def parties(self) -> int:
+    def count(self) -> int:
         """How many devices there are."""
-        return self._exchange.parties
+        return self._meeting.parties
 
-    def swap(self, *parts: Part) -> None:
-        """Fill each buffer with what the other devices have made of theirs."""
+    def exchange(self, *parts: Part) -> None:
+        """Fill each buffer, all of one type, with what the other devices have made of theirs."""
         mine = self._leave(parts)
-        for party, left in enumerate(self._exchange.meet(self.number, mine)):
-            if party != self.number:
-                self._take(parts, left)
+        for number, message in enumerate(self._meeting.all_gather(self.number, mine)):
+            if number != self.number:
+                self._take(parts, message)
 
-    def _leave(self, parts: Sequence[Part]) -> _Left:
+    def _leave(self, parts: Sequence[Part]) -> _Message:
         device, ranges = self._device, [(part.first, part.count) for part in parts]
-        if not self._outboxes:
-            values = [device.get(part.buffer, part.first, part.count).reshape(-1) for part in parts]
-            return _Left(ranges, np.concatenate(values))
-        self._turn = 1 - self._turn
-        outbox, at = self._outboxes[self._turn], 0
+        if not self._direct:
+            return _Message(ranges, [device.get(part.buffer, part.first, part.count).reshape(-1) for part in parts])
+        dtype = parts[0].buffer.dtype
+        self._turn[dtype] = 1 - self._turn[dtype]
+        outbox, at = self._outboxes[dtype][self._turn[dtype]], 0
         for part in parts:
             device.copy(outbox, part.buffer, at, part.first, part.count)
             at += part.count
-        return _Left(ranges, None, device, outbox, device.record_event())
+        return _Message(ranges, None, device, outbox, device.record_event())
 
-    def _take(self, parts: Sequence[Part], left: _Left) -> None:
+    def _take(self, parts: Sequence[Part], message: _Message) -> None:
         device, at = self._device, 0
-        if left.mark is not None and left.device is not None:
-            device.wait_for_peer_event(left.mark, left.device)
-        for part, (first, count) in zip(parts, left.ranges, strict=True):
-            if left.values is not None:
-                device.put(left.values[at : at + count], part.buffer, first)
-            elif left.outbox is not None and count:
-                device.copy_from_peer(part.buffer, left.outbox, first, at, count)
+        if message.event is not None and message.device is not None:
+            device.wait_for_peer_event(message.event, message.device)
+        for place, (part, (first, count)) in enumerate(zip(parts, message.ranges, strict=True)):
+            if message.values is not None:
+                device.put(message.values[place], part.buffer, first)
+            elif message.outbox is not None and count:
+                device.copy_from_peer(part.buffer, message.outbox, first, at, count)
             at += count
+            self.exchanged_bytes += count * part.buffer.dtype.itemsize

@@ -6,28 +6,40 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from engine.solvers import SolverOptions
+from engine.solver import SolverOptions
 
 __all__ = ["REFRESH", "KernelName", "Options", "Storage"]
 
-KernelName = Literal["gibbs", "px", "ellipse"]
+KernelName = Literal["gibbs", "px", "hmc"]
 Storage = Literal["float32", "float16", "bfloat16"]
 
 REFRESH = 50
-"""Iterations between two points at which a run can be cut and resumed without a trace."""
+"""Iterations between two points at which a run can be stopped and resumed to the same draws."""
 
 
 class Options(SolverOptions):
     """Options of the Gibbs sampler."""
 
     kernel: KernelName = Field(
-        "ellipse",
-        description="how beta moves: gibbs (the paper: latent normals), px (gibbs with parameter expansion) or ellipse "
-        "(elliptical slices about the mode, with a joint move of beta and tau)",
+        "hmc",
+        description="how beta moves: gibbs (the paper: latent normals), px (gibbs with parameter expansion) or hmc "
+        "(Hamiltonian trajectories, with moves of their own for one-hot groups, collinear pairs and rare columns)",
     )
-    draws: int = Field(1000, ge=4, le=10_000_000, description="draws kept of each chain")
-    warmup: int = Field(500, ge=0, description="iterations of each chain before the first draw")
-    thin: int = Field(1, ge=1, description="iterations a kept draw")
+    ess: float = Field(
+        400.0,
+        gt=0,
+        description="effective sample size, bulk and tail, that every coefficient, the intercept and log tau must have "
+        "before sampling ends (without draws)",
+    )
+    r_hat: float = Field(1.01, gt=1, description="R-hat that none of them may exceed then (without draws)")
+    draws: int | None = Field(
+        None, ge=4, le=10_000_000, description="draws kept of each chain; default: until ess and r_hat are reached"
+    )
+    max_draws: int = Field(
+        10_000, ge=100, le=10_000_000, description="most draws kept of each chain while ess and r_hat are not reached"
+    )
+    warmup: int = Field(300, ge=0, description="iterations of each chain before the first draw")
+    thin: int = Field(1, ge=1, description="iterations per kept draw")
     chains: int = Field(4, ge=1, le=4096, description="chains, which share every pass over X")
     storage: Storage = Field("float32", description="how X is kept on the devices; X'X is formed from the rounded X")
     standardize: bool = Field(True, description="sample on columns of mean 0 and variance 1; results are scaled back")
@@ -43,7 +55,7 @@ class Options(SolverOptions):
         1 << 30, ge=1 << 20, description="bytes of draws kept on the host; beyond, fewer draws of each are kept"
     )
     provider: Literal["auto", "cusolver", "lapack", "kernels"] = Field(
-        "auto", description="who does the linear algebra; auto: the best of each device"
+        "auto", description="library for linear algebra; auto: the fastest of each device"
     )
     streaming: Literal["auto", "never", "always"] = Field(
         "auto", description="whether X stays in host memory and is sent to the devices at every iteration"
@@ -51,6 +63,11 @@ class Options(SolverOptions):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if self.kernel == "ellipse" and self.chains > 1024:
-            raise ValueError(f"chains must be at most 1024 for the kernel ellipse; got {self.chains}")
+        if self.kernel == "hmc" and self.chains > 1024:
+            raise ValueError(f"chains must be at most 1024 for the kernel hmc; got {self.chains}")
         return self
+
+    @property
+    def most_draws(self) -> int:
+        """The most draws that are kept of each chain."""
+        return self.draws if self.draws is not None else self.max_draws

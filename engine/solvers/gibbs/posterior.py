@@ -1,17 +1,15 @@
-"""What a run of the sampler ends with: the posterior in numbers, as a table, and for ArviZ."""
+"""The result of the sampler: the posterior from the kept draws, in numbers and as a table."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.results import Result
 
-__all__ = ["Posterior", "Row", "report", "summary", "summary_table", "to_arviz", "verdict"]
+__all__ = ["Posterior", "Row", "report", "summary", "summary_table", "verdict"]
 
 R_HAT_LIMIT = 1.01
 ESS_A_CHAIN = 100
@@ -41,19 +39,16 @@ class Posterior(Result):
     ``solution`` is the posterior mean of the intercept and the coefficients. ``arrays`` has for each of these ``mean``,
     ``sd``, ``quantiles`` (q, 3), ``r_hat``, ``ess_bulk``, ``ess_tail``, ``mcse_mean`` and their ``names``; the kept
     draws ``beta`` (chains, draws, kept) of the coefficients numbered ``kept``, ``log_tau`` (chains, draws) and the
-    statistics of the sampler; all in the units of the user's columns. ``lp`` is the log-likelihood after the latest
-    slice: of every other draw of the kernel ``ellipse``, and of the one before for the rest. Quantiles are of the draws
-    that were kept, evenly thinned where all do not fit ``max_kept``.
+    statistics of the sampler; all in the units of the user's columns. With the kernel ``hmc`` ``lp`` is the
+    log-likelihood at the end of each trajectory, and ``separable``, ``rare`` and ``collinear_names`` (with
+    ``collinear_group``) name columns along which the posterior is hard to sample. Quantiles are of the draws that were
+    kept, evenly thinned where all do not fit ``max_kept``.
     """
 
     @property
     def summary(self) -> list[Row]:
         """A row for each coefficient, then log tau."""
         return summary(self)
-
-    def to_arviz(self) -> Any:
-        """See :func:`to_arviz`."""
-        return to_arviz(self)
 
 
 def summary(result: Result) -> list[Row]:
@@ -101,49 +96,7 @@ def verdict(result: Result) -> str | None:
         )
     if not parts:
         return None
-    advice = "more draws"
-    if result.counters.get("kernel_is_ellipse", 1) == 0:
-        advice += ", or kernel = ellipse"
-    return f"do not trust the posterior yet: {'; '.join(parts)}; give {advice}"
-
-
-def to_arviz(result: Result) -> Any:
-    """The draws as ArviZ's InferenceData (0.x) or DataTree (1.x).
-
-    Raises
-    ------
-    ImportError
-        If ArviZ is not installed.
-    """
-    import arviz
-
-    arrays = result.arrays
-    names = [str(arrays["names"][i]) for i in arrays["kept"].tolist()]
-    posterior: dict[str, NDArray[Any]] = {"beta": arrays["beta"], "log_tau": arrays["log_tau"]}
-    posterior["tau"] = np.exp(arrays["log_tau"])
-    coordinates = {"coefficient": names}
-    dimensions = {"beta": ["coefficient"]}
-    if "log_lambda" in arrays:
-        posterior["log_lambda"] = arrays["log_lambda"]
-        coordinates["feature"] = [str(name) for name in arrays["feature_names"]]
-        dimensions["log_lambda"] = ["feature"]
-    statistics = {name: arrays[name] for name in ("lp", "slice_tries", "rescale_tries", "expansion") if name in arrays}
-    groups: dict[str, Any] = {"posterior": posterior, "observed_data": {"y": arrays["y"].astype(np.int8)}}
-    if statistics:
-        groups["sample_stats"] = statistics
-    if int(arviz.__version__.partition(".")[0]) >= 1:
-        data = arviz.from_dict(groups, coords=coordinates, dims=dimensions)
-    else:
-        data = arviz.from_dict(**groups, coords=coordinates, dims=dimensions)
-    data.attrs.update(
-        {
-            "inference_library": "quintet",
-            "seed": result.seed,
-            "sampling_time": result.seconds,
-            "backend": result.backend,
-        }
-    )
-    return data
+    return f"do not trust the posterior yet: {'; '.join(parts)}; allow more draws"
 
 
 def summary_table(result: Result, most: int = 30) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -1,8 +1,8 @@
-"""One device's rows of the design, and the passes over them; sums over rows meet those of the other devices."""
+"""One device's rows of the design and the passes over them; sums over rows are combined with those of other devices."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,15 +14,14 @@ from engine.errors import DeviceError
 from engine.numerics.linear_algebra import LinearAlgebra
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design import Design
-from engine.solvers.gibbs.exchange import Part, Party
-from engine.solvers.gibbs.kernels import Launcher, Mode
+from engine.solvers.gibbs.exchange import Part, Peer
 from engine.solvers.gibbs.layout import SHARDS
+from engine.solvers.gibbs.programs import Mode, Programs
 
 __all__ = ["Rows"]
 
-STREAM_LATENT = 0
-_LANE = 5  # of copies to the device; those before are for factorisations
-_WIDE = 1 << 24  # values of the design widened at a time for X'WX
+_UPLOAD_STREAM = 5  # copies to the device; the streams before are for factorisations
+_WIDE = 1 << 24  # values of the design widened to float64 at a time for X'WX
 
 
 @dataclass
@@ -46,21 +45,16 @@ class Rows:
     shards : (int, int)
         Which shards are this device's, of :data:`SHARDS`.
     streaming : {"auto", "never", "always"}
-    party : Party or None
+    peer : Peer or None
         None for a single device.
     """
 
     def __init__(
-        self,
-        memory: Memory,
-        design: Design,
-        shards: tuple[int, int],
-        streaming: str,
-        party: Party | None = None,
+        self, memory: Memory, design: Design, shards: tuple[int, int], streaming: str, peer: Peer | None = None
     ) -> None:
         self.device, self.design, self.layout = memory.device, design, design.layout
         self._memory, self._streaming = memory, streaming
-        self.party = party
+        self.peer = peer
         self.first_shard, self.last_shard = shards
         layout = self.layout
         self.first_strip, last_strip = layout.bounds[shards[0]], layout.bounds[shards[1]]
@@ -69,53 +63,48 @@ class Rows:
         self.first_row = self.first_strip * layout.strip_rows
         bounds = np.array(layout.bounds[shards[0] : shards[1] + 1]) - self.first_strip
         self.bounds = memory.put(bounds.astype(np.int32))
-        self.launcher = Launcher(self.device, layout, design.storage, memory.zeros(2, np.uint32))
+        self.programs = Programs(self.device, layout, design.storage, memory.zeros(2, np.uint32))
 
     def load(self) -> None:
         """Take the rows over, once all else has its memory."""
-        self.blocks = self._load()
-
-    def _load(self) -> list[_Block]:
-        """The rows of the design, on the device or ready to be sent."""
-        layout, design, device = self.layout, self.design, self.device
-        dtype = np.float32 if design.storage == "float32" else np.uint16
-        strip_bytes = layout.strip_rows * layout.stride * np.dtype(dtype).itemsize
-        largest = max(1, min(self.device.info.max_allocation, 1 << 36) // strip_bytes)
-        free = self.device.memory().free
-        streamed = self._streaming == "always" or (
-            self._streaming == "auto" and self.strips * strip_bytes > 0.95 * free
-        )
-        if self._streaming == "never" and self.strips * strip_bytes > free:
+        layout, device = self.layout, self.device
+        dtype = np.dtype(np.float32 if self.design.storage == "float32" else np.uint16)
+        strip_bytes = layout.strip_rows * layout.stride * dtype.itemsize
+        largest = max(1, min(device.info.max_allocation, 1 << 36) // strip_bytes)
+        free, needed = device.memory().free, self.strips * strip_bytes
+        self.streamed = self._streaming == "always" or (self._streaming == "auto" and needed > 0.95 * free)
+        if self._streaming == "never" and needed > free:
             raise DeviceError(
-                f"X needs {self.strips * strip_bytes:,} bytes on {device.info.id}, which has {free:,} free; "
+                f"X needs {needed:,} bytes on {device.info.id}, which has {free:,} free; "
                 "use streaming = auto, storage = float16, or more devices"
             )
-        self.streamed = streamed
-        if streamed:
+        if self.streamed:
             largest = min(largest, max(1, min(free // 4, 1 << 30) // strip_bytes), max(1, -(-self.strips // 2)))
-        blocks: list[_Block] = []
-        chunk = max(1, design.chunk_rows // layout.strip_rows) * layout.strip_rows
-        for first in range(0, self.strips, largest):
-            strips = min(largest, self.strips - first)
-            rows = strips * layout.strip_rows
-            begin = self.first_row + first * layout.strip_rows
-            if streamed:
-                host = self._memory.pinned(rows * layout.stride, dtype).reshape(rows, layout.stride)
-                for at in range(0, rows, chunk):
-                    end = min(rows, at + chunk)
-                    host[at:end] = design.rows(begin + at, begin + end)
-                blocks.append(_Block(first, strips, None, host.reshape(-1)))
-                continue
-            buffer = self._memory.empty(rows * layout.stride, dtype)
-            for at in range(0, rows, chunk):
-                end = min(rows, at + chunk)
-                device.put(design.rows(begin + at, begin + end).reshape(-1), buffer, at * layout.stride)
-            blocks.append(_Block(first, strips, buffer))
-        if streamed and blocks:
-            size = max(block.strips for block in blocks) * layout.strip_rows * layout.stride
+        self.blocks = [
+            self._load_block(first, min(largest, self.strips - first), dtype)
+            for first in range(0, self.strips, largest)
+        ]
+        if self.streamed and self.blocks:
+            size = max(block.strips for block in self.blocks) * layout.strip_rows * layout.stride
             self._ring = [self._memory.empty(size, dtype) for _ in range(2)]
             self._used: list[StreamEvent | None] = [None, None]
-        return blocks
+
+    def _load_block(self, first: int, strips: int, dtype: np.dtype[Any]) -> _Block:
+        """Some strips on the device, or in pinned host memory ready to be sent."""
+        layout, design = self.layout, self.design
+        rows, begin = strips * layout.strip_rows, self.first_row + first * layout.strip_rows
+        chunk = max(1, design.chunk_rows // layout.strip_rows) * layout.strip_rows
+        if self.streamed:
+            host = self._memory.pinned(rows * layout.stride, dtype).reshape(rows, layout.stride)
+            for at in range(0, rows, chunk):
+                end = min(rows, at + chunk)
+                host[at:end] = design.rows(begin + at, begin + end)
+            return _Block(first, strips, None, host.reshape(-1))
+        buffer = self._memory.empty(rows * layout.stride, dtype)
+        for at in range(0, rows, chunk):
+            end = min(rows, at + chunk)
+            self.device.put(design.rows(begin + at, begin + end).reshape(-1), buffer, at * layout.stride)
+        return _Block(first, strips, buffer)
 
     def _each_block(self) -> Iterator[tuple[_Block, Any]]:
         """The design's buffers one after the other, sent ahead of use where they are streamed."""
@@ -127,47 +116,37 @@ class Rows:
         for number, block in enumerate(self.blocks):
             ring = number % 2
             used = self._used[ring]
-            with device.stream(_LANE):
+            with device.stream(_UPLOAD_STREAM):
                 if used is not None:
                     device.wait_for_event(used)
                 assert block.host is not None
                 device.put_async(block.host, self._ring[ring])
-                there = device.record_event()
-            device.wait_for_event(there)
+                sent = device.record_event()
+            device.wait_for_event(sent)
             yield block, self._ring[ring]
             self._used[ring] = device.record_event()
 
-    def sweep(self, mode: Mode, beta: Buffer, out: Buffer, betas: int, seed: int = 0, step: int = 0) -> None:
-        """One pass over this device's rows."""
+    def sweep(self, mode: Mode, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:
+        """One pass over this device's rows; see :meth:`Programs.sweep`."""
         for block, buffer in self._each_block():
-            self.launcher.sweep(
+            self.programs.sweep(
                 mode,
-                buffer,
-                beta,
-                out,
                 betas,
-                first_row=self.first_row + block.first_strip * self.layout.strip_rows,
-                out_rows=self.count,
                 strips=block.strips,
+                design=buffer,
+                beta=beta,
+                out=out,
+                first_row=self.first_row + block.first_strip * self.layout.strip_rows,
                 strip_first=block.first_strip,
-                seed=seed,
-                stream=STREAM_LATENT,
-                step=step,
+                **arguments,
             )
 
-    def take_columns(self, columns: Sequence[int], lines: Buffer, line: int) -> None:
-        """Up to :data:`STRETCHES` columns of the design as consecutive lines of shape (lines, rows), in one pass."""
-        strip_rows = self.layout.strip_rows
-        for block, buffer in self._each_block():
-            first = line * self.count + block.first_strip * strip_rows
-            self.launcher.columns(buffer, lines, first, self.count, block.strips * strip_rows, columns)
-
-    def gather(self, value: str, partial: Buffer, count: int, shards: Buffer) -> None:
+    def gather(self, partial: Buffer, count: int, shards: Buffer) -> None:
         """Sums over all rows, of all devices, as SHARDS rows of ``count``."""
         many = self.last_shard - self.first_shard
-        self.launcher.gather(value, partial, count, self.bounds, shards, self.first_shard, many)
-        if self.party is not None:
-            self.party.swap(Part(shards, self.first_shard * count, self.last_shard * count))
+        self.programs.gather(partial, count, self.bounds, shards, self.first_shard, many)
+        if self.peer is not None:
+            self.peer.exchange(Part(shards, self.first_shard * count, self.last_shard * count))
 
     def make_gram(self, algebra: LinearAlgebra, gram: Buffer, weight: Buffer | None) -> NDArray[np.float64]:
         """This device's part of X'X, or of X'WX, shard by shard; ``gram`` is overwritten.
@@ -178,43 +157,68 @@ class Rows:
             For the coordinator to add up, shard by shard. Empty on a single device, where they are added up in the
             same order in ``gram``.
         """
-        device, layout = self.device, self.layout
+        device, layout, programs = self.device, self.layout, self.programs
         q = layout.columns
         wide_strips = max(1, _WIDE // (layout.strip_rows * layout.stride))
         wide = device.empty((wide_strips * layout.strip_rows, q), np.float64)
         part, total = device.empty((q, q), np.float64), device.empty((q, q), np.float64)
         device.zero(gram)
         parts = []
+
+        def add(to: Buffer, summand: Buffer) -> None:
+            programs.precision.add_matrix(programs.spread(q * q), programs.block, total=to, part=summand, count=q * q)
+
         for shard in range(self.first_shard, self.last_shard):
             device.zero(total)
             begin, end = (layout.bounds[shard + i] - self.first_strip for i in (0, 1))
             at = begin
             while at < end:
-                block = next(b for b in self.blocks if b.first_strip <= at < b.first_strip + b.strips)
-                strips = min(wide_strips, end - at, block.first_strip + block.strips - at)
-                rows = strips * layout.strip_rows
-                buffer, offset = block.buffer, (at - block.first_strip) * layout.strip_rows
-                if buffer is None:
-                    assert block.host is not None
-                    values = block.host[offset * layout.stride : (offset + rows) * layout.stride]
-                    device.sync()
-                    buffer, offset = device.put(values, self._ring[0]), 0
-                self.launcher.expand(
-                    rows,
-                    *(buffer, self.bounds if weight is None else weight, wide, offset, at * layout.strip_rows, rows),
-                    *(layout.stride, q, int(weight is not None)),
-                )
-                used = Buffer(wide.handle, wide.argument, (rows, q), wide.dtype)
+                strips = self._expand(at, min(wide_strips, end - at), weight, wide)
+                used = Buffer(wide.handle, wide.argument, (strips * layout.strip_rows, q), wide.dtype)
                 algebra.gram_columns(used, None, part)
-                self.launcher.spread("add_matrix", q * q, total, part, q * q)
+                add(total, part)
                 at += strips
-            if self.party is None:
-                self.launcher.spread("add_matrix", q * q, gram, total, q * q)
+            if self.peer is None:
+                add(gram, total)
             else:
                 parts.append(device.get(total))
         for buffer in (wide, part, total):
             device.release(buffer)
         return np.array(parts)
+
+    def _expand(self, first: int, most: int, weight: Buffer | None, wide: Buffer) -> int:
+        """Rows from a strip on as float64, each times the square root of its weight; how many strips it were."""
+        layout, programs = self.layout, self.programs
+        block = next(b for b in self.blocks if b.first_strip <= first < b.first_strip + b.strips)
+        strips = min(most, block.first_strip + block.strips - first)
+        rows, stride = strips * layout.strip_rows, layout.stride
+        buffer, offset = block.buffer, (first - block.first_strip) * layout.strip_rows
+        if buffer is None:
+            assert block.host is not None
+            self.device.sync()
+            buffer = self.device.put(block.host[offset * stride : (offset + rows) * stride], self._ring[0])
+            offset = 0
+        programs.expand.expand_rows(
+            programs.spread(rows * programs.block),
+            programs.block,
+            design=buffer,
+            weight=self._no_weight if weight is None else weight,
+            wide=wide,
+            row=offset,
+            weight_row=first * layout.strip_rows,
+            rows=rows,
+            stride=stride,
+            q=layout.columns,
+            weighted=int(weight is not None),
+        )
+        return strips
+
+    @property
+    def _no_weight(self) -> Buffer:
+        """A buffer that stands for weights which are not read."""
+        if not hasattr(self, "_unused"):
+            self._unused = self._memory.zeros(1, np.float32)
+        return self._unused
 
     def score(self, beta: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Gradient of the log-likelihood at one beta, and the log-likelihood."""
@@ -225,7 +229,7 @@ class Rows:
         shards = device.empty((SHARDS, layout.width), np.float64)
         partial = device.empty(max(1, self.strips) * layout.width, np.float32)
         self.sweep("score", vector, partial, 1)
-        self.gather("f32", partial, layout.width, shards)
+        self.gather(partial, layout.width, shards)
         sums = device.get(shards).sum(axis=0)
         for buffer in (vector, shards, partial):
             device.release(buffer)

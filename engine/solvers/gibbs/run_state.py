@@ -9,18 +9,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.errors import RunFolderError
 from engine.solvers.gibbs.design import Design
 from engine.solvers.gibbs.draws import Draws
+from engine.solvers.gibbs.lines import Lines
 from engine.solvers.gibbs.sampler import Sampler
 
-__all__ = ["RunState", "checkpoint_of", "restore_draws", "snapshot_of"]
+__all__ = ["RunState", "Snapshot", "audit", "checkpoint_of", "restore_draws", "snapshot_of"]
 
 Floats = NDArray[np.float64]
+_KEPT = ("draws", "statistics", "scales")
 
 
 @dataclass
 class RunState:
-    """What is known so far."""
+    """What is known so far.
+
+    Attributes
+    ----------
+    draws, statistics, scales : Draws
+        Of the coefficients in the user's units, of :data:`engine.solvers.gibbs.chains.REPORT`, and of log lambda.
+    traced : ndarray of int64
+        Coefficients that are traced, in the numbering of the result.
+    iteration : int
+    mode : ndarray
+        Where the chains were started about.
+    passed : int
+        Successive checks of convergence that were passed.
+    watched : ndarray of int64
+        Quantities that were furthest from convergence when all were checked.
+    """
 
     design: Design
     draws: Draws
@@ -29,51 +47,112 @@ class RunState:
     traced: NDArray[np.int64]
     iteration: int = 0
     mode: Floats = field(default_factory=lambda: np.zeros(0))
-    reference: Floats = field(default_factory=lambda: np.zeros(0))
-    warming: list[Floats] = field(default_factory=list)
+    lines: Lines = field(default_factory=Lines)
+    passed: int = 0
+    watched: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     failed: int = 0
+    failed_before: int = 0
+    exchanged_before: int = 0
+    passes: int = 0
+    passes_each: int = 1
+    expected: int = 0
     began: float = field(default_factory=time.monotonic)
     began_at: int = 0
-    told: float = 0.0
-    diagnosed: float = field(default_factory=time.monotonic)
+    traced_at: float = 0.0
+    diagnosed_at: float = field(default_factory=time.monotonic)
+
+    def kept(self) -> list[tuple[str, Draws]]:
+        """The stores of draws that there are, by name."""
+        return [(name, draws) for name in _KEPT if (draws := getattr(self, name)) is not None]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A point from which the run can be resumed."""
+
+    chains: dict[str, Floats]
+    iteration: int
+    marks: dict[str, tuple[Any, ...]]
+    adapted: dict[str, Any]
+    passed: int
+    watched: NDArray[np.int64]
+    failed: int
+    passes: int
 
 
 def restore_draws(state: RunState, arrays: dict[str, NDArray[Any]]) -> None:
-    """Take the draws of a checkpoint over."""
-    for name, draws in (("draws", state.draws), ("statistics", state.statistics), ("scales", state.scales)):
-        if draws is not None:
-            start = name + "."
-            part = {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}
-            draws.restore(part)
-    if "warming" in arrays:
-        state.warming = [arrays["warming"]]
+    """Take over the draws of a checkpoint."""
+    for name, draws in state.kept():
+        start = name + "."
+        draws.restore({key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)})
     state.traced = arrays["traced"]
 
 
-def snapshot_of(sampler: Sampler, state: RunState) -> dict[str, Any]:
-    """Where the run can be taken up again."""
-    return {
-        "chains": sampler.state(),
-        "iteration": state.iteration,
-        "draws": state.draws.mark(),
-        "statistics": state.statistics.mark(),
-        "scales": None if state.scales is None else state.scales.mark(),
-        "warming": len(state.warming),
-        "reference": state.reference,
-        "rows": sampler.reference_rows() if sampler.settings.kernel == "ellipse" else {},
+def snapshot_of(sampler: Sampler, state: RunState) -> Snapshot:
+    """The run as it is now; all draws so far must have come from the devices."""
+    return Snapshot(
+        chains=sampler.state(),
+        iteration=state.iteration,
+        marks={name: draws.mark() for name, draws in state.kept()},
+        adapted=sampler.adapted() if sampler.settings.kernel == "hmc" else {},
+        passed=state.passed,
+        watched=state.watched,
+        failed=state.failed,
+        passes=state.passes,
+    )
+
+
+def checkpoint_of(state: RunState, snapshot: Snapshot, exchanged_bytes: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A snapshot as a run folder keeps it: arrays, and scalar state."""
+    adapted = dict(snapshot.adapted)
+    arrays: dict[str, Any] = {
+        **snapshot.chains,
+        "mode": state.mode,
+        "traced": state.traced,
+        "watched": snapshot.watched,
     }
-
-
-def checkpoint_of(state: RunState, snapshot: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A snapshot as a run folder keeps it."""
-    rows = dict(snapshot["rows"])
-    scalars = {"iteration": snapshot["iteration"], "averaged": rows.pop("averaged", 0)}
-    scalars["averaging"] = rows.pop("averaging", False)
-    arrays: dict[str, Any] = {**snapshot["chains"], **rows, "mode": state.mode, "reference": snapshot["reference"]}
-    for name, draws in (("draws", state.draws), ("statistics", state.statistics), ("scales", state.scales)):
-        if draws is not None:
-            arrays.update({f"{name}.{key}": array for key, array in draws.arrays_at(snapshot[name]).items()})
-    if snapshot["warming"]:
-        arrays["warming"] = np.concatenate(state.warming[: snapshot["warming"]])
-    arrays["traced"] = state.traced
+    arrays.update({name: adapted.pop(name) for name in ("weight", "curvature", "control") if name in adapted})
+    for name, draws in state.kept():
+        arrays.update({f"{name}.{key}": array for key, array in draws.arrays_at(snapshot.marks[name]).items()})
+    scalars = {
+        "kernel": "hmc" if adapted else "latent",
+        "iteration": snapshot.iteration,
+        "passed": snapshot.passed,
+        "failed": snapshot.failed,
+        "passes": snapshot.passes,
+        "exchanged_bytes": exchanged_bytes,
+        **adapted,
+    }
     return arrays, scalars
+
+
+def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Any, folder: Any) -> None:
+    """Check what was restored against the problem and the options.
+
+    Raises
+    ------
+    RunFolderError
+        If the numbers cannot be those of a run of this problem with these options.
+    """
+    layout = state.design.layout
+    iteration, kept = state.iteration, max(0, state.iteration - options.warmup) // options.thin
+    rules = {
+        "a value of the chains is not finite": all(np.isfinite(arrays[name]).all() for name in ("beta", "whole", "nu")),
+        "the chains have another shape than the problem": arrays["beta"].shape == (options.chains, layout.columns)
+        and arrays["whole"].shape == (options.chains, 8)
+        and arrays["mode"].shape == (layout.columns,),
+        "a precision is not above 0": bool((arrays["local_precision"] > 0).all() and (arrays["whole"][:, 0] > 0).all()),
+        "the number of draws does not match the iteration": state.draws.count == kept
+        and all(draws.count == kept for _, draws in state.kept()),
+        "the iteration is outside the run": 0 <= iteration <= options.warmup + options.most_draws * options.thin,
+        "a traced coefficient does not exist": bool(
+            ((arrays["traced"] >= 0) & (arrays["traced"] <= state.design.problem.X.shape[1])).all()
+        ),
+        "a draw is not finite": all(np.isfinite(draws.all()).all() for _, draws in state.kept()),
+    }
+    if "weight" in arrays:
+        good = arrays["weight"].shape == (layout.strips * layout.strip_rows,) and bool((arrays["weight"] >= 0).all())
+        rules["the weights of the rows are not those of this problem"] = good
+    for fault, holds in rules.items():
+        if not holds:
+            raise RunFolderError(f"the checkpoint in {folder} cannot be resumed: {fault}")

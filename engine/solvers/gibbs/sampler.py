@@ -1,71 +1,90 @@
-"""The workers of a run as one: they are told the same and answer for their rows."""
+"""The workers of a run together: what the coordinator asks of all devices."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from concurrent.futures import wait
+import contextlib
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Device, DevicePool
-from engine.errors import OptionError
-from engine.solvers.gibbs.chains import Settings
+from engine.devices import DeviceInfo, DevicePool
+from engine.devices.group import Rendezvous, WorkerGroup
+from engine.devices.info import bytes_text
+from engine.errors import DeviceError, OptionError, OutOfDeviceMemory
+from engine.solvers.gibbs.chains import Recorded, Settings
 from engine.solvers.gibbs.design import Design
-from engine.solvers.gibbs.exchange import Exchange
-from engine.solvers.gibbs.kernels import STRETCHES
-from engine.solvers.gibbs.layout import SHARDS, share_of, share_of_chains
-from engine.solvers.gibbs.recorder import Recorded
+from engine.solvers.gibbs.layout import SHARDS, share_of_chains
+from engine.solvers.gibbs.lines import Lines
 from engine.solvers.gibbs.worker import Worker
 
-__all__ = ["Sampler", "required_bytes"]
+__all__ = ["Sampler", "required_bytes", "validate_memory"]
 
-T = TypeVar("T")
 Floats = NDArray[np.float64]
 
 
-def required_bytes(design: Design, settings: Settings, devices: int, with_rows: bool) -> int:
-    """Device memory that a run takes on one of so many devices, with or without its share of the rows."""
-    layout, chains = design.layout, settings.chains
-    strips = layout.strips / devices
-    rows = int(strips * layout.strip_rows)
-    q = layout.columns
-    owned = share_of_chains(q, chains, 0, devices)[1]  # the first device has the most
-    item = 4 if design.storage == "float32" else 2
-    matrices = 8 * q * q * (owned + 3)
-    sums = 4 * int(strips + 1) * chains * layout.width + 64 * chains * layout.width
-    lines = 4 * rows * (3 * chains + 6 + STRETCHES) if settings.kernel == "ellipse" else 0
-    widened = 8 * min(1 << 24, rows * layout.stride)
-    return (rows * layout.stride * item if with_rows else 0) + matrices + sums + lines + widened
+def required_bytes(
+    rows: int, columns: int, stride: int, strips: int, settings: Settings, storage: str, devices: int, with_rows: bool
+) -> int:
+    """Device memory that a run takes on one of so many devices, with or without its share of the rows.
+
+    ``rows`` are those of all strips, padding included; of the lines of the kernel ``hmc`` only the margins are counted.
+    """
+    chains, width = settings.chains, stride + 8
+    share = -(-rows // devices)
+    owned = share_of_chains(columns, chains, 0, devices)[1]  # the first device has the most
+    item = 4 if storage == "float32" else 2
+    matrices = 8 * columns * columns * (owned + 3)
+    sums = 4 * (-(-strips // devices) + 1) * chains * width + 64 * chains * width
+    vectors = 8 * rows * chains + 8 * share if settings.kernel == "hmc" else 0
+    widened = 8 * min(1 << 24, share * stride)
+    return (share * stride * item if with_rows else 0) + matrices + sums + vectors + widened
+
+
+def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo]) -> None:
+    """Check that a run fits so many devices.
+
+    Raises
+    ------
+    OptionError
+        If there are more devices than shards of rows.
+    OutOfDeviceMemory
+        If its arrays are larger than the memory of a device, or a matrix than its largest allocation.
+    """
+    if len(devices) > SHARDS:
+        raise OptionError(f"the Gibbs sampler uses up to {SHARDS} devices; got {len(devices)}")
+    layout = design.layout
+    sizes = (layout.strips * layout.strip_rows, layout.columns, layout.stride, layout.strips)
+    needed = required_bytes(*sizes, settings, design.storage, len(devices), settings.streaming == "never")
+    largest = 8 * layout.columns**2
+    for info in devices:
+        if needed > info.memory or largest > info.max_allocation:
+            fault = f"has {bytes_text(info.memory)}"
+            if needed <= info.memory:
+                needed, fault = largest, f"allocates at most {bytes_text(info.max_allocation)} at once"
+            raise OutOfDeviceMemory(
+                f"the sampler of {layout.columns} columns and {settings.chains} chains needs {bytes_text(needed)} on "
+                f"{info.id}, which {fault}; use fewer chains, storage = float16 or more devices"
+            )
 
 
 class Sampler:
-    """The state of every chain on every device of a pool; a context manager."""
+    """The state of every chain on every device of a pool; a context manager.
+
+    A device that fails ends the run: each has its share of the rows.
+    """
 
     def __init__(self, pool: DevicePool, design: Design, settings: Settings) -> None:
-        if len(pool) > SHARDS:
-            raise OptionError(f"the Gibbs sampler uses up to {SHARDS} devices; got {len(pool)}")
         self.design, self.settings = design, settings
-        self._members = pool.members
-        count = len(self._members)
-        streaming = settings.streaming != "never"
-        pool.require_memory(
-            {m.label: required_bytes(design, settings, count, not streaming) for m in self._members},
-            f"the sampler of {design.layout.columns} columns and {settings.chains} chains",
-            "use fewer chains, storage = float16 or more devices",
-            8 * design.layout.columns**2,
-        )
-        self._exchange = Exchange(count, pool.enable_peers()) if count > 1 else None
-        self._workers: dict[str, Worker] = {}
-
-        def make(device: Device, party: int, label: str) -> None:
-            shards = share_of(party, count)
-            self._workers[label] = Worker(device, design, settings, shards, party, self._exchange)
-
-        self._on_all(lambda number, member: member.submit(make, number, member.label))
+        members, count = pool.members, len(pool.members)
+        meeting = Rendezvous(count) if count > 1 else None
+        direct = count > 1 and pool.enable_peers()
+        arguments = [(design, settings, number, count, meeting, direct) for number in range(count)]
+        self.workers = WorkerGroup(members, Worker, arguments)
+        self._several = count > 1
+        if meeting is not None:
+            self.workers.on_failure(meeting.abort)
 
     def __enter__(self) -> Self:
         return self
@@ -73,101 +92,122 @@ class Sampler:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._exchange is not None:
-            self._exchange.abort()
-        made = [member for member in self._members if member.label in self._workers]
-        wait([member.submit(lambda device: device.sync()) for member in made])  # nobody reads another's memory any more
-        futures = [
-            member.submit(lambda device, worker: worker.release(), self._workers[member.label]) for member in made
-        ]
-        wait(futures)
-        if error is None:
-            for future in futures:
-                future.result()
-
-    def _on_all(self, submit: Callable[[int, Any], Any]) -> list[Any]:
-        """Answers of all devices; the first real error once all are done, so that nobody waits for one that failed."""
-        futures = [submit(number, member) for number, member in enumerate(self._members)]
-        if self._exchange is not None:
-            for future in futures:
-                future.add_done_callback(self._watch)
-        wait(futures)
-        errors = [error for future in futures if (error := future.exception()) is not None]
-        for error in errors:
-            if not isinstance(error, threading.BrokenBarrierError):
-                raise error
-        return [future.result() for future in futures]
-
-    def _watch(self, future: Any) -> None:
-        if future.exception() is not None and self._exchange is not None:
-            self._exchange.abort()
-
-    def each(self, function: Callable[..., T], *arguments: Any) -> list[T]:
-        """``function(worker, ...)`` on every device's thread."""
-
-        def call(device: Device, label: str) -> T:
-            return function(self._workers[label], *arguments)
-
-        return self._on_all(lambda number, member: member.submit(call, member.label))
-
-    def first(self, function: Callable[..., T], *arguments: Any) -> T:
-        """``function(worker, ...)`` on the first device's thread: what needs no other."""
-        member = self._members[0]
-        return member.submit(lambda device: function(self._workers[member.label], *arguments)).result()
+        with contextlib.suppress(DeviceError):
+            self.workers.each(Worker.sync)  # no device reads another's memory any more
+        self.workers.__exit__(kind, error, traceback)
 
     @property
     def streamed(self) -> list[str]:
         """Labels of the devices that X is sent to at every pass."""
-        return [label for label, worker in self._workers.items() if worker.rows.streamed]
+        found = self.workers.each(Worker.streamed)
+        return [member.label for member, streamed in zip(self.workers.members, found, strict=True) if streamed]
 
-    # --- what the coordinator asks for --------------------------------------------------------------------------
+    def exchanged_bytes(self) -> int:
+        """Bytes that devices have received from others."""
+        return sum(self.workers.each(Worker.exchanged_bytes))
+
+    # --- what the coordinator asks for ----------------------------------------------------------------------------
 
     def make_gram(self, weighted: bool) -> Floats:
-        """X'X, or X'WX at the reference: on every device, and here (full, symmetric)."""
-        parts = self.each(Worker.make_gram, weighted)
-        if self._exchange is None:
-            gram = self.each(lambda worker: worker.device.get(worker.gram))[0]
+        """X'X, or X'WX: on every device, and here (full, symmetric)."""
+        parts = self.workers.each(Worker.make_gram, weighted)
+        if not self._several:
+            gram = self.workers.first(Worker.gram)
         else:
             gram = np.zeros((self.design.layout.columns,) * 2)
             for part in parts:
                 for shard in part:
                     gram += shard
-            self.each(Worker.set_gram, gram, weighted)
+            self.workers.each(Worker.set_gram, gram)
         lower = np.tril(gram)
         return np.asarray(lower + np.tril(lower, -1).T)
 
     def score(self, beta: Floats) -> tuple[Floats, float]:
         """Gradient and value of the log-likelihood."""
-        return self.each(Worker.score, beta)[0]
+        return self.workers.each(Worker.score, beta)[0]
+
+    def set_state(self, state: dict[str, Floats]) -> None:
+        """Every chain."""
+        self.workers.each(Worker.set_state, state)
 
     def state(self) -> dict[str, Floats]:
         """Every chain."""
-        return dict(self.each(lambda worker: worker.chains.state())[0])
-
-    def reference_rows(self) -> dict[str, Any]:
-        """The stand-in for the likelihood and the averages so far, of all rows."""
-
-        def of_one(worker: Worker) -> tuple[dict[str, Any], int, bool, int]:
-            slices = worker.slices
-            return slices.reference_rows(), slices.averaged, slices.averaging, worker.rows.count
-
-        parts = self.each(of_one)
-        found = [part for part in parts if part[3]]
-        joined: dict[str, Any] = {
-            name: np.concatenate([part[0][name] for part in found], axis=-1) for name in ("slope", "weight", "averages")
-        }
-        return {**joined, "averaged": parts[0][1], "averaging": parts[0][2]}
+        return self.workers.first(Worker.state)
 
     def advance(self, first: int, count: int, kept_from: int) -> Recorded:
         """See :meth:`Worker.advance`; every device has the same draws."""
-        return _together(self.each(Worker.advance, first, count, kept_from))
+        return _joined(self.workers.each(Worker.advance, first, count, kept_from))
 
     def collect(self) -> Recorded:
         """See :meth:`Worker.collect`."""
-        return _together(self.each(Worker.collect))
+        return _joined(self.workers.each(Worker.collect))
+
+    # --- the kernel hmc -------------------------------------------------------------------------------------------
+
+    def weigh_at(self, beta: Floats) -> Floats:
+        """Let W be the curvature of the rows at one beta; returns it, shape (rows,)."""
+        self.workers.each(_weigh_at, beta)
+        return np.asarray(self.adapted()["weight"])
+
+    def take_weights(self) -> None:
+        """Let W be the mean curvature since the last call, and X'WX the matrix of the metric."""
+        self.workers.each(_take_weights)
+        self.make_gram(weighted=True)
+
+    def set_lines(self, lines: Lines) -> None:
+        """The lines along which the chains are moved."""
+        self.workers.each(_set_lines, lines)
+
+    def adapt(self, averaging: bool, restart: float | None = None) -> None:
+        """Choose the length of steps, from ``restart`` on if given, and add curvatures up or not."""
+        self.workers.each(_adapt, averaging, restart)
+
+    def choose_steps(self, last: bool) -> tuple[float, int]:
+        """See :meth:`HamiltonianMoves.choose_steps`; the length and number of the steps."""
+        return self.workers.each(_choose_steps, last)[0]
+
+    def adapted(self) -> dict[str, Any]:
+        """What was chosen so far, of all rows."""
+        parts = self.workers.each(Worker.adapted)
+        joined = {name: np.concatenate([part[name] for part in parts]) for name in ("weight", "curvature")}
+        return {**parts[0], **joined}
+
+    def restore(self, weight: Any, curvature: Any, control: Any, state: dict[str, Any]) -> None:
+        """The inverse of :meth:`adapted`, and the matrix of the metric."""
+        self.workers.each(_restore, weight, curvature, control, state)
+        self.make_gram(weighted=True)
 
 
-def _together(found: list[Recorded]) -> Recorded:
+def _weigh_at(worker: Worker, beta: Floats) -> None:
+    worker.hamiltonian.weigh_at(beta)
+
+
+def _take_weights(worker: Worker) -> None:
+    worker.hamiltonian.take_weights()
+
+
+def _set_lines(worker: Worker, lines: Lines) -> None:
+    worker.hamiltonian.set_lines(lines)
+
+
+def _adapt(worker: Worker, averaging: bool, restart: float | None) -> None:
+    moves = worker.hamiltonian
+    moves.adapting, moves.averaging = True, averaging
+    if restart is not None:
+        moves.restart_control(restart)
+
+
+def _choose_steps(worker: Worker, last: bool) -> tuple[float, int]:
+    moves = worker.hamiltonian
+    moves.choose_steps(last)
+    return moves.length(), moves.steps
+
+
+def _restore(worker: Worker, weight: Any, curvature: Any, control: Any, state: dict[str, Any]) -> None:
+    worker.hamiltonian.restore(weight, curvature, control, state)
+
+
+def _joined(found: list[Recorded]) -> Recorded:
     """The draws, which all devices have, and the failures of all."""
     iterations, draws, _ = found[0]
     return iterations, draws, sum(failed for _, _, failed in found)

@@ -1,40 +1,45 @@
-"""Sampling one posterior: the start, warm-up, draws, events, checkpoints, the answer."""
+"""Sampling one posterior: the start, warm-up, draws, checks of convergence, events, checkpoints, the result."""
 
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DevicePool
+from engine.devices import DeviceInfo, DevicePool
 from engine.devices.info import bytes_text
+from engine.devices.slices import SliceLength
 from engine.errors import AuditError, OptionError
 from engine.results import Status
-from engine.run import SLICE_SECONDS, Run, StopRequested
-from engine.solvers.gibbs.answer import posterior_of
+from engine.run import Run, StopRequested
 from engine.solvers.gibbs.chains import REPORT, STATE, Settings
+from engine.solvers.gibbs.convergence import CHECKS, Mixing, check_points, mixing_of
 from engine.solvers.gibbs.design import Design
 from engine.solvers.gibbs.diagnostics import diagnose
 from engine.solvers.gibbs.draws import Draws
+from engine.solvers.gibbs.hamiltonian import FIRST_STEPS
+from engine.solvers.gibbs.lines import Lines, find_lines
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.posterior import Posterior
 from engine.solvers.gibbs.problem import HorseshoeProbit
-from engine.solvers.gibbs.run_state import RunState, checkpoint_of, restore_draws, snapshot_of
-from engine.solvers.gibbs.sampler import Sampler
-from engine.solvers.gibbs.start import find_mode, set_reference, start_state
+from engine.solvers.gibbs.run_state import RunState, Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
+from engine.solvers.gibbs.sampler import Sampler, validate_memory
+from engine.solvers.gibbs.schema import CheckpointState
+from engine.solvers.gibbs.start import find_mode, start_state
+from engine.solvers.gibbs.summarise import posterior_of
 from engine.solvers.gibbs.worker import Worker
 
-__all__ = ["settings_for", "solve"]
+__all__ = ["settings_for", "solve", "validate"]
 
 Floats = NDArray[np.float64]
 
 _TRACED = 6
-_TELL_EVERY = 0.1
-_DIAGNOSE_EVERY = 2.0
+_TRACE_INTERVAL = 0.1
+_DIAGNOSE_INTERVAL = 2.0
 _DIAGNOSED = 2000
-_REFERENCE_WARMUP = 4 * REFRESH
+_METRIC_WARMUP = 4 * REFRESH
 
 
 def settings_for(design: Design, options: Options, seed: int) -> Settings:
@@ -53,6 +58,23 @@ def settings_for(design: Design, options: Options, seed: int) -> Settings:
     )
 
 
+def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[DeviceInfo]) -> None:
+    """Check a problem with its options and devices, before anything is opened.
+
+    Raises
+    ------
+    engine.errors.ProblemError
+        If no column can be sampled.
+    engine.errors.OptionError
+        If an option names a coefficient that does not exist, or there are too many devices.
+    engine.errors.OutOfDeviceMemory
+        If the matrices do not fit the devices.
+    """
+    design = Design.of(problem, options)
+    _chosen(problem, options)
+    validate_memory(design, settings_for(design, options, 0), list(devices))
+
+
 def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run) -> Posterior:
     """Draw from the posterior of a horseshoe probit regression.
 
@@ -61,7 +83,7 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
     problem : HorseshoeProbit
     options : Options
     pool : DevicePool
-        Up to eight devices, which share the rows.
+        Up to eight devices, which divide the rows among them.
     run : Run
 
     Returns
@@ -71,120 +93,155 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
 
     Raises
     ------
-    engine.errors.InputError
-        If no column can be sampled, or an option names a coefficient that is not there.
-    engine.errors.OutOfDeviceMemory
-        If the matrices do not fit the devices.
     engine.errors.AuditError
-        If a chain has left the finite numbers.
+        If a chain has reached a number that is not finite.
+    engine.errors.DeviceError
+        If a device fails; the draws up to the last checkpoint are in the run folder.
     """
     design = Design.of(problem, options)
     state = _new_state(design, options)
-    _tell_design(run, design)
+    _report_design(run, design)
     status = Status.COMPLETE
     with Sampler(pool, design, settings_for(design, options, run.seed)) as sampler:
-        if sampler.streamed:
+        streamed = sampler.streamed
+        if streamed:
             size = design.layout.strips * design.layout.strip_rows * design.layout.stride
             size *= 4 if options.storage == "float32" else 2
             run.notice(
-                f"X ({bytes_text(size)}) is sent from host memory to {', '.join(sampler.streamed)} at every iteration; "
+                f"X ({bytes_text(size)}) is sent from host memory to {', '.join(streamed)} at every iteration; "
                 "about a second for 25 to 50 GB. More chains share each pass",
                 level="warning",
             )
         try:
-            snapshot = _begin(problem, options, run, sampler, state)
+            snapshot = _begin(options, run, sampler, state)
             _sample(options, run, sampler, state, snapshot)
         except StopRequested as stop:
             status = stop.status
-        rows = sampler.collect()
-        _take(options, run, state, *rows)
-        streamed = bool(sampler.streamed)
-    return posterior_of(problem, options, run, state, status, streamed)
+        _take(options, run, state, *sampler.collect())
+        exchanged = state.exchanged_before + sampler.exchanged_bytes()
+    return posterior_of(problem, options, run, state, status, bool(streamed), exchanged)
+
+
+def _chosen(problem: HorseshoeProbit, options: Options) -> NDArray[np.int64] | None:
+    """The numbers of the coefficients that the options name."""
+    if options.coefficients is None:
+        return None
+    names = ["intercept", *problem.names]
+    unknown = [name for name in options.coefficients if name not in names]
+    if unknown:
+        raise OptionError(f"there is no coefficient '{unknown[0]}' (known: {', '.join(names[:20])})")
+    return np.array([names.index(name) for name in options.coefficients], np.int64)
 
 
 def _new_state(design: Design, options: Options) -> RunState:
     quantities = design.problem.X.shape[1] + 1
-    names = ["intercept", *design.problem.names]
-    chosen = None
-    if options.coefficients is not None:
-        unknown = [name for name in options.coefficients if name not in names]
-        if unknown:
-            raise OptionError(f"there is no coefficient '{unknown[0]}' (known: {', '.join(names[:20])})")
-        chosen = np.array([names.index(name) for name in options.coefficients], np.int64)
-    bytes_of_draws = options.max_kept
-    draws = Draws(options.chains, quantities, options.draws, chosen, bytes_of_draws)
-    statistics = Draws(options.chains, len(REPORT), options.draws, None, 1 << 40)
+    chosen = _chosen(design.problem, options)
+    most = options.most_draws
+    draws = Draws(options.chains, quantities, most, chosen, options.max_kept)
+    statistics = Draws(options.chains, len(REPORT), most, None, 1 << 40)
     scales = None
     if options.keep_scales:
-        scales = Draws(options.chains, len(design.active), options.draws, None, bytes_of_draws)
+        scales = Draws(options.chains, len(design.active), most, None, options.max_kept)
     traced = np.arange(min(_TRACED, quantities)) if chosen is None else chosen[:_TRACED]
     return RunState(design, draws, statistics, scales, traced)
 
 
-def _tell_design(run: Run, design: Design) -> None:
-    left = [name for column, name in enumerate(design.problem.names) if column not in set(design.active.tolist())]
+def _report_design(run: Run, design: Design) -> None:
+    active = set(design.active.tolist())
+    left = [name for column, name in enumerate(design.problem.names) if column not in active]
     if left:
-        some = ", ".join(f"'{name}'" for name in left[:5]) + (", ..." if len(left) > 5 else "")
         run.notice(
-            f"{len(left)} column{'s are' if len(left) > 1 else ' is'} constant ({some}): nothing can be said of "
-            f"{'their coefficients' if len(left) > 1 else 'its coefficient'} beside an intercept; 0 is reported",
+            f"{len(left)} column{'s are' if len(left) > 1 else ' is'} constant ({_some(left)}) and not identified "
+            f"beside an intercept; 0 is reported for {'their coefficients' if len(left) > 1 else 'its coefficient'}",
             level="warning",
         )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 # --- the start --------------------------------------------------------------------------------------------------
 
 
-def _begin(
-    problem: HorseshoeProbit, options: Options, run: Run, sampler: Sampler, state: RunState
-) -> dict[str, Any] | None:
-    """Bring the devices to the first iteration, or to where a checkpoint was."""
-    run.progress("map", 0, 1, "steps")
+def _begin(options: Options, run: Run, sampler: Sampler, state: RunState) -> Snapshot | None:
+    """Bring the devices to the first iteration, or to the iteration of a checkpoint."""
+    run.progress("mode", 0, 1, "steps")
     run.poll()
-    restored = run.restored
-    ellipse = options.kernel == "ellipse"
-    if restored is not None:
-        arrays = restored.arrays
-        state.iteration, state.mode, state.reference = (
-            int(restored.state["iteration"]),
-            arrays["mode"],
-            arrays["reference"],
-        )
-        restore_draws(state, arrays)
-        if ellipse:
-            sampler.make_gram(weighted=False)
-            averaged, averaging = int(restored.state["averaged"]), bool(restored.state["averaging"])
-            sampler.each(lambda worker: worker.slices.set_reference_rows(arrays, averaged, averaging))
-            set_reference(sampler, state.reference)
-        else:
-            sampler.make_gram(weighted=False)
-        chains = {name: arrays[name] for name in STATE}
-        sampler.each(lambda worker: worker.chains.set_state(chains))
-        state.began_at = state.iteration
-        return snapshot_of(sampler, state)
+    if run.restored is not None:
+        return _resume(options, run, sampler, state)
 
     def between(step: int) -> None:
-        run.progress("map", step, max(20, step + 1), "steps")
+        run.progress("mode", step, max(20, step + 1), "steps")
         run.poll()
 
-    sampler.make_gram(weighted=False)
+    gram = sampler.make_gram(weighted=False)
     state.mode, prior = find_mode(sampler, options.intercept_scale**-2, options.tau_scale, between)
-    state.reference = state.mode
-    if ellipse:
-        sampler.each(lambda worker: worker.slices.refer_to(state.mode))
-        set_reference(sampler, state.mode)
-        sampler.first(Worker.factorise, prior)
-        sampler.each(_average, options.warmup >= _REFERENCE_WARMUP)
+    if options.kernel == "hmc":
+        _set_lines(run, sampler, state, gram)
+        sampler.make_gram(weighted=True)
+        sampler.workers.first(Worker.factorise, prior)
+        if options.warmup:
+            sampler.adapt(averaging=options.warmup >= _METRIC_WARMUP)
     begin = start_state(sampler, state.mode, run.seed)
     if options.coefficients is None:
-        state.traced = _most_telling(state)
-    sampler.each(lambda worker: worker.chains.set_state(begin))
-    run.progress("map", 1, 1, "steps")
+        state.traced = _largest(state)
+    sampler.set_state(begin)
+    run.progress("mode", 1, 1, "steps")
     state.began, state.began_at = time.monotonic(), 0
     return None
 
 
-def _most_telling(state: RunState) -> NDArray[np.int64]:
+def _resume(options: Options, run: Run, sampler: Sampler, state: RunState) -> Snapshot:
+    """Take a checkpoint over; the run goes on with the same draws as if it had not been stopped."""
+    assert run.restored is not None
+    arrays, saved = run.restored.arrays, CheckpointState.model_validate(run.restored.state, from_attributes=True)
+    state.iteration, state.mode, state.watched = saved.iteration, arrays["mode"], arrays["watched"]
+    state.passed, state.failed_before, state.passes = saved.passed, saved.failed, saved.passes
+    state.failed, state.exchanged_before = saved.failed, saved.exchanged_bytes
+    restore_draws(state, arrays)
+    audit(state, arrays, options, run.folder.path if run.folder is not None else "this run folder")
+    gram = sampler.make_gram(weighted=False)
+    if options.kernel == "hmc":
+        _set_lines(run, sampler, state, gram)
+        adapted = {name: getattr(saved, name) for name in ("averaged", "averaging", "adapting", "steps")}
+        sampler.restore(arrays["weight"], arrays["curvature"], arrays["control"], adapted)
+        _take_steps(state, saved.steps)
+    sampler.set_state({name: arrays[name] for name in STATE})
+    state.began_at = state.iteration
+    return snapshot_of(sampler, state)
+
+
+def _set_lines(run: Run, sampler: Sampler, state: RunState, gram: Floats) -> None:
+    """Find the directions of slow movement at the mode, and report them."""
+    state.lines = find_lines(state.design, gram, sampler.weigh_at(state.mode))
+    sampler.set_lines(state.lines)
+    _take_steps(state, FIRST_STEPS)
+    if run.restored is None:
+        for message in describe_lines(state.design, state.lines):
+            run.notice(message)
+
+
+def describe_lines(design: Design, lines: Lines) -> list[str]:
+    """What was found, by column name."""
+    found = []
+    groups = [[design.name(column) for column in lines.members(line)] for line in range(lines.nulls)]
+    for members in groups[:10]:
+        found.append(
+            f"{_some(members)} are exactly collinear beside the intercept: the data do not determine the coefficients "
+            "of all of them, only the prior does"
+        )
+    if lines.separable:
+        names = [design.name(column) for column in lines.separable]
+        found.append(
+            f"{len(names)} column{'s' if len(names) > 1 else ''} ({_some(names)}) "
+            f"{'have' if len(names) > 1 else 'has'} an unusual value in rows of one class only: the coefficient is "
+            "bounded on one side by the prior alone and has no mean"
+        )
+    return found
+
+
+def _largest(state: RunState) -> NDArray[np.int64]:
     """The coefficients of largest size at the mode, in the numbering of the result."""
     design = state.design
     size = np.abs(state.mode[design.first :])
@@ -196,60 +253,97 @@ def _most_telling(state: RunState) -> NDArray[np.int64]:
 # --- the iterations ---------------------------------------------------------------------------------------------
 
 
-def _sample(options: Options, run: Run, sampler: Sampler, state: RunState, snapshot: dict[str, Any] | None) -> None:
-    """Batch after batch, each about a slice long, that never pass over a point where a run can be cut."""
-    total = options.warmup + options.draws * options.thin
-    seconds_each = 0.0
-    refer_at = _reference_points(options)
+def _sample(options: Options, run: Run, sampler: Sampler, state: RunState, snapshot: Snapshot | None) -> None:
+    """Batch after batch, each about a slice long, up to the next point where something is decided."""
+    total = options.warmup + options.most_draws * options.thin
+    checks = {options.warmup + draws * options.thin for draws in check_points(options.most_draws)}
+    stops = sorted({options.warmup, total} | (checks if options.draws is None else set()))
+    length = SliceLength(most=REFRESH)
     while state.iteration < total:
         step = state.iteration
-        if step % REFRESH == 0:
-            if run.folder is not None or step in refer_at:
-                _take(options, run, state, *sampler.collect())
-            if step in refer_at and state.warming:
-                _refer_anew(sampler, state, last=step == refer_at[-1])
-            if run.folder is not None:
-                snapshot = snapshot_of(sampler, state)
-        try:
-            run.poll()
-        except StopRequested:
-            if snapshot is not None:
-                run.save_checkpoint(*checkpoint_of(state, snapshot))
-            raise
+        if options.kernel == "hmc" and step <= options.warmup and (step % REFRESH == 0 or step == options.warmup):
+            _adapt(options, sampler, state)
+        if options.draws is None and step in checks and step > state.began_at:
+            _take(options, run, state, *sampler.collect())
+            if _has_converged(options, run, state):
+                break
+        if step % REFRESH == 0 and run.folder is not None:
+            _take(options, run, state, *sampler.collect())
+            snapshot = snapshot_of(sampler, state)
+        _poll(run, sampler, state, snapshot)
         if snapshot is not None and step % REFRESH == 0 and run.checkpoint_due():
-            run.save_checkpoint(*checkpoint_of(state, snapshot))
-        count = 1 if seconds_each == 0 else max(1, int(SLICE_SECONDS / seconds_each))
-        count = min(count, REFRESH - step % REFRESH, total - step)
-        if step < options.warmup:
-            count = min(count, options.warmup - step)
+            _save(run, sampler, state, snapshot)
+        following = min(stop for stop in stops if stop > step)
+        count = min(length.amount, REFRESH - step % REFRESH, following - step)
         began = time.monotonic()
         rows = sampler.advance(step, count, options.warmup)
         state.iteration += count
+        state.passes += count * state.passes_each
         _take(options, run, state, *rows)
-        seconds_each = max((time.monotonic() - began) / count, 1e-6)
-        _tell(options, run, state, total)
+        length.took(time.monotonic() - began, count)
+        _report(options, run, state, total)
 
 
-def _reference_points(options: Options) -> list[int]:
-    """Iterations of the warm-up at which the stand-in for the likelihood is made anew; then it stays."""
-    if options.kernel != "ellipse" or options.warmup < _REFERENCE_WARMUP:
+def _poll(run: Run, sampler: Sampler, state: RunState, snapshot: Snapshot | None) -> None:
+    """Pause, stop or go on; a stop leaves a checkpoint."""
+    try:
+        run.poll()
+    except StopRequested:
+        if snapshot is not None:
+            _save(run, sampler, state, snapshot)
+        raise
+
+
+def _save(run: Run, sampler: Sampler, state: RunState, snapshot: Snapshot) -> None:
+    run.save_checkpoint(*checkpoint_of(state, snapshot, state.exchanged_before + sampler.exchanged_bytes()))
+
+
+def _metric_points(options: Options) -> list[int]:
+    """Iterations of the warm-up at which the metric of the kernel ``hmc`` is made anew."""
+    if options.warmup < _METRIC_WARMUP:
         return []
     points = {options.warmup * part // 8 // REFRESH * REFRESH for part in (1, 2, 4, 6)}
     return sorted(points - {0})
 
 
-def _refer_anew(sampler: Sampler, state: RunState, last: bool) -> None:
-    """Let the stand-in for the likelihood have its mean slope and curvature where the chains have been since."""
-    rows = np.concatenate(state.warming)
-    state.reference, state.warming = rows.mean(axis=(0, 1)), []
-    sampler.each(lambda worker: worker.slices.refer_to_averages())
-    set_reference(sampler, state.reference)
-    sampler.each(_average, not last)
+def _adapt(options: Options, sampler: Sampler, state: RunState) -> None:
+    """The length and number of steps so far, another metric; at the end of the warm-up both become final."""
+    step, points = state.iteration, _metric_points(options)
+    if step == options.warmup:
+        if options.warmup:
+            _take_steps(state, sampler.choose_steps(last=True)[1])
+        return
+    if step == 0 or step <= state.began_at:
+        return
+    found, steps = sampler.choose_steps(last=False)
+    _take_steps(state, steps)
+    if step in points:
+        sampler.take_weights()
+        sampler.adapt(averaging=step != points[-1], restart=found)
 
 
-def _average(worker: Worker, on: bool) -> None:
-    """Whether the chains' points are averaged for another stand-in."""
-    worker.slices.averaging = on
+def _take_steps(state: RunState, steps: int) -> None:
+    state.passes_each = steps + (1 if state.lines.count else 0)
+
+
+def _has_converged(options: Options, run: Run, state: RunState) -> bool:
+    """Whether the targets are met at this check and the one before; all quantities are looked at if the worst are."""
+    found = mixing_of(state.draws, state.statistics, state.watched)
+    if found is None or found.reaches(options.ess, options.r_hat):
+        found = mixing_of(state.draws, state.statistics)
+        state.watched = state.watched if found is None else found.watched
+    good = found is not None and found.reaches(options.ess, options.r_hat)
+    state.passed = state.passed + 1 if good else 0
+    if found is not None:
+        _report_mixing(run, found)
+        state.expected = int(state.draws.count * max(1.25, 1.25 * options.ess / max(found.ess, 1.0)))
+    return state.passed >= CHECKS
+
+
+def _report_mixing(run: Run, found: Mixing) -> None:
+    run.metric("r_hat", found.r_hat)
+    run.metric("ess", found.ess)
+    run.metric("ess_per_second", found.ess / max(1e-9, run.elapsed))
 
 
 def _take(options: Options, run: Run, state: RunState, iterations: list[int], rows: Floats, failed: int) -> None:
@@ -257,10 +351,11 @@ def _take(options: Options, run: Run, state: RunState, iterations: list[int], ro
     if not iterations:
         return
     q = state.design.layout.columns
+    failed += state.failed_before
     if not np.isfinite(rows).all():
         bad = iterations[int(np.argmin(np.isfinite(rows).all(axis=(1, 2))))]
         raise AuditError(
-            f"a chain has left the finite numbers in iteration {bad}; "
+            f"a chain has reached a number that is not finite in iteration {bad}; "
             f"{failed} Cholesky factorisations have failed so far"
         )
     if failed > state.failed:
@@ -270,10 +365,7 @@ def _take(options: Options, run: Run, state: RunState, iterations: list[int], ro
             level="warning",
         )
         state.failed = failed
-    warm = np.array(iterations) < options.warmup
-    if warm.any() and _reference_points(options):
-        state.warming.append(rows[warm][:, :, :q].copy())
-    kept = rows[~warm]
+    kept = rows[np.array(iterations) >= options.warmup]
     if len(kept):
         state.draws.add(state.design.unscaled(kept[:, :, :q]))
         state.statistics.add(kept[:, :, q : q + len(REPORT)])
@@ -281,8 +373,8 @@ def _take(options: Options, run: Run, state: RunState, iterations: list[int], ro
             first = q + len(REPORT) + state.design.first
             state.scales.add(-0.5 * np.log(kept[:, :, first:]))
     now = time.monotonic()
-    if now - state.told >= _TELL_EVERY:
-        state.told = now
+    if now - state.traced_at >= _TRACE_INTERVAL:
+        state.traced_at = now
         _trace(run, state, iterations[-1], rows[-1])
 
 
@@ -297,29 +389,33 @@ def _trace(run: Run, state: RunState, iteration: int, row: Floats) -> None:
             run.trace(names[number], iteration, [float(values[chain, place])], chain)
 
 
-def _tell(options: Options, run: Run, state: RunState, total: int) -> None:
-    """Progress, speed, and now and then how well the chains mix."""
-    now = time.monotonic()
-    step = state.iteration
-    if step <= options.warmup and options.warmup:
-        run.progress("warm-up", step, options.warmup, "iterations")
-    else:
-        run.progress("sampling", step - options.warmup, total - options.warmup, "iterations")
+def _report(options: Options, run: Run, state: RunState, total: int) -> None:
+    """Progress, speed, and at intervals how well the chains mix."""
+    now, step = time.monotonic(), state.iteration
     rate = (step - state.began_at) / max(now - state.began, 1e-9)
     run.metric("iterations_per_second", rate)
-    run.metric("eta", (total - step) / rate)
-    if now - state.diagnosed < _DIAGNOSE_EVERY:
+    if step > options.warmup and options.draws is not None and now - state.diagnosed_at >= _DIAGNOSE_INTERVAL:
+        _diagnose(run, state)
+    if step <= options.warmup and options.warmup:
+        run.progress("warm-up", step, options.warmup, "iterations")
+        run.metric("eta", (total - step) / rate)
         return
+    wanted = total - options.warmup
+    if options.draws is None and state.expected:
+        wanted = min(wanted, max(step - options.warmup, state.expected * options.thin))
+    run.progress("sampling", step - options.warmup, wanted, "iterations")
+    run.metric("eta", (options.warmup + wanted - step) / rate)
+
+
+def _diagnose(run: Run, state: RunState) -> None:
+    """R-hat and ESS of the traced quantities, from their latest draws."""
     latest = state.draws.tail(state.traced, _DIAGNOSED)
-    log_tau = -0.5 * np.log(
-        state.statistics.tail(np.array([0]), _DIAGNOSED * state.draws.every)[:, :: state.draws.every]
-    )
+    every = state.draws.every
+    log_tau = -0.5 * np.log(state.statistics.tail(np.array([0]), _DIAGNOSED * every)[:, ::every])
     count = min(latest.shape[1], log_tau.shape[1])
     if count >= 8:
         found = diagnose(np.concatenate([latest[:, -count:], log_tau[:, -count:]], axis=2))
         if np.isfinite(found.r_hat).any():
-            run.metric("r_hat", float(np.nanmax(found.r_hat)))
-            ess = float(np.nanmin(found.ess_bulk)) * state.draws.count / count / state.draws.every
-            run.metric("ess", ess)
-            run.metric("ess_per_second", ess / max(1e-9, run.elapsed))
-    state.diagnosed = time.monotonic()
+            ess = float(np.nanmin(found.ess_bulk)) * state.draws.count / count / every
+            _report_mixing(run, Mixing(ess, float(np.nanmax(found.r_hat)), state.watched))
+    state.diagnosed_at = time.monotonic()

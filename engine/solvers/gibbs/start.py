@@ -1,7 +1,7 @@
 """Where chains begin: about the mode of the posterior under a ridge, found by L-BFGS with X'X as its first metric.
 
 A chain that begins at 0 can take thousands of iterations to leave it where classes are rare; one that begins at the
-mode does not. The Gaussian that stands in for the likelihood is made at the same point.
+mode does not. The first metric of the kernel ``hmc`` is made at the same point.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.numerics.philox import uniform_float64_wide, uniform_words
+from engine.solvers.gibbs.chains import WHOLE
 from engine.solvers.gibbs.sampler import Sampler
 from engine.solvers.gibbs.worker import Worker
 
-__all__ = ["RIDGE", "find_mode", "set_reference", "start_state"]
+__all__ = ["RIDGE", "find_mode", "start_state"]
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +43,7 @@ def find_mode(
     prior[:first] = intercept_precision
     beta = np.zeros(len(prior))
     for round_ in range(_ROUNDS):
-        sampler.first(Worker.factorise, prior)
+        sampler.workers.first(Worker.factorise, prior)
         beta = _maximise(sampler, beta, prior, between)
         if round_ < _ROUNDS - 1:
             prior[first:] = _expected_precisions(sampler, beta, prior, tau_scale)[first:]
@@ -54,7 +55,7 @@ def _expected_precisions(sampler: Sampler, beta: Floats, prior: Floats, tau_scal
     from scipy.special import exp1
 
     first = sampler.design.first
-    squares = beta**2 + 1.0 / (sampler.first(Worker.curvature) + prior)
+    squares = beta**2 + 1.0 / (sampler.workers.first(Worker.curvature) + prior)
     inside = squares[first:]
     tau2 = max(1e-8, float(np.median(inside)))
     expected = np.ones_like(squares)
@@ -108,31 +109,14 @@ def _two_loops(sampler: Sampler, gradient: Floats, pairs: list[tuple[Floats, Flo
         weight = float(moved @ q) / curvature
         q -= weight * turned
         weights.append(weight)
-    r = sampler.first(Worker.precondition, q)
+    r = sampler.workers.first(Worker.precondition, q)
     if pairs:
         moved, turned, curvature = pairs[-1]
-        metric = sampler.first(Worker.precondition, turned)
+        metric = sampler.workers.first(Worker.precondition, turned)
         r = r * (curvature / float(turned @ metric))
     for (moved, turned, curvature), weight in zip(pairs, reversed(weights), strict=True):
         r = r + moved * (weight - float(turned @ r) / curvature)
     return np.asarray(r)
-
-
-def set_reference(sampler: Sampler, beta: Floats) -> None:
-    """Finish the Gaussian that stands in for the likelihood, whose rows the devices have; ``beta`` is about its middle.
-
-    X'WX becomes the matrix of the draws. The bracket of log c is six standard deviations of the likelihood's along it.
-    """
-    hessian = sampler.make_gram(weighted=True)
-    inside = beta.copy()
-    inside[: sampler.design.first] = 0.0
-    width = min(3.0, 6.0 / np.sqrt(1.0 + float(inside @ hessian @ inside)))
-
-    def finish(worker: Worker) -> None:
-        worker.slices.linear_term()
-        worker.slices.rescale_width = width
-
-    sampler.each(finish)
 
 
 def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 1.0) -> dict[str, Floats]:
@@ -143,7 +127,8 @@ def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 1.0) 
         words = uniform_words(seed, _STREAM_START, 0, 0, q, chain=chain)
         radius = np.sqrt(-2.0 * np.log(uniform_float64_wide(words[:, 0], words[:, 1])))
         normals = radius * np.cos(2.0 * np.pi * uniform_float64_wide(words[:, 2], words[:, 3]))
-        beta[chain] = mode + spread * sampler.first(Worker.precondition, normals, True)
-    whole = np.ones((chains, 8))
+        beta[chain] = mode + spread * sampler.workers.first(Worker.precondition, normals, True)
+    whole = np.zeros((chains, WHOLE))
+    whole[:, 1] = 1.0
     whole[:, 0] = 1.0 / max(1e-4, float(np.mean(mode[first:] ** 2)))
-    return {"beta": beta, "local": np.ones((chains, q)), "nu": np.ones((chains, q)), "whole": whole}
+    return {"beta": beta, "local_precision": np.ones((chains, q)), "nu": np.ones((chains, q)), "whole": whole}

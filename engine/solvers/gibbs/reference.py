@@ -1,7 +1,7 @@
-"""The sampler in NumPy and SciPy: the oracle of the kernels, and what they are measured against.
+"""The kernels ``gibbs`` and ``px`` in NumPy and SciPy: what the tests and benchmarks compare the devices with.
 
-:class:`Twin` draws the very variates the devices draw, from the same counters, in float64; its chain follows theirs up
-to rounding. :class:`BlasSampler` is the sampler as one would write it for speed with NumPy's generator and BLAS.
+:class:`ReferenceChain` draws the same variates as the devices, from the same counters, in float64; its chain is theirs
+up to rounding. :class:`BlasSampler` is the sampler as one would write it for speed with NumPy's generator and BLAS.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.numerics.philox import uniform_float32, uniform_float64_wide, uniform_words
-from engine.solvers.gibbs.rows import STREAM_LATENT
-from engine.solvers.gibbs.worker import STREAM_NOISE, STREAM_SCALES
 
-__all__ = ["BlasSampler", "Twin", "draw_gamma", "draw_positive_normals"]
+__all__ = ["BlasSampler", "ReferenceChain", "draw_gamma", "draw_positive_normals"]
 
 Floats = NDArray[np.float64]
 
+STREAM_LATENT, STREAM_SCALES, STREAM_NOISE = 0, 1, 4
 CROSSOVER = 0.469839
 
 
@@ -61,7 +60,7 @@ def draw_gamma(shape: float, seed: int, stream: int, step: int, chain: int = 0) 
     return float(x)
 
 
-class Twin:
+class ReferenceChain:
     """One chain of the kernels ``gibbs`` or ``px``.
 
     Parameters

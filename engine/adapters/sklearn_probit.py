@@ -19,7 +19,7 @@ from engine.solvers.gibbs.problem import HorseshoeProbit
 
 __all__ = ["HorseshoeProbitClassifier"]
 
-_AT_ONCE = 1 << 24  # values x . beta
+_AT_ONCE = 1 << 24  # products of rows with draws
 
 
 class HorseshoeProbitClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -27,9 +27,14 @@ class HorseshoeProbitClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
 
     Parameters
     ----------
-    kernel : {"ellipse", "px", "gibbs"}
-    draws, warmup, thin, chains : int
-        Draws kept of each chain, iterations before the first, iterations a draw, and chains.
+    kernel : {"hmc", "px", "gibbs"}
+    draws : int or None
+        Draws kept of each chain; None: until every quantity has an effective sample size of ``ess`` and an R-hat of
+        at most 1.01, or ``max_draws`` are kept.
+    ess : float
+    max_draws : int
+    warmup, thin, chains : int
+        Iterations before the first draw, iterations per draw, and chains.
     storage : {"float32", "float16", "bfloat16"}
     standardize, fit_intercept : bool
     intercept_scale, tau_scale : float
@@ -46,7 +51,7 @@ class HorseshoeProbitClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         Posterior means.
     intercept_ : ndarray, shape (1,)
     result_ : engine.solvers.gibbs.posterior.Posterior
-        The draws, their diagnostics, ``summary`` and ``to_arviz()``.
+        The draws, their diagnostics and ``summary``; see :func:`engine.to_arviz`.
     n_features_in_ : int
     n_iter_ : int
         Iterations of each chain.
@@ -55,8 +60,10 @@ class HorseshoeProbitClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
     def __init__(
         self,
         *,
-        kernel: str = "ellipse",
-        draws: int = 500,
+        kernel: str = "hmc",
+        draws: int | None = None,
+        ess: float = 400.0,
+        max_draws: int = 10_000,
         warmup: int = 300,
         thin: int = 1,
         chains: int = 4,
@@ -71,6 +78,8 @@ class HorseshoeProbitClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
     ) -> None:
         self.kernel = kernel
         self.draws = draws
+        self.ess = ess
+        self.max_draws = max_draws
         self.warmup = warmup
         self.thin = thin
         self.chains = chains
@@ -108,6 +117,8 @@ class HorseshoeProbitClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
                 seed=seed,
                 kernel=self.kernel,
                 draws=self.draws,
+                ess=self.ess,
+                max_draws=self.max_draws,
                 warmup=self.warmup,
                 thin=self.thin,
                 chains=self.chains,

@@ -1,4 +1,4 @@
-"""The answer of a run: the posterior from the draws that were kept."""
+"""From the kept draws to the posterior that a run returns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ __all__ = ["posterior_of"]
 
 
 def posterior_of(
-    problem: HorseshoeProbit, options: Options, run: Run, state: RunState, status: Status, streamed: bool
+    problem: HorseshoeProbit,
+    options: Options,
+    run: Run,
+    state: RunState,
+    status: Status,
+    streamed: bool,
+    exchanged_bytes: int,
 ) -> Posterior:
     """Moments, quantiles, diagnostics, kept draws; a notice if the chains have not mixed."""
     draws, statistics = state.draws, state.statistics
@@ -28,9 +34,10 @@ def posterior_of(
         "iterations": state.iteration,
         "draws": draws.count,
         "chains": options.chains,
-        "kernel_is_ellipse": int(options.kernel == "ellipse"),
+        "passes": state.passes,
         "streamed": int(streamed),
         "failed_factorisations": state.failed,
+        "exchanged_bytes": exchanged_bytes,
     }
     if not draws.count:
         return Posterior(status=status, objective=None, bound=None, solution=None, counters=counters)
@@ -66,10 +73,11 @@ def posterior_of(
             arrays["kept"], arrays["beta"] = arrays["kept"][1:] - 1, arrays["beta"][:, :, 1:]
         else:
             arrays["kept"] = arrays["kept"] - 1
-    names_of_statistics = {"ellipse": (3, 4, 5), "px": (2,), "gibbs": ()}[options.kernel]
-    for number in names_of_statistics:
-        name = "lp" if REPORT[number] == "log_likelihood" else REPORT[number]
-        arrays[name] = statistics.all()[:, :, number]
+    reported = {"hmc": ("log_likelihood", "acceptance", "jumps"), "px": ("expansion",), "gibbs": ()}[options.kernel]
+    for name in reported:
+        arrays["lp" if name == "log_likelihood" else name] = statistics.all()[:, :, REPORT.index(name)]
+    if options.kernel == "hmc":
+        arrays.update(_causes(state))
     if state.scales is not None:
         arrays["log_lambda"] = state.scales.all()
     rows = len(arrays["names"]) - 1
@@ -86,3 +94,16 @@ def posterior_of(
     if (warning := verdict(result)) is not None:
         run.notice(warning, level="warning")
     return result
+
+
+def _causes(state: RunState) -> dict[str, NDArray[Any]]:
+    """Columns along which the posterior is hard to sample, by name."""
+    design, lines = state.design, state.lines
+    groups = [lines.members(line) for line in range(lines.nulls)]
+    tails = range(lines.nulls + lines.pairs, lines.count)
+    return {
+        "separable": np.array([design.name(column) for column in lines.separable], np.str_),
+        "rare": np.array([design.name(lines.members(line)[0]) for line in tails], np.str_),
+        "collinear_names": np.array([design.name(column) for group in groups for column in group], np.str_),
+        "collinear_group": np.array([number for number, group in enumerate(groups) for _ in group], np.int64),
+    }

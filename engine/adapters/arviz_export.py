@@ -1,0 +1,51 @@
+"""The draws of the Gibbs sampler in the data structures of ArviZ, which is optional."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.results import Result
+
+__all__ = ["to_arviz"]
+
+
+def to_arviz(result: Result) -> Any:
+    """The draws as ArviZ's InferenceData (0.x) or DataTree (1.x).
+
+    Raises
+    ------
+    ImportError
+        If ArviZ is not installed.
+    """
+    import arviz
+
+    arrays = result.arrays
+    names = [str(arrays["names"][i]) for i in arrays["kept"].tolist()]
+    posterior: dict[str, NDArray[Any]] = {"beta": arrays["beta"], "log_tau": arrays["log_tau"]}
+    posterior["tau"] = np.exp(arrays["log_tau"])
+    coordinates = {"coefficient": names}
+    dimensions = {"beta": ["coefficient"]}
+    if "log_lambda" in arrays:
+        posterior["log_lambda"] = arrays["log_lambda"]
+        coordinates["feature"] = [str(name) for name in arrays["feature_names"]]
+        dimensions["log_lambda"] = ["feature"]
+    statistics = {name: arrays[name] for name in ("lp", "acceptance", "jumps", "expansion") if name in arrays}
+    groups: dict[str, Any] = {"posterior": posterior, "observed_data": {"y": arrays["y"].astype(np.int8)}}
+    if statistics:
+        groups["sample_stats"] = statistics
+    if int(arviz.__version__.partition(".")[0]) >= 1:
+        data = arviz.from_dict(groups, coords=coordinates, dims=dimensions)
+    else:
+        data = arviz.from_dict(**groups, coords=coordinates, dims=dimensions)
+    data.attrs.update(
+        {
+            "inference_library": "quintet",
+            "seed": result.seed,
+            "sampling_time": result.seconds,
+            "backend": result.backend,
+        }
+    )
+    return data

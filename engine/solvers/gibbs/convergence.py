@@ -1,0 +1,76 @@
+"""Whether the chains of a running sampler have mixed: what ends a run without a fixed number of draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.gibbs.diagnostics import Diagnostics, diagnose
+from engine.solvers.gibbs.draws import Draws
+
+__all__ = ["CHECKS", "Mixing", "check_points", "mixing_of"]
+
+Floats = NDArray[np.float64]
+
+CHECKS = 2
+"""Successive checks that must be passed."""
+
+_FIRST_CHECK = 100
+_GROWTH = 1.25
+_WATCHED = 24
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """The worst of all quantities, or of those that were watched: smallest ESS (bulk and tail) and largest R-hat.
+
+    ``watched`` are the quantities with the smallest ESS or the largest R-hat; the last number is log tau.
+    """
+
+    ess: float
+    r_hat: float
+    watched: NDArray[np.int64]
+
+    def reaches(self, ess: float, r_hat: float) -> bool:
+        """Whether the targets are met."""
+        return self.ess >= ess and self.r_hat <= r_hat
+
+
+def check_points(most: int) -> list[int]:
+    """Numbers of draws at which convergence is checked: each a quarter more than the one before."""
+    points, at = [], float(_FIRST_CHECK)
+    while at < most:
+        points.append(int(at))
+        at = max(at + 1, at * _GROWTH)
+    return points
+
+
+def mixing_of(draws: Draws, statistics: Draws, watched: NDArray[np.int64] | None = None) -> Mixing | None:
+    """How well the kept draws have mixed; None while they are too few or all constant.
+
+    Parameters
+    ----------
+    draws : Draws
+        Of the coefficients and the intercept.
+    statistics : Draws
+        tau^-2 is the first.
+    watched : ndarray of int, optional
+        Only these quantities; the number of quantities stands for log tau.
+    """
+    quantities = draws.shape[1]
+    values = draws.all()
+    log_tau = -0.5 * np.log(statistics.all()[:, :: draws.every, :1])
+    count = min(values.shape[1], log_tau.shape[1])
+    values = np.concatenate([values[:, :count], log_tau[:, :count]], axis=2)
+    chosen = np.arange(quantities + 1) if watched is None or not len(watched) else watched
+    found: Diagnostics = diagnose(values[:, :, chosen])
+    ess = np.fmin(found.ess_bulk, found.ess_tail) * draws.every
+    known = np.isfinite(ess) & np.isfinite(found.r_hat)
+    if not known.any():
+        return None
+    worst = np.argsort(np.where(known, ess, np.inf), kind="stable")[:_WATCHED]
+    apart = np.argsort(np.where(known, -found.r_hat, np.inf), kind="stable")[:_WATCHED]
+    watch = np.unique(np.concatenate([chosen[worst[known[worst]]], chosen[apart[known[apart]]]]))
+    return Mixing(float(ess[known].min()), float(found.r_hat[known].max()), watch.astype(np.int64))

@@ -1,0 +1,411 @@
+"""The kernel ``hmc``: Hamiltonian Monte Carlo for beta, tau with lambda integrated out, and moves along lines.
+
+An iteration, for all chains at once:
+
+1. moves along lines (:mod:`engine.solvers.gibbs.lines`) with lambda integrated out, on the margins X beta;
+2. tau given beta with lambda integrated out, then lambda given both;
+3. a trajectory of beta given lambda and tau in the metric X'WX + D^-1, one pass over the rows a leapfrog step. W is
+   the mean curvature of every row's likelihood over points that the chains of the warm-up have visited.
+
+W, the length of the steps and their number are chosen during the warm-up and then kept.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Buffer
+from engine.numerics.memory import Memory
+from engine.solvers.gibbs.chains import WHOLE, Chains, Settings
+from engine.solvers.gibbs.exchange import Part
+from engine.solvers.gibbs.layout import SHARDS
+from engine.solvers.gibbs.lines import Lines
+from engine.solvers.gibbs.matrices import Group, Matrices
+from engine.solvers.gibbs.rows import Rows
+
+__all__ = ["CONTROL", "FIRST_STEPS", "HamiltonianMoves"]
+
+STREAM_SCALES, STREAM_MOMENTUM, STREAM_TRAJECTORY, STREAM_LINES = 1, 10, 11, 12  # lines take two, scales two
+CONTROL = 8
+"""Numbers of the step-length controller; see ``kernels/gibbs/trajectory.mako``."""
+
+_TARGET = 0.8
+_FIRST_LENGTH = 0.5
+_TRAJECTORY = 1.5  # the length of a trajectory; pi / 2 is a quarter of a period of a standard normal
+_FEWEST_STEPS, _MOST_STEPS = 2, 8
+FIRST_STEPS = 3
+
+
+class HamiltonianMoves:
+    """Iterations of the kernel ``hmc``; G is X'WX.
+
+    Attributes
+    ----------
+    weight : Buffer of float32
+        W of this device's rows.
+    adapting : bool
+        Whether the length of the steps is being chosen.
+    averaging : bool
+        Whether the curvature at the chains' points is added up for another W.
+    averaged : int
+        Points that were added up.
+    steps : int
+        Leapfrog steps of a trajectory.
+    """
+
+    def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: Matrices, settings: Settings) -> None:
+        self._memory, self._device = memory, memory.device
+        self._rows, self._chains, self._matrices, self._settings = rows, chains, matrices, settings
+        layout, count = rows.layout, settings.chains
+        q, least = layout.columns, max(1, rows.count)
+        self._pitch = layout.strips * layout.strip_rows
+        self.partial = memory.empty(max(1, rows.strips) * count * layout.width, np.float32)
+        self._shards = memory.empty((SHARDS, count * layout.width))
+        self._score = memory.empty((count, layout.width))
+        self._origin, self._momentum = memory.empty((count, q)), memory.empty((count, q))
+        self._energy, self.control = memory.empty(count), memory.zeros(CONTROL)
+        self._margins, self._ends = (memory.empty(count * self._pitch, np.float32) for _ in range(2))
+        self.weight, self._curvature = memory.empty(least, np.float32), memory.zeros(least, np.float32)
+        self.adapting = self.averaging = False
+        self.averaged, self.steps = 0, FIRST_STEPS
+        self.set_lines(Lines())
+        self.restart_control(_FIRST_LENGTH)
+
+    # --- what is chosen before the draws --------------------------------------------------------------------------
+
+    def set_lines(self, lines: Lines) -> None:
+        """The lines along which the chains are moved."""
+        self.lines, self._tries = lines, lines.tries(self._rows.layout.rows)
+        if not lines.count:
+            return
+        arrays = {
+            "member_start": lines.member_start,
+            "member_column": lines.member_column,
+            "member_weight": lines.member_weight,
+            "line_intercept": lines.intercept,
+            "row_start": lines.row_start,
+            "row_index": lines.row_index if len(lines.row_index) else np.zeros(1, np.int32),
+            "row_value": lines.row_value if len(lines.row_value) else np.zeros(1, np.float32),
+        }
+        self._line_buffers = {name: self._memory.put(array) for name, array in arrays.items()}
+
+    def restart_control(self, length: float) -> None:
+        """Begin to choose the length of the steps anew, from here."""
+        start = math.log(length)
+        self._device.put(np.array([start, start, 0.0, math.log(2.0 * length), 0.0, length, 0.0, 0.0]), self.control)
+
+    def choose_steps(self, last: bool) -> None:
+        """As many steps as make a trajectory; with ``last`` of the averaged length, which is final."""
+        control: NDArray[np.float64] = self._device.get(self.control)
+        length = float(math.exp(control[1]) if last else control[5])
+        self.steps = min(_MOST_STEPS, max(_FEWEST_STEPS, math.ceil(_TRAJECTORY / length)))
+        if last:
+            control[5] = length
+            self._device.put(control, self.control)
+            self.adapting = False
+
+    def length(self) -> float:
+        """The present length of the steps."""
+        return float(self._device.get(self.control)[5])
+
+    def weigh_at(self, beta: NDArray[np.float64]) -> None:
+        """Let W be the curvature at one beta."""
+        layout, count = self._rows.layout, self._settings.chains
+        narrow = np.zeros((count, layout.stride), np.float32)
+        narrow[:, : layout.columns] = beta
+        vector = self._device.put(narrow)
+        self._pass(vector, self._margins)
+        self._device.release(vector)
+        self._device.zero(self._curvature)
+        self.averaged = 0
+        self._add_curvature()
+        self.take_weights()
+
+    def _add_curvature(self) -> None:
+        rows, programs = self._rows, self._rows.programs
+        programs.trajectory.add_curvature(
+            programs.spread(max(1, rows.count)),
+            programs.block,
+            margins=self._margins,
+            sums=self._curvature,
+            first_row=rows.first_row,
+            rows=rows.count,
+            pitch=self._pitch,
+            chains=self._settings.chains,
+        )
+        self.averaged += self._settings.chains
+
+    def take_weights(self) -> None:
+        """Let W be the mean of the curvatures that were added up, and begin another sum."""
+        rows, programs = self._rows, self._rows.programs
+        programs.trajectory.take_weights(
+            programs.spread(max(1, rows.count)),
+            programs.block,
+            sums=self._curvature,
+            weight=self.weight,
+            first_row=rows.first_row,
+            row_count=rows.layout.rows,
+            rows=rows.count,
+            share=1.0 / self.averaged,
+        )
+        self._device.zero(self._curvature)
+        self.averaged = 0
+
+    def adapted(self) -> dict[str, Any]:
+        """What was chosen so far, of this device's rows, for a checkpoint."""
+        device = self._device
+        return {
+            "weight": device.get(self.weight)[: self._rows.count],
+            "curvature": device.get(self._curvature)[: self._rows.count],
+            "control": device.get(self.control),
+            "averaged": self.averaged,
+            "averaging": self.averaging,
+            "adapting": self.adapting,
+            "steps": self.steps,
+        }
+
+    def restore(self, weight: Any, curvature: Any, control: Any, state: dict[str, Any]) -> None:
+        """The inverse of :meth:`adapted`, from the arrays of all rows."""
+        here = slice(self._rows.first_row, self._rows.first_row + self._rows.count)
+        if self._rows.count:
+            self._device.put(weight[here], self.weight)
+            self._device.put(curvature[here], self._curvature)
+        self._device.put(control, self.control)
+        self.averaged, self.averaging = state["averaged"], state["averaging"]
+        self.adapting, self.steps = state["adapting"], state["steps"]
+
+    # --- an iteration ---------------------------------------------------------------------------------------------
+
+    def prime(self) -> None:
+        """Margins and score at the chains' present points; to be called when the chains were set."""
+        self._pass(self._chains.narrow, self._margins)
+        self._gather_margins()
+        self._take_score()
+
+    def iterate(self, step: int) -> None:
+        """One iteration of every chain."""
+        chains, matrices, settings = self._chains, self._matrices, self._settings
+        if self.lines.count:
+            self._move_lines(step)
+        built = matrices.build_beside(lambda: self._draw_scales(step))
+        matrices.factorise(built)
+        if self.lines.count:
+            self._pass(chains.narrow, self._margins)
+            self._take_score()
+        if self.averaging:
+            self._add_curvature()
+        numbers = {"seed": settings.seed, "stream": STREAM_TRAJECTORY, "step": step}
+        matrices.each_group(lambda group: self._begin(group, step, numbers))
+        for number in range(self.steps):
+            self._share((chains.beta, self._rows.layout.columns))
+            self._pass(chains.narrow, self._ends)
+            last = number == self.steps - 1
+            matrices.each_group(self._ended(numbers) if last else self._stepped(numbers))
+        self._share((chains.beta, self._rows.layout.columns), (chains.whole, WHOLE))
+        if matrices.divided:
+            matrices.share((self._score, self._rows.layout.width))
+        self._keep_margins()
+        if self.adapting:
+            self._rows.programs.trajectory.adapt_step(
+                1, 1, control=self.control, whole=chains.whole, chains=chains.count, target=_TARGET
+            )
+
+    def _share(self, *values: tuple[Buffer, int]) -> None:
+        """Rows of the owned chains to the other devices; then the float32 copy of beta."""
+        if self._matrices.divided:
+            self._matrices.share(*values)
+            self._chains.narrow_beta()
+
+    def _pass(self, narrow: Buffer, margins: Buffer) -> None:
+        """Gradient and log-likelihood of every chain, in ``_shards``, and the margins of this device's rows."""
+        count, width = self._settings.chains, self._rows.layout.width
+        self._rows.sweep("margins", narrow, self.partial, count, margins=margins, pitch=self._pitch)
+        self._rows.gather(self.partial, count * width, self._shards)
+
+    def _take_score(self) -> None:
+        programs, width = self._rows.programs, self._rows.layout.width
+        programs.trajectory.take_score(
+            self._chains.count,
+            programs.block,
+            shards=self._shards,
+            shard_count=SHARDS,
+            chains=self._chains.count,
+            score=self._score,
+            width=width,
+        )
+
+    def _gather_margins(self) -> None:
+        """Let every device have the margins of all rows, if lines need them."""
+        rows = self._rows
+        if rows.peer is not None and len(self.lines.row_index):
+            ranges = [(chain * self._pitch + rows.first_row, rows.count) for chain in range(self._chains.count)]
+            rows.peer.exchange(*(Part(self._margins, first, first + count) for first, count in ranges))
+
+    def _keep_margins(self) -> None:
+        """The margins of the points that the chains are at now."""
+        rows, programs = self._rows, self._rows.programs
+        items = max(1, rows.count * self._chains.count)
+        programs.trajectory.keep_margins(
+            programs.spread(items),
+            programs.block,
+            margins=self._margins,
+            ends=self._ends,
+            whole=self._chains.whole,
+            first_row=rows.first_row,
+            rows=rows.count,
+            pitch=self._pitch,
+            chains=self._chains.count,
+        )
+        self._gather_margins()
+
+    def _move_lines(self, step: int) -> None:
+        layout, settings, chains, lines = self._rows.layout, self._settings, self._chains, self.lines
+        programs, (nulls, pairs, tails) = self._rows.programs, self._tries
+        programs.lines.move_lines(
+            chains.count,
+            programs.lines_block,
+            beta=chains.beta,
+            narrow=chains.narrow,
+            margins=self._margins,
+            whole=chains.whole,
+            **self._line_buffers,
+            pitch=self._pitch,
+            q=layout.columns,
+            stride=layout.stride,
+            first=self._rows.design.first,
+            nulls=lines.nulls,
+            null_tries=nulls,
+            pairs=lines.pairs,
+            pair_tries=pairs,
+            tails=lines.tails,
+            tail_first=step * tails % max(1, lines.tails),
+            tail_tries=tails,
+            first_prior=settings.prior_precision,
+            seed=settings.seed,
+            stream=STREAM_LINES,
+            step=step,
+        )
+
+    def _draw_scales(self, step: int) -> None:
+        programs, settings, chains, matrices = self._rows.programs, self._settings, self._chains, self._matrices
+        programs.trajectory.draw_scales(
+            chains.count,
+            programs.block,
+            beta=chains.beta,
+            local_precision=chains.local_precision,
+            whole=chains.whole,
+            scale=matrices.scale,
+            prior=matrices.prior,
+            diagonal=matrices.diagonal,
+            q=self._rows.layout.columns,
+            first=self._rows.design.first,
+            first_prior=settings.prior_precision,
+            inverse_width=settings.tau_scale**-2,
+            seed=settings.seed,
+            stream=STREAM_SCALES,
+            step=step,
+        )
+
+    # --- a trajectory ---------------------------------------------------------------------------------------------
+
+    def _begin(self, group: Group, step: int, numbers: dict[str, int]) -> None:
+        """Momenta, and the first half kick and drift."""
+        programs, q = self._rows.programs, self._rows.layout.columns
+        programs.trajectory.begin_trajectory(
+            group.count,
+            programs.block,
+            beta=self._chains.beta,
+            origin=self._origin,
+            momentum=self._momentum,
+            prior=self._matrices.prior,
+            score=self._score,
+            energy=self._energy,
+            q=q,
+            width=self._rows.layout.width,
+            first_chain=group.first,
+            seed=self._settings.seed,
+            stream=STREAM_MOMENTUM,
+            step=step,
+        )
+        self._gradient(group, self._score, 1)
+        self._move(group, 0.5, numbers)
+
+    def _stepped(self, numbers: dict[str, int]) -> Any:
+        """A whole kick and a drift, for a group."""
+
+        def work(group: Group) -> None:
+            self._gradient(group, self._shards, SHARDS)
+            self._move(group, 1.0, numbers)
+
+        return work
+
+    def _gradient(self, group: Group, score: Buffer, shards: int) -> None:
+        """L^-1 s g."""
+        programs, layout = self._rows.programs, self._rows.layout
+        programs.trajectory.scale_gradient(
+            group.count,
+            programs.block,
+            score=score,
+            shard_count=shards,
+            chains=self._chains.count,
+            width=layout.width,
+            beta=self._chains.beta,
+            prior=self._matrices.prior,
+            scale=self._matrices.scale,
+            rhs=group.rhs,
+            q=layout.columns,
+            first_chain=group.first,
+        )
+        group.algebra.solve_lower(group.matrix, group.rhs)
+
+    def _move(self, group: Group, share: float, numbers: dict[str, int]) -> None:
+        """A kick by a share of a step, and a drift by a step."""
+        programs, layout = self._rows.programs, self._rows.layout
+        common = {"control": self.control, "q": layout.columns, "first_chain": group.first, "rhs": group.rhs, **numbers}
+        programs.trajectory.kick_momentum(group.count, programs.block, momentum=self._momentum, share=share, **common)
+        group.algebra.solve_lower_transposed(group.matrix, group.rhs)
+        programs.trajectory.drift_position(
+            group.count,
+            programs.block,
+            beta=self._chains.beta,
+            scale=self._matrices.scale,
+            narrow=self._chains.narrow,
+            stride=layout.stride,
+            **common,
+        )
+
+    def _ended(self, numbers: dict[str, int]) -> Any:
+        """The last half kick, and acceptance, for a group."""
+        programs, layout, chains = self._rows.programs, self._rows.layout, self._chains
+
+        def work(group: Group) -> None:
+            self._gradient(group, self._shards, SHARDS)
+            programs.trajectory.end_trajectory(
+                group.count,
+                programs.block,
+                beta=chains.beta,
+                origin=self._origin,
+                momentum=self._momentum,
+                rhs=group.rhs,
+                prior=self._matrices.prior,
+                shards=self._shards,
+                shard_count=SHARDS,
+                chains=chains.count,
+                score=self._score,
+                energy=self._energy,
+                control=self.control,
+                status=group.status,
+                whole=chains.whole,
+                narrow=chains.narrow,
+                q=layout.columns,
+                width=layout.width,
+                stride=layout.stride,
+                first_chain=group.first,
+                **numbers,
+            )
+
+        return work

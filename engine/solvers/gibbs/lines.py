@@ -1,0 +1,339 @@
+"""Directions in the space of the coefficients along which chains move slowly, found from the data.
+
+Three sorts, in this order (see ``kernels/gibbs/lines.mako``):
+
+null lines
+    along which no margin X beta changes: one-hot groups, copies of a column. The likelihood is constant along them, and
+    the horseshoe prior has one mode for each member near 0.
+pairs
+    of nearly collinear or nested columns: the effect of one can be taken over by the other.
+tails
+    single columns with few informative rows, along which the likelihood is nearly flat, so that the coefficient has
+    the Cauchy tails of its prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.gibbs.design import Design, stored_values
+
+__all__ = ["Lines", "find_lines", "usual_values"]
+
+Floats = NDArray[np.float64]
+_Rows = tuple[NDArray[np.int64], NDArray[np.float32]]
+
+INFORMATIVE_ROWS = 10.0
+"""Below so many expected informative rows a column is moved by itself."""
+
+_CORRELATED = 0.5
+_MOST_PAIRS = 4  # a column
+_MOST_ENTRIES = 1 << 24  # row entries of the pairs, and of the tails
+_MOST_MEMBERS = 64
+_MOST_COLUMNS = 1500  # for the search of null lines, which takes p^3 operations
+_NULL_EIGENVALUE = {"float32": 1e-9, "float16": 1e-5, "bfloat16": 1e-3}  # of the correlation matrix
+_VISITS = 1 << 17  # rows of lines that a chain visits in an iteration, or all rows once
+_VISITS_A_SLICE = 8
+_FLAT = 1e-5
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines as the kernel takes them.
+
+    Attributes
+    ----------
+    nulls, pairs, tails : int
+        How many there are of each sort.
+    member_start, member_column, member_weight : ndarray
+        Columns of the design that a line moves and how far each; members [member_start[l], member_start[l + 1]).
+    intercept : ndarray
+        How far it moves the intercept.
+    row_start, row_index, row_value : ndarray
+        Rows whose margin it changes, and by how much.
+    separable : tuple of int
+        Columns of the design of which every row off the usual value is in one class.
+    """
+
+    nulls: int = 0
+    pairs: int = 0
+    tails: int = 0
+    member_start: NDArray[np.int32] = field(default_factory=lambda: np.zeros(1, np.int32))
+    member_column: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    member_weight: Floats = field(default_factory=lambda: np.zeros(0))
+    intercept: Floats = field(default_factory=lambda: np.zeros(0))
+    row_start: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
+    row_index: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    row_value: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
+    separable: tuple[int, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        return self.nulls + self.pairs + self.tails
+
+    def members(self, line: int) -> list[int]:
+        """The columns of one line."""
+        return self.member_column[self.member_start[line] : self.member_start[line + 1]].tolist()
+
+    def tries(self, rows: int) -> tuple[int, int, int]:
+        """How many null lines, pairs and tails are moved in an iteration."""
+        visits = max(_VISITS, rows)
+        starts = self.row_start[[self.nulls, self.nulls + self.pairs, self.count]]
+        each = np.diff(starts) / np.maximum(1, [self.pairs, self.tails])
+        pairs = min(100, 2 * self.pairs, 1 + int(visits / max(1.0, each[0])))
+        tails = min(64, self.tails, 1 + int(visits / _VISITS_A_SLICE / max(1.0, each[1])))
+        return min(200, 5 * self.nulls), pairs, tails
+
+
+def usual_values(design: Design) -> Floats:
+    """The value that most rows, or the middle one, have in each active column, as the devices store it; shape (p,).
+
+    The middle is that of an evenly spaced sample of rows.
+    """
+    X = design.problem.X
+    some = X[:: max(1, len(X) // 4096)][:, design.active].astype(np.float64)
+    middle = np.sort(some, axis=0)[(len(some) - 1) // 2]
+    usual = np.zeros((1, design.layout.stride), np.float32)
+    usual[0, design.first : design.first + len(middle)] = (middle - design.mean) / design.scale
+    stored = stored_values(design.store(usual), design.storage)
+    return stored[0, design.first : design.first + len(middle)].astype(np.float64)
+
+
+def find_lines(design: Design, gram: Floats, weights: Floats) -> Lines:
+    """Search a design for lines.
+
+    Parameters
+    ----------
+    design : Design
+    gram : ndarray, shape (q, q)
+        X'X, symmetric.
+    weights : ndarray, shape (rows,)
+        Curvature of the log-likelihood of every row at a mode; shorter than the layout's rows or not.
+    """
+    usual = usual_values(design) if design.first else np.zeros(len(design.active))
+    informative, one_class = _informative_rows(design, usual, weights)
+    covariance, means = _covariance(design, gram)
+    nulls = _verified(design, _null_directions(design, covariance), means)
+    twins = {max(columns) for columns, weight in nulls if len(columns) == 2}
+    tails = [j for j in np.argsort(informative, kind="stable").tolist() if informative[j] < INFORMATIVE_ROWS]
+    tails = [j for j in tails if j not in twins]
+    found = _Collector(design, usual, means)
+    for columns, weight in nulls:
+        found.add_null(columns, weight)
+    found.add_rows(_pairs_of(design, covariance), [(np.array([j]), np.ones(1)) for j in tails])
+    return found.lines(tuple(int(j) + design.first for j in np.flatnonzero(one_class)))
+
+
+def _chunks(design: Design) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
+    """First row, columns inside the horseshoe, and signs of the rows, chunk by chunk."""
+    layout, first = design.layout, design.first
+    for begin in range(0, layout.rows, design.chunk_rows):
+        end = min(layout.rows, begin + design.chunk_rows)
+        sign = np.where(design.problem.y[begin:end], 1.0, -1.0).astype(np.float32)
+        stored = stored_values(design.rows(begin, end), design.storage)
+        yield begin, stored[:, first : layout.columns] * sign[:, None], sign
+
+
+def _informative_rows(design: Design, usual: Floats, weights: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """(sum w z^2)^2 / sum w z^4 of every column, z the distance from its usual value; columns with one class there."""
+    count = len(usual)
+    second, fourth = np.zeros(count), np.zeros(count)
+    seen = np.zeros((2, count), bool)
+    for begin, x, sign in _chunks(design):
+        squares = (x - usual.astype(np.float32)) ** 2
+        w = weights[begin : begin + len(x)].astype(np.float32)
+        second += w @ squares
+        for number, value in enumerate((-1.0, 1.0)):
+            seen[number] |= (squares[sign == value] > 0).any(axis=0)
+        fourth += w @ (squares * squares)
+    return second**2 / np.maximum(fourth, 1e-300), ~seen.all(axis=0)
+
+
+def _covariance(design: Design, gram: Floats) -> tuple[Floats, Floats]:
+    """Covariance of the columns (about 0 without an intercept), and their means (0 without)."""
+    rows, first = design.layout.rows, design.first
+    inside = gram[first:, first:] / rows
+    means = gram[0, 1:] / rows if first else np.zeros(len(inside))
+    return inside - np.outer(means, means), means
+
+
+# --- null lines -------------------------------------------------------------------------------------------------------
+
+
+def _null_directions(design: Design, covariance: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
+    """Sparse directions v with Xv constant: a reduced row echelon basis in the units of the data, of small supports."""
+    from scipy.linalg import eigh, qr
+
+    count = len(covariance)
+    if design.layout.rows <= count or not 1 < count <= _MOST_COLUMNS:
+        return []
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    correlation = covariance / np.outer(deviation, deviation)
+    limit = _NULL_EIGENVALUE[design.storage]
+    _, vectors = eigh(correlation, subset_by_value=(-np.inf, limit))
+    if not vectors.shape[1]:
+        return []
+    raw = vectors / (deviation * design.scale)[:, None]
+    raw /= np.abs(raw).max(axis=1, keepdims=True).max()
+    _, _, pivots = qr(raw.T, mode="economic", pivoting=True)
+    basis = np.linalg.solve(raw[pivots[: raw.shape[1]]].T, raw.T)
+    basis = _with_small_supports(_rounded(basis))
+    found = []
+    for row in basis:
+        columns = np.flatnonzero(row)
+        if 2 <= len(columns) <= _MOST_MEMBERS:
+            found.append((columns, row[columns] * design.scale[columns]))
+    return found
+
+
+def _rounded(basis: Floats) -> Floats:
+    """Without what is not told from 0 beside the largest entry, each row's largest entry 1."""
+    scaled = basis / np.abs(basis).max(axis=1, keepdims=True)
+    scaled[np.abs(scaled) < 1e-6] = 0.0
+    near = np.round(scaled)
+    return np.where(np.abs(scaled - near) < 1e-6, near, scaled)
+
+
+def _with_small_supports(basis: Floats) -> Floats:
+    """Sums and differences of two rows in place of a row, while they have fewer entries."""
+    for _ in range(4 * len(basis) if len(basis) <= _MOST_MEMBERS else 0):
+        sizes = (basis != 0).sum(axis=1)
+        best: tuple[int, int, Floats] | None = None
+        for i in np.argsort(-sizes).tolist():
+            for j in range(len(basis)):
+                shared = np.flatnonzero((basis[i] != 0) & (basis[j] != 0))
+                if i == j or not len(shared):
+                    continue
+                factor = basis[i, shared[0]] / basis[j, shared[0]]
+                trial = _rounded((basis[i] - factor * basis[j])[None])[0]
+                if 0 < (trial != 0).sum() < sizes[i]:
+                    best = i, j, trial
+                    break
+            if best is not None:
+                break
+        if best is None:
+            break
+        basis[best[0]] = best[2]
+    return basis
+
+
+def _verified(
+    design: Design, candidates: list[tuple[NDArray[np.int64], Floats]], means: Floats
+) -> list[tuple[NDArray[np.int64], Floats]]:
+    """The candidates along which no stored margin changes by more than rounding."""
+    worst, largest = np.zeros(len(candidates)), np.full(len(candidates), 1e-300)
+    if not candidates:
+        return []
+    for _, x, _ in _chunks(design):
+        for number, (columns, weight) in enumerate(candidates):
+            part = x[:, columns].astype(np.float64) - means[columns]
+            worst[number] = max(worst[number], float(np.abs(part @ weight).max()))
+            largest[number] = max(largest[number], float(np.abs(part * weight).max()))
+    tolerance = 10.0 * {"float32": 1e-6, "float16": 1e-3, "bfloat16": 1e-2}[design.storage]
+    return [found for found, good in zip(candidates, worst < tolerance * largest, strict=True) if good]
+
+
+# --- pairs ------------------------------------------------------------------------------------------------------------
+
+
+def _pairs_of(design: Design, covariance: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
+    """Pairs of columns of correlation above a half, the most correlated first, and how far each moves.
+
+    Two columns of two values each move in the units of the data, so that rows where both change keep their margins;
+    others in units of their deviation.
+    """
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    correlation = np.tril(covariance / np.outer(deviation, deviation), -1)
+    j, k = np.nonzero(np.abs(correlation) > _CORRELATED)
+    rho = correlation[j, k]
+    order = np.argsort(-np.abs(rho), kind="stable")[: _MOST_PAIRS * len(covariance)]
+    X = design.problem.X
+    some = X[:: max(1, len(X) // 4096)][:, design.active]
+    ranges = np.ptp(some, axis=0)
+    binary = ((some == some.min(axis=0)) | (some == some.max(axis=0))).all(axis=0) & (ranges > 0)
+    pairs = []
+    for at in order.tolist():
+        sign = 1.0 if rho[at] > 0 else -1.0
+        first, second = int(j[at]), int(k[at])
+        sizes = deviation[[first, second]] ** -1
+        if binary[first] and binary[second]:
+            sizes = design.scale[[first, second]] / ranges[[first, second]]
+        pairs.append((np.array([first, second]), sizes * [1.0, -sign]))
+    return pairs
+
+
+# --- rows of lines ----------------------------------------------------------------------------------------------------
+
+
+class _Collector:
+    """Lines as they are found."""
+
+    def __init__(self, design: Design, usual: Floats, means: Floats) -> None:
+        self._design, self._usual, self._means = design, usual, means
+        self._members: list[tuple[NDArray[np.int64], Floats]] = []
+        self._intercept: list[float] = []
+        self._rows: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
+        self._counts = [0, 0, 0]
+
+    def add_null(self, columns: NDArray[np.int64], weight: Floats) -> None:
+        """A line without rows."""
+        shift = -float(weight @ self._means[columns]) if self._design.first else 0.0
+        self._add(0, columns, weight, shift, (np.zeros(0, np.int64), np.zeros(0, np.float32)))
+
+    def _add(self, sort: int, columns: NDArray[np.int64], weight: Floats, shift: float, rows: _Rows) -> None:
+        self._counts[sort] += 1
+        self._members.append((columns, weight))
+        self._intercept.append(shift)
+        self._rows.append(rows)
+
+    def add_rows(
+        self, pairs: list[tuple[NDArray[np.int64], Floats]], tails: list[tuple[NDArray[np.int64], Floats]]
+    ) -> None:
+        """Lines with rows, as far as these are not too many."""
+        parts: list[list[tuple[NDArray[np.int64], NDArray[np.float32]]]] = [[] for _ in (*pairs, *tails)]
+        entries = [0, 0]
+        full = [len(pairs), len(tails)]  # lines from there on are left out
+        anchored = self._design.first > 0
+        for begin, x, sign in _chunks(self._design):
+            for number, (columns, weight) in enumerate((*pairs, *tails)):
+                sort, place = (0, number) if number < len(pairs) else (1, number - len(pairs))
+                if place >= full[sort]:
+                    continue
+                part = x[:, columns].astype(np.float64)
+                values = (part - self._usual[columns] if anchored else part) @ weight
+                flat = _FLAT * float(np.abs(weight).max()) if len(columns) > 1 else 0.0
+                index = np.flatnonzero(np.abs(values) > flat)
+                parts[number].append((begin + index, (values[index] * sign[index]).astype(np.float32)))
+                entries[sort] += len(index)
+                if entries[sort] > _MOST_ENTRIES:
+                    full[sort] = max(1, place // 2)
+                    entries[sort] = _MOST_ENTRIES // 2
+        for number, (columns, weight) in enumerate((*pairs, *tails)):
+            sort, place = (0, number) if number < len(pairs) else (1, number - len(pairs))
+            index, value = (np.concatenate(arrays) for arrays in zip(*parts[number], strict=True))
+            if place < full[sort] and len(index):
+                shift = -float(weight @ self._usual[columns]) if anchored else 0.0
+                self._add(1 + sort, columns, weight, shift, (index, value))
+
+    def lines(self, separable: tuple[int, ...]) -> Lines:
+        """All of them."""
+        if not self._members:
+            return Lines(separable=separable)
+        sizes = [len(columns) for columns, _ in self._members]
+        rows = [len(index) for index, _ in self._rows]
+        return Lines(
+            *self._counts,
+            member_start=np.cumsum([0, *sizes]).astype(np.int32),
+            member_column=(np.concatenate([c for c, _ in self._members]) + self._design.first).astype(np.int32),
+            member_weight=np.concatenate([w for _, w in self._members]),
+            intercept=np.array(self._intercept),
+            row_start=np.cumsum([0, *rows]).astype(np.int64),
+            row_index=np.concatenate([index for index, _ in self._rows]).astype(np.int32),
+            row_value=np.concatenate([value for _, value in self._rows]).astype(np.float32),
+            separable=separable,
+        )

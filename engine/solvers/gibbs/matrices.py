@@ -1,0 +1,212 @@
+"""The matrices of the chains on one device: X'X or X'WX plus the prior, factorised for every chain of this device.
+
+With several devices, only large matrices are divided: each chain's is factorised by one device, which then sends what
+it solved for to the others. Small ones are factorised by every device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Buffer, StreamEvent
+from engine.errors import DeviceError
+from engine.numerics.linear_algebra import LinearAlgebra, linear_algebra
+from engine.numerics.memory import Memory
+from engine.solvers.gibbs.chains import Settings
+from engine.solvers.gibbs.exchange import Part
+from engine.solvers.gibbs.layout import LARGE_FROM, share_of_chains
+from engine.solvers.gibbs.rows import Rows
+
+__all__ = ["Group", "Matrices"]
+
+_JITTER = 1e-12
+_MOST_STREAMS = 4
+_LIBRARY_FROM = {"lapack": 257, "cusolver": 2049}
+"""Columns from which LAPACK and cuSOLVER are faster than the kernels, which factorise all chains' matrices together."""
+
+
+@dataclass
+class Group:
+    """Chains [first, first + count) whose matrices are factorised together, on a stream of their own."""
+
+    stream: int
+    first: int
+    count: int
+    algebra: LinearAlgebra
+    matrix: Buffer
+    rhs: Buffer
+    status: Buffer
+
+
+class Matrices:
+    """G + D^-1 for every chain of this device, scaled to a diagonal of ones, and its Cholesky factor.
+
+    Attributes
+    ----------
+    scale, prior : Buffer, shape (chains, q)
+        s and the diagonal of D^-1: see ``kernels/gibbs/conditionals.mako``.
+    gram, diagonal : Buffer
+        G, lower triangle, and its diagonal.
+    failed : Buffer of int32
+        Factorisations that have failed so far.
+    concurrent : bool
+        Whether the factorisations run on streams of their own, beside the passes over the rows.
+    """
+
+    def __init__(self, memory: Memory, rows: Rows, settings: Settings, number: int) -> None:
+        self.device, self._rows, self._settings = memory.device, rows, settings
+        self._memory, self._programs = memory, rows.programs
+        q, chains = rows.layout.columns, settings.chains
+        self.scale, self.prior = memory.empty((chains, q)), memory.empty((chains, q))
+        self.gram, self.diagonal = memory.empty((q, q)), memory.empty(q)
+        self.failed = memory.zeros(1, np.int32)
+        capabilities = self.device.capabilities
+        self.concurrent = not capabilities.shares_host_cores
+        self.divided = rows.peer is not None and q >= LARGE_FROM
+        self._counts = self.divided or number == 0
+        self.owned = share_of_chains(q, chains, number, 1 if rows.peer is None else rows.peer.count)
+        own = settings.provider is None and q < _LIBRARY_FROM.get(capabilities.linear_algebra, 0)
+        self._algebras: list[LinearAlgebra] = []
+        algebra = self._algebra("kernels" if own else settings.provider)
+        self.groups = self._grouped(algebra)
+        self.gram_algebra = self._algebra(None) if own else algebra
+
+    def close(self) -> None:
+        """Give scratch memory of the linear algebra back."""
+        for algebra in self._algebras:
+            algebra.close()
+
+    def _algebra(self, provider: str | None) -> LinearAlgebra:
+        self._algebras.append(linear_algebra(self.device, provider))  # type: ignore[arg-type]
+        return self._algebras[-1]
+
+    def _grouped(self, algebra: LinearAlgebra) -> list[Group]:
+        """This device's chains: large matrices on streams of their own where these are concurrent; small ones together.
+
+        The kernels factorise all of them together: they take as many launches for many matrices as for one.
+        """
+        q, (first, last) = self._rows.layout.columns, self.owned
+        alone = self.concurrent and q >= LARGE_FROM and algebra.provider != "kernels"
+        each = 1 if alone else max(1, last - first)
+        groups: list[Group] = []
+        for begin in range(first, last, each):
+            count = min(each, last - begin)
+            stream = 1 + (begin - first) % _MOST_STREAMS if self.concurrent else 0
+            matrix, rhs = self._memory.empty((count, q, q)), self._memory.empty((count, q))
+            status = self._memory.empty(count, np.int32)
+            own = self._algebra(algebra.provider) if groups else algebra
+            groups.append(Group(stream, begin, count, own, matrix, rhs, status))
+        return groups
+
+    # --- the common matrix ----------------------------------------------------------------------------------------
+
+    def make_gram(self, weight: Buffer | None) -> NDArray[np.float64]:
+        """See :meth:`Rows.make_gram`; on a single device the matrix is in use afterwards."""
+        parts = self._rows.make_gram(self.gram_algebra, self.gram, weight)
+        if self._rows.peer is None:
+            self._take_diagonal()
+        return parts
+
+    def set_gram(self, gram: NDArray[np.float64]) -> None:
+        """Take G over from the coordinator."""
+        self.device.put(gram, self.gram)
+        self._take_diagonal()
+
+    def _take_diagonal(self) -> None:
+        q, programs = self._rows.layout.columns, self._programs
+        arguments = {"gram": self.gram, "diagonal": self.diagonal, "q": q}
+        programs.precision.take_diagonal(programs.spread(q), programs.block, **arguments)
+
+    # --- every chain's matrix -------------------------------------------------------------------------------------
+
+    def event(self) -> StreamEvent | None:
+        """An event of the present stream where streams are concurrent; elsewhere one order costs less."""
+        return self.device.record_event() if self.concurrent else None
+
+    def after(self, event: StreamEvent | None) -> None:
+        """Let the present stream wait for an event."""
+        if event is not None:
+            self.device.wait_for_event(event)
+
+    def build(self, group: Group) -> None:
+        """The scaled matrices of a group, from ``scale`` and ``gram``."""
+        q = self._rows.layout.columns
+        self._programs.precision.build_precision(
+            group.count * q,
+            self._programs.block,
+            gram=self.gram,
+            scale=self.scale,
+            matrix=group.matrix,
+            q=q,
+            first_chain=group.first,
+            jitter=_JITTER,
+        )
+
+    def build_beside(self, draw_scales: Callable[[], None]) -> StreamEvent | None:
+        """``draw_scales``, then the matrices that follow from it, on the first group's stream."""
+        begun = self.event()
+        with self.device.stream(int(self.concurrent)):
+            self.after(begun)
+            draw_scales()
+            for group in self.groups:
+                self.build(group)
+            return self.event()
+
+    def factorise(self, built: StreamEvent | None) -> None:
+        """Every group's matrices on its stream, once they are built."""
+        for group in self.groups:
+            with self.device.stream(group.stream):
+                self.after(built)
+                group.algebra.cholesky(group.matrix, group.status)
+                if self._counts:
+                    self._programs.precision.count_failures(
+                        1, 1, status=group.status, count=group.count, failed=self.failed
+                    )
+
+    def each_group(self, work: Callable[[Group], None]) -> None:
+        """``work`` for every group on its stream, after what the present stream was given, and before what follows."""
+        begun = self.event()
+        done: list[StreamEvent | None] = []
+        for group in self.groups:
+            with self.device.stream(group.stream):
+                self.after(begun)
+                work(group)
+                done.append(self.event())
+        for event in done:
+            self.after(event)
+
+    def share(self, *values: tuple[Buffer, int]) -> None:
+        """Let every device have the rows of the chains that this device owns, of buffers of shape (chains, width)."""
+        peer = self._rows.peer
+        if peer is not None and self.divided:
+            first, last = self.owned
+            peer.exchange(*(Part(buffer, first * width, last * width) for buffer, width in values))
+
+    # --- solving with a fixed prior, for the start ----------------------------------------------------------------
+
+    def factorise_fixed(self, prior: NDArray[np.float64]) -> None:
+        """Factorise G + diag(prior) as the first matrix of the first group."""
+        group = self.groups[0]
+        scale = 1.0 / np.sqrt(self.device.get(self.diagonal) + prior)
+        self.device.put(np.tile(scale, self._settings.chains), self.scale)
+        self.build(group)
+        group.algebra.cholesky(group.matrix, group.status)
+        if self.device.get(group.status).any():
+            raise DeviceError("X'X plus its prior has no Cholesky factor")
+        self._fixed_scale = scale
+
+    def precondition(self, vector: NDArray[np.float64], half: bool = False) -> NDArray[np.float64]:
+        """(G + diag(prior))^-1 v of one vector; with ``half`` L^-T v, a draw if v is normal. Shape (q,)."""
+        group = self.groups[0]
+        rhs = np.zeros((group.count, len(vector)))
+        rhs[0] = vector if half else vector * self._fixed_scale
+        self.device.put(rhs, group.rhs)
+        if not half:
+            group.algebra.solve_lower(group.matrix, group.rhs)
+        group.algebra.solve_lower_transposed(group.matrix, group.rhs)
+        solved: NDArray[np.float64] = self.device.get(group.rhs)[0] * self._fixed_scale
+        return solved

@@ -1,0 +1,277 @@
+"""The programs of the Gibbs sampler: the shapes in which devices run the kernels, the constants of the templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from engine.devices import Buffer, Capabilities, Device
+from engine.devices.program import Kernel
+from engine.devices.variants import each_once
+from engine.solvers.gibbs.layout import Layout
+
+__all__ = ["Mode", "Programs", "SweepShape", "kernel_variants", "sweep_shape"]
+
+Mode = Literal["draw", "score", "margins"]
+"""What a pass over the rows computes; see ``kernels/gibbs/sweep.mako``."""
+
+_STORAGE = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+_MOST_REGISTERS = 96
+_MOST_LOCAL = 48 * 1024  # what a CUDA kernel may declare, whatever a group may have
+_TICKET_BYTES = 16
+_SPARED, _SPARED_SMALL = 8, 24  # a long pass leaves one in so many multiprocessors to the factorisations beside it ...
+_SMALL_COLUMNS = 256  # ... and fewer where these are small
+
+
+@dataclass(frozen=True)
+class SweepShape:
+    """How a device's work-items share a tile of rows in the pass over the design; see sweep.mako.
+
+    Attributes
+    ----------
+    serial : bool
+        One work-item a group, for CPUs.
+    lanes, row_lanes : int
+        Work-items along a row, and rows side by side.
+    chunks, rows : int
+        16-byte chunks, and rows, of a work-item.
+    reduction : {"local", "shuffle"}
+        How a row's products are added up.
+    groups_a_unit : int
+        Groups that should fit a multiprocessor, as a bound on registers.
+    """
+
+    serial: bool
+    lanes: int
+    row_lanes: int
+    chunks: int
+    rows: int
+    reduction: str
+    groups_a_unit: int = 1
+
+    @property
+    def size(self) -> int:
+        """Work-items a group."""
+        return self.lanes * self.row_lanes
+
+    def local_bytes(self, chains: int, storage: str) -> int:
+        """Local memory that ``gibbs/sweep`` declares for so many vectors at a time."""
+        outputs, width = self.row_lanes * self.rows * chains, min(self.lanes, 32)
+        if self.reduction == "shuffle":
+            floats = outputs * (self.lanes // width)
+        elif outputs < self.size:
+            parts = self.size // outputs
+            floats = self.rows * chains * (self.size + parts) + outputs * parts
+        else:
+            floats = self.rows * chains * self.size
+        floats += max(outputs, self.size)
+        floats += self.size * _each(storage) if self.row_lanes > 1 else 0
+        return 4 * floats + _TICKET_BYTES
+
+    def constants(self, chains: int, storage: str, mode: Mode) -> tuple[str, dict[str, Any]]:
+        """Template and constants for so many vectors at a time."""
+        common = {"chains": chains, "storage": _STORAGE[storage], "mode": mode, "rows": self.rows}
+        if self.serial:
+            return "gibbs/sweep_serial", {**common, "block": 1}
+        return "gibbs/sweep", {
+            **common,
+            "lanes": self.lanes,
+            "row_lanes": self.row_lanes,
+            "chunks": self.chunks,
+            "reduction": self.reduction,
+            "groups_a_unit": self.groups_a_unit,
+        }
+
+
+def _each(storage: str) -> int:
+    """Values in 16 bytes."""
+    return 4 if storage == "float32" else 8
+
+
+def sweep_shape(capabilities: Capabilities, stride: int, strip_rows: int, chains: int, storage: str) -> SweepShape:
+    """The shape that suits a device, for rows of ``stride`` values and so many vectors at a time."""
+    if not capabilities.simt:
+        return SweepShape(True, 1, 1, 1, min(8, strip_rows), "local")
+    each = _each(storage)
+    chunk_count = -(-stride // each)
+
+    def cost(lanes: int) -> tuple[float, int]:
+        """Idle lanes, too many registers, and lanes beyond 128, which wait for each other."""
+        chunks = -(-chunk_count // lanes)
+        idle = lanes * chunks / chunk_count
+        crowded = max(0, chunks * each * (1 + chains) - _MOST_REGISTERS) / _MOST_REGISTERS
+        return idle + crowded + 0.04 * chunks + 0.1 * max(0, lanes.bit_length() - 8), lanes
+
+    most = min(capabilities.max_block, 1024)
+    lanes = min((1 << bits for bits in range(2, most.bit_length())), key=cost)
+    chunks = -(-chunk_count // lanes)
+    size = max(lanes, min(128, most))
+    rows = 8
+    while rows > 1 and (rows * chunks * each > (64 if lanes >= 64 else 48) or rows * chains > 32):
+        rows //= 2
+    while size > lanes and size // lanes * rows > strip_rows:
+        size //= 2
+    while rows > 1 and size // lanes * rows > strip_rows:
+        rows //= 2
+    shuffle = capabilities.shuffle and 4 <= lanes < 64 and size >= 32
+    shape = SweepShape(False, lanes, size // lanes, chunks, rows, "shuffle" if shuffle else "local")
+    if not shuffle:
+        room = capabilities.local_memory - 1024
+        while shape.rows > 1 and 4 * shape.rows * chains * (size + 32) + 8 * size * each > room:
+            shape = replace(shape, rows=shape.rows // 2)
+    while shape.local_bytes(chains, storage) > min(capabilities.local_memory, _MOST_LOCAL):
+        if shape.rows > 1:
+            shape = replace(shape, rows=shape.rows // 2)
+        else:
+            lanes = shape.lanes // 2
+            shape = replace(shape, lanes=lanes, row_lanes=1, chunks=-(-chunk_count // lanes))
+    return shape
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Work-items a group of the small kernels, and the sums that one work-item of ``gather_shards`` adds up."""
+
+    vector: int
+    lines: int
+    gather: int
+    gather_columns: int
+
+
+def _blocks(capabilities: Capabilities) -> _Blocks:
+    if not capabilities.simt:
+        return _Blocks(1, 1, 1, 64)
+    return _Blocks(256, 128, 64, 1)
+
+
+class Programs:
+    """The programs of one device, and the number of groups and work-items to launch their kernels with.
+
+    Attributes
+    ----------
+    conditionals, trajectory, precision : Program
+        Kernels that take a group a chain have ``block`` work-items a group.
+    block : int
+    lines_block : int
+        Work-items a group of ``lines``.
+    """
+
+    def __init__(self, device: Device, layout: Layout, storage: str, tickets: Buffer) -> None:
+        """``tickets`` are two zeros of uint32 on the device: the dynamic work queue of a pass over the rows."""
+        self.layout, self.storage = layout, storage
+        self._device, self._tickets = device, tickets
+        blocks = self._sizes = _blocks(device.capabilities)
+        self.block, self.lines_block = blocks.vector, blocks.lines
+        self.conditionals = device.program("gibbs/conditionals", block=blocks.vector)
+        self.trajectory = device.program("gibbs/trajectory", block=blocks.vector)
+        self.precision = device.program("gibbs/precision", block=blocks.vector)
+        self.lines = device.program("gibbs/lines", block=blocks.lines)
+        self.expand = device.program("gibbs/expand", block=blocks.vector, storage=_STORAGE[storage])
+        self._gather = device.program("gibbs/gather", block=blocks.gather, columns=blocks.gather_columns, value="f32")
+        self._sweeps: dict[tuple[int, Mode], tuple[Kernel, SweepShape, int]] = {}
+        units = device.capabilities.compute_units
+        self._most_groups = 32 * units if device.capabilities.simt else 8 * units
+        self._spared = units // (_SPARED if layout.columns >= _SMALL_COLUMNS else _SPARED_SMALL)
+
+    def spread(self, items: int) -> int:
+        """Groups of ``block`` work-items that share so many items."""
+        return min(-(-items // self.block), self._most_groups)
+
+    def gather(self, partial: Buffer, count: int, bounds: Buffer, shards: Buffer, first: int, many: int) -> None:
+        """Add up the strips' sums of ``many`` shards."""
+        tile = self._sizes.gather * self._sizes.gather_columns
+        self._gather.gather_shards(
+            many * -(-count // tile),
+            self._sizes.gather,
+            partial=partial,
+            count=count,
+            bounds=bounds,
+            shards=shards,
+            first_shard=first,
+        )
+
+    def sweep(
+        self, mode: Mode, betas: int, *, strips: int, design: Buffer, beta: Buffer, out: Buffer, **arguments: Any
+    ) -> None:
+        """A pass over some strips of the design for all vectors beta, up to four at a time.
+
+        ``arguments`` are ``first_row``, ``strip_first`` and what the mode needs: ``seed``, ``stream`` and ``step``, or
+        ``margins`` and ``pitch``.
+        """
+        layout = self.layout
+        chunk_count = layout.stride // (4 if self.storage == "float32" else 8)
+        first = 0
+        while first < betas:
+            count = 1 << min((betas - first).bit_length() - 1, 2)
+            kernel, shape, most = self._sweep(count, mode)
+            groups, extra = min(strips, most), {}
+            if shape.serial:
+                groups = -(-strips // -(-strips // most)) if strips else 0  # as many strips for each group
+            else:
+                extra = {"tickets": self._tickets, "spared": self._spared if mode == "draw" and strips > most else 0}
+            kernel(
+                groups,
+                shape.size,
+                design=design,
+                beta=beta,
+                out=out,
+                row_count=layout.rows,
+                strips=strips,
+                strip_rows=layout.strip_rows,
+                chunk_count=chunk_count,
+                beta_first=first,
+                betas=betas,
+                **extra,
+                **arguments,
+            )
+            first += count
+
+    def _sweep(self, count: int, mode: Mode) -> tuple[Kernel, SweepShape, int]:
+        found = self._sweeps.get((count, mode))
+        if found is None:
+            capabilities, layout = self._device.capabilities, self.layout
+            shape = sweep_shape(capabilities, layout.stride, layout.strip_rows, count, self.storage)
+            template, constants = shape.constants(count, self.storage, mode)
+            most = self._most_groups if shape.serial else (6 if shape.lanes >= 64 else 4) * capabilities.compute_units
+            program = self._device.program(template, **constants)
+            found = self._sweeps[count, mode] = program.sweep, shape, most
+        return found
+
+
+_VARIATES = (
+    *("positive_normal", "positive_normal_in_parts", "gamma", "exponential", "normal", "log_normal_cdf"),
+    *("normal_hazard", "local_precision", "log_horseshoe_density"),
+)
+
+
+@each_once
+def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every template of this solver with sets of constants that cover what a device asks for."""
+    blocks = _blocks(capabilities)
+    for template in ("conditionals", "trajectory", "precision"):
+        yield f"gibbs/{template}", {"block": blocks.vector}
+    yield "gibbs/lines", {"block": blocks.lines}
+    yield "gibbs/gather", {"block": blocks.gather, "columns": blocks.gather_columns, "value": "f32"}
+    for storage in _STORAGE:
+        yield "gibbs/expand", {"block": blocks.vector, "storage": _STORAGE[storage]}
+    wanted: list[tuple[int, int, int, str, Mode]] = [
+        (1008, 1024, 4, "float32", "draw"),
+        (144, 2048, 4, "float32", "draw"),
+        (16, 16, 1, "float32", "draw"),
+        (1008, 1024, 1, "float16", "draw"),
+        (1008, 1024, 4, "bfloat16", "draw"),
+        (104, 16, 1, "float32", "score"),
+        (104, 16, 1, "float16", "score"),
+        (64, 16, 4, "float32", "margins"),
+        (64, 16, 4, "float16", "margins"),
+        (128, 32, 2, "bfloat16", "margins"),
+        (10_008, 128, 4, "float32", "draw"),
+    ]
+    for stride, strip_rows, chains, storage, mode in wanted:
+        yield sweep_shape(capabilities, stride, strip_rows, chains, storage).constants(chains, storage, mode)
+    for kind in _VARIATES:
+        yield "gibbs/variates_fill", {"block": 64 if capabilities.simt else 1, "kind": kind}
+    if not capabilities.simt:
+        for kind in ("log_normal_cdf_of_eight", "normal_hazard_of_eight"):
+            yield "gibbs/variates_fill", {"block": 1, "kind": kind}

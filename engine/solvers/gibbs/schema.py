@@ -1,0 +1,103 @@
+"""What results and checkpoints of the sampler contain."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
+
+__all__ = ["SCHEMA", "CheckpointState"]
+
+
+class CheckpointState(BaseModel):
+    """Scalars of a checkpoint."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kernel: Literal["latent", "hmc"]
+    iteration: int = Field(ge=0)
+    passed: int = Field(ge=0)
+    failed: int = Field(ge=0)
+    passes: int = Field(ge=0)
+    exchanged_bytes: int = Field(ge=0)
+    averaged: int = Field(0, ge=0)
+    averaging: bool = False
+    adapting: bool = False
+    steps: int = Field(3, ge=1)
+
+
+def _is_hmc(state: Any) -> bool:
+    return bool(state.kernel == "hmc")
+
+
+def _draws(name: str, quantities: str, optional: bool = False) -> tuple[ArraySpec, ...]:
+    """The arrays of one store of draws."""
+    return (
+        ArraySpec(f"{name}.draws_mean", "float64", ("chains", quantities), optional=optional),
+        ArraySpec(f"{name}.draws_squares", "float64", ("chains", quantities), optional=optional),
+        ArraySpec(f"{name}.draws_all", "float64", ("chains", None, quantities), optional=optional),
+        ArraySpec(f"{name}.draws_count", "integer", (), optional=optional),
+        ArraySpec(f"{name}.draws_some", "float64", ("chains", None, None), optional=True),
+    )
+
+
+SCHEMA = Schema(
+    arrays=(
+        ArraySpec("names", "text", ("quantities",), title="Intercept, coefficients, log tau"),
+        ArraySpec("feature_names", "text", (None,), title="Columns that were sampled"),
+        ArraySpec("mean", "float64", ("quantities",), title="Posterior mean"),
+        ArraySpec("sd", "float64", ("quantities",), title="Posterior standard deviation"),
+        ArraySpec("quantiles", "float64", ("quantities", 3), title="Lower bound, median, upper bound"),
+        ArraySpec("r_hat", "float64", ("quantities",), title="R-hat"),
+        ArraySpec("ess_bulk", "float64", ("quantities",), title="ESS, bulk", unit="draws"),
+        ArraySpec("ess_tail", "float64", ("quantities",), title="ESS, tail", unit="draws"),
+        ArraySpec("mcse_mean", "float64", ("quantities",), title="Monte Carlo error of the mean"),
+        ArraySpec("kept", "integer", ("kept",), title="Coefficients whose draws are kept"),
+        ArraySpec("beta", "float64", ("chains", None, "kept"), title="Draws of the coefficients"),
+        ArraySpec("log_tau", "float64", ("chains", "draws"), title="Draws of log tau"),
+        ArraySpec("log_lambda", "float64", ("chains", None, None), title="Draws of log lambda", optional=True),
+        ArraySpec("lp", "float64", ("chains", "draws"), title="Log-likelihood", optional=True),
+        ArraySpec("acceptance", "float64", ("chains", "draws"), title="Probability of acceptance", optional=True),
+        ArraySpec("jumps", "float64", ("chains", "draws"), title="Accepted jumps along lines", optional=True),
+        ArraySpec("expansion", "float64", ("chains", "draws"), title="Factor of the expansion", optional=True),
+        ArraySpec("interval", "float64", (), title="Probability of the intervals"),
+        ArraySpec("y", "bool", ("rows",), title="Target"),
+        ArraySpec("separable", "text", (None,), title="Columns whose unusual value is in one class", optional=True),
+        ArraySpec("collinear_names", "text", ("members",), title="Members of exactly collinear groups", optional=True),
+        ArraySpec("collinear_group", "integer", ("members",), title="Number of their group", optional=True),
+        ArraySpec("rare", "text", (None,), title="Columns with few informative rows", optional=True),
+    ),
+    counters=(
+        CounterSpec("iterations", "Iterations of each chain", "iterations"),
+        CounterSpec("draws", "Draws kept of each chain", "draws"),
+        CounterSpec("chains", "Chains", "chains"),
+        CounterSpec("passes", "Passes over X of all chains", "passes"),
+        CounterSpec("streamed", "X was sent to a device at every pass"),
+        CounterSpec("failed_factorisations", "Cholesky factorisations that failed"),
+        CounterSpec("exchanged_bytes", "Copied between devices", "bytes"),
+        CounterSpec("survivors", "Coefficients whose interval excludes 0"),
+        CounterSpec("worst_r_hat", "Largest R-hat"),
+        CounterSpec("least_ess", "Smallest ESS", "draws"),
+    ),
+    checkpoint=CheckpointSpec(
+        version=2,
+        arrays=(
+            ArraySpec("beta", "float64", ("chains", "columns")),
+            ArraySpec("local_precision", "float64", ("chains", "columns")),
+            ArraySpec("nu", "float64", ("chains", "columns")),
+            ArraySpec("whole", "float64", ("chains", 8)),
+            ArraySpec("mode", "float64", ("columns",)),
+            ArraySpec("traced", "integer", (None,)),
+            ArraySpec("watched", "integer", (None,)),
+            ArraySpec("weight", "float32", ("rows",), required_if=_is_hmc),
+            ArraySpec("curvature", "float32", ("rows",), required_if=_is_hmc),
+            ArraySpec("control", "float64", (8,), required_if=_is_hmc),
+            *_draws("draws", "quantities"),
+            *_draws("statistics", "reports"),
+            *_draws("scales", "features", optional=True),
+        ),
+        state=CheckpointState,
+    ),
+)

@@ -1,0 +1,130 @@
+<%namespace name="philox" file="/common/philox.mako"/>
+<%namespace name="reduce" file="/common/reduce.mako"/>
+<%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
+<%
+    WHOLE = 8
+%>
+// Moves of single chains along lines in the space of the coefficients, lambda integrated out, on stored margins X beta.
+//
+// Line l moves the columns member_column[k] by t member_weight[k], k in [member_start[l], member_start[l + 1]), the intercept by
+// t line_intercept[l], and the margins of the rows row_index[k] by t row_value[k], k in [row_start[l], row_start[l + 1]); the margins of
+// all other rows stay the same. There are three sorts of lines, in this order:
+//
+//     null      no margin changes: one-hot groups, copies of a column
+//     pairs     two nearly collinear or nested columns: what one gains the other loses
+//     tails     one column with few informative rows
+//
+// Null lines and pairs jump: a member drawn at random gets a coefficient drawn from tau C(0, 1), so that whichever member is near 0
+// can change places with another. Along the line the proposal has the density q(t) ~ sum_k |w_k| / (1 + (beta_k(t) / tau)^2), whatever
+// the present point is, and enters the Metropolis ratio at both ends.
+// Tails: a slice of u, beta_j = tau sinh u, so that the decades of a Cauchy tail are a few units long.
+//
+// Launch: a group of ${block} a chain. margins: (chains, pitch); whole[5] = number of jumps that were accepted.
+${philox.functions()}
+${philox.double_functions()}
+${variates.latent_functions()}
+${horseshoe.density_functions()}
+${horseshoe.slice_functions()}
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, GLOBAL f32* RESTRICT margins,
+    GLOBAL f64* RESTRICT whole, const GLOBAL i32* RESTRICT member_start, const GLOBAL i32* RESTRICT member_column,
+    const GLOBAL f64* RESTRICT member_weight, const GLOBAL f64* RESTRICT line_intercept, const GLOBAL i64* RESTRICT row_start,
+    const GLOBAL i32* RESTRICT row_index, const GLOBAL f32* RESTRICT row_value, i64 pitch, i32 q, i32 stride, i32 first, i32 nulls,
+    i32 null_tries, i32 pairs, i32 pair_tries, i32 tails, i32 tail_first, i32 tail_tries, f64 first_prior, u64 seed, u32 stream, u32 step)
+{
+    LOCAL_ARRAY(f64, part, ${block});
+    const i32 chain = GROUP_ID;
+    const u32 number = stream + ((u32)chain << 8);
+    const f64 tau = 1.0 / sqrt(whole[${WHOLE} * chain]);
+    GLOBAL f64* b = beta + (i64)chain * q;
+    GLOBAL f32* eta = margins + (i64)chain * pitch;
+    f64 jumps = 0.0;
+
+    for (i32 i = 0; i < null_tries + pair_tries; ++i) {
+        const philox_words_t words = philox_words(seed, number, step, i, 0u);
+        const i32 count = i < null_tries ? nulls : pairs;
+        const i32 line = (i < null_tries ? 0 : nulls) + (i32)(((u64)words.w0 * (u64)count) >> 32);
+        const i32 begin = member_start[line];
+        const i32 end = member_start[line + 1];
+        const i32 pick = begin + (i32)(((u64)words.w1 * (u64)(end - begin)) >> 32);
+        const f64 turn = 3.141592653589793 * (uniform_f64(words.w2) - 0.5);
+        const f64 t = (tau * sin(turn) / cos(turn) - b[member_column[pick]]) / member_weight[pick];
+        f64 here = 0.0;
+        f64 there = 0.0;
+        for (i32 k = begin; k < end; ++k) {
+            const f64 w = member_weight[k];
+            const f64 x = b[member_column[k]] / tau;
+            const f64 x_moved = x + t * w / tau;
+            here += (w < 0.0 ? -w : w) / (1.0 + x * x);
+            there += (w < 0.0 ? -w : w) / (1.0 + x_moved * x_moved);
+        }
+        f64 mine = 0.0;
+        for (i32 k = begin + LOCAL_ID; k < end; k += ${block}) {
+            const f64 x = b[member_column[k]] / tau;
+            mine += log_horseshoe_density(x + t * member_weight[k] / tau) - log_horseshoe_density(x);
+        }
+        const f32 t_row = (f32)t;
+        for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block}) {
+            const f32 at = eta[row_index[k]];
+            mine += (f64)log_normal_cdf(at + t_row * row_value[k]) - (f64)log_normal_cdf(at);
+        }
+        part[LOCAL_ID] = mine;
+        ${reduce.block_sum("part", "f64", block)}
+        const f64 shift = t * line_intercept[line];
+        f64 change = part[0] + log(here) - log(there);
+        if (first > 0)
+            change -= 0.5 * first_prior * shift * (shift + 2.0 * b[0]);
+        const i32 accepted = log(uniform_f64(words.w3)) < change && change < 1.0e300;
+        BARRIER();
+        if (accepted) {
+            for (i32 k = begin + LOCAL_ID; k < end; k += ${block})
+                b[member_column[k]] += t * member_weight[k];
+            for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block})
+                eta[row_index[k]] += t_row * row_value[k];
+            if (LOCAL_ID == 0 && first > 0)
+                b[0] += shift;
+            jumps += 1.0;
+        }
+        BARRIER();
+    }
+
+    for (i32 i = 0; i < tail_tries; ++i) {
+        const i32 line = nulls + pairs + (tail_first + i) % tails;
+        const i32 column = member_column[member_start[line]];
+        const f64 old = b[column];
+        const f64 pivot = first > 0 ? b[0] : 0.0;
+        slice_t s = slice_begin(asinh(old / tau), 3.0);
+        while (s.phase < 4) {    // the same for all of a group
+            const f64 x = sinh(s.at);
+            const f64 t = tau * x - old;
+            const f32 t_row = (f32)t;
+            f64 mine = 0.0;
+            for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block})
+                mine += (f64)log_normal_cdf(eta[row_index[k]] + t_row * row_value[k]);
+            part[LOCAL_ID] = mine;
+            ${reduce.block_sum("part", "f64", block)}
+            const f64 shift = t * line_intercept[line];
+            f64 density = part[0] + log_horseshoe_density(x) + log(cosh(s.at));
+            if (first > 0)
+                density -= 0.5 * first_prior * shift * (shift + 2.0 * pivot);
+            BARRIER();
+            s = slice_next(s, density, seed, number + 1u, step, tail_first + i);
+        }
+        const f64 t = tau * sinh(s.here) - old;
+        const f32 t_row = (f32)t;
+        for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block})
+            eta[row_index[k]] += t_row * row_value[k];
+        if (LOCAL_ID == 0) {
+            b[column] = old + t;
+            if (first > 0)
+                b[0] = pivot + t * line_intercept[line];
+        }
+        BARRIER();
+    }
+
+    for (i32 j = LOCAL_ID; j < q; j += ${block})
+        narrow[(i64)chain * stride + j] = (f32)b[j];
+    if (LOCAL_ID == 0)
+        whole[${WHOLE} * chain + 5] = jumps;
+}

@@ -1,0 +1,252 @@
+<%namespace name="philox" file="/common/philox.mako"/>
+<%namespace name="reduce" file="/common/reduce.mako"/>
+<%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
+<%
+    WHOLE = 8
+%>
+// Hamiltonian Monte Carlo on beta given lambda and tau, in the metric A = H + D^-1: H = X'WX with fixed weights W, D^-1 the prior
+// precisions. With C = s A s = L L', s = diag(A)^-1/2, and momenta r ~ N(0, I) the leapfrog step of length e is
+//
+//     r += e/2 L^-1 s g,   beta += e s L^-T r,   r += e/2 L^-1 s g,   g = X' phi(X beta) / Phi(X beta) - D^-1 beta.
+//
+// R. M. Neal, "MCMC using Hamiltonian dynamics" (2011); the step length is chosen by dual averaging: M. D. Hoffman, A. Gelman,
+// "The No-U-Turn sampler", JMLR 15 (2014), section 3.2. tau and lambda are drawn together given beta: tau with lambda integrated out.
+//
+// Launch: a group of ${block} a chain (adapt_step: one work-item). beta, momentum, origin, prior, scale: (chains, q); rhs: (chains of the
+// group of matrices, q); score: (chains, width): X'(phi / Phi), and the log-likelihood at `width` - 8; whole: (chains, ${WHOLE}):
+// tau^-2, -, -, log-likelihood, probability of acceptance, -, accepted. control: log e, its average, the mean error, the centre of
+// log e, number of adaptations, e.
+${philox.functions()}
+${philox.double_functions()}
+${variates.latent_functions()}
+${variates.scale_functions()}
+${horseshoe.density_functions()}
+${horseshoe.slice_functions()}
+
+// tau given beta: slices of log tau, whose density is tau / (1 + (tau / A)^2) prod_j f(beta_j / tau) / tau. Then lambda given both.
+KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision, GLOBAL f64* RESTRICT whole,
+    GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal, i32 q, i32 first, f64 first_prior,
+    f64 inverse_width, u64 seed, u32 stream, u32 step)
+{
+    LOCAL_ARRAY(f64, part, ${block});
+    const i32 chain = GROUP_ID;
+    const u32 number = (u32)chain << 8;
+    const i64 base = (i64)chain * q;
+    slice_t s = slice_begin(-0.5 * log(whole[${WHOLE} * chain]), 1.0);
+    while (s.phase < 4) {    // the same for all of a group
+        const f64 inverse = exp(-s.at);
+        f64 mine = 0.0;
+        for (i32 j = first + LOCAL_ID; j < q; j += ${block})
+            mine += log_horseshoe_density(beta[base + j] * inverse);
+        part[LOCAL_ID] = mine;
+        ${reduce.block_sum("part", "f64", block)}
+        const f64 density = part[0] - (f64)(q - first - 1) * s.at - log(1.0 + inverse_width * exp(2.0 * s.at));
+        BARRIER();
+        s = slice_next(s, density, seed, stream + 1u + number, step, 0);
+    }
+    const f64 tau = CLAMPED(exp(-2.0 * s.here));
+    for (i32 j = LOCAL_ID; j < q; j += ${block}) {
+        f64 own = first_prior;
+        if (j >= first) {
+            const f64 b = beta[base + j];
+            const f64 fresh = CLAMPED(draw_local_precision(0.5 * tau * b * b, seed, stream + number, step, j));
+            local_precision[base + j] = fresh;
+            own = tau * fresh;
+        }
+        prior[base + j] = own;
+        scale[base + j] = 1.0 / sqrt(diagonal[j] + own);
+    }
+    if (LOCAL_ID == 0)
+        whole[${WHOLE} * chain] = tau;
+}
+
+// The length of a step: that of `control`, times a factor in (0.8, 1.2) which a chain draws for each trajectory
+FUNCTION f64 step_length(f64 length, u64 seed, u32 stream, u32 step, i32 chain)
+{
+    const philox_words_t words = philox_words(seed, stream + ((u32)chain << 8), step, 0, 0u);
+    return length * (0.8 + 0.4 * uniform_f64_wide(words.w0, words.w1));
+}
+
+// Momenta, the point to return to, and the logarithm of the joint density there: energy[chain]
+KERNEL LAUNCH_BOUNDS(${block}, 1) begin_trajectory(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT origin, GLOBAL f64* RESTRICT momentum,
+    const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT score, GLOBAL f64* RESTRICT energy, i32 q, i32 width, i32 first_chain,
+    u64 seed, u32 stream, u32 step)
+{
+    LOCAL_ARRAY(f64, part, ${block});
+    const i32 chain = first_chain + GROUP_ID;
+    const i64 base = (i64)chain * q;
+    f64 mine = 0.0;
+    for (i32 j = LOCAL_ID; j < q; j += ${block}) {
+        const f64 b = beta[base + j];
+        const f64 r = normal_of(philox_words(seed, stream + ((u32)chain << 8), step, j, 0u));
+        origin[base + j] = b;
+        momentum[base + j] = r;
+        mine += prior[base + j] * b * b + r * r;
+    }
+    part[LOCAL_ID] = mine;
+    ${reduce.block_sum("part", "f64", block)}
+    if (LOCAL_ID == 0)
+        energy[chain] = score[(i64)chain * width + width - 8] - 0.5 * part[0];
+}
+
+// rhs = s g; the score is the sum of the shards' parts
+KERNEL LAUNCH_BOUNDS(${block}, 1) scale_gradient(const GLOBAL f64* RESTRICT score, i32 shard_count, i32 chains, i32 width,
+    const GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT rhs, i32 q,
+    i32 first_chain)
+{
+    const i32 chain = first_chain + GROUP_ID;
+    for (i32 j = LOCAL_ID; j < q; j += ${block}) {
+        const i64 at = (i64)chain * q + j;
+        f64 sum = 0.0;
+        for (i32 shard = 0; shard < shard_count; ++shard)
+            sum += score[((i64)shard * chains + chain) * width + j];
+        rhs[(i64)GROUP_ID * q + j] = scale[at] * (sum - prior[at] * beta[at]);
+    }
+}
+
+// r += share e rhs, and a copy of it in rhs
+KERNEL LAUNCH_BOUNDS(${block}, 1) kick_momentum(GLOBAL f64* RESTRICT momentum, GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT control,
+    f64 share, i32 q, i32 first_chain, u64 seed, u32 stream, u32 step)
+{
+    const i32 chain = first_chain + GROUP_ID;
+    const f64 length = share * step_length(control[5], seed, stream, step, chain);
+    for (i32 j = LOCAL_ID; j < q; j += ${block}) {
+        const f64 r = momentum[(i64)chain * q + j] + length * rhs[(i64)GROUP_ID * q + j];
+        momentum[(i64)chain * q + j] = r;
+        rhs[(i64)GROUP_ID * q + j] = r;
+    }
+}
+
+// beta += e s rhs, also as f32 rows of `stride`
+KERNEL LAUNCH_BOUNDS(${block}, 1) drift_position(GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT scale,
+    const GLOBAL f64* RESTRICT control, GLOBAL f32* RESTRICT narrow, i32 q, i32 stride, i32 first_chain, u64 seed, u32 stream, u32 step)
+{
+    const i32 chain = first_chain + GROUP_ID;
+    const f64 length = step_length(control[5], seed, stream, step, chain);
+    for (i32 j = LOCAL_ID; j < q; j += ${block}) {
+        const i64 at = (i64)chain * q + j;
+        const f64 value = beta[at] + length * scale[at] * rhs[(i64)GROUP_ID * q + j];
+        beta[at] = value;
+        narrow[(i64)chain * stride + j] = (f32)value;
+    }
+}
+
+// The last half kick, and whether the chain moves (Metropolis): beta and score are those of the end, or of the origin. A chain
+// whose matrix could not be factorised stays.
+KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT origin, const GLOBAL f64* RESTRICT momentum,
+    const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains,
+    GLOBAL f64* RESTRICT score, const GLOBAL f64* RESTRICT energy, const GLOBAL f64* RESTRICT control, const GLOBAL i32* RESTRICT status,
+    GLOBAL f64* RESTRICT whole, GLOBAL f32* RESTRICT narrow, i32 q, i32 width, i32 stride, i32 first_chain, u64 seed, u32 stream, u32 step)
+{
+    LOCAL_ARRAY(f64, part, ${block});
+    LOCAL_ARRAY(i32, decision, 1);
+    const i32 chain = first_chain + GROUP_ID;
+    const i64 base = (i64)chain * q;
+    const f64 length = 0.5 * step_length(control[5], seed, stream, step, chain);
+    f64 mine = 0.0;
+    for (i32 j = LOCAL_ID; j < q; j += ${block}) {
+        const f64 b = beta[base + j];
+        const f64 r = momentum[base + j] + length * rhs[(i64)GROUP_ID * q + j];
+        mine += prior[base + j] * b * b + r * r;
+    }
+    part[LOCAL_ID] = mine;
+    ${reduce.block_sum("part", "f64", block)}
+    if (LOCAL_ID == 0) {
+        f64 likelihood = 0.0;
+        for (i32 shard = 0; shard < shard_count; ++shard)
+            likelihood += shards[((i64)shard * chains + chain) * width + width - 8];
+        const philox_words_t words = philox_words(seed, stream + ((u32)chain << 8), step, 0, 0u);
+        const f64 change = likelihood - 0.5 * part[0] - energy[chain];
+        const i32 finite = change > -1.0e300 && change < 1.0e300 && status[GROUP_ID] == 0;
+        const f64 accepted = finite ? (change < 0.0 ? exp(change) : 1.0) : 0.0;
+        decision[0] = uniform_f64_wide(words.w2, words.w3) < accepted;
+        whole[${WHOLE} * chain + 3] = decision[0] ? likelihood : score[(i64)chain * width + width - 8];
+        whole[${WHOLE} * chain + 4] = accepted;
+        whole[${WHOLE} * chain + 6] = (f64)decision[0];
+    }
+    BARRIER();
+    const i32 moved = decision[0];
+    for (i32 j = LOCAL_ID; j < q; j += ${block}) {
+        if (!moved) {
+            const f64 value = origin[base + j];
+            beta[base + j] = value;
+            narrow[(i64)chain * stride + j] = (f32)value;
+        }
+    }
+    for (i32 j = LOCAL_ID; j < width; j += ${block}) {
+        if (moved) {
+            f64 sum = 0.0;
+            for (i32 shard = 0; shard < shard_count; ++shard)
+                sum += shards[((i64)shard * chains + chain) * width + j];
+            score[(i64)chain * width + j] = sum;
+        }
+    }
+}
+
+// score = the sum of the shards' parts
+KERNEL LAUNCH_BOUNDS(${block}, 1) take_score(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, GLOBAL f64* RESTRICT score,
+    i32 width)
+{
+    const i32 chain = GROUP_ID;
+    for (i32 j = LOCAL_ID; j < width; j += ${block}) {
+        f64 sum = 0.0;
+        for (i32 shard = 0; shard < shard_count; ++shard)
+            sum += shards[((i64)shard * chains + chain) * width + j];
+        score[(i64)chain * width + j] = sum;
+    }
+}
+
+// Dual averaging of log e towards a mean probability of acceptance `target` over all chains
+KERNEL LAUNCH_BOUNDS(1, 1) adapt_step(GLOBAL f64* RESTRICT control, const GLOBAL f64* RESTRICT whole, i32 chains, f64 target)
+{
+    f64 mean = 0.0;
+    for (i32 chain = 0; chain < chains; ++chain)
+        mean += whole[${WHOLE} * chain + 4];
+    mean /= (f64)chains;
+    const f64 count = control[4] + 1.0;
+    const f64 weight = 1.0 / (count + 10.0);
+    const f64 error = (1.0 - weight) * control[2] + weight * (target - mean);
+    const f64 trial = control[3] - sqrt(count) / 0.05 * error;
+    const f64 bounded = trial < -9.0 ? -9.0 : (trial > 0.6 ? 0.6 : trial);
+    const f64 share = pow(count, -0.75);
+    control[0] = bounded;
+    control[1] = share * bounded + (1.0 - share) * control[1];
+    control[2] = error;
+    control[4] = count;
+    control[5] = exp(bounded);
+}
+
+// margins = those of the trajectory's end where a chain has moved there
+KERNEL LAUNCH_BOUNDS(${block}, 1) keep_margins(GLOBAL f32* RESTRICT margins, const GLOBAL f32* RESTRICT ends, const GLOBAL f64* RESTRICT whole,
+    i64 first_row, i64 rows, i64 pitch, i32 chains)
+{
+    for (i64 i = GLOBAL_ID; i < rows * chains; i += GLOBAL_SIZE) {
+        const i64 at = i / rows * pitch + first_row + i % rows;
+        if (whole[${WHOLE} * (i / rows) + 6] != 0.0)
+            margins[at] = ends[at];
+    }
+}
+
+// sums += the curvature h (h + eta) of -log Phi, h = phi / Phi, at the margins of all chains
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_curvature(const GLOBAL f32* RESTRICT margins, GLOBAL f32* RESTRICT sums, i64 first_row, i64 rows,
+    i64 pitch, i32 chains)
+{
+    for (i64 i = GLOBAL_ID; i < rows; i += GLOBAL_SIZE) {
+        f32 sum = sums[i];
+        for (i32 chain = 0; chain < chains; ++chain) {
+            const f32 at = margins[chain * pitch + first_row + i];
+            const f32 h = normal_hazard(at);
+            sum += MAX(h * (h + at), 0.0f);
+        }
+        sums[i] = sum;
+    }
+}
+
+// weight = share sums, and 0 for the padding
+KERNEL LAUNCH_BOUNDS(${block}, 1) take_weights(const GLOBAL f32* RESTRICT sums, GLOBAL f32* RESTRICT weight, i64 first_row, i64 row_count,
+    i64 rows, f32 share)
+{
+    for (i64 i = GLOBAL_ID; i < rows; i += GLOBAL_SIZE)
+        weight[i] = first_row + i < row_count ? share * sums[i] : 0.0f;
+}

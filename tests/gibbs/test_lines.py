@@ -1,0 +1,112 @@
+"""Lines along which chains move slowly: found where they are, by column, and moved without losing track of the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from samplers import sampling, state_of
+
+import engine
+from engine.devices import Member
+from engine.solvers.gibbs.design import Design
+from engine.solvers.gibbs.lines import Lines, find_lines
+from engine.solvers.gibbs.options import Options
+from engine.solvers.gibbs.problem import HorseshoeProbit
+from engine.solvers.gibbs.worker import Worker
+
+
+def categorical(rows: int = 600, seed: int = 1) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Two features of 3 and 4 levels, a copy, a rare column, one that is nested in another, and two of normals."""
+    random = np.random.default_rng(seed)
+    levels = [np.eye(k)[random.integers(k, size=rows)] for k in (3, 4)]
+    normals = random.standard_normal((rows, 2))
+    rare = (np.arange(rows) < 4).astype(float)
+    part = levels[0][:, 0] * (random.random(rows) < 0.8)
+    X = np.column_stack([*levels, normals, 3.0 * normals[:, 0], rare, part])
+    y = X[:, 0] - X[:, 4] + 0.5 * X[:, 7] + random.standard_normal(rows) > 0
+    y[:4] = True
+    return X, y
+
+
+def lines_of(X: Any, y: Any, **options: Any) -> tuple[Design, Lines]:
+    design = Design.of(HorseshoeProbit(X, y), Options(**options))
+    rows = np.asarray(design.rows(0, len(y)), np.float64)[:, : design.layout.columns]
+    return design, find_lines(design, rows.T @ rows, np.full(len(y), 0.4))
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_groups_copies_nested_and_rare_columns_are_found(standardize: bool) -> None:
+    design, lines = lines_of(*categorical(), standardize=standardize)
+    groups = sorted(sorted(lines.members(line)) for line in range(lines.nulls))
+    assert groups == [[1, 2, 3], [4, 5, 6, 7], [8, 10]]
+    pairs = [sorted(lines.members(line)) for line in range(lines.nulls, lines.nulls + lines.pairs)]
+    assert [1, 12] in pairs
+    tails = [lines.members(line) for line in range(lines.nulls + lines.pairs, lines.count)]
+    assert tails == [[11]]
+    assert lines.separable == (11,)
+    assert design.name(11) == "x10"
+
+
+def test_margins_do_not_change_along_null_lines_and_change_as_told_along_the_others() -> None:
+    for options in ({}, {"standardize": False}, {"intercept": False}):
+        X, y = categorical()
+        design, lines = lines_of(X, y, **options)
+        rows = np.asarray(design.rows(0, len(y)), np.float64)[:, : design.layout.columns]
+        assert lines.count > 0
+        for line in range(lines.count):
+            direction = np.zeros(design.layout.columns)
+            if design.first:
+                direction[0] = lines.intercept[line]
+            begin, end = lines.member_start[line : line + 2]
+            direction[lines.member_column[begin:end]] += lines.member_weight[begin:end]
+            told = np.zeros(len(y))
+            begin, end = lines.row_start[line : line + 2]
+            told[lines.row_index[begin:end]] = lines.row_value[begin:end]
+            assert np.abs(rows @ direction - told).max() < 1e-4 * np.abs(direction).max()
+
+
+def test_independent_columns_have_no_lines() -> None:
+    X = np.random.default_rng(3).standard_normal((500, 6))
+    assert lines_of(X, X[:, 0] > 0)[1].count == 0
+
+
+def test_the_margins_follow_every_move_along_a_line(device: Member) -> None:
+    X, y = categorical()
+    random = np.random.default_rng(5)
+    with sampling(device, X, y, kernel="hmc", chains=3) as sampler:
+        _, lines = lines_of(X, y)
+        sampler.set_lines(lines)
+        beta = 0.3 * random.standard_normal((3, sampler.design.layout.columns))
+        sampler.set_state(state_of(beta, tau=0.3))
+
+        def move(worker: Worker) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float64]]:
+            moves = worker.hamiltonian
+            moves._move_lines(0)
+            margins = worker.device.get(moves._margins).reshape(3, -1)[:, : len(y)]
+            return worker.device.get(worker.chains.beta), margins, worker.device.get(worker.chains.whole)
+
+        moved, margins, whole = sampler.workers.first(move)
+        rows = np.asarray(sampler.design.rows(0, len(y)), np.float64)[:, : beta.shape[1]]
+        assert np.abs(margins - moved @ rows.T).max() < 1e-3
+        assert (moved != beta).any(axis=0).sum() > 8
+        assert (whole[:, 5] > 0).all()
+
+
+def test_the_result_names_the_causes_of_slow_mixing(device: Member) -> None:
+    X, y = categorical(300)
+    names = [*("a1", "a2", "a3"), *("b1", "b2", "b3", "b4"), "c", "d", "triple of c", "rare", "part of a1"]
+    notices: list[Any] = []
+    with engine.Engine(device.info.language, [device.info.id]) as owner:
+        problem = engine.HorseshoeProbit(X, y, names=names)
+        result = owner.solve(problem, draws=20, warmup=0, chains=2, on_event=notices.append)
+    assert result.arrays["separable"].tolist() == ["rare"]
+    assert "rare" in result.arrays["rare"].tolist()
+    groups = result.arrays["collinear_group"]
+    found = {tuple(sorted(result.arrays["collinear_names"][groups == group].tolist())) for group in set(groups)}
+    assert found == {("a1", "a2", "a3"), ("b1", "b2", "b3", "b4"), ("c", "triple of c")}
+    messages = [event.message for event in notices if event.type == "notice"]
+    assert any("'a1', 'a2', 'a3' are exactly collinear" in message for message in messages)
+    assert any("('rare')" in message and "one class only" in message for message in messages)
