@@ -177,8 +177,6 @@ class CudaDevice(Device):
         except self._driver.Error as error:
             message = f"{signature.name} does not load: {error}"
             raise KernelError(source.template, "cuda", self.info.id, message) from error
-        packed = struct.calcsize("".join(parameter.code for parameter in signature.parameters))
-        function.prepare([f"{packed}s"])  # one block of bytes, which Kernel.format packs with the ABI's alignment
         return function
 
     def _allocate(self, nbytes: int) -> tuple[Any, Any]:
@@ -257,9 +255,8 @@ class CudaDevice(Device):
         except (struct.error, OverflowError, TypeError):
             raise kernel.out_of_range(native) from None
         try:
-            kernel.handle.prepared_async_call(
-                (grid, 1), (block, 1, 1), self._stream, packed, shared_size=kernel.local_bytes
-            )
+            # what PyCUDA's prepared_async_call ends in; what it does before costs as much as the launch itself
+            kernel.handle._launch_kernel((grid, 1), (block, 1, 1), packed, kernel.local_bytes, self._stream)
         except self._driver.Error as error:
             raise KernelError(kernel.source.template, "cuda", self.info.id, f"{kernel.entry}: {error}") from error
         self._in_flight += 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,10 @@ from engine import Engine, Knapsack, Status
 from engine.errors import OutOfDeviceMemory
 from engine.events import Event, Metric, Notice, Progress
 from engine.results import Result
-from engine.run import Run
 from engine.solvers.knapsack.dense import sweep
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.reference import optimal_value
+from tests.stopping import stop_at
 
 VARIANTS = ("auto", "rows", "tiles", "classes", "sparse")
 
@@ -228,21 +227,11 @@ def test_an_interrupted_run_resumes_to_the_same_optimum(one_device: Engine, tmp_
     """Stopped on the way forward, or on the way back, with a checkpoint after every slice."""
     problem = generate(GeneratorOptions(type="strongly-correlated", n=6000, seed=4))
     whole = one_device.solve(problem, reduce=False)
-    started: Future[Run] = Future()
-
-    def stop(event: Event) -> None:
-        if isinstance(event, Progress) and event.phase == phase:
-            started.result().stop()
-
-    run = one_device.start(
-        problem,
-        reduce=False,
-        variant="rows",
-        run_folder=tmp_path / "run",
-        checkpoint_interval=1e-6,
-        on_event=stop,
-    )
-    started.set_result(run)
-    assert run.wait().status is Status.INTERRUPTED
+    arguments = {"reduce": False, "variant": "rows", "run_folder": tmp_path / "run", "checkpoint_interval": 1e-6}
+    with pytest.MonkeyPatch.context() as patch:
+        stops = stop_at(patch, lambda event: isinstance(event, Progress) and event.phase == phase)
+        stopped = one_device.solve(problem, **arguments)
+    assert stops
+    assert stopped.status is Status.INTERRUPTED
     result = one_device.resume(tmp_path / "run", time_limit=None).wait()
     assert_solved(result, problem, int(whole.objective or 0))

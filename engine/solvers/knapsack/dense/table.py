@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from engine.devices import Capabilities, DeviceInfo, DevicePool
 from engine.devices.info import bytes_text
-from engine.errors import OutOfDeviceMemory
 from engine.run import Run, StopRequested
 from engine.solvers.knapsack.dense.backtrack import Backtracker, Start
 from engine.solvers.knapsack.dense.schedule import Goal, GroupRules, Schedule
@@ -69,21 +68,18 @@ class Plan:
             f"(2 rows of {bytes_text(self.row_cells * size)} and {bytes_text(store_cells * size)} of kept rows)"
         )
 
-    def require(self, devices: Sequence[DeviceInfo], advice: str) -> None:
-        """Raise :class:`engine.errors.OutOfDeviceMemory` if the table cannot fit the devices' whole memory."""
+    def shortage(self, devices: Sequence[DeviceInfo]) -> str | None:
+        """What does not fit the devices' whole memory, in words; None if all does."""
         needed, largest = self.bytes_needed(1), self.largest_buffer(1)
         for info in devices:
             total = needed * sum(other.id == info.id for other in devices)
             if total > info.memory:
-                raise OutOfDeviceMemory(
-                    f"{self.what(1)} needs {bytes_text(total)} on {info.id}, which has {bytes_text(info.memory)}; "
-                    f"{advice}"
-                )
+                return f"{self.what(1)} needs {bytes_text(total)} on {info.id}, which has {bytes_text(info.memory)}"
             if largest > info.max_allocation:
-                raise OutOfDeviceMemory(
-                    f"{self.what(1)} needs one buffer of {bytes_text(largest)} on {info.id}, which allows "
-                    f"{bytes_text(info.max_allocation)} at once; {advice}"
-                )
+                most = bytes_text(info.max_allocation)
+                needed_text = f"{self.what(1)} needs one buffer of {bytes_text(largest)}"
+                return f"{needed_text} on {info.id}, which allows {most} at once"
+        return None
 
 
 def plan(
@@ -120,6 +116,8 @@ class DenseTable:
         Some items are open.
     progress : Progress
         Counters, added to.
+    plan : Plan
+        Of the open items on the pool's devices.
     start : StartRow, optional
         The row of a checkpoint.
 
@@ -137,6 +135,7 @@ class DenseTable:
         run: Run,
         reduced: Reduced,
         progress: Progress,
+        plan: Plan,
         start: StartRow | None = None,
     ) -> None:
         self._problem = problem
@@ -148,8 +147,7 @@ class DenseTable:
         self._incumbent = reduced.objective
         self._start_row = start
         self._counted = (progress.cells, progress.exchanged_bytes)
-        done = None if start is None else np.isin(reduced.open, start.done)
-        self._plan = plan(problem, options, reduced, [member.info for member in pool.members], done)
+        self._plan = plan
         self._schedule = self._plan.schedule
         self._end = self._plan.goal.end
         self._store_cells = self._room_for_kept_rows()
