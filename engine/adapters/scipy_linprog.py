@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,10 @@ from engine.devices import Backend
 from engine.errors import OptionError, ProblemError
 from engine.events import Metric, Progress
 from engine.results import Result, Status
+from engine.solvers.linprog.arguments import bounds_of
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.schema import SCHEMA
 
 __all__ = ["linprog", "scipy_result"]
 
@@ -31,7 +33,9 @@ _STATUS = {
     Status.INFEASIBLE: (2, "The problem is infeasible."),
     Status.UNBOUNDED: (3, "The problem is unbounded."),
 }
-_IGNORED = ("autoscale", "rr", "mip_rel_gap", "simplex_dual_edge_weight_strategy")
+_IGNORED = ("autoscale", "rr", "mip_rel_gap")
+_TOLERANCES = ("tol", "primal_feasibility_tolerance", "dual_feasibility_tolerance", "ipm_optimality_tolerance")
+_VERTEX_ENTRIES = 20_000  # of the matrices, up to which SciPy's methods end at a vertex
 
 
 def linprog(
@@ -41,7 +45,7 @@ def linprog(
     A_eq: Any = None,
     b_eq: Any = None,
     bounds: Any = (0, None),
-    method: str = "mpc",
+    method: str = "highs",
     callback: Any = None,
     options: dict[str, Any] | None = None,
     x0: Any = None,
@@ -57,8 +61,9 @@ def linprog(
     c, A_ub, b_ub, A_eq, b_eq, bounds
         As for SciPy (and :class:`LinearProgram`). Note SciPy's default: variables are not negative.
     method : str
-        A method of the solver (``"mpc"``, ``"pdas"``, ``"pdhg"``, ``"race"``); the names of SciPy's HiGHS methods let
-        the solver choose.
+        A method of the solver (``"mpc"``, ``"pdas"``, ``"pdhg"``, ``"race"``), which ends at an inner point of the
+        optimal face; or one of SciPy's HiGHS methods: the solver chooses, and ends at a vertex if the matrices have at
+        most 20 000 entries.
     callback : callable, optional
         Called with an :class:`~scipy.optimize.OptimizeResult` (``x`` None, ``fun``, ``nit``, ``phase``, ``message``,
         ``success`` False) while the program is solved, for the solver's own methods. SciPy's HiGHS methods support
@@ -102,69 +107,106 @@ def linprog(
     if options is not None and not isinstance(options, dict):
         raise OptionError(f"options must be a dictionary; got {type(options).__name__}")
     given = dict(options or {})
-    show = bool(given.pop("disp", False))
+    show = bool(_taken(given, "disp", lambda value: isinstance(value, (bool, np.bool_))))
     chosen = _solver_options(given)
     for name in given:
         warnings.warn(f"unrecognized option '{name}' is ignored", OptimizeWarning, stacklevel=2)
-    if not method.startswith("highs"):
+    if method.startswith("highs"):
+        chosen.setdefault("basis", _size(A_ub) + _size(A_eq) <= _VERTEX_ENTRIES)
+    else:
         chosen["method"] = method
-    infeasible = _crossed_bounds(bounds)
-    if infeasible is not None:
-        return infeasible
-    problem = LinearProgram(c, A_ub, b_ub, A_eq, b_eq, bounds)
+    problem = _problem(c, A_ub, b_ub, A_eq, b_eq, _nan_is_no_bound(bounds))
+    if problem is None:
+        return _crossed_bounds()
     on_event = None if callback is None else _CallbackObserver(callback)
     with _KEPT.lent(backend, devices) as owner:
         result = owner.solve(problem, on_event=on_event, **chosen)
     found = scipy_result(problem, result)
+    if method == "highs-ipm":
+        found.crossover_nit = int(result.counters.get("crossover_iterations", 0))
     if show:
         print(f"{found.message}\n  objective: {found.fun}\n  iterations: {found.nit}")
     return found
 
 
+def _nan_is_no_bound(bounds: Any) -> Any:
+    """Bounds in which NaN is None, as for SciPy; what is no array of numbers stays as it is."""
+    try:
+        array = np.array(bounds, np.float64)
+    except (TypeError, ValueError):
+        return bounds
+    if array.ndim != 2 or array.shape[1] != 2 or not np.isnan(array).any():
+        return bounds
+    return [[None if np.isnan(entry) else entry for entry in pair] for pair in array.tolist()]
+
+
+class _ArgumentError(ProblemError, TypeError):
+    """An argument that is not made of numbers; SciPy raises ``TypeError``."""
+
+
+def _size(matrix: Any) -> int:
+    """Entries of a matrix that may be sparse, missing or malformed."""
+    if matrix is None:
+        return 0
+    return int(matrix.nnz) if hasattr(matrix, "nnz") else int(np.size(np.asarray(matrix, object)))
+
+
+def _problem(c: Any, A_ub: Any, b_ub: Any, A_eq: Any, b_eq: Any, bounds: Any) -> LinearProgram | None:
+    """The program; None if a lower bound is above its upper bound, which SciPy calls infeasible."""
+    try:
+        free = LinearProgram(c, A_ub, b_ub, A_eq, b_eq, (None, None))
+        lower, upper = bounds_of(bounds, free.n)
+    except ProblemError as error:
+        if isinstance(error.__cause__, (TypeError, ValueError)):
+            raise _ArgumentError(str(error)) from error
+        raise
+    if ((lower > upper) | np.isposinf(lower) | np.isneginf(upper)).any():
+        return None
+    return LinearProgram(c, A_ub, b_ub, A_eq, b_eq, bounds)
+
+
 def _solver_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Options of the solver for SciPy's; what is known is removed from ``given``."""
+    """Options of the solver for SciPy's; known ones are removed from ``given``, invalid ones ignored with a warning."""
     chosen: dict[str, Any] = {}
-    for name, ours in (("maxiter", "max_iterations"), ("presolve", "presolve"), ("time_limit", "time_limit")):
-        value = given.pop(name, None)
+    for name, ours, valid in (
+        ("maxiter", "max_iterations", lambda value: isinstance(value, (int, np.integer)) and value >= 0),
+        ("presolve", "presolve", lambda value: isinstance(value, (bool, np.bool_))),
+        ("time_limit", "time_limit", lambda value: value >= 0),
+    ):
+        value = _taken(given, name, valid)
         if value is not None:
             chosen[ours] = value
-    tolerances = [
-        given.pop(name, None)
-        for name in (
-            "tol",
-            "primal_feasibility_tolerance",
-            "dual_feasibility_tolerance",
-            "ipm_optimality_tolerance",
-        )
-    ]
-    tight = [float(value) for value in tolerances if value is not None]
-    if tight:
-        chosen["tolerance"] = min(*tight, 1e-3) if len(tight) > 1 else min(tight[0], 1e-3)
+    tolerances = [_taken(given, name, lambda value: value > 0) for name in _TOLERANCES]
+    smallest = min((float(value) for value in tolerances if value is not None), default=None)
+    if smallest is not None:
+        chosen["tolerance"] = min(max(smallest, 1e-12), 1e-3)
         chosen["acceptable"] = max(chosen["tolerance"], 1e-6)
+    _taken(given, "simplex_dual_edge_weight_strategy", lambda value: value in ("dantzig", "devex", "steepest"))
     for name in _IGNORED:
         given.pop(name, None)
     for name in [name for name in given if name in Options.model_fields]:
         chosen[name] = given.pop(name)
-    if chosen.get("max_iterations") is not None:
+    if "max_iterations" in chosen:
         chosen.setdefault("method", "mpc")  # a race has no common count of iterations
     return chosen
 
 
-def _crossed_bounds(bounds: Any) -> Any:
-    """SciPy's result for a lower bound above its upper bound; None if there is none."""
-    try:
-        pairs = np.array([[np.nan if entry is None else entry for entry in pair] for pair in bounds], np.float64)
-    except (TypeError, ValueError):
-        try:
-            pairs = np.array([[np.nan if entry is None else entry for entry in bounds]], np.float64)
-        except (TypeError, ValueError):
-            return None
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or not (pairs[:, 0] > pairs[:, 1]).any():
-        return None
-    at = int(np.argmax(pairs[:, 0] > pairs[:, 1]))
+def _taken(given: dict[str, Any], name: str, valid: Callable[[Any], Any]) -> Any:
+    """An option, removed from ``given``; None, with a warning, if its value is not valid."""
+    from scipy.optimize import OptimizeWarning
+
+    value = given.pop(name, None)
+    if value is None or bool(valid(value)):
+        return value
+    warnings.warn(f"unrecognized value {value!r} of option '{name}' is ignored", OptimizeWarning, stacklevel=4)
+    return None
+
+
+def _crossed_bounds() -> Any:
+    """SciPy's result for a lower bound above its upper bound."""
     kind = _result_type()
     found = kind(status=2, success=False, nit=0, crossover_nit=0, x=None, fun=None, slack=None, con=None)
-    found.message = f"The problem is infeasible: bounds {at} has a lower bound above its upper bound."
+    found.message = "The problem is infeasible: a lower bound is above its upper bound."
     for name in ("ineqlin", "eqlin", "lower", "upper"):
         found[name] = kind(residual=None, marginals=None)
     return found
@@ -254,7 +296,7 @@ def scipy_result(problem: LinearProgram, result: Result) -> Any:
     """
     kind = _result_type()
     status, message = _STATUS.get(result.status, (4, "Numerical difficulties encountered."))
-    found = kind(status=status, success=status == 0, message=message, nit=int(result.counters["iterations"]))
+    found = kind(status=status, success=status == 0, message=message, nit=_iterations(result))
     found.crossover_nit = 0
     known = result.solution is not None and status == 0
     x = result.solution if known else None
@@ -270,6 +312,8 @@ def scipy_result(problem: LinearProgram, result: Result) -> Any:
         found.ineqlin, found.eqlin, found.lower, found.upper = (side(None, None) for _ in range(4))
         return found
     duals, reduced = result.arrays["row_duals"], result.arrays["reduced_costs"]
+    if "column_status" in result.arrays:  # a basic variable's reduced cost is zero but for rounding errors
+        reduced = np.where(result.arrays["column_status"] == 1, 0.0, reduced)
     activities = result.arrays["activities"]
     rest = problem.row_upper - activities
     below = activities - problem.row_lower
@@ -280,6 +324,12 @@ def scipy_result(problem: LinearProgram, result: Result) -> Any:
     found.lower = side(x - problem.lower, np.maximum(reduced, 0.0))
     found.upper = side(problem.upper - x, np.minimum(reduced, 0.0))
     return found
+
+
+def _iterations(result: Result) -> int:
+    """Iterations of the method that was asked for; those of the search for a certificate do not count."""
+    history = SCHEMA.column(result, "iteration")
+    return int(history[-1]) if history.size else int(result.counters["iterations"])
 
 
 def _result_type() -> Any:

@@ -26,14 +26,15 @@ from numpy.typing import NDArray
 
 from engine.solvers.linprog.problem import LinearProgram, sp
 
-__all__ = ["HighsError", "HighsProcess", "Presolve", "highs_outcome", "model_of", "program_of"]
+__all__ = ["HighsError", "HighsProcess", "Presolve", "highs_outcome", "model_of", "program_of", "to_vertex"]
 
 Vector = NDArray[np.float64]
 Model = dict[str, Any]
 _CHILD = Path(__file__).with_name("highs_child.py")
 _WAIT_SECONDS = 0.02
 _IN_PROCESS = 100_000  # nonzeros of a program that is presolved in this process
-_SOLVE_IN_PROCESS = 2_000  # and of one that is solved
+_SOLVE_IN_PROCESS = 2_000  # of one that is solved,
+_IN_PROCESS_CROSSOVER = 20_000  # and of one whose optimum is moved to a vertex
 
 
 class HighsError(Exception):
@@ -192,6 +193,23 @@ def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callabl
         return found
     with HighsProcess() as process:
         answer: dict[str, Any] = process.call(poll, "solve", model, options)
+        return answer
+
+
+def to_vertex(problem: LinearProgram, point: dict[str, Any], poll: Callable[[], None]) -> dict[str, Any]:
+    """Crossover from an optimal point: see :func:`engine.solvers.linprog.highs_child.crossover`.
+
+    Raises
+    ------
+    HighsError
+        If HiGHS cannot be used.
+    """
+    model = model_of(problem)
+    if model["values"].size <= _IN_PROCESS_CROSSOVER:
+        found: dict[str, Any] = _highs().crossover(model, point, {})
+        return found
+    with HighsProcess() as process:
+        answer: dict[str, Any] = process.call(poll, "crossover", model, point, {})
         return answer
 
 

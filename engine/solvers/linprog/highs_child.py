@@ -195,9 +195,11 @@ def crossover(model: Model, point: Point, options: dict[str, Any]) -> Point:
     if highs.passModel(to_highs(model)) == highspy.HighsStatus.kError:
         return {"status": "failed"}
     highs.crossover(to_solution(point))
+    crossed = int(max(0, highs.getInfo().crossover_iteration_count))
     highs.setOptionValue("presolve", "off")
     highs.run()  # from the basis of the crossover; no iterations are left if that was optimal
     found = _outcome(highs)
+    found["crossover_iterations"] = crossed
     basis = highs.getBasis()
     if basis.valid:
         found["column_status"] = np.array([int(entry) for entry in basis.col_status], np.int8)

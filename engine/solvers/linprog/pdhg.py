@@ -192,7 +192,8 @@ class PdhgWorker:
     Parameters
     ----------
     device : Device
-    program : ScaledProgram
+    program : LinearProgram
+        It is scaled at the first call of :meth:`advance`.
     x, y : ndarray, optional
         The point to start from, in the units of the program as given; zero by default.
     weight : float
@@ -202,16 +203,32 @@ class PdhgWorker:
     def __init__(
         self,
         device: Device,
-        program: ScaledProgram,
+        program: LinearProgram,
         x: Vector | None = None,
         y: Vector | None = None,
         weight: float = 1.0,
     ) -> None:
         self.device = device
-        self.program = program
         self._block = group_size(device.capabilities)
+        self._given = program
+        self._start = x, y
+        self.iteration = self.restarts = 0
+        self.weight = self._best_weight = weight
+        self._best_imbalance = np.inf
+        self._error_sum = 0.0
+        self._since_restart = 0
+        self._first_residual = self._last_residual = np.inf
+        self._slice = SliceLength(start=_PERIOD, least=_PERIOD)
+        self._memory = Memory(device)
+        self._prepared = False
+
+    def _prepare(self) -> None:
+        """Scale the program and bring it to the device."""
+        self._prepared = True
+        device, (x, y) = self.device, self._start
+        program = self.program = scaled(self._given)
         m, n = program.rows.shape
-        self._memory = memory = Memory(device)
+        memory = self._memory
         kernels = device.program("linprog/pdhg", block=self._block)
         groups = device.capabilities.compute_units * 4
         row_first, column_first = (
@@ -263,13 +280,6 @@ class PdhgWorker:
         self._reduced_costs = kernels.reduced_costs.bind(
             **on_columns, v=self._y_now, scale=column_units, x=self._x_now, results=self._cost_results
         )
-        self.iteration = self.restarts = 0
-        self.weight = self._best_weight = weight
-        self._best_imbalance = np.inf
-        self._error_sum = 0.0
-        self._since_restart = 0
-        self._first_residual = self._last_residual = np.inf
-        self._slice = SliceLength(start=_PERIOD, least=_PERIOD)
 
     def close(self) -> None:
         """Release the device memory."""
@@ -292,6 +302,8 @@ class PdhgWorker:
 
     def advance(self, most: int, goal: float) -> PdhgMeasures:
         """Iterate for the length of a slice, until the error is at most ``goal``, or ``most`` iterations were made."""
+        if not self._prepared:
+            self._prepare()
         began = time.perf_counter()
         amount = self._slice.amount
         done = 0
@@ -379,6 +391,9 @@ class PdhgWorker:
 
     def point(self) -> tuple[Vector, Vector]:
         """The point that was last measured, in the units of the program as given: x (n,) and row duals (m,)."""
+        if not self._prepared:
+            self._prepare()
+            self.check()
         return self.program.unscale_point(self.device.get(self._x_now), self.device.get(self._y_now))
 
     def differences(self) -> tuple[Vector, Vector]:

@@ -21,7 +21,7 @@ from engine.solvers.linprog.interior.driver import Counters, add_counters, itera
 from engine.solvers.linprog.interior.method import InteriorPoint, Measures
 from engine.solvers.linprog.interior.system import PoolSystem
 from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.pdhg import PdhgMeasures, PdhgWorker, scaled
+from engine.solvers.linprog.pdhg import PdhgMeasures, PdhgWorker
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.schema import CheckpointState
 from engine.solvers.linprog.standard import Prepared, Standard, big_m, shard_data
@@ -278,8 +278,7 @@ class PdhgRacer(Racer):
         if restored is not None and restored[1].pdhg:
             x, y, weight = restored[0]["pdhg_x"], restored[0]["pdhg_y"], restored[1].pdhg_weight
             self._before = restored[1].pdhg_iteration
-        scaled_program = scaled(program)
-        self._group: WorkerGroup[PdhgWorker] = WorkerGroup([member], PdhgWorker, [(scaled_program, x, y, weight)])
+        self._group: WorkerGroup[PdhgWorker] = WorkerGroup([member], PdhgWorker, [(program, x, y, weight)])
         self._submit()
 
     def _submit(self) -> None:

@@ -55,6 +55,7 @@ SCHEMA = Schema(
         CounterSpec("pdhg_iterations", "PDHG iterations"),
         CounterSpec("pdhg_restarts", "PDHG restarts"),
         CounterSpec("highs_iterations", "HiGHS iterations"),
+        CounterSpec("crossover_iterations", "Crossover iterations"),
         CounterSpec("rows", "Rows after presolve"),
         CounterSpec("variables", "Variables after presolve"),
         CounterSpec("factor_nonzeros", "Entries of the sparse factor"),

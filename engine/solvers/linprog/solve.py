@@ -16,7 +16,7 @@ from engine.errors import DeviceError, OptionError, RunFolderError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.solvers.linprog.certificates import Certificates
-from engine.solvers.linprog.highs import HighsError, HighsProcess, Presolve, highs_outcome, model_of
+from engine.solvers.linprog.highs import HighsError, Presolve, highs_outcome, to_vertex
 from engine.solvers.linprog.interior.driver import Counters, planned_bytes, require_fit
 from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.options import Options
@@ -204,7 +204,10 @@ class _Solving:
         self._poll()
         if self.method == "race":
             self._start_highs()
-        program, restore = self._presolved(stack)
+        try:
+            program, restore = self._presolved(stack)
+        except _Decided:
+            return None
         self._restore = restore
         if self._decided:
             return None
@@ -236,27 +239,24 @@ class _Solving:
     def _presolved(self, stack: contextlib.ExitStack) -> tuple[LinearProgram | None, _Restore]:
         """The program that the methods work on, and the way back; None if presolve found that there is no optimum."""
 
-        def unchanged(x: Vector, y: Vector) -> tuple[Vector, Vector]:
-            return x, y
-
         if not self.options.presolve or not _presolves(self.problem):
-            return self.problem, unchanged
+            return self.problem, _unchanged
         try:
-            presolve = stack.enter_context(Presolve(self.problem, self._poll))
+            presolve = stack.enter_context(Presolve(self.problem, self._poll_race))
         except HighsError as error:
             self.run.notice(f"no presolve: {error}", level="warning")
-            return self.problem, unchanged
+            return self.problem, _unchanged
         if presolve.status == "empty":
             self._consider(*presolve.restore(np.zeros(0), np.zeros(0)))
             if self._best_is(self.options.acceptable):
                 self.run.notice("presolve has solved the program")
                 self._solved_by_presolve = True
-                return None, unchanged
-            return self.problem, unchanged
+                return None, _unchanged
+            return self.problem, _unchanged
         if presolve.status in ("infeasible", "unbounded_or_infeasible"):
-            return None, unchanged
+            return None, _unchanged
         if presolve.program is None:
-            return self.problem, unchanged
+            return self.problem, _unchanged
         program = presolve.program
         self.run.notice(
             f"presolve: {self.problem.m} rows and {self.problem.n} variables reduced to {program.m} and {program.n}"
@@ -335,6 +335,21 @@ class _Solving:
         """Look at the run's controls; not any more once the run is being stopped."""
         if not self._stopping:
             self.run.poll()
+
+    def _poll_race(self) -> None:
+        """:meth:`_poll`; and collect what HiGHS has found meanwhile.
+
+        Raises
+        ------
+        _Decided
+            If that decides the race.
+        """
+        self._poll()
+        if self._restore is None:  # the methods have not begun: all racers work on the program as given
+            for racer in [racer for racer in self.racers if racer.future.done()]:
+                self._take_news(racer, _unchanged)
+            if self._decided:
+                raise _Decided
 
     def _race(self, restore: _Restore) -> None:
         """Let the racers work until one wins, or all have ended."""
@@ -552,8 +567,7 @@ class _Solving:
             "activities": point.audit.activities,
         }
         try:
-            with HighsProcess() as process:
-                found = process.call(self._poll, "crossover", model_of(self.problem), given, {})
+            found = to_vertex(self.problem, given, self._poll)
         except HighsError as error:
             self.run.notice(f"no basis: {error}", level="warning")
             return
@@ -568,7 +582,17 @@ class _Solving:
             self.run.notice(f"no basis: the vertex has an error of {vertex.audit.error:.1e}", level="warning")
             return
         self.best = vertex
+        self.counters["crossover_iterations"] = found["crossover_iterations"]
         self.arrays = {"column_status": found["column_status"], "row_status": found["row_status"]}
+
+
+class _Decided(Exception):
+    """The race is decided."""
+
+
+def _unchanged(x: Vector, y: Vector) -> tuple[Vector, Vector]:
+    """A point of the program as given."""
+    return x, y
 
 
 def prepared_free(prepared: Prepared, count: int) -> NDArray[np.bool_]:

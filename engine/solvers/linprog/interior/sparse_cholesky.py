@@ -24,7 +24,7 @@ __all__ = ["SparseNormalEquations", "dense_is_faster"]
 
 Vector = NDArray[np.float64]
 
-_DENSE_ROWS = 400  # up to so many rows a dense factor is always faster
+_DENSE_ROWS = 200  # up to so many rows a dense factor is always faster
 _DENSE_COLUMN = 40  # a column of more than so many times the mean number of entries, and
 _DENSE_ENTRIES = 200  # of more entries than this, is dense
 _MOST_PRODUCTS = 100_000_000
@@ -130,6 +130,12 @@ class SparseNormalEquations:
     """
 
     def __init__(self, data: ShardData) -> None:
+        self._data: ShardData | None = data
+        self._cancelled = False
+        self._factors: _Factors | None = None
+
+    def _analyse(self, data: ShardData) -> _Factors:
+        """Find the pattern of the matrix and of its factor; it takes as long as a factorisation or more."""
         columns = sp.csc_array(with_slacks(data))
         columns.sort_indices()
         m, count = columns.shape
@@ -143,27 +149,30 @@ class SparseNormalEquations:
         kept.eliminate_zeros()
         self._products, pattern = _product_map(kept)
         self._diagonal = pattern.indptr[:-1].astype(np.int64)  # the first entry of a column of the lower triangle
-        self._factors: _Factors = _Supernodal(pattern) if _rslab() is not None else _SuperLU(pattern)
         self._values = np.zeros(pattern.nnz)
         self._theta_dense = np.zeros(self._dense.size)
         self._dense_solved = np.zeros((m, 0))
         self._small: Vector = np.zeros((0, 0))
+        return _Supernodal(pattern) if _rslab() is not None else _SuperLU(pattern)
 
     @property
     def factor_nonzeros(self) -> int:
         """Entries of the last factor."""
-        return self._factors.nonzeros
+        return 0 if self._factors is None else self._factors.nonzeros
 
     def form(self, theta: Vector) -> None:
-        """Compute the matrix for theta (N,)."""
+        """Compute the matrix for theta (N,); the first call analyses the pattern."""
+        if self._data is not None:
+            self._factors, self._data = self._analyse(self._data), None
         self._values = np.asarray(self._products @ theta)
         self._theta_dense = theta[self._dense]
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
         """Factorise with ``relative`` and ``absolute`` regularisation of the diagonal; 0 or 1, (1,)."""
+        assert self._factors is not None
         values = self._values.copy()
         values[self._diagonal] += relative[0] * values[self._diagonal] + absolute[0]
-        if not np.isfinite(values).all() or not self._factors.factor(values):
+        if self._cancelled or not np.isfinite(values).all() or not self._factors.factor(values):
             return np.ones(1, np.int32)
         if self._dense.size:
             self._dense_solved = self._factors.solve(self._dense_columns)
@@ -172,6 +181,7 @@ class SparseNormalEquations:
 
     def solve(self, rhs: Vector) -> Vector:
         """Solve with the factor for a right-hand side (1, m)."""
+        assert self._factors is not None
         found = self._factors.solve(np.ascontiguousarray(rhs[0]))
         if self._dense.size:
             found = found - self._dense_solved @ np.linalg.solve(self._small, self._dense_columns.T @ found)
@@ -179,7 +189,9 @@ class SparseNormalEquations:
 
     def cancel(self) -> None:
         """Let a factorisation that is at work end early, if the library can; called from any thread."""
-        self._factors.cancel()
+        self._cancelled = True
+        if self._factors is not None:
+            self._factors.cancel()
 
 
 def _product_map(columns: Any) -> tuple[Any, Any]:
@@ -229,6 +241,8 @@ def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
     m = data.m
     if m <= _DENSE_ROWS:
         return True
+    if not device.simt and _rslab() is not None:  # forming a dense matrix from a sparse A is slow on CPUs
+        return False
     rate = (_DEVICE_RATE if device.simt else _HOST_RATE) * device.compute_units
     dense = m**3 / 3 / rate + 2e-4
     columns = sp.csc_array(data.A)

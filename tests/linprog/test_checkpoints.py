@@ -1,0 +1,103 @@
+"""Checkpoints of linear programs: written at a stop, resumed to the same answer, refused when they do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.devices import Member
+from engine.errors import DeviceError, RunFolderError
+from engine.folder import RunFolder
+from engine.run import Run
+from engine.solvers.linprog import SCHEMA, pdhg, race
+from engine.solvers.linprog.generators import GeneratorOptions, generate
+from engine.storage import Checkpoint
+from tests.devices.faults import failing
+
+PROBLEM = generate(GeneratorOptions(type="inequalities", m=30, n=60, seed=1))
+
+
+@pytest.fixture
+def stopped(device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """A function that starts a run, stops it at its first metric, and returns its folder."""
+
+    def start(**options: Any) -> Path:
+        folder = tmp_path / "run"
+        metric = Run.metric
+
+        def stop(self: Run, name: str, value: float, device: str | None = None) -> None:
+            metric(self, name, value, device)
+            self.stop()
+
+        with monkeypatch.context() as patched:
+            patched.setattr(race, "SLICE_SECONDS", 0.0)
+            patched.setattr(pdhg, "_PERIOD", 4)
+            patched.setattr(Run, "metric", stop)
+            result = engine.solve(PROBLEM, devices=[device.info.id], run_folder=folder, **options)
+        assert result.status == "interrupted"
+        return folder
+
+    return start
+
+
+@pytest.mark.parametrize("options", [{"method": "mpc"}, {"method": "pdas"}, {"method": "pdhg"}, {"method": "race"}])
+def test_a_stop_writes_a_checkpoint_that_resumes_to_the_optimum(
+    device: Member, stopped: Callable[..., Path], options: dict[str, Any]
+) -> None:
+    whole = engine.solve(PROBLEM, devices=[device.info.id], **options)
+    folder = stopped(**options)
+    kept = RunFolder.open(folder).checkpoint()
+    assert kept is not None
+    assert kept.state.interior or kept.state.pdhg
+    result = engine.resume(folder)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(whole.objective, rel=1e-6)
+    if options["method"] in ("mpc", "pdas"):
+        assert result.counters["iterations"] == whole.counters["iterations"]
+        iterations = SCHEMA.column(result, "iteration")
+        assert iterations[0] == 0
+        assert set(iterations) == set(range(int(iterations[-1]) + 1))
+
+
+def changed(folder: Path, change: Callable[[dict[str, Any], Any], None]) -> None:
+    """Rewrite the checkpoint of a folder."""
+    opened = RunFolder.open(folder)
+    kept = opened.checkpoint()
+    assert kept is not None
+    arrays = {name: np.array(array) for name, array in kept.arrays.items()}
+    change(arrays, kept.state)
+    opened.save_checkpoint(Checkpoint(arrays, kept.state, kept.elapsed))
+
+
+def negative(arrays: dict[str, Any], _: Any) -> None:
+    arrays["x"][0, 0] = -1.0
+
+
+def not_finite(arrays: dict[str, Any], _: Any) -> None:
+    arrays["s"][0, 0] = np.nan
+
+
+def other_size(_: dict[str, Any], state: Any) -> None:
+    state.rows += 1
+
+
+@pytest.mark.parametrize("change", [negative, not_finite, other_size])
+def test_a_checkpoint_that_does_not_hold_is_refused(
+    stopped: Callable[..., Path], change: Callable[[dict[str, Any], Any], None]
+) -> None:
+    folder = stopped(method="mpc")
+    changed(folder, change)
+    with pytest.raises(RunFolderError):
+        engine.resume(folder)
+
+
+def test_a_device_that_fails_ends_the_run_with_its_error(device: Member, tmp_path: Path) -> None:
+    with engine.Engine(devices=[device.info.id]) as owner, failing(device.info.id, at_launch=6) as failures:
+        with pytest.raises(DeviceError):
+            owner.solve(PROBLEM, method="mpc", run_folder=tmp_path / "run")
+        assert failures[0]

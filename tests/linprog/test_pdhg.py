@@ -1,0 +1,156 @@
+"""PDHG on a device against the same iterations in NumPy, and its answers against HiGHS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+import engine
+from engine.devices import Device, Member
+from engine.solvers.linprog import pdhg
+from engine.solvers.linprog.generators import GeneratorOptions, generate
+from engine.solvers.linprog.pdhg import PdhgWorker, scaled
+
+Vector = NDArray[np.float64]
+
+
+def program(seed: int, m: int, n: int, density: float) -> engine.LinearProgram:
+    """A feasible, bounded program with rows of one side and of two, equalities, and bounds of all kinds."""
+    random = np.random.default_rng(seed)
+    a = sp.random_array((m, n), density=density, rng=random, format="lil")
+    a[0] = random.standard_normal(n)  # a dense row: groups of one line
+    a = sp.csr_array(a)
+    x, y = random.random(n), random.standard_normal(m)
+    kind = random.integers(0, 3, n)
+    lower = np.where(kind == 2, -np.inf, 0.0)
+    upper = np.where(kind == 1, x + random.random(n), np.inf)
+    activity = a @ x
+    side = random.integers(0, 4, m)
+    row_lower = np.where(side == 0, -np.inf, activity - np.where(side == 3, 0.0, random.random(m)))
+    row_upper = np.where(side == 1, np.inf, activity + np.where(side == 3, 0.0, random.random(m)))
+    y = np.where(side == 3, y, np.where(side == 0, -np.abs(y), np.where(side == 1, np.abs(y), y)))
+    c = a.T @ y + np.where(kind == 2, 0.0, random.random(n))
+    arrays = {"c": c, "lower": lower, "upper": upper, "row_lower": row_lower, "row_upper": row_upper}
+    return engine.LinearProgram.from_arrays(
+        arrays | {"data": a.data, "indices": a.indices, "indptr": a.indptr}, f"program {seed}"
+    )
+
+
+def reference_iterations(problem: engine.LinearProgram, count: int) -> tuple[Vector, Vector, float]:
+    """``count`` reflected Halpern iterations from zero, the projected point then, and its fixed-point residual."""
+    p = scaled(problem)
+    a: Any = p.rows.toarray()
+    tau = sigma = 0.998 / p.norm
+    x, y = np.clip(np.zeros(a.shape[1]), p.lower, p.upper), np.zeros(a.shape[0])
+    x0, y0 = x.copy(), y.copy()
+
+    def projected(x: Vector, y: Vector) -> tuple[Vector, Vector]:
+        x_now = np.clip(x - tau * (p.c - a.T @ y), p.lower, p.upper)
+        t = y - sigma * a @ (2.0 * x_now - x)
+        return x_now, t - np.clip(t, -sigma * p.row_upper, -sigma * p.row_lower)
+
+    for k in range(count):
+        x_now, y_now = projected(x, y)
+        weight = (k + 1.0) / (k + 2.0)
+        x = weight * (2.0 * x_now - x) + (1.0 - weight) * x0
+        y = weight * (2.0 * y_now - y) + (1.0 - weight) * y0
+    x_now, y_now = projected(x, y)
+    dx, dy = x_now - x, y_now - y
+    residual = float(np.sqrt(dx @ dx / tau + dy @ dy / sigma + 2.0 * dy @ (a @ dx)))
+    return *p.unscale_point(x_now, y_now), residual
+
+
+@pytest.mark.parametrize(("m", "n", "density"), [(1, 1, 1.0), (30, 50, 0.2), (400, 90, 0.02), (40, 3000, 0.1)])
+def test_iterations_and_measures_are_those_of_numpy(device: Member, m: int, n: int, density: float) -> None:
+    problem = program(1, m, n, density)
+
+    def on_device(running: Device) -> tuple[Any, ...]:
+        worker = PdhgWorker(running, problem)
+        worker._prepare()
+        worker.check()
+        worker._iterate(40)
+        measures = worker.check()
+        found = (*worker.point(), worker._last_residual, measures)
+        worker.close()
+        return found
+
+    x, y, residual, measures = device.submit(on_device).result()
+    expected_x, expected_y, expected_residual = reference_iterations(problem, 40)
+    assert np.allclose(x, expected_x, rtol=1e-9, atol=1e-9)
+    assert np.allclose(y, expected_y, rtol=1e-9, atol=1e-9)
+    assert residual == pytest.approx(expected_residual, rel=1e-7)
+    activity = problem.A @ x
+    violation = np.maximum(np.maximum(problem.row_lower - activity, activity - problem.row_upper), 0.0)
+    assert measures.primal_violation == pytest.approx(float(np.linalg.norm(violation)), rel=1e-7, abs=1e-12)
+    reduced = problem.c - problem.A.T @ y
+    missing = (reduced > 0) & np.isneginf(problem.lower) | (reduced < 0) & np.isposinf(problem.upper)
+    assert measures.dual_violation == pytest.approx(float(np.linalg.norm(reduced[missing])), rel=1e-7, abs=1e-12)
+    assert measures.primal_objective == pytest.approx(float(problem.c @ x), rel=1e-9, abs=1e-12)
+
+    def priced(values: Vector, low: Vector, high: Vector) -> float:
+        side = np.where(values > 0, low, high)
+        return float(np.sum(np.where(np.isfinite(side), values * np.where(np.isfinite(side), side, 0.0), 0.0)))
+
+    dual = priced(y, problem.row_lower, problem.row_upper) + priced(reduced, problem.lower, problem.upper)
+    assert measures.dual_objective == pytest.approx(dual, rel=1e-7, abs=1e-9)
+
+
+def test_every_line_is_in_one_group() -> None:
+    random = np.random.default_rng(0)
+    for _ in range(50):
+        lengths = random.integers(0, random.choice([2, 40, 5000]), int(random.integers(0, 300)))
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        for block in (1, 256):
+            first = pdhg._line_groups(starts, block, 8)
+            assert first[0] == 0
+            assert first[-1] == lengths.size
+            assert (np.diff(first) >= (1 if lengths.size else 0)).all()
+            assert block == 1 or (np.diff(first) <= block).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_optima_are_those_of_highs(device: Member, seed: int) -> None:
+    problem = program(seed, 40, 60, 0.2)
+    unlimited = [(None if np.isinf(low) else low, None if np.isinf(high) else high) for low, high in bounds(problem)]
+    a = problem.A.toarray()
+    rows = np.concatenate([a, -a])
+    sides = np.concatenate([problem.row_upper, -problem.row_lower])
+    kept = np.isfinite(sides)
+    reference = scipy.optimize.linprog(problem.c, A_ub=rows[kept], b_ub=sides[kept], bounds=unlimited)
+    for presolve in (True, False):
+        result = engine.solve(problem, devices=[device.info.id], method="pdhg", presolve=presolve)
+        assert result.status == "optimal"
+        assert result.objective == pytest.approx(reference.fun, rel=1e-6)
+        assert result.bound == pytest.approx(reference.fun, rel=1e-6)
+        assert result.counters["pdhg_iterations"] > 0
+
+
+def bounds(problem: engine.LinearProgram) -> list[tuple[float, float]]:
+    """Pairs of bounds."""
+    return list(zip(problem.lower.tolist(), problem.upper.tolist(), strict=True))
+
+
+def test_a_transportation_problem_takes_restarts(device: Member) -> None:
+    problem = generate(GeneratorOptions(type="transport", m=12, n=15, seed=2))
+    result = engine.solve(problem, devices=[device.info.id], method="pdhg", tolerance=1e-7)
+    reference = scipy.optimize.linprog(problem.c, A_eq=problem.A, b_eq=problem.row_upper)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference.fun, rel=1e-6)
+    assert result.counters["pdhg_restarts"] > 0
+
+
+def test_an_infeasible_program_ends_with_a_certificate_and_not_with_a_guess(device: Member) -> None:
+    random = np.random.default_rng(5)
+    row = random.random(8) + 0.5
+    problem = engine.LinearProgram(random.random(8), A_ub=np.vstack([row, -row]), b_ub=[1.0, -2.0])
+    result = engine.solve(problem, devices=[device.info.id], method="pdhg", presolve=False, pdhg_iterations=20_000)
+    assert result.status == "infeasible"
+    farkas = result.arrays["farkas"]
+    assert (farkas <= 0).all()
+    assert (row * (farkas[0] - farkas[1]) <= 1e-9).all()
+    assert farkas @ problem.row_upper > 0

@@ -1,0 +1,220 @@
+"""Races of methods, HiGHS in child processes, presolve, vertices, time limits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse as sp
+
+import engine
+from engine.devices import Member
+from engine.events import Notice
+from engine.solvers.linprog import highs, race, solve
+from engine.solvers.linprog.audit import audit, proves_infeasible, proves_unbounded, reach_is_enough
+from engine.solvers.linprog.highs import HighsError, HighsProcess, Presolve, model_of, program_of
+from engine.solvers.linprog.options import Options
+from tests.devices.faults import failing
+
+
+def sparse_program(seed: int, m: int = 60, n: int = 90) -> engine.LinearProgram:
+    """A feasible program with a bounded optimum."""
+    random = np.random.default_rng(seed)
+    a = sp.random_array((m, n), density=0.08, rng=random, format="csr")
+    x = random.random(n)
+    y = -random.random(m)
+    c = a.T @ y + random.random(n)
+    return engine.LinearProgram(c, A_ub=a, b_ub=a @ x + random.random(m), A_eq=a[:5], b_eq=a[:5] @ x)
+
+
+def reference(problem: engine.LinearProgram) -> float:
+    m = problem.m_ub
+    a, sides = problem.A, problem.row_upper
+    found = scipy.optimize.linprog(
+        problem.c, a[:m], sides[:m], a[m:], sides[m:], list(zip(problem.lower, problem.upper, strict=True))
+    )
+    return float(found.fun)
+
+
+@pytest.fixture(scope="module")
+def owner(device: Member) -> Iterator[engine.Engine]:
+    with engine.Engine(devices=[device.info.id]) as opened:
+        yield opened
+
+
+def children() -> set[int]:
+    """Processes that this one has started and that have not ended, where the system lists them."""
+    lists = Path("/proc/self/task").glob("*/children")
+    return {int(word) for listed in lists for word in listed.read_text().split()}
+
+
+def no_interior_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let HiGHS race alone."""
+    monkeypatch.setattr(solve._Solving, "_start_interior", lambda *_: None)
+    monkeypatch.setattr(solve._Solving, "_pdhg_takes_part", lambda *_: False)
+
+
+def test_a_race_ends_with_an_audited_optimum_and_its_winner(owner: engine.Engine) -> None:
+    for seed in range(3):
+        problem = sparse_program(seed)
+        before = children()
+        result = owner.solve(problem, method="race")
+        assert result.status == "optimal"
+        assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+        assert audit(problem, result.solution, result.arrays["row_duals"]).error <= 1e-6
+        racers = result.arrays["racers"].tolist()
+        assert {"interior point", "HiGHS simplex"} <= set(racers)
+        assert result.arrays["racer_errors"][0] <= 1e-6
+        assert children() <= before
+
+
+@pytest.mark.parametrize("solver", ["simplex", "ipm"])
+def test_highs_may_win(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, solver: str) -> None:
+    no_interior_point(monkeypatch)
+
+    def only(self: Any) -> None:
+        self.racers.append(race.HighsRacer(self.problem, solver, 1e-8))
+
+    monkeypatch.setattr(solve._Solving, "_start_highs", only)
+    problem = sparse_program(3)
+    result = owner.solve(problem, method="race")
+    assert result.status == "optimal"
+    assert result.arrays["racers"].tolist() == [f"HiGHS {solver}"]
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+
+
+def test_highs_certificates_are_checked(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_interior_point(monkeypatch)
+    row = np.random.default_rng(1).random(20) + 0.5
+    infeasible = engine.LinearProgram(np.ones(20), A_ub=sp.csr_array(np.stack([row, -row])), b_ub=[1.0, -2.0])
+    result = owner.solve(infeasible, method="race")
+    assert result.status == "infeasible"
+    assert reach_is_enough(infeasible, proves_infeasible(infeasible, result.arrays["farkas"]))
+    unbounded = engine.LinearProgram(
+        [-1.0, -1.0, 0.0], A_ub=sp.csr_array([[1.0, -1.0, 0.0], [-1.0, 1.0, 1.0]]), b_ub=[1, 1]
+    )
+    result = owner.solve(unbounded, method="race")
+    assert result.status == "unbounded"
+    assert proves_unbounded(unbounded, result.arrays["ray"])
+
+
+def test_a_wrong_claim_of_highs_is_not_believed(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = sparse_program(4)
+
+    class Liar(race.HighsRacer):
+        """HiGHS that calls everything infeasible and returns a point that is not optimal."""
+
+        def collect(self) -> race.News:
+            honest = super().collect()
+            assert honest.point is not None
+            x, y = honest.point
+            return race.News(point=(1.1 * x, y), original=True, final=True, farkas=np.ones(y.size), ended=True)
+
+    monkeypatch.setattr(solve, "HighsRacer", Liar)
+    result = owner.solve(problem, method="race")
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    assert result.arrays["racers"][0] == "interior point"
+
+
+def test_a_device_that_fails_in_a_race_leaves_it_to_the_others(device: Member) -> None:
+    problem = sparse_program(5, 200, 300)
+    with engine.Engine(devices=[device.info.id]) as owner, failing(device.info.id, at_launch=1) as failures:
+        result = owner.solve(problem, method="race", presolve=False)
+        assert failures[0]
+    assert result.status == "optimal"
+    assert result.arrays["racers"][0] == "HiGHS simplex"
+
+
+def test_without_highs_the_race_goes_on(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: Any, **__: Any) -> None:
+        raise HighsError("no processes today")
+
+    monkeypatch.setattr(race, "HighsProcess", missing)
+    messages: list[str] = []
+    problem = sparse_program(6)
+    result = owner.solve(
+        problem, method="race", on_event=lambda e: messages.append(e.message) if isinstance(e, Notice) else None
+    )
+    assert result.status == "optimal"
+    assert any("no processes today" in message for message in messages)
+
+
+def test_pdhg_takes_part_where_cores_allow(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solve, "host_cores", lambda: 16)
+    result = owner.solve(sparse_program(7), method="race")
+    assert result.status == "optimal"
+    assert set(result.arrays["racers"].tolist()) == {"interior point", "pdhg", "HiGHS simplex", "HiGHS ipm"}
+
+
+def test_auto_is_a_race_for_large_sparse_programs_only() -> None:
+    small, dense = sparse_program(0), engine.LinearProgram(np.ones(3), A_ub=np.ones((2, 3)), b_ub=[1.0, 1.0])
+    large = engine.LinearProgram(np.ones(3000), A_ub=sp.eye_array(3000), b_ub=np.ones(3000))
+    assert [solve.method_for(problem, Options()) for problem in (small, dense, large)] == ["mpc", "mpc", "race"]
+    assert solve.method_for(large, Options(method="pdhg")) == "pdhg"
+
+
+def test_a_time_limit_ends_highs_at_once(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_interior_point(monkeypatch)
+    monkeypatch.setattr(race.HighsRacer, "_request", lambda self: setattr(self, "future", race.Future()))
+    before, began = children(), time.monotonic()
+    result = owner.solve(sparse_program(8), method="race", time_limit=0.3)
+    assert result.status == "time_limit"
+    assert time.monotonic() - began < 5.0
+    assert children() <= before
+
+
+def test_a_process_that_ends_is_an_error_and_not_a_hang() -> None:
+    with HighsProcess() as process:
+        answer = process.request("solve", {"not": "a program"}, {})
+        with pytest.raises(HighsError, match="ended without an answer"):
+            answer.result(60)
+        with pytest.raises(HighsError):
+            process.request("solve", {}, {}).result(60)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_presolve_and_its_way_back(monkeypatch: pytest.MonkeyPatch, apart: bool) -> None:
+    if apart:
+        monkeypatch.setattr(highs, "_IN_PROCESS", -1)
+    polls: list[None] = []
+    problem = sparse_program(9)
+    with Presolve(problem, lambda: polls.append(None)) as presolve:
+        assert presolve.status == "reduced"
+        assert presolve.program is not None
+        assert presolve.program.n < problem.n
+        solved = engine.solve(presolve.program, presolve=False, backend="opencl")
+        x, y = presolve.restore(solved.solution, solved.arrays["row_duals"])
+    found = audit(problem, x, y)
+    assert found.error < 1e-7
+    assert found.primal == pytest.approx(reference(problem), rel=1e-6)
+    assert bool(polls) == apart
+
+
+def test_models_survive_the_way_to_highs_and_back() -> None:
+    problem = engine.LinearProgram(
+        [1.0, 2.0, 0.0], A_ub=sp.csr_array([[1.0, 0.0, 2.0]]), b_ub=[4.0], bounds=[(None, 3.0), (0, None), (1, 1)]
+    )
+    copy = program_of(model_of(problem), "copy")
+    for name in ("c", "lower", "upper", "row_lower", "row_upper"):
+        assert np.array_equal(getattr(copy, name), getattr(problem, name))
+    assert (copy.A != problem.A).nnz == 0
+
+
+def test_a_vertex_has_a_basis(owner: engine.Engine) -> None:
+    problem = engine.LinearProgram(
+        np.ones(6), A_eq=sp.csr_array(np.array([[1.0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]])), b_eq=[3.0, 6.0]
+    )
+    inner = owner.solve(problem, presolve=False)
+    assert (inner.solution > 0.5).all()
+    vertex = owner.solve(problem, presolve=False, basis=True)
+    assert np.count_nonzero(vertex.solution) == 2
+    assert vertex.objective == pytest.approx(9.0)
+    basic = int((vertex.arrays["column_status"] == 1).sum()) + int((vertex.arrays["row_status"] == 1).sum())
+    assert basic == problem.m
+    assert (vertex.solution[vertex.arrays["column_status"] != 1] == 0.0).all()

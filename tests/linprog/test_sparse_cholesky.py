@@ -1,0 +1,88 @@
+"""Sparse normal equations on the host against dense linear algebra."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import engine
+from engine.devices import Member
+from engine.solvers.linprog.interior import sparse_cholesky
+from engine.solvers.linprog.interior.shard import ShardData
+from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations
+from engine.solvers.linprog.interior.worker import with_slacks
+
+
+@pytest.fixture(params=["rslab", "SuperLU"])
+def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Every library that is installed."""
+    sparse_cholesky._rslab.cache_clear()
+    if request.param == "rslab":
+        pytest.importorskip("rslab")
+    else:
+        monkeypatch.setitem(sys.modules, "rslab", None)
+    yield str(request.param)
+    sparse_cholesky._rslab.cache_clear()
+
+
+def data(m: int, n: int, density: float, dense_columns: int) -> ShardData:
+    random = np.random.default_rng([m, n])
+    a: Any = sp.random_array((m, n), density=density, rng=random, format="lil")
+    for j in range(dense_columns):
+        a[:, j] = random.standard_normal((m, 1))
+    rows = np.arange(0, m, 2)
+    total = n + rows.size
+    return ShardData(
+        A=sp.csr_array(a),
+        c=np.zeros((1, total)),
+        upper=np.full((1, total), np.inf),
+        free=np.zeros((1, total), bool),
+        slack_rows=rows,
+        slack_signs=random.choice([-1.0, 1.0], rows.size),
+        m=m,
+    )
+
+
+@pytest.mark.parametrize(("m", "n", "density", "dense"), [(1, 1, 1.0, 0), (40, 90, 0.05, 0), (600, 900, 0.003, 3)])
+def test_solutions_are_those_of_dense_factors(library: str, m: int, n: int, density: float, dense: int) -> None:
+    given = data(m, n, density, dense)
+    random = np.random.default_rng(0)
+    equations = SparseNormalEquations(given)
+    full = with_slacks(given).toarray()
+    for _ in range(2):  # the pattern is analysed once
+        theta = 10.0 ** random.uniform(-2, 2, given.N)
+        rhs = random.standard_normal((1, m))
+        equations.form(theta)
+        assert not equations.factor(np.zeros(1), np.full(1, 0.1)).any()
+        expected = np.linalg.solve((full * theta) @ full.T + 0.1 * np.eye(m), rhs[0])
+        size = np.abs(expected).max()
+        assert np.allclose(equations.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * size)
+    assert equations.factor_nonzeros > 0
+
+
+def test_a_matrix_that_is_not_definite_is_reported(library: str) -> None:
+    given = data(40, 90, 0.05, 0)
+    equations = SparseNormalEquations(given)
+    equations.form(np.full(given.N, -1.0))
+    assert equations.factor(np.zeros(1), np.zeros(1)).any()
+    equations.form(np.full(given.N, np.nan))
+    assert equations.factor(np.zeros(1), np.zeros(1)).any()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_method_reaches_the_same_optimum_with_either_factor(library: str, device: Member, count: int) -> None:
+    random = np.random.default_rng(7)
+    a = sp.random_array((150, 260), density=0.04, rng=random, format="csr")
+    x = random.random(260)
+    problem = engine.LinearProgram(random.random(260), A_ub=a, b_ub=a @ x + 1.0, A_eq=a[:40], b_eq=a[:40] @ x)
+    with engine.Engine(devices=[device.info.id] * count) as owner:
+        results = [owner.solve(problem, linear_solver=solver) for solver in ("cholesky", "sparse_cholesky")]
+    assert [result.status for result in results] == ["optimal"] * 2
+    assert results[0].objective == pytest.approx(results[1].objective, rel=1e-7)
+    assert "factor_nonzeros" not in results[0].counters
+    assert results[1].counters["factor_nonzeros"] > 0
