@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -90,18 +90,6 @@ class Device(ABC):
         if found is None:
             found = self._owned.programs[key] = Program(self, render(template, self.language, **constants))
         return found
-
-    def kernel(
-        self,
-        template: str,
-        entry: str,
-        argument_types: Sequence[str],
-        *,
-        local_bytes: int = 0,
-        **constants: Any,
-    ) -> Kernel:
-        """The kernel ``entry`` of :meth:`program`; for callers that launch with positional arguments."""
-        return self.program(template, **constants).kernel(entry)
 
     @abstractmethod
     def _build(self, source: Source, signature: Signature) -> Any:
@@ -242,12 +230,6 @@ class Device(ABC):
 
         ``native`` holds the backend's own buffers, and scalars whose range is still to be checked by packing them.
         """
-
-    def launch(self, kernel: Kernel, grid: int, block: int, *arguments: Buffer | int | float) -> None:
-        """Start a kernel with positional arguments; returns at once, in order with the other work."""
-        if grid > 0:
-            native = [value.argument if isinstance(value, Buffer) else value for value in arguments]
-            self._launch(kernel, grid, block, native)
 
     def shared_array(self, buffer: Buffer) -> NDArray[Any] | None:
         """The buffer's memory as an array that lasts as long as the buffer, where host and device see the same bytes.

@@ -11,7 +11,6 @@ A package with kernels has ``kernel_variants``, made of what it wants on one dev
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -70,13 +69,6 @@ def each_once(
     @functools.wraps(wanted)
     def variants() -> Iterator[Variant]:
         found: dict[str, Variant] = {}
-        if not inspect.signature(wanted).parameters:
-            for template, constants in wanted():  # type: ignore[call-arg]
-                serial = constants.get("lanes", 1) > 1 or constants.get("block") == 1
-                key = f"{template} {sorted(constants.items())!r}"
-                found[key] = Variant(template, constants, ("opencl",) if serial else ("cuda", "opencl"))
-            yield from found.values()
-            return
         for capabilities in TYPICAL:
             for template, constants in wanted(capabilities):
                 key = f"{template} {sorted(constants.items())!r}"

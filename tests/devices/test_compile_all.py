@@ -20,7 +20,6 @@ from engine.devices.templates import render, template_names
 from engine.devices.variants import Variant
 from engine.errors import BackendUnavailable
 
-LANGUAGES = (("cuda", "opencl"), ("opencl",))
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 
 
@@ -30,8 +29,7 @@ def variants() -> list[Variant]:
     solvers = importlib.import_module("engine.solvers").__path__
     names = [f"engine.solvers.{module.name}" for module in pkgutil.iter_modules(solvers) if module.ispkg]
     modules = [importlib.import_module(name) for name in ("engine.numerics", *names)]
-    found = [v for module in modules if hasattr(module, "kernel_variants") for v in module.kernel_variants()]
-    return [v if isinstance(v, Variant) else Variant(*v, LANGUAGES[v[1].get("block") == 1]) for v in found]
+    return [v for module in modules if hasattr(module, "kernel_variants") for v in module.kernel_variants()]
 
 
 def label(variant: Variant) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from engine.devices import Buffer, Capabilities, Device
-from engine.devices.variants import CPU, CUDA_GPU, GPU, SMALL_GPU, Variant, each_once
+from engine.devices.variants import each_once
 from engine.solvers.knapsack.dense.schedule import MOST_FUSED
 
 __all__ = [
@@ -317,14 +317,13 @@ def _share(cells: int, at_once: int, step: int, most: int | None = None) -> int:
 
 
 @each_once
-def kernel_variants() -> Iterator[Variant]:
-    """Every template of this solver with every set of constants a device may ask for."""
+def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every template of this solver with every set of constants that a device may ask for."""
     values: tuple[ValueType, ...] = ("i32", "i64")
-    for capabilities in (GPU, CUDA_GPU, SMALL_GPU, CPU):
-        for value in values:
-            yield "knapsack/sparse", SparseShapes.of(capabilities, value).constants()
-            shapes = shapes_for(capabilities, value)
-            tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"
-            for template in ("knapsack/rows", tiles, "knapsack/classes", "knapsack/trace"):
-                for depth in DEPTHS if template == "knapsack/classes" else (0,):
-                    yield template, shapes.constants(template, depth)
+    for value in values:
+        yield "knapsack/sparse", SparseShapes.of(capabilities, value).constants()
+        shapes = shapes_for(capabilities, value)
+        tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"
+        for template in ("knapsack/rows", tiles, "knapsack/classes", "knapsack/trace"):
+            for depth in DEPTHS if template == "knapsack/classes" else (0,):
+                yield template, shapes.constants(template, depth)
