@@ -1,4 +1,4 @@
-"""Control of what runs in the foreground: Ctrl-C and SIGTERM, and lines on standard input."""
+"""Control of a run in the foreground: Ctrl-C, SIGTERM, and lines on standard input."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ __all__ = ["Controllable", "Controls"]
 
 
 class Controllable(Protocol):
-    """What can be paused, resumed, stopped and spoken through: a run, or a replay."""
+    """What can be paused, resumed and stopped: a run, or a replay."""
 
     def pause(self) -> None:
-        """Hold on."""
+        """Pause."""
 
     def resume(self) -> None:
-        """Go on."""
+        """Continue after a pause."""
 
     def stop(self) -> None:
-        """End soon, with what there is."""
+        """End soon, with the best so far."""
 
     def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
-        """Tell the user something."""
+        """Show the user a message."""
 
 
 class Controls:
-    """The ways a user stops and holds what runs; use it as a context manager around the run.
+    """Signals and standard input as controls; use it as a context manager around the run.
 
-    The first Ctrl-C and every SIGTERM stop what runs; the second Ctrl-C raises KeyboardInterrupt. While nothing is
+    The first Ctrl-C and every SIGTERM stop the run; the second Ctrl-C raises KeyboardInterrupt. While no run is
     attached, Ctrl-C raises KeyboardInterrupt at once.
     """
 
@@ -45,7 +45,7 @@ class Controls:
 
     @property
     def interrupted(self) -> bool:
-        """Whether a signal has asked for the end."""
+        """Whether the run was asked to stop."""
         return self._stopped
 
     def __enter__(self) -> Self:
@@ -62,13 +62,13 @@ class Controls:
         self._former.clear()
 
     def attach(self, target: Controllable) -> None:
-        """From now on, this is what is controlled."""
+        """Control this run or replay from now on."""
         self._target = target
         if self._stopped:
             target.stop()
 
     def stop(self) -> None:
-        """Stop what runs, or what will."""
+        """Stop the run that is attached, or the one that will be."""
         self._stopped = True
         if self._target is not None:
             self._target.stop()
@@ -83,25 +83,26 @@ class Controls:
         self.stop()
 
     def listen(self) -> None:
-        """Obey the lines ``pause``, ``resume`` and ``stop`` of standard input from now on; its end means nothing."""
+        """Obey the lines ``pause``, ``resume`` and ``stop`` on standard input from now on; its end is ignored."""
         assert self._target is not None
         threading.Thread(target=self._obey, args=(self._target,), name="quintet-stdin", daemon=True).start()
 
     def _obey(self, target: Controllable) -> None:
-        orders = {"pause": target.pause, "resume": target.resume, "stop": target.stop}
+        commands = {"pause": target.pause, "resume": target.resume, "stop": target.stop}
         for line in _lines_of_stdin():
             word = line.strip().lower()
-            if word in orders:
-                orders[word]()
+            if word in commands:
+                commands[word]()
             elif word:
-                target.notice(f"unknown line on standard input: {word[:40]!r}; say pause, resume or stop", "warning")
+                known = "the commands are pause, resume and stop"
+                target.notice(f"unknown line on standard input: {word[:40]!r}; {known}", "warning")
 
 
 def _lines_of_stdin() -> Iterator[str]:
-    """Lines as they come; by the file descriptor, as a lock on ``sys.stdin`` would stand in the way of the exit."""
+    """Lines as they come, by the file descriptor: a thread in ``sys.stdin`` holds a lock that delays the exit."""
     try:
         descriptor = sys.stdin.fileno()
-    except (AttributeError, OSError, ValueError):  # there is none, or it is an object of a test
+    except (AttributeError, OSError, ValueError):  # there is none, or it is not a file
         if sys.stdin is not None:
             with contextlib.suppress(OSError, ValueError):
                 yield from sys.stdin

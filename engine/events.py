@@ -1,7 +1,7 @@
 """The events of a run; each is one JSON line and back.
 
-``time`` is in seconds of the run's own clock: it stands still in a pause, and a resumed run goes on from the time of
-its checkpoint.
+``time`` is in seconds of the run's own clock, which stops during a pause; in a resumed run it continues from the time
+of the checkpoint.
 """
 
 from __future__ import annotations

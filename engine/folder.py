@@ -22,6 +22,7 @@ import hashlib
 import importlib
 import os
 import platform
+import re
 import shutil
 import sys
 import types
@@ -149,7 +150,7 @@ class RunFolder(RunFiles):
         cls.require_free(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            remove_temporaries(path.parent, path.name, older_than=_HOUR)
+            remove_temporaries(path.parent, re.escape(path.name), older_than=_HOUR)
             temporary = temporary_beside(path)
             temporary.mkdir()
             try:

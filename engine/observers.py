@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from engine.events import Event, Failed, Finished, Incumbent, Notice, Progress, Started, StateChanged, to_json
-from engine.text import number_text, seconds_text, short_number_text
+from engine.text import number_text, printable, seconds_text, short_number_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -214,10 +214,11 @@ class ProgressBar:
 
     def _print(self, notice: Notice) -> None:
         console = self._bar.console if self._bar is not None else self._console
+        message = printable(notice.message)
         if notice.level == "warning":
-            console.print("warning:", notice.message, style="yellow", markup=False, highlight=False, soft_wrap=True)
+            console.print("warning:", message, style="yellow", markup=False, highlight=False, soft_wrap=True)
         elif self._console.is_terminal:
-            console.print(notice.message, style="dim", markup=False, highlight=False, soft_wrap=True)
+            console.print(message, style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
 def _elapsed_column(owner: ProgressBar) -> Any:

@@ -1,6 +1,6 @@
-"""What to solve: the base class of every problem.
+"""The base class of every problem.
 
-A problem is immutable and validated when it is made, and knows nothing of devices.
+A problem is immutable, is validated when it is made, and is independent of devices.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Problem(ABC, Generic[R]):
     ``R`` is the class of the results that its solver returns, for type checkers: ``class Probit(Problem[Posterior])``.
 
     Subclasses validate in ``__init__`` (raising :class:`engine.errors.ProblemError`), freeze their arrays, and set
-    ``name`` to something a person recognises (the file's stem, or the generator and its seed).
+    ``name`` to what a user recognises (the file's stem, or the generator and its seed).
     """
 
     kind: ClassVar[str]
-    """The family's word, as used in run folders and events."""
+    """Name of the family, as used in run folders and events."""
 
     sense: ClassVar[str] = "maximize"
     """``"maximize"``, ``"minimize"`` or ``"count"``: which way the objective improves."""
@@ -79,7 +79,7 @@ class Problem(ABC, Generic[R]):
 
     @abstractmethod
     def describe(self) -> str:
-        """One line for people: the family, the sizes and what matters."""
+        """One line for users: the family and the sizes."""
 
     @abstractmethod
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -92,7 +92,7 @@ class Problem(ABC, Generic[R]):
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A contiguous copy that refuses to be written to."""
+    """A contiguous, read-only copy."""
     copy = np.array(array, order="C", copy=True)
     copy.setflags(write=False)
     return copy

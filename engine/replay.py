@@ -1,4 +1,4 @@
-"""Playing a recorded run again: the same events, to the same kind of observers, at the pace they came."""
+"""Replay of a recorded run: the same events, passed to the same kind of observers, at their original pace."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Replay:
     Parameters
     ----------
     events : iterable of Event
-        In the order they were recorded. There is no wait before one that begins a sitting.
+        In the order they were recorded. There is no delay before a :class:`engine.events.Started` event.
     observers : sequence of callables
         Called with each event, on the thread that calls :meth:`play`.
     speed : float
-        1 is as it was, 2 twice as fast; 0 or infinity is at once.
+        1 is the original pace, 2 twice as fast; 0 or infinity is without delays.
     """
 
     def __init__(self, events: Iterable[Event], observers: Sequence[Observer], speed: float = 1.0) -> None:
@@ -33,13 +33,13 @@ class Replay:
         self._observers = list(observers)
         self._seconds_per_second = 0.0 if speed == 0 or math.isinf(speed) else 1 / speed
         self._control = threading.Condition()
-        self._asides: deque[Event] = deque()
+        self._inserted: deque[Event] = deque()
         self._paused = False
         self._stopped = False
         self._now = 0.0
 
     def play(self) -> None:
-        """Show every event; returns after the last, or when stopped."""
+        """Pass every event to the observers; returns after the last one, or when stopped."""
         clock = -math.inf
         for event in self._events:
             begins = isinstance(event, Started) or clock == -math.inf
@@ -48,14 +48,14 @@ class Replay:
             if not self._wait(pause):
                 break
             self._now = event.time
-            self._tell(event)
-        self._tell_asides()
+            self._emit(event)
+        self._emit_inserted()
 
     def _wait(self, seconds: float) -> bool:
-        """Let the time pass, pauses left out; whether to go on."""
+        """Wait, not counting pauses; returns False if the replay was stopped."""
         with self._control:
             while not self._stopped:
-                self._tell_asides()
+                self._emit_inserted()
                 began = time.monotonic()
                 if self._paused:
                     self._control.wait()
@@ -66,40 +66,40 @@ class Replay:
                     seconds -= time.monotonic() - began
             return False
 
-    def _tell_asides(self) -> None:
-        while self._asides:
-            self._tell(self._asides.popleft())
+    def _emit_inserted(self) -> None:
+        while self._inserted:
+            self._emit(self._inserted.popleft())
 
-    def _tell(self, event: Event) -> None:
+    def _emit(self, event: Event) -> None:
         for observer in self._observers:
             observer(event)
 
     def pause(self) -> None:
-        """Hold on."""
+        """Pause the replay."""
         with self._control:
             if not self._paused and not self._stopped:
                 self._paused = True
-                self._put_in(StateChanged(time=self._now, state="paused"))
+                self._insert(StateChanged(time=self._now, state="paused"))
 
     def resume(self) -> None:
-        """Go on."""
+        """Continue after a pause."""
         with self._control:
             if self._paused and not self._stopped:
                 self._paused = False
-                self._put_in(StateChanged(time=self._now, state="running"))
+                self._insert(StateChanged(time=self._now, state="running"))
 
     def stop(self) -> None:
-        """Show no more."""
+        """End the replay."""
         with self._control:
             self._stopped = True
             self._control.notify_all()
 
     def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
-        """Put a remark among the events."""
+        """Insert a notice among the events."""
         with self._control:
-            self._put_in(Notice(time=self._now, level=level, message=message))
+            self._insert(Notice(time=self._now, level=level, message=message))
 
-    def _put_in(self, event: Event) -> None:
-        """For the thread that plays to tell; never told here, which may be in the middle of telling another."""
-        self._asides.append(event)
+    def _insert(self, event: Event) -> None:
+        """Queue an event for the thread that plays: this one may interrupt it in the middle of another event."""
+        self._inserted.append(event)
         self._control.notify_all()

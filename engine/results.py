@@ -1,4 +1,4 @@
-"""What a run ends with."""
+"""The result of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Status(enum.StrEnum):
 
     @property
     def stopped(self) -> bool:
-        """Whether the run was ended before it was done."""
+        """Whether the run was stopped before it was complete."""
         return self in (Status.INTERRUPTED, Status.TIME_LIMIT)
 
 
@@ -45,9 +45,9 @@ class Result:
     seconds : float
         Time the run took, pauses left out.
     seed, backend, devices
-        What it ran with; ``devices`` are pool labels.
+        Of the run; ``devices`` are pool labels.
     counters : dict
-        Work done: ``"nodes"``, ``"cells"``, ``"iterations"``, ...
+        Work done over all starts of the run: ``"nodes"``, ``"cells"``, ``"iterations"``, ...; see the solver's schema.
     arrays : dict of str to ndarray
         Further results of this solver, saved with the run.
     """

@@ -18,7 +18,7 @@ from engine.problem import Problem
 from engine.results import Result
 from engine.solver import Solver
 from engine.solvers import solver_for
-from engine.text import bytes_text, number_text
+from engine.text import bytes_text, number_text, printable
 
 __all__ = [
     "describe_devices",
@@ -37,7 +37,8 @@ _SHOWN = 20
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> None:
     """Print columns under their titles on standard output."""
-    cells = [[str(cell) for cell in row] for row in rows]
+    cells = [[printable(str(cell)) for cell in row] for row in rows]
+    caption = printable(caption)
     if sys.stdout.isatty():
         from rich import box
         from rich.console import Console
@@ -60,7 +61,7 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], caption: s
 
 def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
     """Print names and values, one pair a line, on standard output."""
-    rows = list(pairs)
+    rows = [(printable(name), printable(value)) for name, value in pairs]
     width = max((len(name) for name, _ in rows), default=0)
     if sys.stdout.isatty():
         from rich.console import Console

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["bytes_text", "number_text", "seconds_text", "short_number_text"]
+__all__ = ["bytes_text", "number_text", "printable", "seconds_text", "short_number_text"]
 
 
 def number_text(value: float | int | None, digits: int = 12, grouped: bool = False) -> str:
@@ -15,6 +15,16 @@ def number_text(value: float | int | None, digits: int = 12, grouped: bool = Fal
     if isinstance(value, int):
         return f"{value:,}" if grouped else str(value)
     return f"{value:.{digits}g}"
+
+
+def printable(text: str) -> str:
+    """A text from a file, safe to print: control characters, which could drive a terminal, are shown as escapes.
+
+    Line ends and tabs are kept; bidirectional controls and other invisible characters are escaped too.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def short_number_text(value: float) -> str:

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from engine.errors import OptionError, QuintetError
-from engine.text import number_text
+from engine.text import number_text, printable
 
 if TYPE_CHECKING:
     from engine.observers import JsonLines
@@ -119,12 +119,12 @@ def _fail(error: Exception, lines: JsonLines | None, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     hint = "" if expected or debug else " (this should not happen; --debug shows where)"
-    print(f"error: {message}{hint}", file=sys.stderr)
+    print(printable(f"error: {message}{hint}"), file=sys.stderr)
     if isinstance(error, QuintetError) and error.best_objective is not None:
         bound = "" if error.best_bound is None else f" (bound {number_text(error.best_bound)})"
         print(f"best objective before the error: {number_text(error.best_objective)}{bound}", file=sys.stderr)
     if isinstance(error, QuintetError) and error.run_folder is not None:
-        print(f"the last checkpoint is kept; to resume: quintet resume {error.run_folder}", file=sys.stderr)
+        print(printable(f"the last checkpoint is kept; to resume: quintet resume {error.run_folder}"), file=sys.stderr)
     return code
 
 

@@ -31,7 +31,7 @@ from engine.observers import ProgressBar
 from engine.problem import Problem
 from engine.solver import Generator
 from engine.solvers import discover
-from engine.text import number_text
+from engine.text import number_text, printable
 
 __all__ = ["demo", "generate"]
 
@@ -63,7 +63,7 @@ def _demonstrate(path: Path, arguments: dict[str, Any], controls: Controls) -> O
     bar = ProgressBar()
     try:
         problem, resolved = load(path, arguments)
-        print(f"{path.stem}: {problem.describe()}", file=sys.stderr, flush=True)
+        print(printable(f"{path.stem}: {problem.describe()}"), file=sys.stderr, flush=True)
         settings = resolved.settings
         with Engine(settings.backend, settings.devices, config_file=path) as owner:
             running = owner.start(problem, on_event=bar, time_limit=settings.time_limit)
@@ -146,7 +146,7 @@ def generate(context: click.Context, /, kind: str, output: str) -> int:
             generator.write(problem, Path(output))
         except OSError as error:
             raise InputError(f"cannot write {output}: {error.strerror or error}") from error
-        print(f"{problem.describe()} -> {output}", file=sys.stderr)
+        print(printable(f"{problem.describe()} -> {output}"), file=sys.stderr)
         return 0
     with tempfile.TemporaryDirectory(prefix="quintet-") as folder:
         path = Path(folder) / "instance"

@@ -5,6 +5,7 @@ A package here is a solver if it defines ``SOLVER``, an instance of :class:`engi
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import pkgutil
@@ -14,15 +15,9 @@ from pathlib import Path
 from engine.errors import InputError, OptionError, ProblemError, nearest
 from engine.formats.source import read_head, without_compression
 from engine.problem import Problem
-from engine.solver import Generator, LazyImport, MetricSpec, Solver, SolverOptions
+from engine.solver import Solver
 
 __all__ = [
-    "Generator",
-    "Later",
-    "LazyImport",
-    "MetricSpec",
-    "Solver",
-    "SolverOptions",
     "discover",
     "problem_classes",
     "public_names",
@@ -32,7 +27,7 @@ __all__ = [
     "solver_named",
 ]
 
-Later = LazyImport
+_LARGEST_EXPLAINED = 1 << 20
 
 
 @functools.cache
@@ -106,13 +101,16 @@ def recognize(path: Path) -> type[Problem]:
 
 def _unrecognized(path: Path) -> InputError:
     """Why no problem recognises a file: the fault of the reader that came furthest, if one came past the first line."""
-    furthest, told = 1, ""
+    furthest, fault = 1, ""
+    kinds = ", ".join(sorted(problem_classes()))
+    with contextlib.suppress(OSError):
+        if path.stat().st_size > _LARGEST_EXPLAINED:
+            return InputError(f"cannot tell what kind of problem {path} holds; it is none of: {kinds}")
     for name, problem in problem_classes().items():
         try:
             problem.read(path)
-        except ValueError as error:  # not every reader is for binary files
+        except Exception as error:  # whatever a reader raises for a file that is not of its kind
             line = error.line if isinstance(error, ProblemError) and error.line else 0
             if line > furthest:
-                furthest, told = line, f"; read as {name}: {error}"
-    kinds = ", ".join(sorted(problem_classes()))
-    return InputError(f"cannot tell what kind of problem {path} holds; it is none of: {kinds}{told}")
+                furthest, fault = line, f"; read as {name}: {error}"
+    return InputError(f"cannot tell what kind of problem {path} holds; it is none of: {kinds}{fault}")

@@ -33,7 +33,7 @@ from engine.events import (
 from engine.problem import Problem
 from engine.results import Result
 from engine.schema import Schema
-from engine.solvers import MetricSpec
+from engine.solver import MetricSpec
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage

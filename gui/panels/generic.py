@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.events import Incumbent, Metric, Progress, Trace
-from engine.solvers import MetricSpec
+from engine.solver import MetricSpec
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.plot.live import LivePlot

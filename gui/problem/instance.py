@@ -13,7 +13,8 @@ from engine.config import Resolved, Settings, resolve, solver_options
 from engine.errors import InputError
 from engine.folder import read_problem
 from engine.problem import Problem
-from engine.solvers import Solver, solver_for
+from engine.solver import Solver
+from engine.solvers import solver_for
 
 __all__ = ["Instance", "read_instance"]
 

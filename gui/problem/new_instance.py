@@ -25,7 +25,8 @@ from PySide6.QtWidgets import (
 
 from engine.errors import InputError
 from engine.models import Given, validated
-from engine.solvers import Generator, discover
+from engine.solver import Generator
+from engine.solvers import discover
 from gui.problem.command_line import generate_words
 from gui.problem.form import Form, HelpLine, form_area
 

@@ -15,7 +15,8 @@ from PySide6.QtWidgets import (
 
 from engine.events import Event, Failed, Notice
 from engine.problem import Problem
-from engine.solvers import MetricSpec, discover
+from engine.solver import MetricSpec
+from engine.solvers import discover
 from gui.app.jobs import Job
 from gui.app.theme import Theme
 from gui.panels import Panel, RunInfo, panel_for

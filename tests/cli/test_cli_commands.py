@@ -554,3 +554,16 @@ def test_every_benchmark_takes_a_backend_and_several_devices(quintet: Any, name:
     assert text.startswith(f"Usage: quintet bench {name} [OPTIONS]")
     assert "--backend [auto|cuda|opencl]" in text
     assert "--devices NAME" in text
+
+
+def test_escape_codes_in_names_do_not_reach_the_terminal(quintet: Any) -> None:
+    name = "\x1b[2Jgone\u202e.txt"
+    Path(name).write_text("count 12\n")
+    code, output, errors = quintet("solve", name, "--run-folder", "r\x1b[31m")
+    assert code == 0
+    assert "\x1b" not in output + errors
+    assert "\\x1b[31m" in output
+    code, output, errors = quintet("solve", "\x1b[2Jmissing.txt")
+    assert code == 2
+    assert "\x1b" not in output + errors
+    assert "\\x1b[2Jmissing.txt" in errors

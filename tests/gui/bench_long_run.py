@@ -21,7 +21,8 @@ import counting
 
 from engine.events import Finished, Metric, Started, to_json
 from engine.folder import RunFolder
-from engine.solvers import MetricSpec, Solver, discover
+from engine.solver import MetricSpec, Solver
+from engine.solvers import discover
 
 DEVICES = [f"cuda:{index}" for index in range(4)]
 SPECS = tuple(MetricSpec(f"series_{number}", f"Series {number}", "units/s", per_device=True) for number in range(10))

@@ -15,7 +15,7 @@ from interaction import solved
 from PySide6.QtCore import QCoreApplication, QEvent, QThreadPool
 
 from engine.events import Metric
-from engine.solvers import MetricSpec
+from engine.solver import MetricSpec
 from gui.app.garbage import Collector
 from gui.app.jobs import Job
 from gui.app.theme import LIGHT

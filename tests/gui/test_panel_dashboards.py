@@ -15,7 +15,8 @@ import pytest
 import engine
 from engine.events import DeviceStatus, Event, Failed, Incumbent, Metric, Started, StateChanged, Trace
 from engine.folder import RunFolder
-from engine.solvers import MetricSpec, discover
+from engine.solver import MetricSpec
+from engine.solvers import discover
 from gui.app.theme import DARK, LIGHT, Theme
 from gui.panels import GenericPanel, Panel, RunInfo, panel_classes, panel_for
 from gui.plot.axes import number_text

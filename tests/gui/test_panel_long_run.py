@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from engine.events import Event, Metric, Started
-from engine.solvers import MetricSpec
+from engine.solver import MetricSpec
 from gui.app.theme import DARK
 from gui.panels import Panel, RunInfo, panel_for
 from gui.plot.curves import Line

@@ -23,7 +23,8 @@ from engine.events import Started
 from engine.problem import Problem
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
-from engine.solvers import Generator, MetricSpec, Solver, SolverOptions, discover
+from engine.solver import Generator, MetricSpec, Solver, SolverOptions
+from engine.solvers import discover
 
 _MODULUS = 2**61 - 1
 
