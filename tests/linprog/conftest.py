@@ -5,6 +5,11 @@ from __future__ import annotations
 import pytest
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    for mark in ("fail_slow", "xfail_on_32bit", "xslow"):  # of SciPy's tests
+        config.addinivalue_line("markers", f"{mark}: SciPy's")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if "slow" in (config.option.markexpr or ""):
         return
