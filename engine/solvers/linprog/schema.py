@@ -49,7 +49,7 @@ SCHEMA = Schema(
         ArraySpec("racer_errors", "float64", ("racers",), title="Error of each method's best point", optional=True),
     ),
     counters=(
-        CounterSpec("iterations", "Interior-point iterations"),
+        CounterSpec("iterations", "Interior-point iterations", "iterations"),
         CounterSpec("factorizations", "Factorisations"),
         CounterSpec("refinements", "Refinement steps"),
         CounterSpec("pdhg_iterations", "PDHG iterations"),

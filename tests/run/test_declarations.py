@@ -1,0 +1,72 @@
+"""What the solvers declare agrees: one meaning a name, and every declaration complete."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.folder import RunFolder
+from engine.schema import HISTORY, ArraySpec
+from engine.solver import Solver
+from engine.solvers import discover
+
+SOLVERS = {name: solver for name, solver in discover().items() if name != "counting"}
+RECORDED = sorted((Path(__file__).parents[2] / "samples" / "recorded").iterdir())
+
+
+@pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
+def test_every_solver_declares_checks_results_and_checkpoints(solver: Solver) -> None:
+    assert solver.validate is not None
+    schema = solver.schema
+    assert schema is not None
+    assert schema.checkpoint is not None
+    assert schema.checkpoint.version >= 1
+    assert schema.checkpoint.state.model_config.get("extra") == "forbid"
+    for specs in (schema.arrays, schema.counters, schema.history, schema.checkpoint.arrays, solver.metrics):
+        names = [spec.name for spec in specs]
+        assert len(names) == len(set(names))
+    assert all(spec.title for spec in schema.counters)
+    assert all(spec.title or index == 0 for index, spec in enumerate(schema.history))
+    assert HISTORY not in [spec.name for spec in schema.arrays]
+    assert "solution" not in [spec.name for spec in schema.arrays]
+
+
+def test_a_name_has_one_unit_over_all_solvers() -> None:
+    units: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for name, solver in SOLVERS.items():
+        assert solver.schema is not None
+        for kind, specs in (("counter", solver.schema.counters), ("metric", solver.metrics)):
+            for spec in specs:
+                units[kind, spec.name][name] = spec.unit
+    several = {name: found for name, found in units.items() if len(set(found.values())) > 1}
+    assert several == {}
+    for (kind, name), found in units.items():
+        if name == "exchanged_bytes":
+            assert set(found.values()) == {"bytes"}, kind
+        assert name != "exchanged", f"{kind} of {sorted(found)}: bytes are exchanged_bytes; say of what otherwise"
+
+
+@pytest.mark.parametrize("folder", RECORDED, ids=[folder.name for folder in RECORDED])
+def test_the_recorded_runs_are_as_declared(folder: Path) -> None:
+    opened = RunFolder.open(folder)
+    result = opened.result()
+    assert result is not None
+    declared: list[Any] = [*opened.solver.metrics]
+    names = {event.name for event in opened.events() if event.type == "metric"}
+    assert names <= {spec.name for spec in declared}
+
+
+def test_a_dtype_of_a_declaration_exists() -> None:
+    import numpy as np
+
+    kinds = {"integer", "signed", "unsigned", "floating", "number", "text", "any"}
+    for solver in SOLVERS.values():
+        assert solver.schema is not None
+        assert solver.schema.checkpoint is not None
+        specs: tuple[ArraySpec, ...] = (*solver.schema.arrays, *solver.schema.checkpoint.arrays)
+        for spec in specs:
+            for choice in spec.dtype.split("|"):
+                assert choice in kinds or np.dtype(choice)

@@ -1,0 +1,63 @@
+"""Every solver on a device that fails at some launch or allocation: an answer or one clear error; then as before."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from lasting import CASES, differences, slow_device, solve_whole
+
+import engine
+from engine.errors import DeviceError, QuintetError
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "devices"))
+from faults import failing
+
+DEVICES = slow_device()
+pytestmark = pytest.mark.skipif(not DEVICES, reason="this machine has no device")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("limit", [{"at_launch": 1}, {"at_launch": 40}, {"at_allocation": 1}, {"at_allocation": 5}])
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_a_device_that_fails_leaves_an_answer_or_one_error(
+    name: str, limit: dict[str, int], count: int, tmp_path: Path
+) -> None:
+    case = CASES[name]
+    devices = DEVICES * count
+    label = DEVICES[0] if count == 1 else f"{DEVICES[0]}#2"
+    problem = case.problem()
+    with engine.Engine(devices=devices) as owner:
+        raised: QuintetError | None = None
+        with failing(label, **limit) as failures:
+            run = owner.start(problem, seed=7, run_folder=tmp_path / "r", checkpoint_interval=0.05, **case.options)
+            while not failures[0] and not run.join(0.01):
+                pass
+            failed_at = time.monotonic()
+            if failures[0] and count == 1:
+                assert run.join(30), "the run hangs"
+            try:
+                result = run.wait(120)
+            except QuintetError as error:
+                raised = error
+        if not failures[0]:
+            pytest.skip(f"{name} makes fewer launches or allocations")
+        if raised is not None:
+            assert isinstance(raised, DeviceError)
+            assert "fallen off the bus" in str(raised)
+        else:
+            assert result.objective is not None or result.arrays
+        assert time.monotonic() - failed_at < 120
+        again = owner.solve(problem, seed=7, **case.options)
+    assert differences(name, again, _whole(name)) == []
+
+
+_WHOLE: dict[str, engine.Result] = {}
+
+
+def _whole(name: str) -> engine.Result:
+    if name not in _WHOLE:
+        _WHOLE[name] = solve_whole(name, DEVICES)
+    return _WHOLE[name]
