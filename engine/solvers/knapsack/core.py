@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 __all__ = ["Core"]
 
-_MOST_STATES = 1 << 20
+_MOST_STATES = 1 << 15  # where a core is solved at all, it has rarely more; where it is not, soon
 
 
 @dataclass(frozen=True)

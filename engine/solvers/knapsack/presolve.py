@@ -13,7 +13,7 @@ from engine.solvers.knapsack.problem import Knapsack
 
 __all__ = ["Reduced", "presolve"]
 
-_ROUNDS = 20  # of exchanges, each of which must improve the solution
+_ROUNDS = 8  # of exchanges, each of which must improve the solution
 
 
 @dataclass

@@ -59,8 +59,7 @@ class SparseItems:
         sums = np.cumsum(weights[efficient])
         item = efficient[min(int(np.searchsorted(sums, capacity, side="right")), len(efficient) - 1)]
         low = int(profits[item]) // int(weights[item])
-        pairs = list(zip(profits.tolist(), weights.tolist(), strict=True))
-        totals = [sum(abs(p - multiplier * w) for p, w in pairs) for multiplier in (low, low + 1)]
+        totals = [_sum_of_gains(profits, weights, multiplier) for multiplier in (low, low + 1)]
         return cls(indices[order], weights[order], profits[order], capacity, low if totals[0] <= totals[1] else low + 1)
 
     def __len__(self) -> int:
@@ -74,10 +73,12 @@ class SparseItems:
     def fits(self) -> bool:
         """Whether the kernels' 64-bit arithmetic is exact for these items."""
         most_weight = int(self.weights.max())
-        exact = [p - self.multiplier * w for p, w in zip(self.profits.tolist(), self.weights.tolist(), strict=True)]
-        most = max(map(abs, exact))
+        most = max(int(self.profits.max()), self.multiplier * most_weight)
         total = int(self.weights.sum()) * max(1, self.multiplier)
-        return most * max(most_weight, 1024) < 2**62 and sum(map(abs, exact)) < 2**58 and total < 2**61
+        if total >= 2**61 or most >= 2**61:
+            return False
+        largest = int(np.abs(self.gains).max())
+        return largest * max(most_weight, 1024) < 2**62 and largest * len(self) < 2**58
 
     @cached_property
     def gains(self) -> NDArray[np.int64]:
@@ -116,6 +117,13 @@ class SparseItems:
             count[step : step + shared] = len(order)
             at += len(order) + 1
         return Relaxations(np.concatenate(weights), np.concatenate(gains), first, count)
+
+
+def _sum_of_gains(profits: NDArray[np.int64], weights: NDArray[np.int64], multiplier: int) -> int:
+    """Sum of the absolute gains, exactly."""
+    if (int(profits.max()) + multiplier * int(weights.max())) * len(profits) < 2**62:
+        return int(np.abs(profits - multiplier * weights).sum())
+    return sum(abs(p - multiplier * w) for p, w in zip(profits.tolist(), weights.tolist(), strict=True))
 
 
 def _exactly_by_efficiency(gains: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
