@@ -400,3 +400,19 @@ def test_a_generated_instance_is_written_and_read_back(tmp_path: Path) -> None:
         assert again.profits.tolist() == problem.profits.tolist()
         assert again.weights.tolist() == problem.weights.tolist()
         assert again.capacity == problem.capacity
+
+
+def test_exponential_groups_obey_their_definition() -> None:
+    options = GeneratorOptions(
+        type="exponential-groups", n=1000, capacity=10**6, groups=6, light_fraction=0.3, offset=0.1, noise=200, seed=1
+    )
+    problem = generate(options)
+    heavy = np.arange(1000) < 700
+    base = np.array([0, 600_000, 350_000, 225_000, 162_500, 131_250])[1 + np.arange(1000) % 5]
+    for values in (problem.profits, problem.weights):
+        noise = values - np.where(heavy, base, 0)
+        assert noise.min() >= 1
+        assert noise.max() <= 200
+        assert len(np.unique(noise)) > 150
+    assert not np.array_equal(problem.profits, problem.weights)
+    assert problem.capacity == 10**6

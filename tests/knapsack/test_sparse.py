@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,10 @@ from hypothesis import strategies as st
 
 from engine import Engine, Knapsack, Status
 from engine.errors import OptionError
+from engine.events import Event, Progress
+from engine.folder import RunFolder
+from engine.run import Run
+from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.programs import SparseShapes
 from engine.solvers.knapsack.reference import optimal_value
 from engine.solvers.knapsack.sparse import table as sparse_table
@@ -150,3 +155,38 @@ def test_reason_of_a_refusal_names_the_device(one_device: Engine) -> None:
     smaller = SparseItems.of(np.arange(3), weights // 60, weights // 60, 10**12)
     reason = sparse_table.fault(smaller, info)
     assert reason is None or info.id in reason
+
+
+def lasting() -> Knapsack:
+    """Some 10^8 cells."""
+    return generate(GeneratorOptions(type="exponential-groups", n=500, capacity=10_000_000, seed=2))
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5])
+def test_a_stopped_table_resumes_from_its_tiles_to_the_same_optimum(
+    one_device: Engine, tmp_path: Path, share: float
+) -> None:
+    problem = lasting()
+    whole = one_device.solve(problem, variant="sparse", reduce=False)
+    assert whole.status is Status.OPTIMAL
+    started: Future[Run] = Future()
+
+    def stop(event: Event) -> None:
+        if isinstance(event, Progress) and event.done >= share * event.total:
+            started.result().stop()
+
+    run = one_device.start(problem, variant="sparse", reduce=False, run_folder=tmp_path / "run", on_event=stop)
+    started.set_result(run)
+    stopped = run.wait()
+    if stopped.status is not Status.INTERRUPTED:
+        pytest.skip("the device solved the problem before the stop")
+    assert stopped.solution is not None
+    assert problem.evaluate(stopped.solution)[0] == stopped.objective <= (whole.objective or 0) <= (stopped.bound or 0)
+    checkpoint = RunFolder.open(tmp_path / "run").checkpoint()
+    assert checkpoint is not None
+    assert checkpoint.state.phase == "tiles"
+    result = one_device.resume(tmp_path / "run").wait()
+    assert result.objective == result.bound == whole.objective
+    assert result.solution is not None
+    assert problem.evaluate(result.solution)[0] == whole.objective
+    assert result.counters["cells"] >= stopped.counters["cells"] > 0
