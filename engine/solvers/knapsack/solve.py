@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,11 @@ from engine.devices import DeviceInfo, DevicePool
 from engine.errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
-from engine.solvers.knapsack.dense.table import DenseTable, plan
+from engine.solvers.knapsack.dense.table import DenseTable, Plan, plan
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced, presolve
 from engine.solvers.knapsack.problem import Knapsack
+from engine.solvers.knapsack.programs import PAD
 from engine.solvers.knapsack.resume import Progress, StartRow, StartTiles, restore
 from engine.solvers.knapsack.sparse.table import SparseTable, fault, sparse_items
 
@@ -52,41 +53,42 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
 
 
 def _surely_fits(problem: Knapsack, fits: NDArray[np.bool_], devices: Sequence[DeviceInfo]) -> bool:
-    """Whether a dense table of all items needs little of any device, so that no closer plan is needed to see it."""
-    row = 8 * min(problem.capacity, int(problem.weights[fits].sum()))
-    needed = (4 * row + 32 * problem.n) * len(devices) + (1 << 20)
-    return all(2 * needed <= info.memory and row + (1 << 20) <= info.max_allocation for info in devices)
+    """Whether a dense table of all items fits, so that no plan need be made to say so."""
+    row = 8 * (min(problem.capacity, int(problem.weights[fits].sum())) + 1 + PAD)
+    needed = (4 * row + 32 * problem.n) * len(devices)
+    return all(needed <= info.memory and 2 * row <= info.max_allocation for info in devices)
 
 
 def _choose(
     problem: Knapsack, options: Options, reduced: Reduced, devices: Sequence[DeviceInfo]
-) -> tuple[Literal["dense", "sparse"], str]:
-    """Which table, and why; raises if neither fits."""
-    items = sparse_items(problem, reduced)
-    no_sparse = fault(items, devices[0])
+) -> tuple[Plan | None, str]:
+    """The plan of the dense table, or None for the sparse one, and why; raises if neither fits."""
     if options.variant == "sparse":
+        items = sparse_items(problem, reduced)
+        no_sparse = fault(items, devices[0])
         if no_sparse is not None:
             raise (OutOfDeviceMemory if items.fits else OptionError)(f"the sparse table is impossible: {no_sparse}")
-        return "sparse", "as asked"
+        return None, "as asked"
     dense = plan(problem, options, reduced, devices)
-    if options.variant != "auto":
-        dense.require(devices, 'add devices, or set variant = "sparse"' if no_sparse is None else "add devices")
-        return "dense", "as asked"
-    try:
-        dense.require(devices, "add devices")
-    except OutOfDeviceMemory:
-        if no_sparse is not None:
-            raise
-        return "sparse", "a dense one does not fit the devices"
+    short = dense.shortage(devices)
+    if short is None:
+        if options.variant != "auto":
+            return dense, "as asked"
+        if dense.cells <= _SMALL_SECONDS * sum(_CELLS_PER_SECOND[info.capabilities.simt] for info in devices):
+            return dense, f"it has {dense.cells:.2g} cells only"
+    items = sparse_items(problem, reduced)
+    no_sparse = fault(items, devices[0])
+    if short is not None:
+        if options.variant != "auto" and no_sparse is None:
+            raise OutOfDeviceMemory(f'{short}; add devices, or set variant = "sparse"')
+        if options.variant != "auto" or no_sparse is not None:
+            raise OutOfDeviceMemory(f"{short}; add devices")
+        return None, "a dense one does not fit the devices"
     if no_sparse is not None:
-        return "dense", f"the sparse table is impossible: {no_sparse}"
-    speed = sum(_CELLS_PER_SECOND[info.capabilities.simt] for info in devices)
-    seconds = dense.cells / speed
-    if seconds <= _SMALL_SECONDS:
-        return "dense", f"it has {dense.cells:.2g} cells only"
+        return dense, f"the sparse table is impossible: {no_sparse}"
     if int(items.weights.max()) < _SPARSE_WEIGHT:
-        return "dense", "light items reach every capacity"
-    return "sparse", f"a dense one has {dense.cells:.2g} cells"
+        return dense, "light items reach every capacity"
+    return None, f"a dense one has {dense.cells:.2g} cells"
 
 
 def solve(problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> Result:
@@ -157,23 +159,25 @@ class _Solving:
             run.notice(f"{self._progress.items_fixed} of {self._problem.n} items fixed by bounds")
             if self._search_core():
                 return
-        table, reason = self._choice()
+        dense, reason = self._choice()
         size = f"{len(reduced.open):,} open items x {reduced.capacity + 1:,} capacities"
-        self._say(f"{table} table of {size}, {reason}")
-        if table == "sparse":
+        self._say(f"{'sparse' if dense is None else 'dense'} table of {size}, {reason}")
+        if dense is None:
             tiles = self._start if isinstance(self._start, StartTiles) else None
             SparseTable(self._problem, self._pool, run, reduced, self._progress, self._options, tiles).run()
         else:
             row = self._start if isinstance(self._start, StartRow) else None
-            DenseTable(self._problem, self._options, self._pool, run, reduced, self._progress, row).run()
+            DenseTable(self._problem, self._options, self._pool, run, reduced, self._progress, dense, row).run()
 
-    def _choice(self) -> tuple[Literal["dense", "sparse"], str]:
-        """The table, and why; a checkpoint's is continued."""
+    def _choice(self) -> tuple[Plan | None, str]:
+        """The plan of the dense table, or None for the sparse one, and why; a checkpoint's table is continued."""
+        devices = [member.info for member in self._pool.members]
         if isinstance(self._start, StartTiles):
-            return "sparse", "from a checkpoint"
+            return None, "from a checkpoint"
         if isinstance(self._start, StartRow):
-            return "dense", "from a checkpoint"
-        return _choose(self._problem, self._options, self._reduced, [member.info for member in self._pool.members])
+            done = np.isin(self._reduced.open, self._start.done)
+            return plan(self._problem, self._options, self._reduced, devices, done), "from a checkpoint"
+        return _choose(self._problem, self._options, self._reduced, devices)
 
     def _search_core(self) -> bool:
         """Whether a search of the core on the host solves the problem."""
