@@ -67,13 +67,18 @@ class StateChanged(_Event):
 
 
 class Progress(_Event):
-    """How far a phase is: ``done`` of ``total`` ``unit``."""
+    """How far a phase is: ``done`` of ``total`` ``unit``.
+
+    With ``limit``, ``total`` is a limit that is seldom reached, such as ``max_iterations``: ``done / total`` is then no
+    measure of progress.
+    """
 
     type: Literal["progress"] = "progress"
     phase: str
     done: float
     total: float
     unit: str = ""
+    limit: bool = False
 
 
 class Metric(_Event):

@@ -204,11 +204,15 @@ class ProgressBar:
             self._phase, self._first = event.phase, event
         seconds = event.time - self._first.time
         speed = (event.done - self._first.done) / seconds if seconds > 0 else 0.0
+        done, total = short_number_text(event.done), short_number_text(event.total)
+        counts = f"{done} {event.unit} (at most {total})" if event.limit else f"{done}/{total} {event.unit}".rstrip()
+        if event.limit and self._bar is not None:
+            self._bar.tasks[0].total = None  # a bar without an end
         self._update(
             phase=event.phase,
-            total=max(event.total, 1e-300),
+            total=None if event.limit else max(event.total, 1e-300),
             completed=event.done,
-            counts=f"{short_number_text(event.done)}/{short_number_text(event.total)} {event.unit}".rstrip(),
+            counts=counts,
             rate=f"{short_number_text(speed)}/s" if speed > 0 else "",
         )
 

@@ -297,9 +297,12 @@ class Run:
         event = Metric(time=self.elapsed, name=name, value=value, device=device)
         self._throttled(self._metrics.setdefault((name, device), _Throttle()), event)
 
-    def progress(self, phase: str, done: float, total: float, unit: str = "") -> None:
-        """How far the present phase is; throttled like a metric, but a phase's begin and end are emitted at once."""
-        event = Progress(time=self.elapsed, phase=phase, done=done, total=total, unit=unit)
+    def progress(self, phase: str, done: float, total: float, unit: str = "", limit: bool = False) -> None:
+        """How far the present phase is; throttled like a metric, but a phase's begin and end are emitted at once.
+
+        ``limit`` says that ``total`` is a limit that is seldom reached.
+        """
+        event = Progress(time=self.elapsed, phase=phase, done=done, total=total, unit=unit, limit=limit)
         last = self._progress.emitted
         news = not isinstance(last, Progress) or last.phase != phase or (done >= total and last.done != done)
         self._throttled(self._progress, event, at_once=news)

@@ -44,7 +44,8 @@ from gui.plot.legend import FlowLayout
 from gui.plot.live import LivePlot
 from gui.plot.page import OneLine, Page, Tile
 from gui.runs.recorded import Recorded, read_recorded
-from gui.runs.summary import NO_SOLUTION, state_text
+from gui.runs.remaining import RemainingTime
+from gui.runs.summary import NO_SOLUTION, remaining_text, state_text
 
 _NEUTRAL_STATES = ("waiting", "starting", "running")
 _FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which they are drawn thin, to be quick
@@ -98,7 +99,7 @@ class Panel(Cleanup, QWidget):
             Trace: self.on_trace,
             DeviceStatus: self._device_status,
             Incumbent: self._incumbent,
-            Progress: self.on_progress,
+            Progress: self._progress,
             Started: self._started,
             StateChanged: self._state_changed,
             Notice: self._notice,
@@ -123,6 +124,7 @@ class Panel(Cleanup, QWidget):
         self._warning_label.setAccessibleName("Warnings of the run")
         self._warning_label.hide()
         self._remark = ""
+        self._remaining = RemainingTime()
         self.pages = QTabWidget()
         self.pages.setDocumentMode(True)
         self.pages.setAccessibleName("Pages of the dashboard")
@@ -320,6 +322,16 @@ class Panel(Cleanup, QWidget):
             self.device_page.status(event)
         self.on_device_status(event)
 
+    def _progress(self, event: Progress) -> None:
+        if not event.limit:
+            self._remaining.add(event.time, event.done, event.total)
+            text = remaining_text(self._remaining.estimate())
+            if text:
+                self.tile("Remaining").show_value(text.removesuffix(" left"))
+            else:
+                self.drop_tile("Remaining")
+        self.on_progress(event)
+
     def _notice(self, event: Notice) -> None:
         self._remark = event.message
         if event.level == "warning":
@@ -345,6 +357,7 @@ class Panel(Cleanup, QWidget):
     def _finished(self, event: Finished) -> None:
         if event.status in NO_SOLUTION and self._remark:
             self.warn(self._remark)
+        self.drop_tile("Remaining")
         self.state(event.status)
         self._show_best(event.objective, event.bound, event.gap)
         for figure in self._figures:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from engine.events import Finished, Metric, Trace
 from engine.problem import Problem
 from engine.results import Result
-from engine.solvers.boa.schema import SNAPSHOT_GENES
+from engine.schema import HISTORY, Schema
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
+from gui.panels.reports import ReportGroup
 from gui.pictures.network import NetworkView
 from gui.plot.axes import number_text, seconds_text
 from gui.plot.charts import Pixels
@@ -27,6 +28,8 @@ __all__ = ["BOAPanel"]
 _PHASES = ("selection", "learning", "sampling", "evaluation", "replacement")
 _ENTROPY_ROWS = 400
 _INDIVIDUALS = 64
+_MEANS = ("mean", "entropy", "edges", "open_genes")
+_LARGE = ",\nor at the end of the run if there are very many genes"
 
 
 class BOAPanel(Panel):
@@ -57,10 +60,18 @@ class BOAPanel(Panel):
             LivePlot("Population", "and evaluations", y_title="count", log=True, theme=theme, key="population"), page
         )
         self.follow(self.population, "population", "evaluations")
-        for name in ("best", "mean", "worst", "entropy", "edges", "open_genes"):
-            self.route(name, self._of_generation)
-        self.route("generation", self._generation)
-        self._last = self._offset = 0.0
+        self._places = {
+            "best": (self.fitness, "best"),
+            "mean": (self.fitness, "mean"),
+            "worst": (self.fitness, "worst"),
+            "entropy": (self.entropy, "mean of all genes"),
+            "edges": (self.model, "edges"),
+            "open_genes": (self.model, "genes not yet fixed"),
+        }
+        self._group = ReportGroup("generations", self._generation)
+        for name in (*self._places, "generations"):
+            self.route(name, self._measure)
+        self._generations_done = 0.0
         self._genes = int(getattr(self.problem, "n", 0))
         model = self.page("Network", columns=1)
         self.network = self.add(
@@ -77,12 +88,9 @@ class BOAPanel(Panel):
             Pixels("Entropy of every gene", "bits", theme=theme, key="gene entropy", across="gene", down="look"),
             people,
         )
-        if self._genes > SNAPSHOT_GENES:
-            for figure in (self.network, self.individuals, self.genes):
-                figure.hint(f"Shown while a run goes on for up to {number_text(SNAPSHOT_GENES)} genes only.")
-        else:
-            self.individuals.hint("Some of the population are shown after the first generation.")
-            self.genes.hint("Shown after the first generation.")
+        self.individuals.hint(f"Some individuals are shown after the first generation{_LARGE}.")
+        self.genes.hint(f"Shown after the first generation{_LARGE}.")
+        self.network.hint(f"The network is shown when the first one has been learned{_LARGE}.")
         self._entropies: list[list[float]] = []
         self._generations: list[float] = []
         self._every = 1
@@ -91,22 +99,17 @@ class BOAPanel(Panel):
 
     # --- events -------------------------------------------------------------------------------------------------
 
-    def _generation(self, event: Metric) -> None:
-        if event.value < self._last:
-            self._offset += self._last + 1
-        self._last = event.value
-        self.tile("Generation").show_value(number_text(self._offset + event.value))
+    def _measure(self, event: Metric) -> None:
+        self._group.add(event.time, event.name, event.value)
+        if event.name == "generations":
+            self._generations_done = event.value
+            self.tile("Generations").show_value(number_text(event.value))
 
-    def _of_generation(self, event: Metric) -> None:
-        plot, name = {
-            "best": (self.fitness, "best"),
-            "mean": (self.fitness, "mean"),
-            "worst": (self.fitness, "worst"),
-            "entropy": (self.entropy, "mean of all genes"),
-            "edges": (self.model, "edges"),
-            "open_genes": (self.model, "genes not yet fixed"),
-        }[event.name]
-        plot.series(name).append(self._offset + self._last, event.value)
+    def _generation(self, generations: float, values: dict[str, float]) -> None:
+        """The values of one generation; x counts the generations of all populations."""
+        for name, value in values.items():
+            plot, title = self._places[name]
+            plot.series(title).append(generations, value)
 
     def on_metric(self, event: Metric) -> None:
         """Metrics without a plot: those that later versions add."""
@@ -121,7 +124,7 @@ class BOAPanel(Panel):
             self._show_individuals(bits.T[:_INDIVIDUALS])
         elif event.name == "gene_entropy":
             self._genes = len(event.values)
-            self._show_entropies(self._offset + event.iteration, event.values)
+            self._show_entropies(self._generations_done, event.values)
 
     def _show_network(self, edges: NDArray[np.int64]) -> None:
         if self._genes:
@@ -148,28 +151,26 @@ class BOAPanel(Panel):
 
     def on_finished(self, event: Finished) -> None:
         """Counts of the whole run."""
-        for name, title in (("evaluations", "Evaluations"), ("population", "Population")):
+        self._group.flush()
+        for name, title in (
+            ("generations", "Generations"),
+            ("evaluations", "Evaluations"),
+            ("population", "Population"),
+        ):
             if name in event.counters:
                 self.tile(title).show_value(number_text(event.counters[name]))
 
     def postprocessor(self) -> Callable[[Result, Problem], Any]:
         """The curves over all generations."""
-        return functools.partial(_postprocess, self.sense == "minimize")
+        return functools.partial(_postprocess, self.run.schema, self.sense == "minimize")
 
     def on_result(self, result: Result, processed: Any) -> None:
         """Every generation of the history, the last network and the last individuals."""
         self._genes = self._genes or (0 if result.solution is None else len(result.solution))
-        places = {
-            "best": self.fitness,
-            "mean": self.fitness,
-            "worst": self.fitness,
-            "edges": self.model,
-            "genes not yet fixed": self.model,
-            "mean of all genes": self.entropy,
-        }
         for name, series in processed.items():
-            places[name].series(name).replace(series)
-            places[name].fit(at_once=False)
+            plot, title = self._places[name]
+            plot.series(title).replace(series)
+            plot.fit(at_once=False)
         if len(result.arrays.get("edges", ())):
             self._show_network(result.arrays["edges"])
         bits = result.arrays.get("population")
@@ -177,41 +178,36 @@ class BOAPanel(Panel):
             self._show_individuals(bits)
 
 
-def _postprocess(minimize: bool, result: Result, problem: Problem) -> dict[str, Series]:
-    """Curves by their names of what was kept of every generation, in place of what was told ten times a second."""
-    history = result.arrays.get("history")
-    if history is None or not len(history):
+def _postprocess(schema: Schema | None, minimize: bool, result: Result, problem: Problem) -> dict[str, Series]:
+    """Curves by the names of the history's columns, over the generations of all populations.
+
+    Several islands have a row each for a generation: the best of them, the worst, and means of the rest are shown.
+    """
+    if schema is None or not len(result.arrays.get(HISTORY, ())):
         return {}
-    generation, island = history[:, 1], history[:, 9] if history.shape[1] > 9 else np.zeros(len(history))
-    first = history[island == island[0]]
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(first[:, 1]) < 0) + 1])
-    offsets: dict[float, float] = {}
-    offset = 0.0
-    for place, start in enumerate(starts.tolist()):
-        offsets[float(first[start, 0])] = offset
-        stop = starts[place + 1] if place + 1 < len(starts) else len(first)
-        offset += float(first[start:stop, 1].max()) + 1
-    x = np.array([offsets.get(float(size), 0.0) for size in history[:, 0]]) + generation
+    generation, attempt = schema.column(result, "generation"), _attempts(schema, result)
+    lengths = [generation[attempt == number].max() for number in range(int(attempt.max()) + 1)]
+    x = np.concatenate([[0.0], np.cumsum(lengths)])[attempt] + generation
+    order = np.stack([attempt, generation], axis=1)
+    keys, first, inverse = np.unique(order, axis=0, return_index=True, return_inverse=True)
     better = np.minimum if minimize else np.maximum
     worse = np.maximum if minimize else np.minimum
-    columns = (
-        ("best", 3, better),
-        ("mean", 4, None),
-        ("worst", 5, worse),
-        ("edges", 6, None),
-        ("genes not yet fixed", 7, None),
-        ("mean of all genes", 8, None),
-    )
-    places, inverse = np.unique(x, return_inverse=True)
     made: dict[str, Series] = {}
-    for name, column, merge in columns:
-        if column >= history.shape[1] or (column == 8 and history.shape[1] < 10):
-            continue
-        values = history[:, column]
+    for name, merge in (("best", better), ("worst", worse), *((name, None) for name in _MEANS)):
+        values = schema.column(result, name)
         if merge is None:
             merged = np.bincount(inverse, values) / np.bincount(inverse)
         else:
-            merged = np.full(len(places), -np.inf if merge is np.maximum else np.inf)
+            merged = np.full(len(keys), -np.inf if merge is np.maximum else np.inf)
             merge.at(merged, inverse, values)
-        made[name] = Series.of(places, merged)
+        made[name] = Series.of(x[first], merged)
     return made
+
+
+def _attempts(schema: Schema, result: Result) -> NDArray[np.int64]:
+    """For each row of the history, which population it belongs to, counted from 0."""
+    if len(np.unique(schema.column(result, "island"))) == 1:
+        generation = schema.column(result, "generation")
+        return np.cumsum(np.diff(generation, prepend=generation[0]) < 0)
+    sizes, first, inverse = np.unique(schema.column(result, "population"), return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse] if len(sizes) else np.zeros(0, np.int64)

@@ -51,7 +51,7 @@ class GenericPanel(Panel):
 
     def on_progress(self, event: Progress) -> None:
         """A point in the curve of its phase."""
-        if event.total > 0:
+        if event.total > 0 and not event.limit:
             self.phase.series(event.phase).append(event.time, 100 * event.done / event.total)
 
     def on_trace(self, event: Trace) -> None:

@@ -16,7 +16,7 @@ from engine.problem import Problem
 from engine.results import Result
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.plot.axes import duration, number_text, short
+from gui.plot.axes import number_text, short
 from gui.plot.charts import Interval, IntervalPlot
 from gui.plot.curves import Curve
 from gui.plot.listing import Listing
@@ -111,7 +111,7 @@ class GibbsPanel(Panel):
         self.listing = self.add(
             Listing("Summary", theme=theme, key="summary", empty="The summary is listed when the run ends."), posterior
         )
-        for name in ("r_hat", "ess", "iterations_per_second", "eta"):
+        for name in ("r_hat", "ess", "iterations_per_second"):
             self.route(name, self._number)
         self.device_page = DevicesPage(self)
 
@@ -173,8 +173,6 @@ class GibbsPanel(Panel):
         elif event.name == "ess":
             self.ess.series("effective draws").append(self._iteration, event.value)
             self.tile("Effective draws").show_value(short(round(event.value)))
-        elif event.name == "eta":
-            self.tile("Left").show_value(duration(max(0.0, event.value), 1.0))
         else:
             self.tile("Iterations/s").show_value(short(event.value))
 
@@ -192,7 +190,6 @@ class GibbsPanel(Panel):
     def on_finished(self, event: Finished) -> None:
         """The numbers of the whole run."""
         self.tile("Phase").show_value("done")
-        self.drop_tile("Left")
         if (worst := event.counters.get("worst_r_hat")) is not None:
             self._tell_r_hat(float(worst))
         if (least := event.counters.get("least_ess")) is not None:

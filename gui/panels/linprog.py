@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 from engine.events import Finished, Incumbent, Metric, Progress
 from engine.problem import Problem
 from engine.results import Result
+from engine.schema import HISTORY, Schema
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
+from gui.panels.reports import ReportGroup
 from gui.plot.axes import number_text, seconds_text, short
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
@@ -21,10 +24,6 @@ from gui.plot.stacked import StackedPlot
 __all__ = ["LinearProgramPanel"]
 
 _PHASES = ("products", "form", "factor", "solve")
-_HISTORY = (
-    *("iteration", "primal_objective", "dual_objective", "duality_gap", "primal_infeasibility", "dual_infeasibility"),
-    *("mu", "primal_step", "dual_step", "spread_of_d"),
-)
 
 
 class LinearProgramPanel(Panel):
@@ -63,9 +62,9 @@ class LinearProgramPanel(Panel):
             "dual_step": (self.steps, "dual"),
             "spread_of_d": (self.spread, "spread"),
         }
-        self._latest: dict[str, float] = {}
+        self._group = ReportGroup("iteration", self._iteration)
         for name in self._places:
-            self.route(name, self._remember)
+            self.route(name, self._measure)
         values = self.page("Solution", columns=2)
         empty = "Values, reduced costs and duals are listed when the run ends."
         self.variables = self.add(Listing("Variables", theme=theme, key="variables", empty=empty), values)
@@ -81,25 +80,27 @@ class LinearProgramPanel(Panel):
 
     # --- events -------------------------------------------------------------------------------------------------
 
-    def _remember(self, event: Metric) -> None:
-        """The iteration is told after its numbers."""
-        self._latest[event.name] = event.value
+    def _measure(self, event: Metric) -> None:
+        self._group.add(event.time, event.name, event.value)
         if event.name == "duality_gap":
             self.show_gap(event.value)
+
+    def _iteration(self, iteration: float, values: dict[str, float]) -> None:
+        """The measures of one iteration."""
+        for name, value in values.items():
+            plot, title = self._places[name]
+            plot.series(title).append(iteration, value)
 
     def on_metric(self, event: Metric) -> None:
         """Metrics without a plot: those that later versions add."""
 
     def on_progress(self, event: Progress) -> None:
-        """An iteration: the numbers that came before are its."""
+        """The iteration that the measures of this moment belong to."""
         if event.phase == "iterations":
             self.tile("Iteration").show_value(number_text(event.done))
-            for name, value in self._latest.items():
-                plot, title = self._places[name]
-                plot.series(title).append(event.done, value)
+            self._group.add(event.time, "iteration", event.done)
         else:
             self.tile("Iteration").show_value(f"{event.phase}, {number_text(event.done)}")
-        self._latest.clear()
 
     def on_incumbent(self, event: Incumbent) -> None:
         """The tiles say it."""
@@ -107,8 +108,10 @@ class LinearProgramPanel(Panel):
     def on_finished(self, event: Finished) -> None:
         """The numbers of the whole run."""
         counters = event.counters
-        if "iterations" in counters:
-            self.tile("Iteration").show_value(number_text(counters["iterations"]))
+        self._group.flush()
+        done = [counters[name] for name in ("iterations", "pdhg_iterations", "highs_iterations") if counters.get(name)]
+        if done:
+            self.tile("Iteration").show_value(number_text(done[0]))
         for name, title in (("primal_infeasibility", "Primal infeasible"), ("dual_infeasibility", "Dual infeasible")):
             if name in counters:
                 self.tile(title).show_value(short(float(counters[name])))
@@ -117,14 +120,15 @@ class LinearProgramPanel(Panel):
 
     def postprocessor(self) -> Callable[[Result, Problem], Any]:
         """Curves over all iterations, and the rows of the tables."""
-        return _postprocess
+        return functools.partial(_postprocess, self.run.schema)
 
     def on_result(self, result: Result, processed: Any) -> None:
         """Every iteration, and the solution."""
         for name, series in processed["curves"].items():
-            plot, title = self._places[name]
-            plot.series(title).replace(series)
-            plot.fit(at_once=False)
+            if name in self._places and len(series):
+                plot, title = self._places[name]
+                plot.series(title).replace(series)
+                plot.fit(at_once=False)
         for listing, name in ((self.variables, "variables"), (self.rows, "rows")):
             if name in processed:
                 headers, rows, unit = processed[name]
@@ -132,13 +136,14 @@ class LinearProgramPanel(Panel):
                 listing.set_unit(unit)
 
 
-def _postprocess(result: Result, problem: Any) -> dict[str, Any]:
-    """Series by metric; headers, rows and a remark of each table."""
+def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[str, Any]:
+    """Series by the names of the history's columns; headers, rows and a remark of each table."""
     made: dict[str, Any] = {"curves": {}}
-    history = result.arrays.get("history")
-    if history is not None and len(history) and history.shape[1] == len(_HISTORY):
-        for column, name in enumerate(_HISTORY[1:], start=1):
-            made["curves"][name] = Series.of(history[:, 0], history[:, column])
+    if schema is not None and len(result.arrays.get(HISTORY, ())):
+        iteration = schema.column(result, "iteration")
+        for column in schema.history:
+            if column.name != "iteration":
+                made["curves"][column.name] = Series.of(iteration, schema.column(result, column.name))
     if result.solution is None:
         return made
     arrays = result.arrays

@@ -411,14 +411,21 @@ class LivePlot(Figure):
         """A row for every time at which a curve has a point: its mean there, where points were merged."""
         points = [curve.data.points() for curve in self.curves]
         times = np.unique(np.concatenate([time for time, _ in points])) if points else np.zeros(0)
+        if points and all(np.array_equal(time, points[0][0]) for time, _ in points):
+            times = points[0][0]  # with a row for each of several points at one x
+            columns_of = [times.tolist(), *(value.tolist() for _, value in points)]
+            return self._headers(), list(zip(*columns_of, strict=True))
         columns: list[Iterable[float | None]] = [times.tolist()]
         for time, value in points:
             column: list[float | None] = [None] * len(times)
             for place, one in zip(np.searchsorted(times, time).tolist(), value.tolist(), strict=True):
                 column[place] = one
             columns.append(column)
+        return self._headers(), list(zip(*columns, strict=True))
+
+    def _headers(self) -> list[str]:
         first = "seconds" if self.across == "s" else self.across
-        return [first, *(curve.name for curve in self.curves)], list(zip(*columns, strict=True))
+        return [first, *(curve.name for curve in self.curves)]
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours; curves in the former theme's colours get the new one's."""

@@ -39,8 +39,8 @@ class Summary:
     state : str
         One of :data:`LIVE_STATES`, or how the run ended: a status such as ``"optimal"``, ``"failed"`` or ``"killed"``.
     best, bound, gap : number or None
-    phase, done, total, unit
-        How far the present phase is.
+    phase, done, total, unit, limited
+        How far the present phase is; with ``limited``, ``total`` is a limit and not a target.
     message : str
         Why a run failed, or why there is no solution.
     warnings : list of str
@@ -57,6 +57,7 @@ class Summary:
         self.done = 0.0
         self.total = 0.0
         self.unit = ""
+        self.limited = False
         self.message = ""
         self.warnings: list[str] = []
         self.remaining = RemainingTime()
@@ -83,8 +84,10 @@ class Summary:
                     self._steps.clear()
                     self.remaining.clear()
                 self.phase, self.done, self.total, self.unit = event.phase, event.done, event.total, event.unit
+                self.limited = event.limit
                 self._steps.append((event.time, event.done))
-                self.remaining.add(event.time, event.done, event.total)
+                if not event.limit:
+                    self.remaining.add(event.time, event.done, event.total)
             case Notice():
                 if event.level == "warning" and event.message not in self.warnings:
                     self.warnings.append(event.message)
@@ -133,7 +136,7 @@ class Summary:
     @property
     def fraction(self) -> float | None:
         """Progress of the present phase, from 0 to 1; None if unknown."""
-        if not self.total > 0 or not math.isfinite(self.total):
+        if self.limited or not self.total > 0 or not math.isfinite(self.total):
             return None
         return min(1.0, max(0.0, self.done / self.total))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -16,10 +17,13 @@ from interaction import begin, ended, load
 
 from engine.events import Finished, Incumbent, Metric, Notice, Progress, Trace, to_json
 from engine.folder import RunFolder
+from engine.solvers import discover
 from gui.app.style import state_colour
 from gui.app.theme import DARK, LIGHT
 from gui.compare.tab import CompareTab
 from gui.panels import RunInfo, panel_for
+from gui.panels.reports import ReportGroup
+from gui.plot.axes import number_text
 from gui.plot.live import LivePlot
 from gui.report.report import report
 from gui.runs.library import Library, RunNote
@@ -113,10 +117,12 @@ def test_a_result_with_a_warning_is_not_shown_as_good(qtbot: Any) -> None:
 
 
 def test_a_run_taken_in_from_elsewhere_keeps_its_warnings(tmp_path: Path) -> None:
-    recorded = SAMPLES / "recorded" / "gibbs"
-    note = Library(tmp_path).adopt(recorded)
-    warnings = [e.message for e in RunFolder.open(recorded).events() if e.type == "notice" and e.level == "warning"]
-    assert note.warnings == warnings != []
+    folder = tmp_path / "elsewhere"
+    shutil.copytree(SAMPLES / "recorded" / "knapsack", folder)
+    lines = (folder / "events.jsonl").read_text().splitlines()
+    notices = [Notice(time=1, level=level, message=level) for level in ("warning", "info", "warning")]
+    (folder / "events.jsonl").write_text("\n".join([lines[0], *map(to_json, notices), *lines[1:]]) + "\n")
+    assert Library(tmp_path).adopt(folder).warnings == ["warning"]
 
 
 @pytest.mark.parametrize("status", ["infeasible", "unbounded"])
@@ -161,6 +167,95 @@ def test_the_table_and_the_curves_of_a_comparison_agree(qtbot: Any, tmp_path: Pa
             assert tab.table.item(rows[row], column).text() == f"{curve.data.last:,.0f}"
         gap = next(c for c in figures["Gap"].curves if c.name == note.title).data.last
         assert float(tab.table.item(rows["gap"], column).text().split()[0]) == pytest.approx(gap, abs=0.005)
+
+
+RECORDED = sorted((SAMPLES / "recorded").iterdir())
+
+
+def recorded(qtbot: Any, folder: Path) -> tuple[Any, Any, list[Any]]:
+    """A panel that has been fed every event of a recorded run, its result, and the events."""
+    opened = RunFolder.open(folder)
+    solver = discover()[opened.description["solver"]]
+    run = RunInfo(solver.name, solver.metrics, opened.problem(), folder, folder.name, schema=solver.schema)
+    panel = panel_for(run, LIGHT)
+    qtbot.addWidget(panel)
+    panel.resize(1100, 720)
+    panel.show()
+    events = list(opened.events())
+    panel.feed(events)
+    return panel, opened.result(), events
+
+
+def curves(panel: Any, key: str) -> dict[str, list[tuple[float, float]]]:
+    plot = next(figure for figure in panel.plots() if figure.key == key)
+    return {c.name: list(zip(*(axis.tolist() for axis in c.data.points()), strict=True)) for c in plot.curves}
+
+
+@pytest.mark.parametrize("folder", RECORDED, ids=lambda folder: folder.name)
+def test_key_numbers_are_those_of_the_result_at_the_end_and_in_replay(qtbot: Any, folder: Path) -> None:
+    panel, result, _ = recorded(qtbot, folder)
+    for shown in ("live", "from the folder"):
+        numbers = dict(panel.summary())
+        assert numbers["State"].partition(",")[0] == str(result.status), shown
+        if result.objective is not None:
+            assert numbers["Best"] == number_text(result.objective)
+        if result.bound is not None:
+            assert numbers["Bound"] == number_text(result.bound)
+            assert float(numbers["Gap"].split()[0]) == pytest.approx(100 * result.gap, rel=0.01)
+        for tile, counter in (("Generations", "generations"), ("Evaluations", "evaluations"), ("Nodes", "nodes")):
+            if counter in result.counters:
+                assert numbers[tile] == number_text(result.counters[counter])
+        if "iterations" in result.counters and "Iteration" in numbers:
+            assert numbers["Iteration"] == number_text(result.counters["iterations"])
+        assert "Remaining" not in numbers
+        panel.finish(folder)
+
+
+def test_the_generations_on_the_axis_are_those_that_are_counted(qtbot: Any) -> None:
+    folder = SAMPLES / "recorded" / "boa"
+    panel, result, _ = recorded(qtbot, folder)
+    schema = discover()["boa"].schema
+    total = result.counters["generations"]
+    live = curves(panel, "fitness")["best"]
+    assert live[-1][0] == total
+    panel.finish(folder)
+    whole = curves(panel, "fitness")["best"]
+    assert whole[-1] == (total, result.objective)
+    assert len(whole) == len(result.arrays["history"])
+    assert [value for _, value in whole] == schema.column(result, "best").tolist()
+    assert set(live) <= set(whole)
+
+
+def test_iterations_do_not_move_when_the_run_ends(qtbot: Any) -> None:
+    folder = SAMPLES / "recorded" / "linprog"
+    panel, _result, _ = recorded(qtbot, folder)
+    live = {key: curves(panel, key) for key in ("objective", "gap", "infeasibilities", "steps", "spread")}
+    assert any(points for names in live.values() for points in names.values())
+    panel.finish(folder)
+    for key, names in live.items():
+        whole = curves(panel, key)
+        for name, points in names.items():
+            assert {x: y for x, y in whole[name] if x in dict(points)} == dict(points), (key, name)
+
+
+def test_a_limit_is_not_shown_as_progress() -> None:
+    summary = Summary()
+    summary.take([STARTED, Progress(time=1, phase="iterations", done=9, total=300, unit="iterations", limit=True)])
+    assert summary.fraction is None
+    summary.take([Progress(time=2, phase="items", done=9, total=300, unit="items")])
+    assert summary.fraction == 0.03
+
+
+def test_measures_of_different_moments_are_not_paired() -> None:
+    received: list[tuple[float, dict[str, float]]] = []
+    group = ReportGroup("iteration", lambda x, values: received.append((x, values)))
+    group.add(1.0, "gap", 0.5)
+    group.add(1.0001, "iteration", 4)
+    group.add(2.0, "gap", 0.25)  # its iteration was held back by the throttle
+    group.add(3.0, "iteration", 6)
+    group.add(3.0, "gap", 0.125)
+    group.flush()
+    assert received == [(4, {"gap": 0.5}), (6, {"gap": 0.125})]
 
 
 # --- remaining time -----------------------------------------------------------------------------------------------

@@ -35,8 +35,9 @@ def ids(folder: Path) -> str:
 def info(folder: Path, solver: str | None = None) -> RunInfo:
     kept = RunFolder.open(folder)
     name = kept.description["solver"]
-    metrics = discover()[name].metrics
-    return RunInfo(name if solver is None else solver, metrics, kept.problem(), folder, folder.name)
+    declared = discover()[name]
+    shown = name if solver is None else solver
+    return RunInfo(shown, declared.metrics, kept.problem(), folder, folder.name, schema=declared.schema)
 
 
 def events_of(folder: Path) -> list[Event]:
@@ -263,7 +264,7 @@ def test_a_network_too_large_to_be_told_is_said_to_be(qtbot: Any) -> None:
     panel = panel_for(RunInfo("boa", (), engine.BOA("trap-5", 1500)), LIGHT)
     qtbot.addWidget(panel)
     for key in ("network", "individuals", "gene entropy"):
-        assert "1,000 genes" in figure(panel, key)._hint_text
+        assert "at the end of the run" in figure(panel, key)._hint_text
 
 
 def test_a_description_that_is_cut_off_says_so_and_is_told_in_full(qtbot: Any) -> None:

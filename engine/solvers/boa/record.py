@@ -117,6 +117,7 @@ class Record:
         del values["island"]
         for name, value in values.items():
             run.metric(name, float(value))
+        run.metric("generations", self.generations)
         for phase, seconds in done.seconds.items():
             run.metric(f"{phase}_seconds", seconds)
 

@@ -178,6 +178,6 @@ def _generations(options: Options, run: Run, record: Record, islands: Islands) -
             left = min(left, (options.max_evaluations - record.evaluations) // each)
         if left <= 0:
             return 0
-        run.progress("generations", islands.step, options.max_generations, "generations")
+        run.progress("generations", islands.step, options.max_generations, "generations", limit=True)
         record.take(run, islands, islands.advance(left))
     return islands.reason

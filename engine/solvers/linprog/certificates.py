@@ -128,7 +128,7 @@ class Certificates:
             while True:
                 self.run.poll()
                 system.run(lambda: iterate(method, most))
-                self.run.progress(phase, method.state.iteration, most, "iterations")
+                self.run.progress(phase, method.state.iteration, most, "iterations", limit=True)
                 ended = bool(method.stuck[0]) or method.state.iteration >= most
                 if not (method.done[0] or ended):
                     continue

@@ -154,6 +154,7 @@ class InteriorRacer(Racer):
             else:
                 begin = self._start
             self.measures: Measures | None = None
+            self._latest: dict[str, float] = {}
             self.future = self._system.submit(lambda: self._slice(begin))
         except BaseException:
             self._system.__exit__(None, None, None)
@@ -172,7 +173,8 @@ class InteriorRacer(Racer):
         return measures, self._system.get_point()[0] if self.method.done[0] else None
 
     def _note(self, measures: Measures) -> None:
-        self.history.append(list(self.series(measures).values()))
+        self._latest = self.series(measures)  # with the iteration of these measures: the state goes on
+        self.history.append(list(self._latest.values()))
 
     def series(self, measures: Measures) -> dict[str, float]:
         """The columns of the history for a point; objectives in the user's sense."""
@@ -237,12 +239,13 @@ class InteriorRacer(Racer):
             run.notice(self._system.warnings.pop(0), level="warning")
         if self.measures is None:
             return
-        for name, value in self.series(self.measures).items():
+        latest = self._latest
+        for name, value in latest.items():
             if name != "iteration" and np.isfinite(value):
                 run.metric(name, value)
         for name, seconds in self._system.seconds.items():
             run.metric(f"seconds_{name}", seconds)
-        run.progress("iterations", self.method.state.iteration, self.options.max_iterations, "iterations")
+        run.progress("iterations", latest["iteration"], self.options.max_iterations, "iterations", limit=True)
 
     def count(self, counters: Counters) -> None:
         """See :class:`Racer`."""
@@ -336,7 +339,8 @@ class PdhgRacer(Racer):
             run.metric("duality_gap", found.gap)
             run.metric("primal_infeasibility", found.primal_infeasibility)
             run.metric("dual_infeasibility", found.dual_infeasibility)
-            run.progress("iterations", self._before + found.iteration, self._options.pdhg_iterations, "iterations")
+            iteration, most = self._before + found.iteration, self._options.pdhg_iterations
+            run.progress("iterations", iteration, most, "iterations", limit=True)
 
     def count(self, counters: Counters) -> None:
         """See :class:`Racer`."""
