@@ -56,7 +56,7 @@ class BranchAndBoundPanel(Panel):
             LivePlot("Intervals stolen", "so far", y_title="intervals", log=True, theme=theme, key="steals"), page
         )
         self.follow(self.steals, "steals")
-        self.route("exchanged", self._exchanged)
+        self.route("exchanged_intervals", self._exchanged)
         self.stealing = LivePlot(
             "Time spent stealing or waiting for work", "%", theme=theme, key="stealing_share", top=100.0
         )

@@ -163,7 +163,8 @@ def test_a_run_tells_what_it_does(device: Member) -> None:
     events: list[Event] = []
     result = solve(device, engine.Flowshop.taillard(5), on_event=events.append)
     names = {event.name for event in events if isinstance(event, Metric)}
-    assert {"active_ivms", "nodes_per_second", "explored_share", "stealing_share", "steals", "exchanged"} <= names
+    wanted = {"active_ivms", "nodes_per_second", "explored_share", "stealing_share", "steals", "exchanged_intervals"}
+    assert wanted <= names
     incumbents = [event for event in events if isinstance(event, Incumbent)]
     assert incumbents[-1].objective == result.objective
     shares = [event.value for event in events if isinstance(event, Metric) and event.name == "explored_share"]

@@ -40,7 +40,7 @@ SOLVER = Solver(
         MetricSpec("explored_here", "Share of the tree explored by a device", "", per_device=True),
         MetricSpec("stealing_share", "Time spent stealing or waiting", "", per_device=True),
         MetricSpec("steals", "Intervals split on a device", "steals", per_device=True),
-        MetricSpec("exchanged", "Intervals given to other devices", "intervals"),
+        MetricSpec("exchanged_intervals", "Intervals given to other devices", "intervals"),
         MetricSpec("steals_device_device", "From GPU to GPU", "intervals"),
         MetricSpec("steals_device_host", "From GPU to CPU", "intervals"),
         MetricSpec("steals_host_device", "From CPU to GPU", "intervals"),

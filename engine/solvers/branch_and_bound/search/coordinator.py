@@ -339,7 +339,7 @@ class Coordinator:
             open_share = sum(worker.open_share for worker in self._workers) + share_of(self._store.units)
             moved = dict(self._sharing.moved)
         self._run.metric("explored_share", max(0.0, 1.0 - open_share))
-        self._run.metric("exchanged", sum(moved.values()))
+        self._run.metric("exchanged_intervals", sum(moved.values()))
         if len(self._workers) > 1:
             for kind, count in moved.items():
                 self._run.metric(f"steals_{kind}", count)
