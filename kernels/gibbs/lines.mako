@@ -26,6 +26,29 @@ ${philox.double_functions()}
 ${variates.latent_functions()}
 ${horseshoe.density_functions()}
 ${horseshoe.slice_functions()}
+% if block == 1:
+${variates.vector_functions(8)}
+
+// The sum of log Phi(eta + t value) over the rows [begin, end) of a line, eight at a time
+FUNCTION f64 line_log_cdf(const GLOBAL f32* eta, const GLOBAL i32* row_index, const GLOBAL f32* row_value, i64 begin, i64 end, f32 t)
+{
+    f64 total = 0.0;
+    for (i64 k = begin; k < end; k += 8) {
+        const i64 last = end - 1;
+        float8 at;
+        float8 value;
+%   for i in range(8):
+        at.s${i} = eta[row_index[MIN(k + ${i}, last)]];
+        value.s${i} = row_value[MIN(k + ${i}, last)];
+%   endfor
+        const float8 logs = log_cdf_of_vector(at + t * value);
+        const float8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(end - k, (i64)8)) ? logs : (float8)(0.0f);
+        const float4 half_sum = used.lo + used.hi;
+        total += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
+    }
+    return total;
+}
+% endif
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, GLOBAL f32* RESTRICT margins,
     GLOBAL f64* RESTRICT whole, const GLOBAL i32* RESTRICT member_start, const GLOBAL i32* RESTRICT member_column,
@@ -65,10 +88,17 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
             mine += log_horseshoe_density(x + t * member_weight[k] / tau) - log_horseshoe_density(x);
         }
         const f32 t_row = (f32)t;
+        f64 likelihood = 0.0;
+% if block == 1:
+        likelihood += line_log_cdf(eta, row_index, row_value, row_start[line], row_start[line + 1], t_row);
+        likelihood -= line_log_cdf(eta, row_index, row_value, row_start[line], row_start[line + 1], 0.0f);
+% else:
         for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block}) {
             const f32 at = eta[row_index[k]];
-            mine += (f64)log_normal_cdf(at + t_row * row_value[k]) - (f64)log_normal_cdf(at);
+            likelihood += (f64)log_normal_cdf(at + t_row * row_value[k]) - (f64)log_normal_cdf(at);
         }
+% endif
+        mine += likelihood;
         part[LOCAL_ID] = mine;
         ${reduce.block_sum("part", "f64", block)}
         const f64 shift = t * line_intercept[line];
@@ -99,9 +129,13 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
             const f64 x = sinh(s.at);
             const f64 t = tau * x - old;
             const f32 t_row = (f32)t;
+% if block == 1:
+            const f64 mine = line_log_cdf(eta, row_index, row_value, row_start[line], row_start[line + 1], t_row);
+% else:
             f64 mine = 0.0;
             for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block})
                 mine += (f64)log_normal_cdf(eta[row_index[k]] + t_row * row_value[k]);
+% endif
             part[LOCAL_ID] = mine;
             ${reduce.block_sum("part", "f64", block)}
             const f64 shift = t * line_intercept[line];

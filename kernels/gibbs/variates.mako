@@ -165,6 +165,19 @@ FUNCTION float${width} exp_of_vector(float${width} x)
     return as_float${width}(as_int${width}(y) + (as_int${width}(rounded) << 23));
 }
 
+// log Phi(x)
+FUNCTION float${width} log_cdf_of_vector(float${width} x)
+{
+    const int${width} negative = x < 0.0f;
+    const float${width} z = 0.70710678f * (negative ? -x : x);
+    const float${width} t = 1.0f / (1.0f + 0.5f * z);
+    const float${width} exponent = -z * z - 1.26551223f + t * (1.00002368f + t * (0.37409196f + t * (0.09678418f + t * (-0.18628806f
+        + t * (0.27886807f + t * (-1.13520398f + t * (1.48851587f + t * (-0.82215223f + t * 0.17087277f))))))));
+    const float${width} tail = 0.5f * t * exp_of_vector(exponent);
+    const float${width} inside = 1.0f - tail;    // its rounding error is added again below, as in log1p
+    return log_of_vector(negative ? 0.5f * t : inside) + (negative ? exponent : (1.0f - inside) - tail);
+}
+
 typedef struct { float${width} log_cdf, hazard; } score_t;
 
 // log Phi(x) and its derivative
@@ -179,7 +192,7 @@ FUNCTION score_t score_of_vector(float${width} x)
     const float${width} scaled = t * exp_of_vector(polynomial);    // exp(z^2) erfc(z)
     const float${width} gauss = exp_of_vector(-z * z);
     const float${width} tail = 0.5f * scaled * gauss;
-    const float${width} inside = 1.0f - tail;    // its rounding error is added again below, as in log1p
+    const float${width} inside = 1.0f - tail;
     score.log_cdf = log_of_vector(negative ? 0.5f * t : inside) + (negative ? polynomial - z * z : (1.0f - inside) - tail);
     score.hazard = negative ? 0.79788456f / scaled : 0.39894228f * gauss / inside;
     return score;

@@ -24,7 +24,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 co
 % elif kind == "log_normal_cdf":
         out[i] = (f64)log_normal_cdf((f32)(parameter * (f64)i));
 % elif kind == "log_normal_cdf_of_eight":
-        out[i] = (f64)score_of_vector((float8)((f32)(parameter * (f64)i))).log_cdf.s5;
+        out[i] = (f64)log_cdf_of_vector((float8)((f32)(parameter * (f64)i))).s5;
+% elif kind == "score_of_eight":
+        out[i] = (f64)score_of_vector((float8)((f32)(parameter * (f64)i))).log_cdf.s3;
 % elif kind == "normal_hazard_of_eight":
         out[i] = (f64)score_of_vector((float8)((f32)(parameter * (f64)i))).hazard.s5;
 % elif kind == "local_precision":

@@ -57,7 +57,7 @@ MUTANTS = {
     "density of the proposal missing": ("lines", "lines", " + log(here) - log(there)", ""),
     "intercept's prior missing in a jump": ("lines", "lines", "change -= 0.5 *", "change -= 0.0 *"),
     "intercept moved against a jump": ("lines", "lines", "b[0] += shift", "b[0] -= shift"),
-    "likelihood missing in a jump": ("lines", "lines", "- (f64)log_normal_cdf(at);", "* 0.0;"),
+    "likelihood missing in a jump": ("lines", "lines", "mine += likelihood;", ""),
     "prior missing in a jump": ("lines", "lines", "mine += log_horseshoe_density(x + ", "mine += 0.0 * (x + "),
 }
 

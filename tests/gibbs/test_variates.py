@@ -76,7 +76,12 @@ def test_the_density_of_the_horseshoe_is_that_of_its_exponential_integral(device
 
 
 @pytest.mark.parametrize(
-    ("cdf", "density"), [("log_normal_cdf", "normal_hazard"), ("log_normal_cdf_of_eight", "normal_hazard_of_eight")]
+    ("cdf", "density"),
+    [
+        ("log_normal_cdf", "normal_hazard"),
+        ("log_normal_cdf_of_eight", "normal_hazard_of_eight"),
+        ("score_of_eight", "normal_hazard_of_eight"),
+    ],
 )
 def test_the_normal_distribution_function_is_right_in_both_tails(device: Member, cdf: str, density: str) -> None:
     if cdf.endswith("_of_eight") and device.info.capabilities.simt:

@@ -273,5 +273,5 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
     for kind in _VARIATES:
         yield "gibbs/variates_fill", {"block": 64 if capabilities.simt else 1, "kind": kind}
     if not capabilities.simt:
-        for kind in ("log_normal_cdf_of_eight", "normal_hazard_of_eight"):
+        for kind in ("log_normal_cdf_of_eight", "score_of_eight", "normal_hazard_of_eight"):
             yield "gibbs/variates_fill", {"block": 1, "kind": kind}

@@ -1,0 +1,131 @@
+"""Runs without a fixed number of draws end when the chains have mixed; a failing device ends a run with one error."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.devices import Member
+from engine.errors import DeviceError, RunFolderError
+from engine.folder import RunFolder
+from engine.solvers.gibbs.convergence import check_points
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "devices"))
+
+from faults import failing
+
+
+def problem_of(rows: int = 300, columns: int = 5) -> engine.HorseshoeProbit:
+    random = np.random.default_rng(5)
+    X = random.standard_normal((rows, columns))
+    return engine.HorseshoeProbit(X, X[:, 0] - 0.5 * X[:, 1] + random.standard_normal(rows) > 0)
+
+
+def owner_of(device: Member, count: int = 1) -> engine.Engine:
+    return engine.Engine(device.info.language, [device.info.id] * count)
+
+
+def test_sampling_ends_at_the_first_check_that_passes_after_another(device: Member) -> None:
+    with owner_of(device) as owner:
+        result = owner.solve(problem_of(), seed=3, ess=300, r_hat=1.02)
+    arrays = result.arrays
+    assert np.fmin(arrays["ess_bulk"], arrays["ess_tail"]).min() >= 300
+    assert arrays["r_hat"].max() <= 1.02
+    points = check_points(10_000)
+    assert result.counters["draws"] in points[1:]
+    values = np.concatenate([arrays["beta"], arrays["log_tau"][:, :, None]], axis=2)
+    from arviz import ess, rhat
+
+    passed = []
+    for count in [n for n in points if n <= result.counters["draws"]]:
+        each = [values[:, :count, j] for j in range(values.shape[2])]
+        least = min(min(float(ess(x, method="bulk")), float(ess(x, method="tail", prob=(0.05, 0.95)))) for x in each)
+        passed.append(least >= 300 and max(float(rhat(x)) for x in each) <= 1.02)
+    assert passed[-2:] == [True, True]
+    assert [True, True] not in [passed[i : i + 2] for i in range(len(passed) - 2)]
+
+
+def test_a_run_that_does_not_converge_ends_at_its_cap_and_warns(device: Member) -> None:
+    notices: list[Any] = []
+    with owner_of(device) as owner:
+        result = owner.solve(problem_of(), seed=3, ess=1e6, max_draws=150, on_event=notices.append)
+    assert result.counters["draws"] == 150
+    assert result.status == "complete"
+    assert any("do not trust the posterior yet" in event.message for event in notices if event.type == "notice")
+
+
+def test_a_stopped_run_without_a_number_of_draws_resumes_to_the_same_end(device: Member, tmp_path: Path) -> None:
+    problem, options = problem_of(2000, 12), {"seed": 4, "ess": 500, "chains": 2}
+    folder = tmp_path / "run"
+    runs: list[Any] = []
+
+    def stop(event: Any) -> None:
+        if event.type == "progress" and event.phase == "sampling" and event.done > 120:
+            runs[0].stop()
+
+    with owner_of(device) as owner:
+        whole = owner.solve(problem, **options)
+        runs.append(owner.start(problem, run_folder=folder, on_event=stop, **options))
+        assert runs[0].wait().status == "interrupted"
+        result = owner.resume(folder).wait()
+    for name in ("beta", "log_tau", "quantiles"):
+        assert np.array_equal(result.arrays[name], whole.arrays[name]), name
+    assert {**result.counters, "exchanged_bytes": 0} == {**whole.counters, "exchanged_bytes": 0}
+
+
+@pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_device_that_fails_ends_the_run_with_its_error_and_leaves_a_checkpoint(
+    device: Member, kernel: str, devices: int, tmp_path: Path
+) -> None:
+    problem = problem_of(500, 6)
+    options: dict[str, Any] = {"seed": 4, "draws": 400, "warmup": 100, "kernel": kernel, "chains": 2}
+    folder = tmp_path / "run"
+    with owner_of(device, devices) as owner:
+        whole = owner.solve(problem, **options)
+    label = device.info.id if devices == 1 else f"{device.info.id}#2"
+    with owner_of(device, devices) as owner, failing(label, at_launch=3000) as failures:
+        run = owner.start(problem, run_folder=folder, checkpoint_interval=1e-3, **options)
+        with pytest.raises(DeviceError, match="fallen off the bus"):
+            run.wait(120)
+        assert failures[0] > 0
+    with owner_of(device, devices) as owner:
+        result = owner.resume(folder).wait()
+    assert np.array_equal(result.arrays["beta"], whole.arrays["beta"])
+
+
+def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device: Member, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"seed": 4, "draws": 5000, "warmup": 50, "chains": 2}
+    for fault, change in (
+        ("not finite", lambda arrays, state: arrays["beta"].fill(np.nan)),
+        ("not above 0", lambda arrays, state: arrays["local_precision"].fill(0.0)),
+        ("does not match the iteration", lambda arrays, state: state.update(iteration=0)),
+        ("weights", lambda arrays, state: arrays["weight"].fill(-1.0)),
+        ("outside the run", lambda arrays, state: state.update(iteration=10**6)),
+    ):
+        folder = tmp_path / fault
+        stopped: list[Any] = []
+
+        def stop(event: Any, stopped: list[Any] = stopped) -> None:
+            if event.type == "progress" and event.phase == "sampling" and event.done > 110:
+                stopped[0].stop()
+
+        with owner_of(device) as owner:
+            stopped.append(owner.start(problem_of(), run_folder=folder, on_event=stop, **options))
+            assert stopped[0].wait().status == "interrupted"
+            opened = RunFolder.open(folder)
+            checkpoint = opened.checkpoint()
+            assert checkpoint is not None
+            arrays = {name: np.array(array) for name, array in checkpoint.arrays.items()}
+            state = checkpoint.state if isinstance(checkpoint.state, dict) else checkpoint.state.model_dump()
+            change(arrays, state)
+            opened.acquire()
+            opened.save_checkpoint(type(checkpoint)(arrays, state, checkpoint.elapsed))
+            opened.release()
+            with pytest.raises(RunFolderError, match=fault):
+                owner.resume(folder).wait()
