@@ -91,6 +91,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 
 % if block > 1:
     LOCAL_ARRAY(i64, part, ${block});
     LOCAL_ARRAY(i64, upper, ${fan});
+% if walk:
+    LOCAL_ARRAY(i64, choice, 2);
+% endif
 % endif
     i64 work = 0;
     for (i32 individual = first + GROUP_ID; individual < last; individual += GROUP_COUNT) {
@@ -124,6 +127,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 
 % endif
         }
 % if walk:
+        BARRIER();  // without it PoCL 3.0 leaves the gains of groups with more work-items than genes at zero
         for (i32 f = LOCAL_ID; f < functions; f += ${block}) {
             const i32 start = scope_starts[f];
             const i32 index = table_index(genes + start, scope_starts[f + 1] - start, bits);
@@ -308,6 +312,17 @@ gains[i] > 0\
             // A function below its maximum: the first one from a random one on.
             const i32 origin = (i32)MULTIPLY_HIGH_U32(words.w0, (u32)functions);
             i32 chosen = functions;
+% if block == 1:
+            for (i32 turn = 0; turn <= map_words && chosen == functions; ++turn) {
+                const i32 w = ((origin >> 5) + turn) % map_words;
+                // The bits before the random one of its word come last.
+                const u32 open = unsatisfied[w] & (turn == 0 ? 0xFFFFFFFFu << (origin & 31) : 0xFFFFFFFFu);
+                if (open) {
+                    const i32 f = 32 * w + COUNT_BITS_U32((open & (0u - open)) - 1u);
+                    chosen = f >= origin ? f - origin : f - origin + functions;
+                }
+            }
+% else:
             for (i32 w = LOCAL_ID; w < map_words; w += ${block}) {
                 const u32 open = unsatisfied[w];
                 if (open) {
@@ -317,7 +332,6 @@ gains[i] > 0\
                     chosen = MIN(chosen, later ? f - origin : f - origin + functions);
                 }
             }
-% if block > 1:
             part[LOCAL_ID] = chosen;
             BARRIER();
             if (LOCAL_ID < ${fan}) {
@@ -326,12 +340,30 @@ gains[i] > 0\
                 upper[LOCAL_ID] = chosen;
             }
             BARRIER();
-            chosen = (i32)upper[0];
-            for (i32 i = 1; i < ${fan}; ++i)
-                chosen = MIN(chosen, (i32)upper[i]);
+            if (LOCAL_ID == 0) {
+                for (i32 i = 1; i < ${fan}; ++i)
+                    chosen = MIN(chosen, (i32)upper[i]);
+                choice[0] = -1;
+                if (chosen < functions) {
+${choose_in_scope()}
+                    choice[0] = gene;
+                    choice[1] = gains[gene];
+                }
+            }
+            BARRIER();
+            const i32 gene = (i32)choice[0];
+            const i64 gain = choice[1];
+            if (gene < 0)
+                break;
 % endif
+% if block == 1:
             if (chosen == functions)
                 break;
+${choose_in_scope()}
+            const i64 gain = gains[gene];
+% endif
+</%def>
+<%def name="choose_in_scope()">\
             const i32 f_chosen = origin + chosen >= functions ? origin + chosen - functions : origin + chosen;
             const GLOBAL i32* scope = genes + scope_starts[f_chosen];
             const i32 scope_width = scope_starts[f_chosen + 1] - scope_starts[f_chosen];
@@ -354,8 +386,4 @@ gains[i] > 0\
                 gene = scope[MULTIPLY_HIGH_U32(words.w2, (u32)scope_width)];
             else if (gene == latest && free_from[gene] > 0 && (words.w3 >> 31))
                 gene = second;
-            const sum_t gain = gains[gene];
-% if block > 1:
-            BARRIER();  // gains are read by all before they change
-% endif
 </%def>

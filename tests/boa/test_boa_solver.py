@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from paper import PaperEngine, solve_as_paper
 from stopping import history, stopped_and_resumed
 
 import engine
@@ -25,7 +26,7 @@ from engine.solvers.boa.schema import COLUMNS
 
 @pytest.fixture(scope="module")
 def running(device: Member) -> Iterator[engine.Engine]:
-    with engine.Engine(devices=[device.info.id]) as opened:
+    with PaperEngine(devices=[device.info.id]) as opened:
         yield opened
 
 
@@ -124,8 +125,8 @@ def test_spin_glass_is_solved_to_the_exact_optimum(running: engine.Engine) -> No
 )
 def test_two_devices_go_the_way_of_one(device: Member, options: dict[str, Any]) -> None:
     problem = engine.BOA("trap-5", 50)
-    alone = engine.solve(problem, devices=[device.info.id], seed=4, max_generations=6, **options)
-    pair = engine.solve(problem, devices=[device.info.id] * 2, seed=4, max_generations=6, **options)
+    alone = solve_as_paper(problem, devices=[device.info.id], seed=4, max_generations=6, **options)
+    pair = solve_as_paper(problem, devices=[device.info.id] * 2, seed=4, max_generations=6, **options)
     assert history(alone) == history(pair)
     assert np.array_equal(alone.solution, pair.solution)
     assert np.array_equal(alone.arrays["edges"], pair.arrays["edges"])
@@ -137,8 +138,8 @@ def test_all_devices_of_this_machine_together_go_the_way_of_one(islands: int) ->
     if len(everyone) < 2:
         pytest.skip("this machine has one device")
     problem, options = engine.BOA("trap-5", 50), {"population": 1000, "max_generations": 5, "islands": islands}
-    alone = engine.solve(problem, devices=everyone[:1], **options)
-    together = engine.solve(problem, devices=everyone, **options)
+    alone = solve_as_paper(problem, devices=everyone[:1], **options)
+    together = solve_as_paper(problem, devices=everyone, **options)
     assert history(alone) == history(together)
 
 
@@ -170,7 +171,7 @@ def test_shares_follow_the_speed_of_the_devices() -> None:
 
 def test_unequal_shares_make_no_difference(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, options = engine.BOA("trap-5", 50), {"population": 700, "seed": 4, "max_generations": 6}
-    alone = engine.solve(problem, devices=[device.info.id], **options)
+    alone = solve_as_paper(problem, devices=[device.info.id], **options)
     note = Balance.note
     random = np.random.default_rng(1)
 
@@ -179,7 +180,7 @@ def test_unequal_shares_make_no_difference(device: Member, monkeypatch: pytest.M
             note(balance, (10 ** random.uniform(-3, 3, 3)).tolist(), (10 ** random.uniform(-3, 3, 3)).tolist())
 
     monkeypatch.setattr(Balance, "note", wildly)
-    together = engine.solve(problem, devices=[device.info.id] * 3, **options)
+    together = solve_as_paper(problem, devices=[device.info.id] * 3, **options)
     assert history(alone) == history(together)
 
 

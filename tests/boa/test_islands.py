@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from paper import PaperEngine, solve_as_paper
 from stopping import history, stopped_and_resumed
 
 import engine
@@ -26,7 +27,7 @@ from engine.solvers.boa.worker import Ending
 
 @pytest.fixture(scope="module")
 def running(device: Member) -> Iterator[engine.Engine]:
-    with engine.Engine(devices=[device.info.id]) as opened:
+    with PaperEngine(devices=[device.info.id]) as opened:
         yield opened
 
 
@@ -72,8 +73,8 @@ CASES: list[tuple[engine.BOA, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("problem", "options"), CASES, ids=["worst", "rtr", "auto", "function"])
 def test_islands_do_not_depend_on_the_devices(device: Member, problem: engine.BOA, options: dict[str, Any]) -> None:
-    alone = engine.solve(problem, devices=[device.info.id], seed=2, **options)
-    pair = engine.solve(problem, devices=[device.info.id] * 2, seed=2, **options)
+    alone = solve_as_paper(problem, devices=[device.info.id], seed=2, **options)
+    pair = solve_as_paper(problem, devices=[device.info.id] * 2, seed=2, **options)
     assert history(alone) == history(pair)
     assert np.array_equal(alone.solution, pair.solution)
     for name in ("edges", "order", "population"):
@@ -83,9 +84,9 @@ def test_islands_do_not_depend_on_the_devices(device: Member, problem: engine.BO
 
 def test_as_many_islands_as_devices_if_asked_for(device: Member) -> None:
     options = {"population": 200, "islands": "devices", "max_generations": 4}
-    pair = engine.solve(engine.BOA("trap-5", 20), devices=[device.info.id] * 2, **options)
+    pair = solve_as_paper(engine.BOA("trap-5", 20), devices=[device.info.id] * 2, **options)
     assert pair.counters["islands"] == 2
-    given = engine.solve(engine.BOA("trap-5", 20), devices=[device.info.id], **options | {"islands": 2})
+    given = solve_as_paper(engine.BOA("trap-5", 20), devices=[device.info.id], **options | {"islands": 2})
     assert history(given) == history(pair)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from paper import PaperEngine
 
 import engine
 from engine.devices import Member
@@ -13,7 +14,7 @@ from engine.solvers.boa.tune import Trial, smallest_population, tune
 
 def test_bisection_ends_between_failure_and_success(device: Member) -> None:
     told: list[Trial] = []
-    with engine.Engine(devices=[device.info.id]) as running:
+    with PaperEngine(devices=[device.info.id]) as running:
         found = smallest_population(engine.BOA("trap-5", 30), running, runs=3, on_trial=told.append)
     assert found.population is not None
     by_size = {trial.population: trial for trial in found.trials}
@@ -27,7 +28,7 @@ def test_bisection_ends_between_failure_and_success(device: Member) -> None:
 
 
 def test_a_lower_rate_of_success_needs_fewer_individuals(device: Member) -> None:
-    with engine.Engine(devices=[device.info.id]) as running:
+    with PaperEngine(devices=[device.info.id]) as running:
         problem = engine.BOA("trap-5", 20)
         half = smallest_population(problem, running, runs=6, success_rate=0.5, max_parents=4)
         every = smallest_population(problem, running, runs=6, max_parents=4)

@@ -50,6 +50,7 @@ class Round:
     islands: NDArray[np.int64]
     means: NDArray[np.float64] | None
     seconds: dict[str, float] = field(default_factory=dict)
+    is_interrupted: bool = False
 
 
 class Islands:
@@ -69,6 +70,9 @@ class Islands:
         Keys of individuals for a fitness that devices cannot evaluate.
     on_loss : callable, optional
         Called with the :class:`engine.errors.DeviceLost` of each device that fails while others remain.
+    interrupted : callable, optional
+        Whether the run is to end, so that a generation in progress may be left undone; from any thread. Not used with
+        several islands, which would then no longer be in lockstep.
 
     Raises
     ------
@@ -86,6 +90,7 @@ class Islands:
         migration: Migration,
         host: HostEvaluation | None = None,
         on_loss: Callable[[DeviceLost], None] = lambda error: None,
+        interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
         self.parameters = parameters
         self.step = 0
@@ -99,11 +104,12 @@ class Islands:
         ways = {member.label: way for member, way in zip(pool.members, counting, strict=True)}
         # As a user's function may fail, what came before is reported at once.
         self._most = 1 if isinstance(fitness, Function) else MOST_GENERATIONS
+        stops = interrupted if count == 1 else (lambda: False)
         self._populations: dict[int, Population] = {}
         with contextlib.ExitStack() as stack:
             for island, crew in enumerate(crews):
                 own = replace(parameters, chain=parameters.chain + island * ISLAND_STRIDE)
-                population = Population(crew, own, fitness, ways, slots, ending, host, on_loss)
+                population = Population(crew, own, fitness, ways, slots, ending, host, on_loss, stops)
                 self._populations[island] = stack.enter_context(population)
             self._stack = stack.pop_all()
 
@@ -201,6 +207,9 @@ class Islands:
             i: population.advance(count) for i, population in self._populations.items() if population.reason == 0
         }
         done = self._merged(self._finished(pending))
+        if done.is_interrupted:
+            self.step += len(done.history)
+            return done
         self._length.took(time.perf_counter() - began, count)
         self.step += count
         if self.migration.islands > 1 and self.reason != TARGET:
@@ -222,11 +231,12 @@ class Islands:
         order = order[kept[order]]
         means = np.concatenate([part.means for part in parts.values()])
         np.maximum.at(self._best_keys, islands[order], history[order, _BEST])
+        interrupted = any(part.is_interrupted for part in parts.values())
         seconds: dict[str, float] = {}
         for part in parts.values():
             for phase, spent in part.seconds.items():
                 seconds[phase] = max(spent, seconds.get(phase, 0.0))
-        return Round(history[order], islands[order], means[order] if means.size else None, seconds)
+        return Round(history[order], islands[order], means[order] if means.size else None, seconds, interrupted)
 
     def _migrate(self) -> None:
         """The best of each island replace the worst of the next one."""

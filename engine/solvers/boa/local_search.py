@@ -6,12 +6,15 @@ quadratic form, where a flip changes the gains of the neighbours by their coupli
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Buffer
+from engine.devices.slices import SliceLength
 from engine.numerics.philox import stream_word
 from engine.solvers.boa.fitness import Fitness
 from engine.solvers.boa.memory import PopulationMemory
@@ -25,20 +28,47 @@ _MOST_FLIPS = (1 << 24) - 1
 
 
 def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None:
-    """The local search that the options ask for, or that suits the function; None for none."""
+    """The local search that the options ask for, or that suits the function; None for none.
+
+    Of functions whose tables hold their maximum in half of their entries or more, such as clauses, most can be at their
+    maximum at once: a walk over the others. Functions of pairs of genes, and those that share no gene: tabu search,
+    which crosses the valleys that ascents end in. Others, such as NK landscapes: steepest ascent, whose many cheap
+    local optima tell the network more than few good ones (all measured; see BENCHMARKS.md).
+    """
     rule = options.local_search
     if rule == "none" or not isinstance(fitness, Decomposable):
         return None
     n = fitness.n
     if rule == "auto":
-        rule = "tabu" if _is_pairwise(fitness) else "walk"
+        if not _is_pairwise(fitness) and _share_of_maxima(fitness) >= 0.5:
+            rule = "walk"
+        elif _is_pairwise(fitness) or int(np.bincount(fitness.genes, minlength=n).max()) <= 1:
+            rule = "tabu"
+        else:
+            rule = "steepest"
     flips = options.flips or (4 * n if rule in ("steepest", "first") else 20 * n)
     tenure = max(1, min(n // 4, 10 + n // 100))
     return Improvement(rule, min(flips, _MOST_FLIPS), tenure, max(1, min(10, n // 4)), options.local_search_share)
 
 
 def _is_pairwise(fitness: Decomposable) -> bool:
+    """Whether no function is of more than two genes."""
     return int(np.diff(fitness.scope_starts).max()) <= 2
+
+
+def _share_of_maxima(fitness: Decomposable) -> float:
+    """Which share of a table's entries is its maximum, the mean over the functions."""
+    shares = []
+    for start, width in _distinct_tables(fitness):
+        table = fitness.tables[start : start + (1 << width)]
+        shares.append(float((table == table.max()).mean()))
+    return float(np.mean(shares))
+
+
+def _distinct_tables(fitness: Decomposable) -> list[tuple[int, int]]:
+    """Start and number of genes of each table, once."""
+    widths = np.diff(fitness.scope_starts)
+    return sorted({(int(start), int(width)) for start, width in zip(fitness.table_starts, widths, strict=True)})
 
 
 def improve_program(fitness: Decomposable, improvement: Improvement) -> LocalSearchProgram:
@@ -72,9 +102,10 @@ def gain_arrays(fitness: Decomposable, program: LocalSearchProgram) -> dict[str,
         "incidents": ((functions << 4) | places)[order].astype(np.int32),
     }
     if program.rule == "walk":
-        known: dict[tuple[int, int], int] = {}
-        for key in {(int(start), int(width)) for start, width in zip(fitness.table_starts, widths, strict=True)}:
-            known[key] = int(fitness.tables[key[0] : key[0] + (1 << key[1])].max())
+        known = {
+            (start, width): int(fitness.tables[start : start + (1 << width)].max())
+            for start, width in _distinct_tables(fitness)
+        }
         maxima = [known[int(start), int(width)] for start, width in zip(fitness.table_starts, widths, strict=True)]
         arrays["maxima"] = np.array(maxima, sums)
     return arrays
@@ -121,6 +152,8 @@ class LocalSearch:
     parameters : Parameters
     fitness : Decomposable
     program : LocalSearchProgram
+    interrupted : callable
+        Whether the run is to end, so that what is left of a generation is not worth doing; from any thread.
     """
 
     def __init__(
@@ -130,6 +163,7 @@ class LocalSearch:
         parameters: Parameters,
         fitness: Decomposable,
         program: LocalSearchProgram,
+        interrupted: Callable[[], bool],
     ) -> None:
         assert parameters.improvement is not None
         assert programs.improve is not None
@@ -143,38 +177,39 @@ class LocalSearch:
         }
         if program.rule == "walk":
             self._arguments["functions"] = program.functions
+        self._interrupted = interrupted
         self._groups = programs.shapes.improve_groups
+        self._length = SliceLength(start=programs.shapes.improve_least, least=programs.shapes.improve_least)
         if any(parameter.name == "scratch" for parameter in programs.improve.signatures["improve"].parameters):
             words = -(-improve_bytes(program, fitness.n + 31, program.functions + 31) // 8) * 2
             self._groups = programs.shapes.improve_scratch_groups
             self._arguments["scratch"] = memory.empty(self._groups * words, np.uint32)
             self._arguments["scratch_words"] = words
 
-    def improve_population(self, first: int, last: int) -> None:
-        """Improve words first .. last - 1 of the initial population."""
+    def improve_population(self, first: int, last: int) -> bool:
+        """Improve words first .. last - 1 of the initial population; False if the search was interrupted."""
         memory, count = self._memory, self._parameters.population
-        self._improve(
+        return self._improve(
             *(memory.population, memory.words, 32 * first, min(32 * last, count), count),
             *(STREAM_IMPROVE_INITIAL, 0),
         )
 
-    def improve_offspring(self, generation: int, first: int, last: int) -> None:
-        """Improve words first .. last - 1 of the offspring."""
+    def improve_offspring(self, generation: int, first: int, last: int) -> bool:
+        """Improve words first .. last - 1 of the offspring; False if the search was interrupted."""
         memory, count = self._memory, self._parameters.offspring
-        self._improve(
+        return self._improve(
             *(memory.offspring, memory.offspring_words, 32 * first, min(32 * last, count), count),
             *(STREAM_IMPROVE, generation),
         )
 
-    def _improve(self, planes: Buffer, stride: int, first: int, last: int, count: int, stream: int, step: int) -> None:
+    def _improve(self, planes: Buffer, stride: int, first: int, last: int, count: int, stream: int, step: int) -> bool:
         """Improve those of the individuals first .. last - 1 of ``count`` that are to be improved."""
         memory, parameters, shapes = self._memory, self._parameters, self._programs.shapes
         end = min(last, self._improvement.count(count))
         if end <= first:
-            return
+            return True
         row_words = -(-parameters.n // 32)
-        transpose, improve = self._programs.transpose, self._programs.improve
-        assert improve is not None
+        transpose = self._programs.transpose
         transpose.turn_planes(
             shapes.spread((last - first) * row_words, shapes.block),
             shapes.block,
@@ -186,23 +221,7 @@ class LocalSearch:
             rows=memory.population_rows,
             status=memory.status,
         )
-        improve.improve(
-            min(end - first, self._groups),
-            self._block,
-            rows=memory.population_rows,
-            n=parameters.n,
-            first=first,
-            last=end,
-            flips=self._improvement.flips,
-            tenure=self._improvement.tenure,
-            tenure_spread=self._improvement.tenure_spread,
-            seed=parameters.seed,
-            stream=stream_word(stream, parameters.chain),
-            step=step,
-            status=memory.status,
-            work_field=HISTORY_FIELDS.index("flips"),
-            **self._arguments,
-        )
+        finished = self._launch(first, end, stream_word(stream, parameters.chain), step)
         transpose.turn_rows(
             shapes.spread(-(-(last - first) // 32) * row_words, shapes.block),
             shapes.block,
@@ -214,3 +233,35 @@ class LocalSearch:
             stride=stride,
             status=memory.status,
         )
+        return finished
+
+    def _launch(self, first: int, end: int, stream: int, step: int) -> bool:
+        """Improve rows first .. end - 1, some at a time, so that the search can be interrupted."""
+        improve, memory, improvement = self._programs.improve, self._memory, self._improvement
+        assert improve is not None
+        while first < end:
+            began, count = time.perf_counter(), min(end - first, self._length.amount)
+            improve.improve(
+                min(count, self._groups),
+                self._block,
+                rows=memory.population_rows,
+                n=self._parameters.n,
+                first=first,
+                last=first + count,
+                flips=improvement.flips,
+                tenure=improvement.tenure,
+                tenure_spread=improvement.tenure_spread,
+                seed=self._parameters.seed,
+                stream=stream,
+                step=step,
+                status=memory.status,
+                work_field=HISTORY_FIELDS.index("flips"),
+                **self._arguments,
+            )
+            first += count
+            if first < end:
+                memory.device.sync()
+                self._length.took(time.perf_counter() - began, count)
+                if self._interrupted():
+                    return False
+        return True

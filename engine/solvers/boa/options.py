@@ -100,7 +100,7 @@ class Options(SolverOptions):
         "the paper's; the result is the same",
     )
     local_search: Literal["auto", "none", "steepest", "first", "tabu", "walk"] = Field(
-        "none",
+        "auto",
         description="how individuals are improved by flipping genes before they are evaluated, for functions given by "
         "tables: steepest ascent, first improvement, tabu search, or a walk over functions below their maximum; auto "
         "chooses by the function; none is the algorithm of the paper",

@@ -9,7 +9,7 @@ from engine.devices import DeviceInfo
 from engine.errors import OptionError, OutOfDeviceMemory
 from engine.solvers.boa.local_search import choose_improvement
 from engine.solvers.boa.memory import largest_buffer, node_bytes, required_bytes
-from engine.solvers.boa.options import MOST_INDIVIDUALS, Counting, Migration, Options, Parameters, resolve
+from engine.solvers.boa.options import MOST_INDIVIDUALS, Counting, Migration, Options, Parameters, Rule, resolve
 from engine.solvers.boa.problem import BOA
 from engine.solvers.boa.tables import Decomposable
 from engine.text import bytes_text
@@ -26,6 +26,9 @@ __all__ = [
 
 _SMALLEST = 64
 _HOST_MEMORY = 512e6
+
+_INDIVIDUALS_PER_GENE: dict[Rule, float] = {"steepest": 4, "first": 4, "tabu": 1, "walk": 0.25}
+"""The first of ever larger populations; thorough searches of few individuals solve more than short ones of many."""
 
 
 def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> None:
@@ -87,7 +90,9 @@ def first_population(problem: BOA, options: Options) -> int:
     """
     known = len(problem.seeds)
     if isinstance(options.population, str):
-        return min(max(_SMALLEST, 4 * problem.n, 2 * known), MOST_INDIVIDUALS)
+        improvement = choose_improvement(problem.fitness, options)
+        each = 4.0 if improvement is None else _INDIVIDUALS_PER_GENE[improvement.rule]
+        return min(max(_SMALLEST, int(each * problem.n), 2 * known), MOST_INDIVIDUALS)
     if options.population < known:
         raise OptionError(
             f"population must be at least the number of known individuals, {known}; got {options.population}"

@@ -88,6 +88,8 @@ class Population:
         Keys of individuals for a fitness that devices cannot evaluate.
     on_loss : callable, optional
         Called with the :class:`engine.errors.DeviceLost` of a device without which the population goes on.
+    interrupted : callable, optional
+        Whether the run is to end, so that a generation in progress may be left undone; from any thread.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class Population:
         ending: Ending,
         host: HostEvaluation | None = None,
         on_loss: Callable[[DeviceLost], None] = lambda error: None,
+        interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
         self.parameters = parameters
         self.members = list(members)
@@ -114,7 +117,9 @@ class Population:
         self._flips: dict[int, int] = {}
         self._is_alone = len(members) == 1 and not isinstance(fitness, Function)
         rows = MOST_GENERATIONS if self._is_alone else 1
-        arguments = [(parameters, fitness, counting[member.label], slots[member.label], rows) for member in members]
+        arguments = [
+            (parameters, fitness, counting[member.label], slots[member.label], rows, interrupted) for member in members
+        ]
         self._group: WorkerGroup[DevicePopulation] = WorkerGroup(self.members, _make, arguments, tolerant=True)
 
     def __enter__(self) -> Population:
@@ -162,28 +167,28 @@ class Population:
 
     def _begin_shared(self, seeds: NDArray[np.uint8]) -> Slice:
         self._group.each(DevicePopulation.draw, seeds)
-        if self.parameters.improvement is not None:
-            self._improve_shared()
+        finished = self.parameters.improvement is None or self._improve_shared()
         if self._host is None:
             self._group.each(DevicePopulation.evaluate_population)
         else:
             planes, _ = self._group.first(DevicePopulation.population)
             self._group.each(DevicePopulation.set_keys, self._host(individuals(planes, self.parameters.population)))
         rows = self._group.each(DevicePopulation.summarise, 0, 0, self._ending)
-        return Slice(self._with_all_flips(rows), self._means())
+        return Slice(self._with_all_flips(rows), self._means(), is_interrupted=not finished)
 
-    def _improve_shared(self) -> None:
-        """Local search of the initial population, of which every device does a part."""
+    def _improve_shared(self) -> bool:
+        """Local search of the initial population, of which every device does a part; False if it was interrupted."""
         alive, words = self._group.alive, -(-self.parameters.population // 32)
         ends = [words * place // len(alive) for place in range(len(alive) + 1)]
         arguments: list[tuple[Any, ...] | None] = [None] * len(self.members)
         for place, index in enumerate(alive):
             arguments[index] = (ends[place], ends[place + 1])
-        self._group.map(DevicePopulation.improve_population, arguments)
+        finished = self._group.map(DevicePopulation.improve_population, arguments)
         planes = [part[0] for part in self._group.each(DevicePopulation.population)]
         for place in range(1, len(alive)):
             planes[0][:, ends[place] : ends[place + 1]] = planes[place][:, ends[place] : ends[place + 1]]
         self._group.each(DevicePopulation.set_planes, planes[0])
+        return False not in finished
 
     def _with_all_flips(self, rows: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
         """The first device's row of the history, with the flips of all devices, also of those that have failed."""
@@ -259,12 +264,15 @@ class Population:
 
     def _advance_shared(self, count: int) -> Slice:
         done = self._noted(self._generation())
-        while self.reason == 0 and len(done.history) < count:
+        while self.reason == 0 and len(done.history) < count and not done.is_interrupted:
             one = self._noted(self._generation())
             done.history, done.means = np.concatenate([done.history, one.history]), done.means + one.means
+            done.is_interrupted = one.is_interrupted
         return done
 
     def _noted(self, done: Slice) -> Slice:
+        if not len(done.history):
+            return done
         last = done.history[-1]
         self.generation = int(last[HISTORY_FIELDS.index("generation")])
         self.reason, self.best_key = int(last[_REASON]), int(last[_BEST])
@@ -282,7 +290,10 @@ class Population:
         Up to the replacement nothing of the population is changed, so that it can be repeated when a device fails. A
         device that fails in the replacement leaves the others at the end of the generation.
         """
-        seconds, learned, sampled = self._repeated(self._offspring)
+        offspring = self._repeated(self._offspring)
+        if offspring is None:
+            return Slice(np.zeros((0, len(HISTORY_FIELDS)), np.int64), is_interrupted=True)
+        seconds, learned, sampled = offspring
         began = time.perf_counter()
         try:
             rows = self._group.each(DevicePopulation.finish, self.generation, self._ending)
@@ -295,8 +306,11 @@ class Population:
         seconds["replacement"] = time.perf_counter() - began
         return Slice(self._with_all_flips(rows), self._means(), seconds)
 
-    def _offspring(self) -> tuple[dict[str, float], list[float], list[float]]:
-        """A generation up to its evaluated offspring: seconds by phase, and each device's for learning and sampling."""
+    def _offspring(self) -> tuple[dict[str, float], list[float], list[float]] | None:
+        """A generation up to its evaluated offspring: seconds by phase, and each device's for learning and sampling.
+
+        None if it was interrupted.
+        """
         generation = self.generation
         order = permutations(self.parameters, generation, 1)
         seconds = dict.fromkeys(PHASES, 0.0)
@@ -317,6 +331,8 @@ class Population:
         if self._host is None:
             if self.parameters.improvement is not None:
                 improved = self._shared(DevicePopulation.improve_share, generation, nodes=False)
+                if len(improved) < len(self._group):
+                    return None
                 sampled = [sum(pair) for pair in zip(sampled, improved, strict=True)]
                 lap("improvement")
             evaluated = self._shared(DevicePopulation.evaluate_share, generation, nodes=False)
@@ -354,6 +370,13 @@ class Population:
 
 
 def _make(
-    device: Device, parameters: Parameters, fitness: Fitness, counting: Counting, slots: int, history: int
+    device: Device,
+    parameters: Parameters,
+    fitness: Fitness,
+    counting: Counting,
+    slots: int,
+    history: int,
+    interrupted: Callable[[], bool],
 ) -> DevicePopulation:
-    return DevicePopulation(device, shapes_for(device.capabilities), parameters, fitness, counting, slots, history)
+    shapes = shapes_for(device.capabilities)
+    return DevicePopulation(device, shapes, parameters, fitness, counting, slots, history, interrupted)

@@ -112,6 +112,11 @@ class Shapes:
         """The same where a group's arrays are in global memory."""
         return 8 * self.units
 
+    @property
+    def improve_least(self) -> int:
+        """Individuals that a launch of the local search should have, to keep the device busy."""
+        return 32 * self.units if self.simt else self.units
+
     def improve_block(self, genes: int) -> int:
         """Work-items a group of the local search: few where there are few genes, so that more groups run at once."""
         if not self.simt:

@@ -78,6 +78,8 @@ class Record:
 
     def take(self, run: Run, islands: Islands, done: Round) -> None:
         """Take over what a slice did, and report it."""
+        if not len(done.history):
+            return
         parameters, fitness = islands.parameters, self.fitness
         for place, (row, island) in enumerate(zip(done.history.tolist(), done.islands.tolist(), strict=True)):
             values = dict(zip(HISTORY_FIELDS, row, strict=True))

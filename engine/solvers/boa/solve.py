@@ -114,6 +114,7 @@ def _populations(
             islands = Islands(
                 *(pool, parameters, fitness, counting, Ending(target, patience), migration, host),
                 on_loss=lambda error: run.notice(f"{error}; the run continues without it", level="warning"),
+                interrupted=lambda: run.state == "stopping" or run.time_left <= 0,
             )
         except OutOfDeviceMemory as error:
             if record.best is None:
@@ -153,7 +154,10 @@ def _evolve(
         record.continue_from(restored[1])
     else:
         run.poll()
-        record.take(run, islands, islands.begin(problem.seeds))
+        begun = islands.begin(problem.seeds)
+        record.take(run, islands, begun)
+        if begun.is_interrupted:  # the population is not the one that a resumed run would begin with
+            run.poll()
     try:
         reason = _generations(options, run, record, islands)
     except (StopRequested, ProblemError):

@@ -67,11 +67,15 @@ class PopulationState:
 
 @dataclass
 class Slice:
-    """What some generations did: rows of history, mean values where rows do not have them, and seconds by phase."""
+    """What some generations did: rows of history, mean values where rows do not have them, and seconds by phase.
+
+    ``is_interrupted``: the last generation (or the initial population) was left undone, because the run is to end.
+    """
 
     history: NDArray[np.int64]
     means: list[float] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    is_interrupted: bool = False
 
 
 class DevicePopulation:
@@ -88,6 +92,8 @@ class DevicePopulation:
         Nodes learned at a time.
     history : int
         Generations that may pass between two readings.
+    interrupted : callable
+        Whether the run is to end, from any thread: a local search then leaves the rest of a generation undone.
     """
 
     def __init__(
@@ -99,6 +105,7 @@ class DevicePopulation:
         counting: Counting,
         slots: int,
         history: int,
+        interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
         self.device = device
         self.parameters = parameters
@@ -121,7 +128,7 @@ class DevicePopulation:
         self.learner = Learner(self.memory, self.programs, parameters)
         self._local_search = None
         if search is not None and isinstance(fitness, Decomposable):
-            self._local_search = LocalSearch(self.memory, self.programs, parameters, fitness, search)
+            self._local_search = LocalSearch(*(self.memory, self.programs, parameters, fitness, search), interrupted)
 
     def close(self) -> None:
         """Give the memory back."""
@@ -156,14 +163,16 @@ class DevicePopulation:
     def begin(self, seeds: NDArray[np.uint8], ending: Ending) -> Slice:
         """Draw and evaluate the initial population."""
         self.draw(seeds)
-        self.improve_population(0, -(-self.parameters.population // 32))
+        finished = self.improve_population(0, -(-self.parameters.population // 32))
         self.evaluate_population()
-        return Slice(self.summarise(0, 0, ending))
+        return Slice(self.summarise(0, 0, ending), is_interrupted=not finished)
 
-    def improve_population(self, first: int, last: int) -> None:
-        """Local search of words first .. last - 1 of the initial population, where there is one."""
-        if self._local_search is not None:
-            self._local_search.improve_population(first, last)
+    def improve_population(self, first: int, last: int) -> bool:
+        """Local search of words first .. last - 1 of the initial population, where there is one.
+
+        False if it was interrupted.
+        """
+        return self._local_search is None or self._local_search.improve_population(first, last)
 
     def set_planes(self, planes: NDArray[np.uint32]) -> None:
         """The population's bit planes (n, words)."""
@@ -230,7 +239,8 @@ class DevicePopulation:
             steps = self._steps(first + place, place, words)
             for phase, step in zip(PHASES, steps, strict=True):
                 began = time.perf_counter()
-                step()
+                if step() is False:
+                    return Slice(self.history(place), seconds=seconds, is_interrupted=True)
                 if place == 0:
                     self.device.sync()
                     seconds[phase] = time.perf_counter() - began
@@ -239,8 +249,8 @@ class DevicePopulation:
         ended = np.flatnonzero(rows[:, _REASON])
         return Slice(rows[: ended[0] + 1] if ended.size else rows, seconds=seconds)
 
-    def _steps(self, generation: int, place: int, words: int) -> tuple[Callable[[], None], ...]:
-        """What is done for each of :data:`PHASES`."""
+    def _steps(self, generation: int, place: int, words: int) -> tuple[Callable[[], bool | None], ...]:
+        """What is done for each of :data:`PHASES`; a phase that was interrupted returns False."""
         return (
             lambda: self.select(generation, place),
             lambda: self.learn(generation, 0, self.parameters.n),
@@ -270,11 +280,11 @@ class DevicePopulation:
         self.sample(generation, first, last)
         return self._finished(began)
 
-    def improve_share(self, generation: int, first: int, last: int) -> float:
-        """Improve words first .. last - 1 of the offspring; the seconds it took."""
+    def improve_share(self, generation: int, first: int, last: int) -> float | None:
+        """Improve words first .. last - 1 of the offspring; the seconds it took, or None if it was interrupted."""
         began = time.perf_counter()
-        self.improve(generation, first, last)
-        return self._finished(began)
+        finished = self.improve(generation, first, last)
+        return self._finished(began) if finished else None
 
     def evaluate_share(self, generation: int, first: int, last: int) -> float:
         """Evaluate words first .. last - 1 of the offspring; the seconds it took."""
@@ -410,10 +420,9 @@ class DevicePopulation:
             status=memory.status,
         )
 
-    def improve(self, generation: int, first: int, last: int) -> None:
-        """Local search of words first .. last - 1 of the offspring, where there is one."""
-        if self._local_search is not None:
-            self._local_search.improve_offspring(generation, first, last)
+    def improve(self, generation: int, first: int, last: int) -> bool:
+        """Local search of words first .. last - 1 of the offspring, where there is one; False if it was interrupted."""
+        return self._local_search is None or self._local_search.improve_offspring(generation, first, last)
 
     def evaluate(self, first: int, last: int) -> None:
         """Keys of words first .. last - 1 of the offspring, by the device."""

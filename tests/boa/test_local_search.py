@@ -1,0 +1,213 @@
+"""Local search on devices flips what the reference flips, which evaluates every neighbour, and finds known optima."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+import engine
+from engine.devices import Device, Member
+from engine.errors import OptionError
+from engine.solvers.boa import landscapes, tables
+from engine.solvers.boa.local_search import choose_improvement
+from engine.solvers.boa.options import STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters, Rule, resolve
+from engine.solvers.boa.programs import HISTORY_FIELDS, Shapes, shapes_for
+from engine.solvers.boa.reference import improve
+from engine.solvers.boa.tables import Decomposable
+from engine.solvers.boa.worker import DevicePopulation
+
+INDIVIDUALS = 35
+IMPROVED = 6
+FLIPS = 30
+
+
+def random_clauses(n: int, count: int, seed: int) -> list[list[int]]:
+    random = np.random.default_rng(seed)
+    chosen = [random.choice(n, 3, replace=False) + 1 for _ in range(count)]
+    return [(genes * random.choice([-1, 1], 3)).tolist() for genes in chosen]
+
+
+def random_graph(n: int, density: float, seed: int) -> list[tuple[int, int, float]]:
+    random = np.random.default_rng(seed)
+    pairs = itertools.combinations(range(n), 2)
+    return [(a, b, float(random.integers(-9, 10))) for a, b in pairs if random.random() < density]
+
+
+FUNCTIONS = {
+    "landscape": landscapes.random_nk(30, 4, 1, seed=2),  # 64-bit gains
+    "trap": tables.trap(30, 5),
+    "clauses": tables.max_sat(40, random_clauses(40, 170, 1)),
+    "glass": landscapes.random_ising(6, seed=3),
+    "cut": tables.max_cut(35, random_graph(35, 0.4, 4)),
+    "matrix": tables.qubo(33, [(0, 0, -7.5), (3, 3, 2.0), *random_graph(33, 0.5, 5)]),
+    "mixed": Decomposable(33, [[0, 32, 5], [7], range(10, 20)], [range(8), [0, 0.25], np.arange(1024) % 7]),
+}
+
+
+def improved(
+    device: Device, fitness: Decomposable, improvement: Improvement, shapes: Shapes
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Individuals before and after the search, their keys by the device, and the flips that it counted."""
+    parameters = parameters_for(fitness, improvement)
+    population = DevicePopulation(device, shapes, parameters, fitness, "popcount", fitness.n, 1)
+    try:
+        population.draw(np.zeros((0, fitness.n), np.uint8))
+        before = bits_of(population)
+        assert population.improve_population(0, -(-INDIVIDUALS // 32))
+        population.evaluate_population()
+        flips = int(device.get(population.memory.status)[HISTORY_FIELDS.index("flips")])
+        return before, bits_of(population), population.keys(), flips
+    finally:
+        population.close()
+
+
+def bits_of(population: DevicePopulation) -> np.ndarray:
+    planes, _ = population.population()
+    return np.unpackbits(planes.astype("<u4").view(np.uint8), axis=1, bitorder="little")[:, :INDIVIDUALS].T.copy()
+
+
+def shapes_named(device: Member, name: str) -> Shapes:
+    """The device's own shapes, those with many work-items a group, and either with its arrays in global memory."""
+    own = device.info.capabilities
+    shapes = shapes_for(own if "own" in name else dataclasses.replace(own, simt=True, max_block=256))
+    return dataclasses.replace(shapes, improve_local_bytes=0) if "global" in name else shapes
+
+
+RULES: tuple[Rule, ...] = ("steepest", "first", "tabu", "walk")
+IMPROVEMENTS = {rule: Improvement(rule, FLIPS, 4, 3, share=IMPROVED / INDIVIDUALS) for rule in RULES}
+
+
+def parameters_for(fitness: Decomposable, improvement: Improvement) -> Parameters:
+    parameters = resolve(Options(population=INDIVIDUALS), fitness.n, INDIVIDUALS, 7)
+    return dataclasses.replace(parameters, improvement=improvement)
+
+
+@functools.cache
+def by_reference(function: str, rule: Rule, before: bytes) -> tuple[np.ndarray, int]:
+    fitness = FUNCTIONS[function]
+    bits = np.frombuffer(before, np.uint8).reshape(INDIVIDUALS, fitness.n)
+    parameters = parameters_for(fitness, IMPROVEMENTS[rule])
+    return improve(parameters, fitness, bits, STREAM_IMPROVE_INITIAL, 0, IMPROVED)
+
+
+@pytest.mark.parametrize("shapes", ["own", "own-global", "many", "many-global"])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_rule_flips_what_the_reference_flips(device: Member, function: str, shapes: str) -> None:
+    fitness = FUNCTIONS[function]
+    for rule in RULES if shapes in ("own", "many") else ("tabu", "walk"):
+        before, after, keys, flips = device.submit(
+            improved, fitness, IMPROVEMENTS[rule], shapes_named(device, shapes)
+        ).result()
+        expected, expected_flips = by_reference(function, rule, before.tobytes())
+        assert np.array_equal(after, expected), rule
+        assert np.array_equal(after[IMPROVED:], before[IMPROVED:]), "only a share of the individuals is improved"
+        assert (after[:IMPROVED] != before[:IMPROVED]).any()
+        assert np.array_equal(keys, fitness.keys(after))
+        assert flips == expected_flips
+
+
+@hypothesis_settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_ascents_of_random_functions_end_in_local_optima(device: Member, data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 40), "genes")
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1), "seed"))
+    widest = data.draw(st.sampled_from([1, 2, 3, 5]), "width")
+    scopes = [random.choice(n, random.integers(1, min(n, widest) + 1), replace=False).tolist() for _ in range(3 * n)]
+    values = [random.integers(-20, 21, 1 << len(scope)) for scope in scopes]
+    fitness = Decomposable(n, scopes, values, minimize=bool(random.integers(0, 2)))
+    for rule in ("steepest", "first"):
+        improvement = Improvement(rule, 10_000, 1, 1)
+        before, after, keys, _ = device.submit(
+            improved, fitness, improvement, shapes_for(device.info.capabilities)
+        ).result()
+        for row, key in zip(after, keys, strict=True):
+            neighbours = fitness.keys(row ^ np.eye(n, dtype=np.uint8))
+            assert neighbours.max() <= key
+        assert (keys >= fitness.keys(before)).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_small_problems_are_solved_to_the_optimum_of_brute_force(device: Member, seed: int) -> None:
+    every = np.array(list(itertools.product((0, 1), repeat=16)), np.uint8)
+    random = np.random.default_rng(seed)
+    diagonal = [(gene, gene, float(random.integers(-50, 50))) for gene in range(16)]
+    for fitness in (
+        tables.qubo(16, [*diagonal, *random_graph(16, 0.6, seed)]),
+        tables.max_cut(16, random_graph(16, 0.7, seed)),
+        tables.max_sat(16, random_clauses(16, 120, seed)),
+        landscapes.random_nk(16, 5, 2, seed),
+    ):
+        result = engine.solve(engine.BOA(fitness), devices=[device.info.id], seed=seed, restarts=3)
+        assert result.objective == fitness.value(int(fitness.keys(every).max()))
+
+
+def test_published_instances_are_solved_with_nothing_but_defaults(device: Member, shared_data: Path) -> None:
+    folder = shared_data / "boa"
+    optima = {
+        "sat/uf100-01.cnf": 430,
+        "maxcut/g05_60.0": 536,
+        "maxcut/pm1s_80.0": 79,
+        "qubo/gka1a.sparse": -3414,
+        "qubo/gka1c.sparse": -5058,
+        "nk/pnk100_4_1_0": None,
+        "ising/IsingSpinGlass_pm_256_0.txt": None,
+    }
+    with engine.Engine(devices=[device.info.id]) as running:
+        for name, known in optima.items():
+            problem = engine.BOA.read(folder / name)
+            optimum = problem.optimum if known is None else known
+            for seed in range(2):
+                result = running.solve(problem, seed=seed, target=optimum, max_evaluations=20_000)
+                assert result.objective == optimum, name
+                assert result.counters["flips"] > 0
+
+
+def test_local_search_suits_the_function() -> None:
+    chosen = {name: choose_improvement(fitness, Options()) for name, fitness in FUNCTIONS.items()}
+    rules = {name: improvement.rule for name, improvement in chosen.items() if improvement is not None}
+    assert rules == {
+        "landscape": "steepest",
+        "trap": "tabu",
+        "clauses": "walk",
+        "glass": "tabu",
+        "cut": "tabu",
+        "matrix": "tabu",
+        "mixed": "tabu",
+    }
+    assert choose_improvement(FUNCTIONS["cut"], Options(local_search="none")) is None
+    assert choose_improvement(engine.BOA("hiff", 16).fitness, Options()) is None
+
+
+@pytest.mark.parametrize("options", [{}, {"niching": "rtr", "selection": "tournament"}, {"islands": 2}])
+def test_devices_make_no_difference_to_local_search(device: Member, options: dict[str, object]) -> None:
+    problem = engine.BOA.nk(60, 4, 1, seed=2)
+    given = {"population": 150, "seed": 3, "max_generations": 4, "target": 1e9, "local_search": "tabu", "flips": 90}
+    alone = engine.solve(problem, devices=[device.info.id], **given, **options)
+    pair = engine.solve(problem, devices=[device.info.id] * 2, **given, **options)
+    assert np.array_equal(alone.arrays["history"], pair.arrays["history"])
+    assert np.array_equal(alone.solution, pair.solution)
+    assert alone.counters == pair.counters
+    assert alone.counters["flips"] > 0
+
+
+def test_rules_for_tables_are_refused_for_other_functions_before_anything_is_made(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with pytest.raises(OptionError, match="local_search = tabu needs a function given by tables; got hiff"):
+        engine.solve(engine.BOA("hiff", 16), local_search="tabu", run_folder=folder)
+    assert not folder.exists()
+
+
+def test_time_limit_holds_within_a_long_local_search(device: Member) -> None:
+    problem = engine.BOA.max_cut(400, random_graph(400, 0.2, 1))
+    result = engine.solve(problem, devices=[device.info.id], population=4000, flips=200_000, target=1e9, time_limit=0.5)
+    assert result.status is engine.Status.TIME_LIMIT
+    assert result.objective == problem.evaluate(result.solution[None])[0]
+    assert result.counters["evaluations"] == 4000
