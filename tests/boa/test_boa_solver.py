@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from paper import PaperEngine, solve_as_paper
-from stopping import history, stopped_and_resumed
+from stopped_runs import history, stopped_and_resumed, stopped_at
 
 import engine
 from engine.devices import Member, available
@@ -195,7 +195,7 @@ def test_stopped_run_resumes_to_the_same_end(running: engine.Engine, tmp_path: P
     problem = engine.BOA("trap-5", 60)
     options: dict[str, Any] = {"population": "auto", "seed": 3, "structure_generations": 2}
     whole = running.solve(problem, **options)
-    resumed = stopped_and_resumed(running, problem, tmp_path / "run", 50, **options)
+    resumed = stopped_and_resumed(running, problem, tmp_path / "run", 12, **options)
     assert history(resumed) == history(whole)
     assert resumed.objective == whole.objective
     assert resumed.counters == whole.counters
@@ -205,13 +205,8 @@ def test_checkpoint_in_the_middle_of_a_structure_resumes_exactly(running: engine
     problem = engine.BOA.nk(40, seed=1)
     options = {"population": 2000, "structure_generations": 3, "max_generations": 11, "seed": 1, "target": 1e9}
     whole = running.solve(problem, **options)
-    seen: list[Event] = []
-    run = running.start(problem, run_folder=tmp_path / "run", on_event=seen.append, **options)
-    run.pause()
-    run.stop()
-    first = run.wait()
-    assert first.status is engine.Status.INTERRUPTED
-    resumed = engine.resume(tmp_path / "run", devices=list(first.devices))
+    # the third generation has a network, the fourth and fifth keep its structure
+    resumed = stopped_and_resumed(running, problem, tmp_path / "run", 6, **options)
     assert history(resumed) == history(whole)
 
 
@@ -296,16 +291,16 @@ def test_run_with_a_function_goes_on_once_the_function_is_given_again(running: e
     problem, folder = engine.BOA(ones, 60), tmp_path / "run"
     options: dict[str, Any] = {"population": 400, "seed": 2}
     whole = running.solve(problem, **options)
-    run = running.start(problem, run_folder=folder, **options)
-    run.stop()
-    run.wait()
+    stopped = stopped_at(running, problem, folder, 5, **options)
+    assert stopped.status is engine.Status.INTERRUPTED
+    assert stopped.counters["generations"] > 0
     with pytest.raises((ProblemError, RunFolderError), match="the Python function ones, which a run folder cannot"):
         running.resume(folder)
     others = [engine.BOA(ones, 61), engine.BOA(ones, 60, minimize=True), engine.BOA(len, 60), engine.BOA("onemax", 60)]
     for other in others:
         with pytest.raises(RunFolderError, match="is not the one of the run in"):
             running.resume(folder, problem=other)
-    resumed = engine.resume(folder, problem=problem, devices=list(run.devices))
+    resumed = engine.resume(folder, problem=problem, devices=list(stopped.devices))
     assert history(resumed) == history(whole)
     assert resumed.counters == whole.counters
 

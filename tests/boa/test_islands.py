@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from paper import PaperEngine, solve_as_paper
-from stopping import history, stopped_and_resumed
+from stopped_runs import history, stopped_and_resumed
 
 import engine
 from engine.devices import DevicePool, Member
@@ -129,7 +129,7 @@ def test_stopped_islands_resume_to_the_same_end(running: engine.Engine, tmp_path
     problem = engine.BOA("trap-5", 60)
     options: dict[str, Any] = {"population": "auto", "islands": 2, "seed": 5, "migration_interval": 3}
     whole = running.solve(problem, **options)
-    resumed = stopped_and_resumed(running, problem, tmp_path / "run", 50, devices=2, **options)
+    resumed = stopped_and_resumed(running, problem, tmp_path / "run", 9, devices=2, **options)
     assert history(resumed) == history(whole)
     assert resumed.counters == whole.counters
 

@@ -1,0 +1,48 @@
+"""Runs that are stopped at a given generation and resumed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engine
+from engine.run import Run
+from engine.solvers.boa import islands
+
+
+def history(result: engine.Result) -> list[list[float]]:
+    """Every generation of a run."""
+    return result.arrays["history"].tolist()
+
+
+def stopped_at(running: engine.Engine, problem: engine.BOA, folder: Path, polls: int, **options: Any) -> engine.Result:
+    """A run that stops itself when it looks at its controls for so many times, a generation each time."""
+    poll, seen = Run.poll, [0]
+
+    def counted(run: Run) -> None:
+        seen[0] += 1
+        if seen[0] == polls:
+            run.stop()
+        poll(run)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Run, "poll", counted)
+        patched.setattr(islands, "SLICE_SECONDS", 1e-9)
+        return running.solve(problem, run_folder=folder, **options)
+
+
+def stopped_and_resumed(
+    running: engine.Engine, problem: engine.BOA, folder: Path, polls: int, devices: int = 1, **options: Any
+) -> engine.Result:
+    """The result of a run that is stopped after some generations, and continues on so many devices."""
+    stopped = stopped_at(running, problem, folder, polls, **options)
+    assert stopped.status is engine.Status.INTERRUPTED
+    assert stopped.counters["generations"] > 0
+    assert json.loads((folder / "checkpoint.json").read_text())
+    given = problem if isinstance(problem.fitness, engine.solvers.boa.fitness.Function) else None
+    resumed = engine.resume(folder, problem=given, devices=[stopped.devices[0]] * devices)
+    assert resumed.counters["generations"] > stopped.counters["generations"]
+    return resumed
