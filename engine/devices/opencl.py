@@ -22,7 +22,6 @@ from engine.devices.backends import BackendModule
 from engine.devices.base import Device
 from engine.devices.handles import Buffer, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
-from engine.devices.processes import require_own_process
 from engine.devices.program import Kernel, Signature
 from engine.devices.templates import Source, compiler_location, dump
 from engine.errors import BackendUnavailable, DeviceError, KernelError
@@ -52,7 +51,6 @@ def _pyopencl() -> Any:
 
 def _native_devices() -> list[cl.Device]:
     """All OpenCL devices, GPUs before others before CPUs; each platform's own order is kept."""
-    require_own_process()  # some drivers start their threads when they are asked what there is
     cl = _pyopencl()
     try:
         platforms = cl.get_platforms()

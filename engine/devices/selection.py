@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from engine.devices.backends import backends
 from engine.devices.info import DeviceInfo
+from engine.devices.processes import require_own_process
 from engine.errors import BackendUnavailable, DeviceNotFound
 
 __all__ = ["Backend", "available", "select"]
@@ -20,6 +21,7 @@ Backend = str
 
 def available(backend: Backend = "auto") -> tuple[list[DeviceInfo], dict[str, str]]:
     """All devices of a backend (of every one for ``"auto"``), and for each backend without any, why."""
+    require_own_process()
     found: list[DeviceInfo] = []
     missing: dict[str, str] = {}
     for language, module in backends().items():

@@ -31,7 +31,7 @@
 // A group handles strips of `strip_rows` rows, a multiple of ${row_lanes * rows}, one after the other as it takes the next ticket; a strip's sums have a
 // place of their own, out[strip][beta][width], so that what is added to what depends on the data alone. Rows from row_count on are padding: zeros.
 // tickets: {the next strip, groups that have ended}, both zero before and after a launch.
-// Groups on the first `spared` multiprocessors leave when others are at work, so that kernels of other lanes find room there.
+// Groups on the first `spared` multiprocessors leave when others are at work, so that kernels of other streams find room there.
 // design: (rows, chunk_count chunks); beta: (betas, stride); strip_first is the strip's place in `out`.
 ${philox.functions()}
 ${variates.latent_functions()}
@@ -42,7 +42,7 @@ typedef float4 chunk_t;
 typedef uint4 chunk_t;
 % endif
 
-KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* RESTRICT design, const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out,
+KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${"f32" if storage == "f32" else "u16"}* RESTRICT design, const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out,
     i64 first_row, i64 row_count, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first,
     i32 betas,${" u64 seed, u32 stream, u32 step," if mode == "draw" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode == "margins" else ""} GLOBAL u32* RESTRICT tickets, u32 spared)
 {
@@ -104,7 +104,7 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL chunk_t* REST
             chunk_t raw${r}_${k};
             raw${r}_${k}.x = raw${r}_${k}.y = raw${r}_${k}.z = raw${r}_${k}.w = 0;
             ${"if (inside)" if k == chunks - 1 else ""}
-                raw${r}_${k} = design[(row + ${r * row_lanes}) * chunk_count + lane + ${k * lanes}];
+                raw${r}_${k} = ((const GLOBAL chunk_t*)design)[(row + ${r * row_lanes}) * chunk_count + lane + ${k * lanes}];
 %   endfor
 % endfor
 % if early:

@@ -15,12 +15,14 @@ from searching import load_assignment
 import engine
 from engine.devices import Member
 from engine.errors import AuditError, OptionError, RunFolderError
-from engine.events import Event, Incumbent, Metric, Notice
+from engine.events import Event, Incumbent, Metric, Notice, Progress
 from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.reference import search
+from engine.solvers.branch_and_bound.search import coordinator
 from engine.solvers.branch_and_bound.search.messages import Found
 from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
+from tests.stopping import stop_at
 
 # Makespans of Taillard's first ten instances, proved optimal in the literature.
 OPTIMA = [1278, 1359, 1081, 1293, 1235, 1195, 1234, 1206, 1230, 1108]
@@ -145,8 +147,13 @@ def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device: Member,
 
 
 def test_a_stopped_count_resumes_to_the_same_solutions(device: Member, tmp_path: Path) -> None:
-    first = solve(device, engine.Queens(15), time_limit=0.2, run_folder=tmp_path / "run", **few_ivms(device))
-    assert first.status == "time_limit"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coordinator, "SLICE_SECONDS", 1e-4)
+        stops = stop_at(patch, lambda event: isinstance(event, Progress) and event.done > 0)
+        first = solve(device, engine.Queens(15), run_folder=tmp_path / "run", **few_ivms(device))
+    assert stops
+    assert first.status == "interrupted"
+    assert 0 < first.counters["nodes"] < 90634738
     assert first.bound is None
     resumed = engine.resume(tmp_path / "run", devices=[device.info.id] * 2)
     assert (resumed.objective, resumed.counters["nodes"]) == (2279184, 90634738)

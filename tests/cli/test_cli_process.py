@@ -79,7 +79,7 @@ def test_lines_on_standard_input_pause_resume_and_stop(spawn: Spawn) -> None:
     notice = told.until_type("notice")
     assert isinstance(notice, events.Notice)
     assert notice.level == "warning"
-    assert notice.message == "unknown line on standard input: 'hurry up'; say pause, resume or stop"
+    assert notice.message == "unknown line on standard input: 'hurry up'; the commands are pause, resume and stop"
     time.sleep(0.5)
     say(child, "resume\r\n")
     resumed = told.until_type("state", state="running")

@@ -229,7 +229,8 @@ def test_backends_agree_over_the_first_iterations() -> None:
         with DevicePool([info]) as pool:
             draws.append(draws_of(pool.members[0], problem_of(), kernel="hmc"))
     for other in draws[1:]:
-        assert np.allclose(other, draws[0], rtol=1e-3, atol=1e-4)
+        first, same = other[:, :8], draws[0][:, :8]  # rounding in float32 grows from draw to draw
+        assert np.allclose(first, same, rtol=1e-3, atol=1e-4)
 
 
 # --- controls -------------------------------------------------------------------------------------------------------
@@ -349,6 +350,7 @@ def test_a_chain_keeps_its_coefficients_where_a_factorisation_fails(
     factorise = Matrices.factorise
 
     def indefinite(self: Matrices, built: Any) -> None:
+        self.device.sync()  # the matrix is built on another stream
         self.device.put(np.array([-1.0]), self.groups[0].matrix)  # of the first chain
         factorise(self, built)
 

@@ -128,7 +128,7 @@ def test_a_device_that_fails_in_a_race_leaves_it_to_the_others(device: Member) -
         result = owner.solve(problem, method="race", presolve=False)
         assert failures[0]
     assert result.status == "optimal"
-    assert result.arrays["racers"][0] == "HiGHS simplex"
+    assert str(result.arrays["racers"][0]).startswith("HiGHS")
 
 
 def test_without_highs_the_race_goes_on(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:

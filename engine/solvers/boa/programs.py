@@ -336,6 +336,10 @@ def improve_spec(shapes: Shapes, search: LocalSearchProgram) -> Spec:
 @each_once
 def kernel_variants(capabilities: Capabilities) -> Iterator[Spec]:
     """Every template of this solver with sets of constants that cover what a device asks for."""
+    return ((f"boa/{template}", constants) for template, constants in _wanted(capabilities))
+
+
+def _wanted(capabilities: Capabilities) -> Iterator[Spec]:
     shapes = shapes_for(capabilities)
     for k in (0, 3):
         yield from _specs(shapes, k, k == 3, 2, None).values()
