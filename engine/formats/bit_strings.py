@@ -22,17 +22,22 @@ landscapes with nearest neighbor interactions and tunable overlap", GECCO 2009. 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.errors import ProblemError
+from engine.formats.source import read_bytes, require_memory, without_compression
 
 __all__ = ["Parsed", "read", "recognize"]
 
-_INTEGER = re.compile(r"[+-]?\d+")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_DIGITS = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_MOST_GENES = 1 << 20
+_MEMORY_PER_BYTE = 70
 _QUBO_SUFFIXES = (".sparse", ".qubo")
 
 
@@ -91,7 +96,7 @@ def recognize(path: Path, head: str) -> str | None:
     if len(rows) < 2 or not all(_NUMBER.fullmatch(word) for word in rows[0][:3] if word != "J"):
         return None
     first = rows[0]
-    whole = all(_INTEGER.fullmatch(word) for word in first)
+    whole = all(_DIGITS.fullmatch(word) for word in first)
     if len(first) == 2 and whole and re.fullmatch("[01]+", first[1]) and len(first[1]) > 1 and len(rows[1]) == 1:
         return "ising" if len(rows) > 2 and len(rows[2]) == 3 else None
     if len(first) == 3 and whole and _is_nk(first, rows[1]):
@@ -123,11 +128,9 @@ def read(path: str | Path) -> Parsed:
         If it cannot be read, or breaks a rule of its format; with the line.
     """
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
-    except OSError as error:
-        raise ProblemError(f"cannot be read: {error.strerror or error}", path) from error
-    found = recognize(path, text[:5000])
+    text = read_bytes(path, "the file").decode("utf-8", errors="replace").removeprefix("\ufeff")
+    require_memory(_MEMORY_PER_BYTE * len(text), "reading the file", path)
+    found = recognize(without_compression(path), text[:4096])
     if found is None:
         raise ProblemError("is none of: DIMACS CNF, NK landscape, Ising glass, max-cut or QUBO, boa", path)
     lines = _Lines(path, text)
@@ -168,9 +171,15 @@ class _Lines:
         return int(word)
 
     def number(self, word: str, what: str) -> float:
-        if not _NUMBER.fullmatch(word):
-            raise self.error(f"{what} must be a number; got {word[:40]!r}")
+        if not _NUMBER.fullmatch(word) or not math.isfinite(float(word)):
+            raise self.error(f"{what} must be a finite number; got {word[:40]!r}")
         return float(word)
+
+    def genes(self, n: int, what: str) -> int:
+        """``n``, if so many genes can be handled."""
+        if not 1 <= n <= _MOST_GENES:
+            raise self.error(f"{what} must be from 1 to {_MOST_GENES}; got {n}")
+        return n
 
 
 def _read_cnf(lines: _Lines) -> Parsed:
@@ -179,7 +188,8 @@ def _read_cnf(lines: _Lines) -> Parsed:
         row = lines.next("the line 'p cnf'")
     if len(row) != 4:
         raise lines.error("the problem line must be 'p cnf variables clauses'")
-    n, count = lines.whole(row[2], "the number of variables"), lines.whole(row[3], "the number of clauses")
+    n = lines.genes(lines.whole(row[2], "the number of variables"), "the number of variables")
+    count = lines.whole(row[3], "the number of clauses")
     clauses: list[list[int]] = []
     clause: list[int] = []
     for row in lines:
@@ -204,10 +214,15 @@ def _read_cnf(lines: _Lines) -> Parsed:
 
 
 def _read_nk(lines: _Lines) -> Parsed:
-    n, k, step = (lines.whole(word, "n, k and step") for word in lines.next("n, k and step"))
+    row = lines.next("n, k and step")
+    if len(row) != 3:
+        raise lines.error("the first line must be 'n k step'")
+    n, k, step = (lines.whole(word, "n, k and step") for word in row)
     if n < 1 or not 0 <= k < 16 or step < 1:
         raise lines.error(f"n and step must be at least 1, and k from 0 to 15; got {n}, {step} and {k}")
+    lines.genes(n, "n")
     size, count = 2 << k, -(-n // step)
+    require_memory(32 * size * count, f"{count} tables of {size} values", lines.path, lines.line)
     values: list[float] = []
     while len(values) < size * count:
         values += [lines.number(word, "a value") for word in lines.next(f"its {count} tables of {size} values")]
@@ -218,13 +233,16 @@ def _read_nk(lines: _Lines) -> Parsed:
     for row in lines:
         if len(row) == 1:
             optimum = lines.number(row[0], "the optimum")
-        elif row != [str(gene) for gene in range(n)]:
+        elif len(row) != n or row != [str(gene) for gene in range(n)]:
             raise lines.error("only the permutation 0 1 2 ... is supported after the tables")
     return Parsed("nk", n, tables=tables, neighbours=k, step=step, optimum=optimum)
 
 
 def _read_ising(lines: _Lines) -> Parsed:
-    energy, state = lines.next("the least energy")
+    row = lines.next("the least energy")
+    if len(row) != 2:
+        raise lines.error("the first line must be the least energy and a state")
+    energy, state = row
     bonds = lines.whole(lines.next("the number of bonds")[0], "the number of bonds")
     n = len(state)
     terms = _terms(lines, n, 0, "spin", bonds)
@@ -233,7 +251,7 @@ def _read_ising(lines: _Lines) -> Parsed:
 
 def _read_graph(lines: _Lines, format: str) -> Parsed:
     first = lines.next("n and m")
-    n, count = lines.whole(first[0], "n"), lines.whole(first[1], "m")
+    n, count = lines.genes(lines.whole(first[0], "n"), "n"), lines.whole(first[1], "m")
     terms = _terms(lines, n, 1, "vertex", count)
     if any(a == b for a, b, _ in terms):
         format = "qubo"
@@ -269,8 +287,11 @@ def _read_boa(lines: _Lines, text: str) -> Parsed:
         if not equals or name not in known or not known[name].fullmatch(value):
             allowed = ", ".join(f"{other}=" for other in known)
             raise lines.error(f"behind the name stand {allowed} with numbers; got {word[:40]!r}")
+        if not math.isfinite(float(value)):
+            raise lines.error(f"{name}= must be a finite number; got {value[:40]!r}")
         words[name] = value
     if "n" not in words:
         raise lines.error("n= is missing: how many genes the function has")
     code = text.split("\n", lines.line)[lines.line :]
-    return Parsed("boa", int(words["n"]), words=words, code=code[0] if code else "")
+    n = lines.genes(int(words["n"]), "n")
+    return Parsed("boa", n, words=words, code=code[0] if code else "")

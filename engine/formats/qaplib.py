@@ -8,6 +8,7 @@ Optimization 10 (1997) 391-403.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from engine.formats.text import Numbers
 __all__ = ["parse", "read", "recognize"]
 
 _LARGEST = 1000
+_SIZE = re.compile(r"[0-9]{1,9}")
 
 
 def read(path: str | Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -47,6 +49,6 @@ def parse(text: str, path: str | Path | None = None) -> tuple[NDArray[np.int64],
 def recognize(path: Path, head: str) -> bool:
     """Whether a ``.dat`` file begins with its size alone, and rows of whole numbers."""
     words = [line.split() for line in head.splitlines() if line.strip()]
-    if path.suffix != ".dat" or len(words) < 2 or len(words[0]) != 1 or not words[0][0].isdigit():
+    if path.suffix != ".dat" or len(words) < 2 or len(words[0]) != 1 or not _SIZE.fullmatch(words[0][0]):
         return False
     return all(word.lstrip("-").isdigit() for word in words[1])

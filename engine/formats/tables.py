@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Sequence
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,9 @@ TARGETS = ("target", "y", "label", "class", "outcome", "response")
 """Titles of a column that is taken as the target where none is named, in lower case."""
 
 _LIBSVM_LINE = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?(\s+(qid|[0-9]+):[^\s:]+)*\s*(#.*)?")
-_NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
+_NUMBER = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
+_MEMORY_PER_BYTE = 70
+_LONGEST_WORD = 1000
 _TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".data", ".dat", ".txt")
 _ADVICE = "make numbers of it first, for example one column of 0 and 1 for each category"
 
@@ -180,45 +183,68 @@ def _target_of(names: list[str], target: str | int | None, path: Path) -> int:
 
 def _read_text(text: str, path: Path, target: str | int | None) -> Table:
     """A table of text; the first line is a header if none of its cells is a number."""
-    rows = _rows(text, path)
-    if not rows:
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and line[0] != "#"]
+    if not lines:
         raise ProblemError("the table is empty", path)
-    titles = [cell.strip() for cell in rows[0][1]]
+    separator = _separator(lines[0][1])
+    titles = [cell.strip() for cell in _rows(lines[:1], separator, path)[0][1]]
     has_header = not any(map(_NUMBER.fullmatch, titles))
     names = titles if has_header else [f"x{column}" for column in range(len(titles))]
-    body = rows[1:] if has_header else rows
-    _require_columns(names, path, rows[0][0])
-    for number, row in body:
-        if len(row) != len(names):
-            raise ProblemError(f"a row has {len(row)} cells; the table has {len(names)} columns", path, number)
+    body = lines[1:] if has_header else lines
+    _require_columns(names, path, lines[0][0])
     chosen = _target_of(names, target, path)
     require_memory(8 * len(body) * len(names), f"a table of {len(body)} rows and {len(names)} columns", path)
-    columns: list[Sequence[str]] = list(zip(*(row for _, row in body), strict=True)) if body else [()] * len(names)
-    lines = [number for number, _ in body]
+    values = _all_numbers([line for _, line in body], separator, len(names))
+    if values is not None:
+        X, y = np.delete(values, chosen, axis=1), values[:, chosen].copy()
+    else:
+        X, y = _with_words(_rows(body, separator, path), names, chosen, path)
+    return Table(X, y, [name for column, name in enumerate(names) if column != chosen], names[chosen])
+
+
+def _all_numbers(lines: list[str], separator: str | None, columns: int) -> NDArray[np.float64] | None:
+    """A table without any words, shape (rows, columns); None if there are some, or a row has another length."""
+    if not lines:
+        return None
+    try:
+        values = np.loadtxt(lines, np.float64, comments="#", delimiter=separator, quotechar='"', ndmin=2)
+    except ValueError:
+        return None
+    return values if values.shape == (len(lines), columns) else None
+
+
+def _with_words(
+    rows: list[tuple[int, list[str]]], names: list[str], chosen: int, path: Path
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Features and target of a table where the target, or by mistake a feature, holds words."""
+    for number, row in rows:
+        if len(row) != len(names):
+            raise ProblemError(f"a row has {len(row)} cells; the table has {len(names)} columns", path, number)
+    columns: list[Sequence[str]] = list(zip(*(row for _, row in rows), strict=True)) if rows else [()] * len(names)
+    lines = [number for number, _ in rows]
     features = [_column(columns[c], name, lines, path) for c, name in enumerate(names) if c != chosen]
-    y = np.array([cell.strip() for cell in columns[chosen]])
-    if all(_is_number(cell) for cell in y.tolist()):
-        y = y.astype(np.float64)
-    return Table(np.column_stack(features), y, [n for c, n in enumerate(names) if c != chosen], names[chosen])
+    words = [cell.strip() for cell in columns[chosen]]
+    if all(map(_is_number, words)):
+        return np.column_stack(features), np.array(list(map(float, words)), np.float64)
+    for number, word in zip(lines, words, strict=True):
+        if len(word) > _LONGEST_WORD:
+            raise ProblemError(f"a cell of the target has more than {_LONGEST_WORD} characters", path, number)
+    return np.column_stack(features), np.array(words)
 
 
-def _rows(text: str, path: Path) -> list[tuple[int, list[str]]]:
-    """The lines that hold something, as cells, each with its number; lines that begin with ``#`` are left out."""
-    lines = text.splitlines()
-    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
-    separator = _separator(first)
+def _rows(lines: list[tuple[int, str]], separator: str | None, path: Path) -> list[tuple[int, list[str]]]:
+    """The cells of numbered lines; a cell in quotes may go on over several lines."""
+    require_memory(_MEMORY_PER_BYTE * sum(len(line) for _, line in lines), "reading the table", path)
     if separator is None:
-        return [
-            (number, line.split()) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")
-        ]
-    reader = csv.reader((line for line in lines), delimiter=separator)
+        return [(number, line.split()) for number, line in lines]
+    reader = csv.reader((line for _, line in lines), delimiter=separator)
     rows: list[tuple[int, list[str]]] = []
     try:
         for row in reader:
-            if row and not (row[0].startswith("#") or (len(row) == 1 and not row[0].strip())):
-                rows.append((reader.line_num, row))
+            rows.append((lines[reader.line_num - 1][0], row))
     except csv.Error as error:
-        raise ProblemError(f"the table cannot be read: {error}", path, reader.line_num) from error
+        place = min(reader.line_num, len(lines)) - 1
+        raise ProblemError(f"the table cannot be read: {error}", path, lines[place][0]) from error
     return rows
 
 
@@ -234,21 +260,21 @@ def _require_columns(names: list[str], path: Path, line: int | None = None) -> N
 
 def _column(cells: Sequence[str], name: str, lines: Sequence[int], path: Path) -> NDArray[np.float64]:
     """A feature's cells as numbers."""
-    try:
-        return np.array(cells, dtype=np.float64)
-    except ValueError:
-        place = next((i for i, cell in enumerate(cells) if not _is_number(cell)), 0)
+    place = next((i for i, cell in enumerate(cells) if not _is_number(cell)), None)
+    if place is None:
+        return np.array(list(map(float, cells)), np.float64)
     cell = cells[place].strip()
     what = f"holds text ('{cell[:40]}'); {_ADVICE}" if cell else "has an empty cell; fill it or leave the row out"
     raise ProblemError(f"column '{name[:40]}' {what}", path, lines[place])
 
 
 def _is_number(cell: str) -> bool:
+    """Whether this is a number as ``float`` reads it, but without underscores."""
     try:
         float(cell)
     except ValueError:
         return False
-    return True
+    return "_" not in cell
 
 
 def _read_libsvm(text: str, path: Path) -> Table:
@@ -257,51 +283,54 @@ def _read_libsvm(text: str, path: Path) -> Table:
     By scikit-learn's rules: a row may have no feature, indices count from 1 unless one of them is 0, ``qid:`` is
     passed over.
     """
-    rows = [(number, line.partition("#")[0].split()) for number, line in enumerate(text.splitlines(), start=1)]
-    rows = [(number, words) for number, words in rows if words]
-    pairs = [[word.partition(":") for word in words[1:] if not word.startswith("qid:")] for _, words in rows]
-    try:
-        labels = np.array([float(words[0]) for _, words in rows])
-        indices = np.array([int(index) for row in pairs for index, _, _ in row], np.int64)
-        values = np.array([float(value) for row in pairs for _, _, value in row])
-    except (ValueError, OverflowError):
-        number, words = _first_wrong(rows, _is_libsvm_row)
-        raise ProblemError(f"'{' '.join(words)[:60]}' is not a line of LIBSVM", path, number) from None
+    labels, indices, values, counts, lines = array("d"), array("q"), array("d"), array("q"), array("q")
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        before = len(values)
+        try:
+            labels.append(float(words[0]))
+            for word in words[1:]:
+                index, _, value = word.partition(":")
+                if index != "qid":
+                    indices.append(int(index))
+                    values.append(float(value))
+        except (ValueError, OverflowError):
+            raise ProblemError(f"'{line[:60]}' is not a line of LIBSVM", path, number) from None
+        counts.append(len(values) - before)
+        lines.append(number)
+    return _dense(np.array(labels), np.array(indices), np.array(values), np.array(counts), lines, path)
+
+
+def _dense(
+    labels: NDArray[np.float64],
+    indices: NDArray[np.int64],
+    values: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    lines: Sequence[int],
+    path: Path,
+) -> Table:
+    """The table of sparse rows; ``counts`` has the number of features of each, ``lines`` its line."""
     if not indices.size:
         raise ProblemError("no row of the table has a feature", path)
-    where = np.repeat(np.arange(len(rows)), [len(row) for row in pairs])
+    rows = len(labels)
+    where = np.repeat(np.arange(rows), counts)
     base = 0 if (indices == 0).any() else 1
     if indices.min() < 0:
         place = int(where[np.argmax(indices < 0)])
-        raise ProblemError(f"an index must be at least 0; got {indices.min()}", path, rows[place][0])
+        raise ProblemError(f"an index must be at least 0; got {indices.min()}", path, lines[place])
     columns = int(indices.max()) + 1 - base
-    require_memory(8 * len(rows) * columns, f"a table of {len(rows)} rows and {columns} columns", path)
+    require_memory(8 * rows * columns, f"a table of {rows} rows and {columns} columns", path)
     cells = where * columns + (indices - base)
     order = np.argsort(cells, kind="stable")
     repeated = np.flatnonzero(np.diff(cells[order]) == 0)
     if repeated.size:
         place = int(order[repeated[0]])
-        raise ProblemError(f"a row has the index {indices[place]} twice", path, rows[int(where[place])][0])
-    X = np.zeros((len(rows), columns))
+        raise ProblemError(f"a row has the index {indices[place]} twice", path, lines[int(where[place])])
+    X = np.zeros((rows, columns))
     X[where, indices - base] = values
     return Table(X, labels, [f"x{column}" for column in range(base, columns + base)], "label")
-
-
-def _first_wrong(rows: Iterable[tuple[int, list[str]]], sound: Callable[[list[str]], bool]) -> tuple[int, list[str]]:
-    return next((number, words) for number, words in rows if not sound(words))
-
-
-def _is_libsvm_row(words: list[str]) -> bool:
-    try:
-        float(words[0])
-        for word in words[1:]:
-            index, _, value = word.partition(":")
-            if index != "qid":
-                np.int64(int(index))
-                float(value)
-    except (ValueError, OverflowError):
-        return False
-    return True
 
 
 def _read_parquet(path: Path, target: str | int | None) -> Table:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
-from engine.formats.source import read_text
+from engine.formats.source import read_text, require_memory
 from engine.formats.text import Numbers
 
 __all__ = ["ParsedFlowshop", "generate_times", "parse", "read", "recognize", "write"]
@@ -32,6 +32,7 @@ __all__ = ["ParsedFlowshop", "generate_times", "parse", "read", "recognize", "wr
 _HEADER = re.compile(r"number\s+of\s+jobs", re.IGNORECASE)
 _TIMES = re.compile(r"processing\s+times", re.IGNORECASE)
 _LARGEST_SIDE = 100_000
+_SIZE = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +78,7 @@ def _taillard(lines: list[tuple[int, str]], path: str | Path | None) -> ParsedFl
         raise ProblemError("an instance lacks its line 'processing times :'", path, lines[0][0])
     header = Numbers.of(lines[1:split], path)
     jobs, machines = _sizes(header)
+    require_memory(8 * jobs * machines, f"an instance of {jobs} jobs and {machines} machines", path, header.line)
     stated = [header.take("a bound in the header") for _ in range(header.left)][1:]
     body = Numbers.of(lines[split + 1 :], path)
     times = [[_time(body, job, machine) for job in range(jobs)] for machine in range(machines)]
@@ -88,6 +90,7 @@ def _taillard(lines: list[tuple[int, str]], path: str | Path | None) -> ParsedFl
 def _vrf(lines: list[tuple[int, str]], path: str | Path | None) -> ParsedFlowshop:
     numbers = Numbers.of(lines, path)
     jobs, machines = _sizes(numbers)
+    require_memory(8 * jobs * machines, f"an instance of {jobs} jobs and {machines} machines", path, numbers.line)
     times = np.zeros((machines, jobs), np.int64)
     for job in range(jobs):
         for machine in range(machines):
@@ -130,7 +133,7 @@ def recognize(head: str) -> bool:
     if _HEADER.search(lines[0]):
         return True
     first, second = lines[0].split(), lines[1].split() if len(lines) > 1 else []
-    if len(first) != 2 or not all(word.isdigit() for word in first):
+    if len(first) != 2 or not all(_SIZE.fullmatch(word) for word in first):
         return False
     machines = int(first[1])
     pairs = second[: 2 * machines]

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import ProblemError
+from engine.formats.source import require_memory
 
 __all__ = ["Numbers"]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
+_MEMORY_PER_BYTE = 70
+"""Bytes that :class:`Numbers` may take for one byte of text: a word of one digit and a space is two objects."""
 
 
 @dataclass
@@ -24,7 +27,15 @@ class Numbers:
 
     @classmethod
     def of(cls, lines: Iterable[tuple[int, str]], path: str | Path | None = None) -> Numbers:
-        """Of (line number, text) pairs."""
+        """Of (line number, text) pairs.
+
+        Raises
+        ------
+        ProblemError
+            If the words would take more memory than the limit.
+        """
+        lines = list(lines)
+        require_memory(_MEMORY_PER_BYTE * sum(len(line) for _, line in lines), "reading the file", path)
         return cls([(word, number) for number, line in lines for word in line.split()], path)
 
     @property

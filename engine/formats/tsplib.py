@@ -19,8 +19,8 @@ from engine.formats.text import Numbers
 
 __all__ = ["parse", "read", "recognize", "write"]
 
-_KEY = re.compile(r"\s*([A-Z_]+)\s*:\s*(.*?)\s*$")
-_ATSP = re.compile(r"^\s*TYPE\s*:\s*ATSP\b", re.MULTILINE)
+_KEY = re.compile(r"[A-Z_]+")
+_ATSP = re.compile(r"[ \t]*TYPE[ \t]*:[ \t]*ATSP\b")
 _REQUIRED = {"TYPE": "ATSP", "EDGE_WEIGHT_TYPE": "EXPLICIT", "EDGE_WEIGHT_FORMAT": "FULL_MATRIX"}
 _LARGEST = 100_000
 
@@ -45,14 +45,15 @@ def parse(text: str, path: str | Path | None = None) -> tuple[str, NDArray[np.in
         if line.strip() == "EDGE_WEIGHT_SECTION":
             start = position + 1
             break
-        if match := _KEY.match(line):
-            header[match[1]] = (match[2], number)
+        key, colon, value = line.partition(":")
+        if colon and _KEY.fullmatch(key.strip()):
+            header[key.strip()] = (value.strip(), number)
         elif line.strip():
             raise ProblemError(f"'{line.strip()[:40]}' is no line of a TSPLIB header", path, number)
     for key, expected in _REQUIRED.items():
         value, number = header.get(key, ("", len(lines)))
         if value.partition(" ")[0] != expected:
-            raise ProblemError(f"{key} must be {expected}; got '{value}'", path, number)
+            raise ProblemError(f"{key} must be {expected}; got '{value[:40]}'", path, number)
     if start is None:
         raise ProblemError("the file has no EDGE_WEIGHT_SECTION", path, len(lines))
     dimension = Numbers.of([(header["DIMENSION"][1], header["DIMENSION"][0])] if "DIMENSION" in header else [], path)
@@ -72,7 +73,7 @@ def parse(text: str, path: str | Path | None = None) -> tuple[str, NDArray[np.in
 
 def recognize(head: str) -> bool:
     """Whether a file that begins with ``head`` is a TSPLIB file of type ATSP."""
-    return bool(_ATSP.search(head.lstrip("\ufeff")))
+    return any(map(_ATSP.match, head.lstrip("\ufeff").splitlines()))
 
 
 def write(path: str | Path, name: str, costs: NDArray[np.int64], comment: str = "") -> None:

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
+from engine.formats.source import require_memory
 
 __all__ = ["Row", "Words", "excerpt", "fits", "integer", "is_integer", "plain_text", "refusal", "rows_of"]
 
 _INT64_MAX = 2**63 - 1
+_MEMORY_PER_BYTE = 24
 _SPACES = b"\t\n\v\f "
 
 
@@ -29,6 +31,7 @@ class Words:
     """The words of a text, with the line of each; nothing is converted until :meth:`integers` is asked."""
 
     def __init__(self, text: bytes, first_line: int, path: str | Path | None) -> None:
+        require_memory(_MEMORY_PER_BYTE * len(text), "reading the file", path)
         self.text = text
         self.path = path
         raw = np.frombuffer(text, np.uint8)
