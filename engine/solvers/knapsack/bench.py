@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import statistics
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +18,7 @@ from engine.api import Engine
 from engine.cli_options import pool_options, run_command
 from engine.devices import DeviceInfo, available, select
 from engine.devices.info import bytes_text
+from engine.results import Status
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.reference import optimal_value, optimum_by_cut_rows
@@ -26,9 +29,25 @@ __all__ = ["bench"]
 @click.command("knapsack", help="Check and measure the knapsack solver on this machine.")
 @pool_options("Devices to measure, one by one; all GPUs by default.", "auto")
 @click.option("--size", "sizes", type=int, multiple=True, help="Numbers of items (default 10000, and 100000 on GPUs).")
-@click.option("--repeat", type=click.IntRange(1), default=3, help="Runs of each; the median is told.")
+@click.option("--repeat", type=click.IntRange(1), default=3, help="Runs of each; the median is printed.")
 @click.option("--numpy/--no-numpy", "with_numpy", default=True, help="Also time a NumPy row sweep (n = 10000).")
-def _command(backend: Any, names: list[str] | None, sizes: Sequence[int], repeat: int, with_numpy: bool) -> int:
+@click.option(
+    "--instances",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Instead: solve every instance file of this folder, and compare with the optima.csv beside them.",
+)
+@click.option("--pattern", default="*", help="Which of the files.")
+@click.option("--limit", type=click.FloatRange(0, min_open=True), default=120.0, help="Seconds for one instance.")
+def _command(
+    backend: Any,
+    names: list[str] | None,
+    sizes: Sequence[int],
+    repeat: int,
+    with_numpy: bool,
+    instances: Path | None,
+    pattern: str,
+    limit: float,
+) -> int:
     console = Console(width=150)
     if names:
         chosen = select(backend, names)
@@ -36,6 +55,12 @@ def _command(backend: Any, names: list[str] | None, sizes: Sequence[int], repeat
         found, _ = available(backend)
         gpus = [info for info in found if info.capabilities.kind == "gpu"]
         chosen = gpus or select(backend)
+    if instances is not None:
+        good = True
+        for info in chosen:
+            with Engine(devices=[info.id]) as engine:
+                good &= _solve_folder(engine, instances, pattern, limit, repeat, console)
+        return 0 if good else 1
     good = all(_check(Engine(devices=[info.id] * count), console) for info in chosen for count in (1, 2))
     gpu = any(info.capabilities.kind == "gpu" for info in chosen)
     for n in sizes or ((10_000, 100_000) if gpu else (10_000,)):
@@ -63,6 +88,64 @@ def _check(engine: Engine, console: Console) -> bool:
     labels = ", ".join(info.id for info in engine.device_infos)
     console.print(f"checked 50 random problems on {labels}: {50 - wrong} right, {wrong} wrong")
     return wrong == 0
+
+
+def _published(folder: Path) -> dict[str, tuple[int | None, float | None]]:
+    """Optimum and seconds of another solver by instance name, from ``optima.csv``; None (-1 there) if unknown."""
+    path = folder / "optima.csv"
+    if not path.exists():
+        return {}
+    with path.open(encoding="utf-8") as lines:
+        rows = [row for row in csv.reader(lines) if len(row) >= 4 and row[3].lstrip("-").isdigit()]
+    return {
+        row[0]: (
+            int(row[3]) if int(row[3]) >= 0 else None,
+            float(row[4]) if len(row) > 4 and float(row[4]) >= 0 else None,
+        )
+        for row in rows
+    }
+
+
+def _solve_folder(engine: Engine, folder: Path, pattern: str, limit: float, repeat: int, console: Console) -> bool:
+    """Every instance of a folder: seconds, work, route, and whether the answer is the published one."""
+    published = _published(folder)
+    info = engine.device_infos[0]
+    table = Table(title=f"{folder.name} on {info.id}: medians of {repeat}, the first run of all not counted")
+    for heading in ("instance", "seconds", "published s", "cells", "share of n C", "route", "value", "right"):
+        table.add_column(heading, justify="left" if heading in ("instance", "route") else "right")
+    good = True
+    all_seconds: list[float] = []
+    paths = [path for path in sorted(folder.glob(pattern)) if path.is_file() and path.suffix != ".csv"]
+    for number, path in enumerate(paths):
+        problem = Knapsack.read(path)
+        times = []
+        for _ in range(repeat + (number == 0)):
+            began = time.perf_counter()
+            result = engine.solve(problem, time_limit=limit)
+            times.append(time.perf_counter() - began)
+        seconds = statistics.median(times[number == 0 :])
+        all_seconds.append(seconds)
+        optimum, peer = published.get(problem.name, (None, None))
+        optimum = problem.optimum if optimum is None else optimum
+        proved = result.status is Status.OPTIMAL
+        right = proved and optimum in (None, result.objective)
+        good &= right
+        cells = result.counters["cells"]
+        table.add_row(
+            problem.name,
+            f"{seconds:.3f}",
+            "" if peer is None else f"{peer:.3g}",
+            f"{cells:.2g}",
+            f"{100 * cells / max(1, problem.n * problem.capacity):.2g} %",
+            str(result.arrays["route"]).split()[0],
+            str(result.objective),
+            "NO" if not right else "yes" if optimum is not None else "proved",
+        )
+    console.print(table)
+    if all_seconds:
+        middle, worst = statistics.median(all_seconds), max(all_seconds)
+        console.print(f"{len(all_seconds)} instances: median {middle:.3f} s, worst {worst:.3f} s")
+    return good
 
 
 def _bound(problem: Knapsack) -> int:

@@ -13,6 +13,7 @@ from engine.solvers.knapsack.problem import Knapsack
 
 __all__ = ["Reduced", "presolve"]
 
+_FEW, _MANY = 60, 160  # items inside and outside that exchanges look at, first and last
 _ROUNDS = 8  # of exchanges, each of which must improve the solution
 
 
@@ -165,12 +166,18 @@ class _Local:
 
     def search(self, relaxation: Relaxation) -> None:
         """Exchange up to two items for up to two others while that improves the solution."""
+        candidates = _FEW
         for _ in range(_ROUNDS):
             if self.reduced.solved:
                 return
-            better = exchange(self.profits, self.weights, self.reduced.capacity, self.solution, relaxation.gains)
+            better = exchange(
+                self.profits, self.weights, self.reduced.capacity, self.solution, relaxation.gains, candidates
+            )
             objective = int(self.profits[better].sum())
             if objective <= self.reduced.objective:
-                return
+                if candidates == _MANY:
+                    return
+                candidates = _MANY
+                continue
             self.solution = better
             self.reduced.improve(self.reduced.open[better], objective)

@@ -193,7 +193,7 @@ class _Solving:
             self._progress.items_fixed = self._problem.n - len(reduced.open)
             self._publish()
         if reduced.solved:
-            self._say("a core of the items, searched on the host")
+            self._say("core of the items, searched on the host")
         return reduced.solved
 
     def _say(self, route: str) -> None:

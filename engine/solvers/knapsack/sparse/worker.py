@@ -106,6 +106,8 @@ class SparseWorker:
         self._records = self._put(np.tile(np.array([0, -1, -1, 0], np.int64), shapes.groups * shapes.block))
         self._path = self._put(np.zeros(n + 1, np.int64))
         self._choice = self._put(np.zeros(n, np.uint8))
+        self._best: Best | None = None
+        self._last_gain = 0
         self._wrap = False
         self._room = self._decision_room = 0
         self.step = 0
@@ -289,8 +291,9 @@ class SparseWorker:
         self.step = until
         candidates = int(self.device.get(self._candidate_counts, first, until - first + 1).sum(dtype=np.int64))
         tiles = int(self.device.get(self._counts, until, 1)[0])
-        best = self._best() if int(status[1]) > 0 else None
-        return Report(time.perf_counter() - began, until, tiles, candidates * TILE, best)
+        if int(status[1]) != self._last_gain or int(status[1]) == 2**31 - 1:
+            self._last_gain, self._best = int(status[1]), self._read_best()
+        return Report(time.perf_counter() - began, until, tiles, candidates * TILE, self._best)
 
     def _launch(self, step: int) -> None:
         items, shapes = self._items, self._shapes
@@ -317,7 +320,7 @@ class SparseWorker:
             complete_profit=int(items.profit_left[step]) - self._incumbent,
         )
 
-    def _best(self) -> Best:
+    def _read_best(self) -> Best:
         records = self.device.get(self._records).reshape(-1, 4)
         gain, cell, step, taken = records[int(np.argmax(records[:, 0]))].tolist()
         return Best(gain, cell, step, bool(taken))
