@@ -98,7 +98,7 @@ def _published(folder: Path) -> dict[str, tuple[int | None, float | None]]:
     with path.open(encoding="utf-8") as lines:
         rows = [row for row in csv.reader(lines) if len(row) >= 4 and row[3].lstrip("-").isdigit()]
     return {
-        row[0]: (
+        row[0].removesuffix(".kp"): (
             int(row[3]) if int(row[3]) >= 0 else None,
             float(row[4]) if len(row) > 4 and float(row[4]) >= 0 else None,
         )

@@ -1,9 +1,9 @@
-"""The 0/1 knapsack problem: which items to take so that their profit is greatest and their weight fits."""
+"""The knapsack problem: which items to take so that their profit is greatest and their weight fits."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -41,7 +41,7 @@ class _Origin:
 
 
 class Knapsack(Problem):
-    """Maximize the profit of a set of items whose weight is at most the capacity; each item is taken once or not.
+    """Maximize the profit of items whose weight is at most the capacity; by default each is taken once or not.
 
     Parameters
     ----------
@@ -53,6 +53,9 @@ class Knapsack(Problem):
         Greatest weight of a solution, at least 1, in the unit of the weights.
     name : str, optional
         What to call the instance.
+    counts : array-like of int, shape (n,), optional
+        How often each item may be taken, at least 0 (the bounded problem); by default once (the 0/1 problem). See also
+        :meth:`unbounded`. A solution lists an item as often as it takes it.
 
     Attributes
     ----------
@@ -60,6 +63,8 @@ class Knapsack(Problem):
         As given; read-only.
     capacity, n : int
         The capacity and the number of items, which may be 0.
+    counts : ndarray of int64, shape (n,), or None
+        None for the 0/1 problem.
     optimum : int or None
         Optimal profit stated by the file the instance was read from.
     format : str or None
@@ -69,7 +74,7 @@ class Knapsack(Problem):
     ------
     ProblemError
         If a value is not an integer (floating-point arrays of whole numbers up to ``2**53`` are taken), is out of its
-        range, or the profits or the weights sum to more than ``2**63 - 1``. Items are counted from 0.
+        range, or the profits or the weights (of all copies) sum to more than ``2**63 - 1``. Items are counted from 0.
     """
 
     kind: ClassVar[str] = "knapsack"
@@ -80,11 +85,67 @@ class Knapsack(Problem):
     weights: NDArray[np.int64]
     capacity: int
     n: int
+    counts: NDArray[np.int64] | None
     optimum: int | None
     format: str | None
 
-    def __init__(self, profits: ArrayLike, weights: ArrayLike, capacity: int, name: str | None = None) -> None:
+    def __init__(
+        self,
+        profits: ArrayLike,
+        weights: ArrayLike,
+        capacity: int,
+        name: str | None = None,
+        counts: ArrayLike | None = None,
+    ) -> None:
         self._fill(profits, weights, capacity, name, _Origin())
+        if counts is not None:
+            self._bound(counts)
+
+    def _bound(self, counts: ArrayLike) -> None:
+        """Take over how often each item may be taken."""
+        self.counts = frozen(_integers(counts, "count", _Origin()))
+        if self.counts.size != self.n:
+            raise ProblemError(f"counts must have one entry per item; got {self.counts.size} for {self.n} items")
+        negative = np.flatnonzero(self.counts < 0)
+        if negative.size:
+            item = int(negative[0])
+            raise ProblemError(f"item {item} has count {self.counts[item]}; counts must be at least 0")
+        useful = np.minimum(self.counts, self.capacity // self.weights).tolist()
+        for values, noun in ((self.profits, "profits"), (self.weights, "weights")):
+            total = sum(value * count for value, count in zip(values.tolist(), useful, strict=True))
+            if total > _INT64_MAX:
+                limit = f"their sum must fit a 64-bit signed integer ({_INT64_MAX})"
+                raise ProblemError(f"the {noun} of all copies sum to {total}; {limit}")
+
+    @classmethod
+    def unbounded(cls, profits: ArrayLike, weights: ArrayLike, capacity: int, name: str | None = None) -> Self:
+        """The problem whose items may be taken as often as they fit."""
+        problem = cls(profits, weights, capacity, name)
+        problem._bound(problem.capacity // problem.weights)
+        return problem
+
+    @classmethod
+    def from_ortools(
+        cls, values: ArrayLike, weights: Sequence[ArrayLike], capacities: Sequence[int], name: str | None = None
+    ) -> Self:
+        """From the arguments of ``Init`` of OR-tools' ``KnapsackSolver``, for problems with one capacity.
+
+        Parameters
+        ----------
+        values : array-like of int, shape (n,)
+        weights : sequence of one array-like of int, shape (n,)
+        capacities : sequence of one int
+
+        Raises
+        ------
+        ProblemError
+            If there is not exactly one row of weights and one capacity.
+        """
+        if len(weights) != 1 or len(capacities) != 1:
+            raise ProblemError(
+                f"one row of weights and one capacity can be solved; got {len(weights)} and {len(capacities)}"
+            )
+        return cls(values, weights[0], capacities[0], name)
 
     def _fill(
         self, profits: ArrayLike, weights: ArrayLike, capacity: object, name: str | None, origin: _Origin
@@ -101,6 +162,7 @@ class Knapsack(Problem):
         _check_range(self.weights, "weight", 1, origin)
         self.capacity = _capacity(capacity, origin)
         self.n = int(self.profits.size)
+        self.counts = None
         self.name = name if name is not None else f"knapsack of {self.n} items"
         self.optimum = None
         self.format = None
@@ -137,7 +199,8 @@ class Knapsack(Problem):
 
     def describe(self) -> str:
         """One line: the sizes and the ranges of weights and profits."""
-        text = f"0/1 knapsack {self.name}: {self.n:,} item{'s' * (self.n != 1)}, capacity {self.capacity:,}"
+        kind = "0/1" if self.counts is None else "bounded"
+        text = f"{kind} knapsack {self.name}: {self.n:,} item{'s' * (self.n != 1)}, capacity {self.capacity:,}"
         if self.n:
             text += f", weights {self.weights.min():,} to {self.weights.max():,}"
             text += f", profits {self.profits.min():,} to {self.profits.max():,}"
@@ -154,7 +217,7 @@ class Knapsack(Problem):
         Parameters
         ----------
         items : array-like of int, shape (k,)
-            Indices of the items, from 0 to ``n - 1``, in any order.
+            Indices of the items, from 0 to ``n - 1``, in any order; an item that is taken several times, as often.
 
         Returns
         -------
@@ -164,28 +227,33 @@ class Knapsack(Problem):
         Raises
         ------
         ProblemError
-            If an index is not an integer, is out of range, or is given twice.
+            If an index is not an integer, is out of range, or is given more often than the item can be taken.
         """
         indices = _integers(items, "solution", _Origin())
         outside = np.flatnonzero((indices < 0) | (indices >= self.n))
         if outside.size:
             allowed = f"the items run from 0 to {self.n - 1}" if self.n else "there are no items"
             raise ProblemError(f"there is no item {indices[outside[0]]}; {allowed}")
-        seen = np.bincount(indices, minlength=self.n) if indices.size else np.zeros(0, np.int64)
-        repeated = np.flatnonzero(seen > 1)
+        seen = np.bincount(indices, minlength=self.n)
+        repeated = np.flatnonzero(seen > (1 if self.counts is None else self.counts))
         if repeated.size:
             item = int(repeated[0])
-            raise ProblemError(f"item {item} is given {seen[item]} times; an item can be taken once")
+            most = "an item can be taken once" if self.counts is None else f"it can be taken {self.counts[item]} times"
+            raise ProblemError(f"item {item} is given {seen[item]} times; {most}")
         # The sums over all items fit 64 bits, so those over some of them do.
         return int(self.profits[indices].sum()), int(self.weights[indices].sum())
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """``profits``, ``weights``: shape (n,); ``capacity`` and, where known, ``optimum`` and ``format``: shape ()."""
+        """``profits``, ``weights`` and, of a bounded problem, ``counts``: shape (n,); ``capacity`` and, where known,
+        ``optimum`` and ``format``: shape ().
+        """
         arrays: dict[str, NDArray[Any]] = {
             "profits": self.profits,
             "weights": self.weights,
             "capacity": np.array(self.capacity, np.int64),
         }
+        if self.counts is not None:
+            arrays["counts"] = self.counts
         if self.optimum is not None:
             arrays["optimum"] = np.array(self.optimum, np.int64)
         if self.format is not None:
@@ -206,7 +274,7 @@ class Knapsack(Problem):
                 raise ProblemError(
                     f"the arrays of a knapsack instance lack '{needed}'; got {', '.join(arrays) or 'none'}"
                 )
-        problem = cls(arrays["profits"], arrays["weights"], arrays["capacity"].item(), name)
+        problem = cls(arrays["profits"], arrays["weights"], arrays["capacity"].item(), name, arrays.get("counts"))
         problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
         problem.format = str(arrays["format"]) if "format" in arrays else None
         return problem

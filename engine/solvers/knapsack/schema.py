@@ -44,7 +44,10 @@ def _has_done(state: CheckpointState) -> bool:
 
 
 SCHEMA = Schema(
-    arrays=(ArraySpec("route", "text", (), title="How the problem was solved, and why so"),),
+    arrays=(
+        ArraySpec("route", "text", (), title="How the problem was solved, and why so"),
+        ArraySpec("profile", "int64", (None,), title="Optimal value by capacity", unit="profit", optional=True),
+    ),
     counters=(
         CounterSpec("items", "Items", "items"),
         CounterSpec("items_fixed", "Items decided by bounds", "items"),

@@ -12,6 +12,7 @@ from engine.devices import DeviceInfo, DevicePool
 from engine.errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
+from engine.solvers.knapsack.bounded import ZeroOne
 from engine.solvers.knapsack.dense.table import DenseTable, Plan, plan
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced, presolve
@@ -40,7 +41,14 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
     engine.errors.OutOfDeviceMemory
         If the table cannot fit the devices.
     """
+    problem = ZeroOne.of(problem).problem
     fits = (problem.weights <= problem.capacity) & (problem.profits > 0)
+    if options.profile and fits.any():
+        if options.variant == "sparse":
+            raise OptionError("the profile needs a dense table; variant must not be sparse")
+        short = plan(problem, options, _undecided(problem), devices, profile=True).shortage(devices)
+        if short is not None:
+            raise OutOfDeviceMemory(f"{short}; add devices, or set profile = false")
     if int(problem.weights[fits].sum()) <= problem.capacity:
         return
     if int(problem.profits[fits].sum()) >= 2**61:
@@ -50,6 +58,12 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
     reduced = presolve(problem, options.reduce)
     if not reduced.solved and len(reduced.open):
         _choose(problem, options, reduced, devices)
+
+
+def _undecided(problem: Knapsack) -> Reduced:
+    """All items that fit and bring something, none decided."""
+    items = np.flatnonzero((problem.weights <= problem.capacity) & (problem.profits > 0)).astype(np.int64)
+    return Reduced(items[:0], items, problem.capacity, items[:0], 0, int(problem.profits[items].sum()))
 
 
 def _surely_fits(problem: Knapsack, fits: NDArray[np.bool_], devices: Sequence[DeviceInfo]) -> bool:
@@ -92,12 +106,12 @@ def _choose(
 
 
 def solve(problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> Result:
-    """Solve a 0/1 knapsack problem to optimality.
+    """Solve a knapsack problem to optimality.
 
     Bounds and a search of a growing core on the host answer what is easy. What is left goes to dynamic programming on
     the devices: Bellman's recurrence ``f_k(c) = max(f_{k-1}(c), f_{k-1}(c - w_k) + p_k)`` over items by descending
     weight, on the cells that matter only (see :mod:`engine.solvers.knapsack.dense.schedule`). The returned items are
-    added up again on the host before the run says optimal.
+    added up again on the host before the run says optimal. Items with counts are packs of copies in a 0/1 problem.
 
     Parameters
     ----------
@@ -111,7 +125,8 @@ def solve(problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> Re
     Result
         ``solution`` holds sorted item indices; counters: ``"items"``, ``"items_fixed"``, ``"cells"``,
         ``"exchanged_bytes"``, and ``"device_bytes"`` planned on each device; arrays: ``"route"`` says how the problem
-        was solved. A run that is stopped returns the best solution found and the best proven bound.
+        was solved, and ``"profile"``, shape (capacity + 1,), has the optimal value of every capacity if it was asked
+        for. A run that is stopped returns the best solution found and the best proven bound.
 
     Raises
     ------
@@ -135,13 +150,16 @@ class _Solving:
     """One solving: what is known, and the route taken."""
 
     def __init__(self, problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> None:
-        self._problem = problem
+        self._original = problem
+        self._packs = ZeroOne.of(problem)
+        self._problem = problem = self._packs.problem
         self._options = options
         self._pool = pool
         self._run = run
         self._start: Any = None
         self._progress = Progress()
         self._route = ""
+        self._profile: NDArray[np.int64] | None = None
         if run.restored is not None:
             self._reduced, self._progress, self._start = restore(problem, run.restored)
         else:
@@ -152,6 +170,8 @@ class _Solving:
         """Take the shortest route that is open; what is known is kept up to date for a stop at any time."""
         reduced, run = self._reduced, self._run
         self._publish()
+        if self._options.profile:
+            self._profile = self._values_of_all_capacities()
         if reduced.solved or not len(reduced.open):
             self._say("bounds on the host prove the best solution found optimal" if self._problem.n else "no items")
             return
@@ -169,6 +189,15 @@ class _Solving:
             row = self._start if isinstance(self._start, StartRow) else None
             DenseTable(self._problem, self._options, self._pool, run, reduced, self._progress, dense, row).run()
 
+    def _values_of_all_capacities(self) -> NDArray[np.int64]:
+        everything = _undecided(self._problem)
+        if not len(everything.open):
+            return np.zeros(self._problem.capacity + 1, np.int64)
+        devices = [member.info for member in self._pool.members]
+        options = self._options.model_copy(update={"items": False})
+        whole = plan(self._problem, options, everything, devices, profile=True)
+        return DenseTable(self._problem, options, self._pool, self._run, everything, self._progress, whole).profile()
+
     def _choice(self) -> tuple[Plan | None, str]:
         """The plan of the dense table, or None for the sparse one, and why; a checkpoint's table is continued."""
         devices = [member.info for member in self._pool.members]
@@ -185,9 +214,12 @@ class _Solving:
         core = reduced.search_core(self._problem)
         try:
             core.run(min(_CORE_SECONDS, max(0.0, self._run.time_left)), self._run.poll)
-        finally:
+        except StopRequested:
             reduced.adopt(self._problem, core)
-            self._publish()
+            self._progress.save(self._run, reduced)
+            raise
+        reduced.adopt(self._problem, core)
+        self._publish()
         if not core.proved:
             reduced.fix(self._problem)
             self._progress.items_fixed = self._problem.n - len(reduced.open)
@@ -213,7 +245,9 @@ class _Solving:
             "exchanged_bytes": progress.exchanged_bytes,
             "device_bytes": progress.device_bytes,
         }
-        arrays = {"route": np.array(self._route)}
+        arrays: dict[str, NDArray[Any]] = {"route": np.array(self._route)}
+        if self._profile is not None:
+            arrays["profile"] = self._profile
         if status is Status.OPTIMAL and not self._options.items:
             self._run.incumbent(reduced.bound, reduced.bound)
             return Result(status, reduced.bound, reduced.bound, None, counters=counters, arrays=arrays)
@@ -224,8 +258,8 @@ class _Solving:
 
     def _audited(self) -> NDArray[np.int64]:
         """The solution, added up again in exact integers."""
-        items = np.sort(self._reduced.best)
-        profit, weight = self._problem.evaluate(items)
+        items = self._packs.original(self._reduced.best)
+        profit, weight = self._original.evaluate(items)
         if profit != self._reduced.objective or weight > self._problem.capacity:
             raise AuditError(
                 f"the items found have profit {profit} and weight {weight}, but profit {self._reduced.objective} "

@@ -88,15 +88,19 @@ def plan(
     reduced: Reduced,
     devices: Sequence[DeviceInfo],
     done: NDArray[np.bool_] | None = None,
+    profile: bool = False,
 ) -> Plan:
-    """The plan of the table of the open items; ``done`` are those that a checkpoint's row has processed."""
+    """The plan of the table of the open items.
+
+    ``done`` are those that a checkpoint's row has processed. ``profile`` asks for the values of all capacities.
+    """
     items = reduced.open
     weights, profits = problem.weights[items], problem.profits[items]
     value: ValueType = "i32" if int(profits.sum()) < 2**30 else "i64"
     shapes = tuple(shapes_for(info.capabilities, value) for info in devices)
     schedule, first = Schedule.build(items, weights, profits, _rules(options, shapes), done)
     end = len(schedule.groups)
-    goal = Goal(end, reduced.capacity, reduced.capacity)
+    goal = Goal(end, 0 if profile else reduced.capacity, reduced.capacity)
     widest = int(schedule.widths(0, end, goal).max())
     largest = max(group.weight for group in schedule.groups)
     halo = min(widest, max(largest, widest // (8 * len(devices))))
@@ -183,17 +187,7 @@ class DenseTable:
 
     def run(self) -> None:
         """Compute the value, then the items. A run that is stopped leaves a checkpoint."""
-        capabilities = [member.info.capabilities for member in self._pool.members]
-        with Sweep(
-            self._pool,
-            self._run,
-            self._schedule,
-            self._plan.shapes,
-            row_cells=self._plan.row_cells,
-            store_cells=self._store_cells,
-            halo=self._plan.halo,
-            minimum_share=self._options.minimum_share or _worth_sharing(capabilities),
-        ) as self._sweep:
+        with self._open_sweep() as self._sweep:
             self._last: tuple[int, int] | None = None
             backtracker = Backtracker(self._sweep, self._passed, self._checkpoint)
             try:
@@ -203,6 +197,33 @@ class DenseTable:
                 raise
             finally:
                 self._count()
+
+    def profile(self) -> NDArray[np.int64]:
+        """The values of all capacities, shape (capacity + 1,); the plan must be for them."""
+        goal = self._plan.goal
+        values = np.empty(goal.high + 1, np.int64)
+        with self._open_sweep() as self._sweep:
+            try:
+                row, _ = self._sweep.advance(self._sweep.load(0, 0, np.zeros(1, np.int64)), self._end, goal)
+                most = self._schedule.range(self._end, goal)[1]
+                values[: most + 1] = self._sweep.read(row, 0, most)
+                values[most + 1 :] = values[most]
+            finally:
+                self._count()
+        return values
+
+    def _open_sweep(self) -> Sweep:
+        capabilities = [member.info.capabilities for member in self._pool.members]
+        return Sweep(
+            self._pool,
+            self._run,
+            self._schedule,
+            self._plan.shapes,
+            row_cells=self._plan.row_cells,
+            store_cells=self._store_cells,
+            halo=self._plan.halo,
+            minimum_share=self._options.minimum_share or _worth_sharing(capabilities),
+        )
 
     def _solve(self, backtracker: Backtracker) -> None:
         start = self._start(backtracker)

@@ -1,0 +1,150 @@
+"""Bounded and unbounded problems, subset sums and the values of all capacities, against independent recurrences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine import Engine, Knapsack, Status
+from engine.errors import OptionError, ProblemError
+from engine.results import Result
+
+some = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def values_of_all_capacities(problem: Knapsack) -> np.ndarray:
+    """Bellman's recurrence, one copy after another, in plain Python."""
+    best = [0] * (problem.capacity + 1)
+    counts = [1] * problem.n if problem.counts is None else problem.counts.tolist()
+    for profit, weight, count in zip(problem.profits.tolist(), problem.weights.tolist(), counts, strict=True):
+        for _ in range(min(count, problem.capacity // weight)):
+            for c in range(problem.capacity, weight - 1, -1):
+                best[c] = max(best[c], best[c - weight] + profit)
+    return np.array(best)
+
+
+def unbounded_values(profits: list[int], weights: list[int], capacity: int) -> list[int]:
+    """The unbounded recurrence: f(c) = max(f(c - 1), f(c - w) + p)."""
+    best = [0] * (capacity + 1)
+    for c in range(1, capacity + 1):
+        best[c] = max([best[c - 1]] + [best[c - w] + p for p, w in zip(profits, weights, strict=True) if w <= c])
+    return best
+
+
+def assert_solved(result: Result, problem: Knapsack, value: int) -> None:
+    assert result.status is Status.OPTIMAL
+    assert result.objective == result.bound == value
+    assert result.solution is not None
+    profit, weight = problem.evaluate(result.solution)
+    assert profit == value
+    assert weight <= problem.capacity
+
+
+@st.composite
+def bounded(draw: st.DrawFn) -> Knapsack:
+    n = draw(st.integers(1, 6))
+    numbers = st.lists(st.integers(1, 30), min_size=n, max_size=n)
+    counts = draw(st.lists(st.sampled_from([0, 1, 2, 3, 7, 10**12]), min_size=n, max_size=n))
+    return Knapsack(draw(numbers), draw(numbers), draw(st.integers(1, 120)), counts=counts)
+
+
+@some
+@given(problem=bounded(), variant=st.sampled_from(["auto", "rows", "classes", "sparse"]), reduce=st.booleans())
+def test_bounded_problems_agree_with_copies_taken_one_by_one(
+    one_device: Engine, problem: Knapsack, variant: str, reduce: bool
+) -> None:
+    result = one_device.solve(problem, variant=variant, reduce=reduce)
+    assert_solved(result, problem, int(values_of_all_capacities(problem)[-1]))
+
+
+@some
+@given(
+    items=st.lists(st.tuples(st.integers(1, 40), st.integers(1, 25)), min_size=1, max_size=6),
+    capacity=st.integers(1, 200),
+    reduce=st.booleans(),
+)
+def test_unbounded_problems_agree_with_their_own_recurrence(
+    one_device: Engine, items: list[tuple[int, int]], capacity: int, reduce: bool
+) -> None:
+    profits, weights = [p for p, _ in items], [w for _, w in items]
+    problem = Knapsack.unbounded(profits, weights, capacity)
+    result = one_device.solve(problem, reduce=reduce)
+    assert_solved(result, problem, unbounded_values(profits, weights, capacity)[-1])
+
+
+@some
+@given(problem=bounded(), variant=st.sampled_from(["auto", "rows", "tiles", "classes"]), once=st.booleans())
+def test_the_profile_has_the_optimal_value_of_every_capacity(
+    one_device: Engine, problem: Knapsack, variant: str, once: bool
+) -> None:
+    if once:
+        problem = Knapsack(problem.profits, problem.weights, problem.capacity)
+    result = one_device.solve(problem, variant=variant, profile=True)
+    expected = values_of_all_capacities(problem)
+    assert np.array_equal(result.arrays["profile"], expected)
+    assert_solved(result, problem, int(expected[-1]))
+
+
+def test_the_profile_is_the_same_on_several_devices(three_devices: Engine) -> None:
+    random = np.random.default_rng(2)
+    problem = Knapsack(random.integers(1, 100, 60), random.integers(1, 90, 60), 1500)
+    result = three_devices.solve(problem, profile=True, minimum_share=1)
+    assert np.array_equal(result.arrays["profile"], values_of_all_capacities(problem))
+    assert result.counters["exchanged_bytes"] > 0
+
+
+def test_subset_sums_are_found_exactly(one_device: Engine) -> None:
+    random = np.random.default_rng(3)
+    for _ in range(5):
+        weights = random.integers(10**6, 10**7, 18) * 2
+        capacity = int(weights.sum()) // 2 + 1
+        problem = Knapsack(weights, weights, capacity)
+        sums = {0}
+        for weight in weights.tolist():
+            sums |= {s + weight for s in sums if s + weight <= capacity}
+        assert_solved(one_device.solve(problem, reduce=False), problem, max(sums))
+
+
+def test_a_bounded_problem_survives_its_arrays() -> None:
+    problem = Knapsack([5, 4], [3, 2], 20, counts=[2, 9])
+    copy = Knapsack.from_arrays(problem.to_arrays(), problem.name)
+    assert copy.counts is not None
+    assert copy.counts.tolist() == [2, 9]
+    assert "bounded knapsack" in copy.describe()
+    assert copy.evaluate([0, 0, 1, 1, 1]) == (22, 12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"counts": [1]}, "counts must have one entry per item; got 1 for 2 items"),
+        ({"counts": [1, -2]}, "item 1 has count -2; counts must be at least 0"),
+        ({"counts": [1, 0.5]}, "the count of item 1 must be an integer; got 0.5"),
+    ],
+)
+def test_wrong_counts_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        Knapsack([5, 4], [3, 2], 20, **arguments)
+
+
+def test_more_copies_than_there_are_are_refused() -> None:
+    with pytest.raises(ProblemError, match="item 0 is given 3 times; it can be taken 2 times"):
+        Knapsack([5, 4], [3, 2], 20, counts=[2, 9]).evaluate([0, 0, 0])
+    with pytest.raises(ProblemError, match="the profits of all copies sum to"):
+        Knapsack.unbounded([2**40, 1], [1, 1], 2**40)
+
+
+def test_arguments_of_or_tools_are_taken() -> None:
+    problem = Knapsack.from_ortools([360, 83], [[7, 1]], [7])
+    assert (problem.profits.tolist(), problem.weights.tolist(), problem.capacity) == ([360, 83], [7, 1], 7)
+    with pytest.raises(ProblemError, match="got 2 and 2"):
+        Knapsack.from_ortools([1, 2], [[1, 2], [3, 4]], [5, 6])
+
+
+def test_a_profile_needs_a_dense_table(one_device: Engine) -> None:
+    with pytest.raises(OptionError, match="the profile needs a dense table"):
+        one_device.solve(Knapsack([3, 4], [2, 3], 4), variant="sparse", profile=True)
