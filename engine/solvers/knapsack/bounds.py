@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,7 +156,7 @@ class _Point(NamedTuple):
 
 
 def _multipliers(
-    profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, count: int, sign: Literal[1, -1]
+    profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, count: int, sign: int
 ) -> Iterator[tuple[int, int, int]]:
     """Integer multipliers (s, a, m) near the best real ones, for the bound ``count`` on the number of items.
 

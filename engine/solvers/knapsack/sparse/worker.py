@@ -110,6 +110,10 @@ class SparseWorker:
         self._last_gain = 0
         self._wrap = False
         self._room = self._decision_room = 0
+        self._values: list[Buffer] = []
+        self._tiles: list[Buffer] = []
+        self._candidates: dict[str, Buffer] = {}
+        self._decisions: dict[str, Buffer] = {}
         self.step = 0
         self.first_step = 0
         self._resize(min(_FIRST_ROOM, self._most_room), min(4 * _FIRST_ROOM, self._most_decisions))
