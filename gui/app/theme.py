@@ -98,8 +98,9 @@ class Theme:
         return palette
 
     def apply(self, app: QApplication) -> None:
-        """Dress the whole application; plots are told by their panel's ``set_theme``."""
-        app.setStyle("Fusion")
+        """Apply it to all widgets; plots follow their panel's ``set_theme``."""
+        if app.style().objectName().lower() != "fusion" and not app.styleSheet():
+            app.setStyle("Fusion")
         app.setPalette(self.palette())
 
 

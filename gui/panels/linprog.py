@@ -112,7 +112,10 @@ class LinearProgramPanel(Panel):
         done = [counters[name] for name in ("iterations", "pdhg_iterations", "highs_iterations") if counters.get(name)]
         if done:
             self.tile("Iteration").show_value(number_text(done[0]))
-        for name, title in (("primal_infeasibility", "Primal infeasible"), ("dual_infeasibility", "Dual infeasible")):
+        for name, title in (
+            ("primal_infeasibility", "Primal infeasibility"),
+            ("dual_infeasibility", "Dual infeasibility"),
+        ):
             if name in counters:
                 self.tile(title).show_value(short(float(counters[name])))
 

@@ -163,6 +163,10 @@ class Axis(pg.AxisItem):
         self.label.setToolTip(self.title)
         self._place_title()
 
+    def _updateLabel(self) -> None:
+        """In place of pyqtgraph's own label, which is not shortened."""
+        self._fit_title()
+
     def _place_title(self) -> None:
         size, box = self.size(), self.label.boundingRect()
         if self.orientation == "left":

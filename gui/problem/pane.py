@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtGui import QFontDatabase, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -30,6 +30,8 @@ from gui.problem.instance import Instance
 
 __all__ = ["ProblemPane"]
 
+_LOW = 640  # pixels
+
 
 class ProblemPane(QWidget):
     """Gallery, loaded problem, forms and their equivalents.
@@ -51,6 +53,7 @@ class ProblemPane(QWidget):
         self.form: Form | None = None
         self.run_form: Form | None = None
         self._toolbar_settings = toolbar_settings
+        self._low = False
         self.gallery = Gallery()
         self.gallery.problem_requested.connect(self.problem_requested)
         self.gallery.replay_requested.connect(self.replay_requested)
@@ -167,6 +170,21 @@ class ProblemPane(QWidget):
         self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.text.toPlainText()))
         return bottom
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out the description, which the preview has too, and the help where there is little height."""
+        super().resizeEvent(event)
+        low = self.height() < _LOW
+        if low != self._low:
+            self._low = low
+            self.split.setSizes([120, 400, 100] if low else [225, 420, 170])
+            self._show_parts()
+
+    def _show_parts(self) -> None:
+        self.about.setVisible(not self._low)
+        for widget in (self.help, self._help_rule):
+            widget.setVisible(self.instance is not None and not self._low)
+        self._equivalent.setVisible(self.instance is not None)
+
     # --- the problem --------------------------------------------------------------------------------------------
 
     def show_nothing(self) -> None:
@@ -220,8 +238,7 @@ class ProblemPane(QWidget):
             self.form.set_values(instance.options)
             self.run_form.set_values({name: value for name, value in instance.settings.items() if value is not None})
         self._forms.addStretch(1)
-        for widget in (self.help, self._help_rule, self._equivalent):
-            widget.setVisible(instance is not None)
+        self._show_parts()
         self._on_change()
 
     def set_values(self, options: dict[str, Any], settings: dict[str, Any]) -> None:

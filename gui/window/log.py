@@ -141,7 +141,7 @@ class LogPane(QWidget):
         header = self.view.horizontalHeader()
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setStretchLastSection(True)
-        for column, width in enumerate((74, 150, 70)):
+        for column, width in enumerate((74, 120, 60)):
             self.view.setColumnWidth(column, width)
         row = QHBoxLayout()
         row.setContentsMargins(6, 6, 6, 2)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QEvent, QSettings, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabWidget, QWidget
 
 from engine.config import resolve
@@ -29,6 +29,7 @@ from gui.runs.tab import RunTab
 from gui.window.appearance import Appearance
 from gui.window.exports import Exports
 from gui.window.help import Help
+from gui.window.layout import Layout
 from gui.window.log import LogPane
 from gui.window.problems import Problems
 from gui.window.runs import Runs
@@ -76,7 +77,8 @@ class MainWindow(QMainWindow):
         self._make_controllers(command)
         self._make_menus()
         self._connect()
-        self.session.restore_layout(*(self.docks[name] for name in ("problem", "runs", "log")))
+        self.dock_layout = Layout(self, *(self.docks[name] for name in ("problem", "runs", "log")))
+        self.session.restore_layout(self.dock_layout)
         self.appearance.apply()
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -338,6 +340,7 @@ class MainWindow(QMainWindow):
     def focus_runs(self) -> None:
         """Move the focus to the run list."""
         self.docks["runs"].show()
+        self.docks["runs"].raise_()
         (self.run_list.view if self.library.notes else self.run_list.filter).setFocus()
 
     def focus_log(self) -> None:
@@ -355,6 +358,17 @@ class MainWindow(QMainWindow):
     def dropEvent(self, event: QDropEvent) -> None:
         """See :meth:`gui.window.problems.Problems.open_path`."""
         self.problems.drop(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a narrow window the panes at the sides share one place."""
+        super().resizeEvent(event)
+        if self.isVisible():
+            self.dock_layout.adapt()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """See :meth:`resizeEvent`."""
+        super().showEvent(event)
+        self.dock_layout.adapt()
 
     def changeEvent(self, event: QEvent) -> None:
         """When the window becomes active, follow changes that others made meanwhile."""

@@ -141,6 +141,7 @@ class Problems(QObject):
         self.pane.show_error(path, str(error))
         self.previewed.emit(None, False)
         self._dock.show()
+        self._dock.raise_()
         self._log.add(str(error), "error")
 
     def load_with_options(self, source: Path, options: dict[str, Any], settings: dict[str, Any]) -> None:
@@ -165,6 +166,7 @@ class Problems(QObject):
     def focus(self) -> None:
         """Move the focus to the first option, or to the gallery."""
         self._dock.show()
+        self._dock.raise_()
         form = self.pane.form
         (form.editor(form.names[0]) if form is not None and form.names else self.pane.gallery).setFocus()
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from PySide6.QtCore import QByteArray, QObject, QSettings, Qt, QTimer
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QMessageBox
+from PySide6.QtWidgets import QMainWindow, QMessageBox
 
 from gui.problem.pane import ProblemPane
 from gui.runs.library import Library
+from gui.window.layout import Layout
 from gui.window.problems import Problems
 from gui.window.runs import Runs
 from gui.window.tabs import Tabs
@@ -46,15 +47,15 @@ class Session:
 
     # --- saving and restoring -----------------------------------------------------------------------------------
 
-    def restore_layout(self, problem: QDockWidget, runs: QDockWidget, log: QDockWidget) -> None:
+    def restore_layout(self, layout: Layout) -> None:
         """Restore the size of the window and of its panes."""
         self._window.resize(1440, 900)
         geometry, state = self._settings.value("geometry"), self._settings.value("state")
         if isinstance(geometry, QByteArray):
             self._window.restoreGeometry(geometry)
         if not (isinstance(state, QByteArray) and self._window.restoreState(state, _LAYOUT)):
-            self._window.resizeDocks([problem, runs], [330, 300], Qt.Orientation.Horizontal)
-            self._window.resizeDocks([log], [150], Qt.Orientation.Vertical)
+            layout.resize()
+        layout.adapt()
 
     def restore(self) -> None:
         """Restore recent files, the tool bar, the open runs, and the problem with its form."""

@@ -336,7 +336,7 @@ def test_the_keyboard_alone_loads_runs_and_finds_everything(qtbot: Any, open_win
     qtbot.keyClick(window, Qt.Key.Key_1, CONTROL)
     assert window.focusWidget() is window.pane.form.editor("variant")
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Down)
-    assert window.pane.options() == {"variant": "rows"}
+    assert window.pane.options() == {"variant": "dense"}
     qtbot.keyClick(window, Qt.Key.Key_F5)
     tab = window.tabs.currentWidget()
     ended(qtbot, tab)

@@ -1,0 +1,55 @@
+"""The window at several sizes: dashboards have most of the width, nothing is outside, panes come back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from environment import COUNTING, SAMPLES
+from PySide6.QtCore import Qt
+
+
+@pytest.mark.parametrize("problem", [False, True], ids=["empty", "with a problem"])
+def test_dashboards_have_most_of_a_small_window(qtbot: Any, open_window: Any, problem: bool) -> None:
+    window = open_window(COUNTING)
+    window.resize(1024, 700)
+    window.runs.show_folder(SAMPLES / "recorded" / "knapsack")
+    if problem:
+        window.problems.load(SAMPLES / "knapsack" / "strongly-1000.txt")
+        qtbot.waitUntil(lambda: window.problems.ready, timeout=30_000)
+        window.tabs.setCurrentIndex(1)
+    tab = window.run_tabs.current_run()
+    qtbot.waitUntil(lambda: tab.complete and window.dock_layout.compact, timeout=30_000)
+    qtbot.waitUntil(lambda: window.tabs.width() >= 0.6 * window.width(), timeout=30_000)
+    assert (window.width(), window.height()) == (1024, 700)
+    for part in (window.tool_bar, window.tabs, window.statusBar(), tab.panel.pages, window.pane, window.log):
+        shown = part.rect().translated(part.mapTo(window, part.rect().topLeft()))
+        assert window.rect().contains(shown), part
+    window.focus_runs()
+    qtbot.waitUntil(window.run_list.view.isVisible, timeout=30_000)
+    assert not window.pane.visibleRegion().boundingRect().isValid()
+    window.problems.focus()
+    qtbot.waitUntil(lambda: window.pane.visibleRegion().boundingRect().isValid(), timeout=30_000)
+
+
+def test_the_run_list_returns_to_its_side_in_a_wide_window(qtbot: Any, open_window: Any) -> None:
+    window = open_window(COUNTING)
+    areas = []
+    for width in (1440, 1000, 1440):
+        window.resize(width, 900)
+        qtbot.waitUntil(lambda width=width: window.dock_layout.compact == (width < 1250), timeout=30_000)
+        areas.append(window.dockWidgetArea(window.docks["runs"]))
+        assert window.docks["problem"].isVisible() or window.docks["runs"].isVisible()
+    left, right = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
+    assert areas == [right, left, right]
+    assert window.run_list.isVisible()
+
+
+def test_a_pane_that_was_moved_by_hand_stays(qtbot: Any, open_window: Any) -> None:
+    window = open_window(COUNTING)
+    window.resize(1440, 900)
+    bottom = Qt.DockWidgetArea.BottomDockWidgetArea
+    window.addDockWidget(bottom, window.docks["runs"])
+    window.resize(1000, 900)
+    qtbot.wait(50)
+    assert window.dockWidgetArea(window.docks["runs"]) == bottom
