@@ -37,7 +37,7 @@ def knapsack() -> tuple[Any, dict[str, Any]]:
 
 
 def boa() -> tuple[Any, dict[str, Any]]:
-    return engine.BOA("trap-5", 150), {}
+    return engine.BOA("trap-5", 150), {"local_search": "none"}
 
 
 def gibbs() -> tuple[Any, dict[str, Any]]:

@@ -63,7 +63,11 @@ CASES = {
     "knapsack": Case(_knapsack, {"reduce": False, "variant": "rows"}, solution=False, under_way=_in_progress),
     "branch_and_bound": Case(lambda: engine.Queens(14), {}, counters=("nodes",), solution=False),
     "gibbs": Case(_probit, {"draws": 300, "warmup": 100}, arrays=("beta", "log_tau"), under_way=_in_progress),
-    "boa": Case(lambda: engine.BOA("trap", 150), {"population": 1500}, counters=("evaluations", "generations")),
+    "boa": Case(
+        lambda: engine.BOA("trap", 150),
+        {"population": 1500, "local_search": "none"},
+        counters=("evaluations", "generations"),
+    ),
     "linprog": Case(_program, {}, counters=("iterations",), exact=False),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from engine.solvers.boa.population import permutations
 from engine.solvers.boa.problem import BOA
 from engine.solvers.boa.programs import Shapes, shapes_for
 from engine.solvers.boa.reference import ReferenceRun
-from engine.solvers.boa.tables import trap
+from engine.solvers.boa.tables import max_sat, trap
 from engine.solvers.boa.worker import DevicePopulation
 
 __all__ = ["bench"]
@@ -40,6 +40,21 @@ _SOLVE: dict[int, dict[str, Any]] = {  # genes: options that solve trap-5, 10 of
 @click.option("--genes", type=int, multiple=True, help="Sizes of the traps to solve (default 100, 200; GPUs to 2000).")
 @click.option("--repeat", type=click.IntRange(1), default=None, help="Seeds a size (default 10, quick 3).")
 @click.option("--counting", type=click.Choice(["auto", "popcount", "tensor"]), default="auto", help="Way to count.")
+@click.option(
+    "--set",
+    "chosen",
+    type=click.Choice(["paper", "hard"]),
+    default="paper",
+    show_default=True,
+    help="paper: counting, learning and traps without local search; hard: what local search is for.",
+)
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    metavar="FILE=TARGET",
+    help="For the hard set: an instance file and the value to reach; may be repeated.",
+)
 def _command(
     backend: Any,
     names: list[str] | None,
@@ -47,9 +62,14 @@ def _command(
     genes: Sequence[int],
     repeat: int | None,
     counting: str,
+    chosen: str,
+    files: Sequence[str],
 ) -> int:
     console = Console(width=150)
     infos = select(backend, names)
+    if chosen == "hard":
+        with Engine(devices=[info.id for info in infos]) as engine:
+            return 0 if _measure_hard(quick, files, repeat or (3 if quick else 10), engine, console) else 1
     gpu = any(info.capabilities.simt for info in infos)
     runs = repeat or (3 if quick else 10)
     good = True
@@ -162,6 +182,57 @@ def _measure_learning(device: Device, console: Console) -> None:
     console.print(table)
 
 
+def _hard_problems(quick: bool, files: Sequence[str]) -> Iterator[tuple[BOA, float]]:
+    """Problems with the value to reach: a known optimum, or what was given with a file."""
+    for genes in (100,) if quick else (100, 200, 250):
+        problem = satisfiable_clauses(genes, seed=genes)
+        yield problem, problem.optimum or 0
+    for genes, step in ((100, 1),) if quick else ((100, 1), (200, 1), (400, 1), (400, 3)):
+        problem = BOA.nk(genes, 4, step, seed=5)
+        yield problem, problem.optimum or 0
+    problem = BOA.ising(10, seed=1)
+    yield problem, problem.optimum or 0
+    for file in files:
+        path, _, target = file.rpartition("=")
+        yield BOA.read(path), float(target)
+
+
+def satisfiable_clauses(n: int, seed: int) -> BOA:
+    """Random 3-SAT with 4.26 clauses a variable, all satisfied by a hidden assignment.
+
+    Clauses with more literals true in it are drawn less often, so that it does not attract a local search.
+    """
+    random = np.random.default_rng(seed)
+    hidden, clauses = random.integers(0, 2, n), []
+    while len(clauses) < round(4.26 * n):
+        genes, signs = random.choice(n, 3, replace=False), random.integers(0, 2, 3)
+        number = int((hidden[genes] == signs).sum())
+        if number and random.random() < 1 / number:
+            clauses.append([int(gene + 1) * (1 if sign else -1) for gene, sign in zip(genes, signs, strict=True)])
+    return BOA(max_sat(n, clauses), name=f"3-SAT n={n} seed={seed}")
+
+
+def _measure_hard(quick: bool, files: Sequence[str], runs: int, engine: Engine, console: Console) -> bool:
+    """Time to the optimum (or a given value) with nothing but defaults, and at most a minute a run."""
+    table = Table("problem", "reached", "median s", "worst s", "populations", "flips", title="with local search")
+    good = True
+    for problem, target in _hard_problems(quick, files):
+        engine.solve(problem, flips=1, max_generations=1, restarts=1)
+        results = [engine.solve(problem, seed=seed, target=target, time_limit=60) for seed in range(runs)]
+        sign = -1 if problem.sense == "minimize" else 1
+        reached = [result for result in results if result.objective is not None]
+        reached = [result for result in reached if sign * (result.objective or 0) >= sign * target - 1e-9]
+        good &= len(reached) == runs
+        seconds = [result.seconds for result in results]
+        table.add_row(
+            *(problem.name, f"{len(reached)}/{runs}", f"{statistics.median(seconds):.3f}", f"{max(seconds):.3f}"),
+            f"{statistics.median(result.counters['populations'] for result in results):.0f}",
+            f"{statistics.median(result.counters['flips'] for result in results):.3g}",
+        )
+    console.print(table)
+    return good
+
+
 def _measure_paper(sizes: Sequence[int], engine: Engine, counting: str, console: Console) -> None:
     """The paper's setting: trap-5, N = 4800, half selected, k = 3, 200 generations whatever they come to."""
     table = Table("genes", "seconds", "best", title="the paper's setting: N = 4800, k = 3, 200 generations")
@@ -175,6 +246,7 @@ def _measure_paper(sizes: Sequence[int], engine: Engine, counting: str, console:
             "max_generations": 200,
             "target": n + 1,
             "counting": counting,
+            "local_search": "none",
         }
         engine.solve(problem, **options | {"max_generations": 3})
         result = engine.solve(problem, **options)
@@ -192,11 +264,12 @@ def _measure_traps(sizes: Sequence[int], engine: Engine, runs: int, counting: st
         nearest = min(_SOLVE, key=lambda known: abs(known - n))
         given = _SOLVE[nearest] if n == nearest else _SOLVE[nearest] | {"population": 180 * n}
         choices: tuple[dict[str, Any], ...] = (given, {})
-        for options in choices:
-            if not options and n > 1000:
+        for chosen in choices:
+            if not chosen and n > 1000:
                 continue
-            engine.solve(problem, **{"counting": counting, **options, "max_generations": 2, "restarts": 2})
-            results = [engine.solve(problem, seed=seed, counting=counting, **options) for seed in range(runs)]
+            options = {"counting": counting, "local_search": "none", **chosen}
+            engine.solve(problem, **options | {"max_generations": 2, "restarts": 2})
+            results = [engine.solve(problem, seed=seed, **options) for seed in range(runs)]
             solved = [result for result in results if result.objective == n]
             good &= len(solved) == runs
             seconds = [result.seconds for result in results]

@@ -27,7 +27,7 @@ __all__ = [
 _SMALLEST = 64
 _HOST_MEMORY = 512e6
 
-_INDIVIDUALS_PER_GENE: dict[Rule, float] = {"steepest": 4, "first": 4, "tabu": 1, "walk": 0.25}
+_INDIVIDUALS_PER_GENE: dict[Rule, float] = {"steepest": 4, "first": 4, "tabu": 0.25, "walk": 0.25}
 """The first of ever larger populations; thorough searches of few individuals solve more than short ones of many."""
 
 
