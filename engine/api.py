@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import threading
 from collections.abc import Mapping, Sequence
@@ -15,13 +16,13 @@ from engine.errors import DeviceError, InputError, RunFolderError
 from engine.folder import RunFolder
 from engine.observers import Recorder
 from engine.problem import Problem
-from engine.results import Result
+from engine.results import Result, read_result, result_class
 from engine.run import Observer, Run
 from engine.solver import Solver, SolverOptions
-from engine.solvers import discover, solver_for
+from engine.solvers import discover, problem_classes, solver_for
 from engine.storage import Checkpoint
 
-__all__ = ["Engine", "available_devices", "available_solvers", "resume", "solve"]
+__all__ = ["Engine", "available_devices", "available_solvers", "load", "resume", "solve"]
 
 R = TypeVar("R", bound=Result)
 
@@ -68,6 +69,11 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close(wait=kind is None or not issubclass(kind, KeyboardInterrupt))
+
+    def __repr__(self) -> str:
+        settings = self._resolved.settings
+        devices = "default devices" if settings.devices is None else ", ".join(settings.devices)
+        return f"<Engine {settings.backend}: {devices}>"
 
     def alike(self, other: Engine) -> bool:
         """Whether both have the same devices and settings, from the same sources."""
@@ -369,6 +375,34 @@ def solve(
             checkpoint_interval=checkpoint_interval,
             **options,
         )
+
+
+def load(path: str | Path) -> Result:
+    """Read a result: of a run folder, or of a file that :meth:`engine.Result.save` wrote.
+
+    Raises
+    ------
+    engine.errors.RunFolderError
+        If the folder is no run folder, is damaged, or its run has no result yet.
+    engine.errors.InputError
+        If the file cannot be read or is not a saved result.
+    """
+    path = Path(path)
+    if path.is_dir():
+        folder = RunFolder.open(path)
+        found = folder.result()
+        if found is None:
+            raise RunFolderError(f"the run in {path} has no result yet")
+        name = folder.description.get("problem", {}).get("class")
+        kind = next((result_class(kind) for kind in folder.solver.problems if kind.__name__ == name), Result)
+        return kind(**{field.name: getattr(found, field.name) for field in dataclasses.fields(found)})
+    classes = {result_class(problem) for problem in problem_classes().values()}
+    try:
+        return read_result(path, classes)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except Exception as error:  # zipfile and NumPy raise many kinds for damaged files
+        raise InputError(f"{path} is not a saved result, or damaged: {error}") from error
 
 
 def resume(

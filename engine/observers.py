@@ -142,7 +142,7 @@ class ProgressBar:
         """Show one event."""
         if isinstance(event, Notice):
             self._print(event)
-        if not self._console.is_terminal:
+        if not (self._console.is_terminal or self._console.is_jupyter):
             return
         self._clock = (event.time, time.monotonic())
         match event:

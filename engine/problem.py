@@ -64,6 +64,9 @@ class Problem(ABC, Generic[R]):
         """C code of the user's that solving the problem executes on the devices; None where there is none."""
         return None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.describe()}>"
+
     @classmethod
     @abstractmethod
     def read(cls, path: str | Path) -> Self:

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import enum
+import html
+import io
+import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Result", "Status", "relative_gap"]
+from engine.files import write_whole
+from engine.problem import Problem
+from engine.text import number_text
+
+__all__ = ["Result", "Status", "read_result", "relative_gap", "result_class"]
+
+_FORMAT = 1
 
 
 class Status(enum.StrEnum):
@@ -31,9 +42,11 @@ class Status(enum.StrEnum):
         return self in (Status.INTERRUPTED, Status.TIME_LIMIT)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """The answer of a run, and how it was found.
+
+    Results are equal if all their values and arrays are.
 
     Attributes
     ----------
@@ -68,6 +81,56 @@ class Result:
         """Relative distance between objective and bound; ``inf`` while one of them is missing."""
         return relative_gap(self.objective, self.bound)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Result) or type(self) is not type(other) or self.to_dict() != other.to_dict():
+            return False
+        mine, others = self._all_arrays(), other._all_arrays()
+        return mine.keys() == others.keys() and all(_same(mine[name], others[name]) for name in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        facts = [f"{name} {text}" for name, text in self._facts() if name != "status"]
+        return f"<{type(self).__name__} {self.status}: {', '.join(facts)}>"
+
+    def _repr_html_(self) -> str:
+        rows = (f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._facts())
+        return f"<table>{''.join(rows)}</table>"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """What is shown of a result: names and values."""
+        facts = [("status", str(self.status))]
+        if self.objective is not None:
+            facts.append(("objective", number_text(self.objective)))
+        if self.bound is not None:
+            facts.append(("bound", number_text(self.bound)))
+        if not math.isinf(self.gap):
+            facts.append(("gap", f"{self.gap:.4%}"))
+        return [*facts, ("seconds", f"{self.seconds:.3f}"), ("devices", ", ".join(self.devices) or "none")]
+
+    def _all_arrays(self) -> dict[str, NDArray[Any]]:
+        return self.arrays if self.solution is None else {**self.arrays, "solution": self.solution}
+
+    def save(self, path: str | Path) -> None:
+        """Write the result to one file, which ``engine.load`` reads; nothing is pickled.
+
+        Parameters
+        ----------
+        path : path-like
+            Replaced if it exists; usually ``*.npz``.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        described = {"format": _FORMAT, "class": type(self).__name__, "result": self.to_dict()}
+        content = io.BytesIO()
+        arrays = {f"arrays/{name}": array for name, array in self._all_arrays().items()}
+        savez: Any = np.savez  # its stubs differ from version to version
+        savez(content, result=np.array(json.dumps(described, default=_plain)), **arrays)
+        write_whole(Path(path), content.getvalue())
+
     def to_dict(self) -> dict[str, Any]:
         """Everything but the arrays, as plain JSON values."""
         return {
@@ -99,6 +162,53 @@ class Result:
             counters=values["counters"],
             arrays=others,
         )
+
+
+def read_result(path: str | Path, classes: Iterable[type[Result]] = ()) -> Result:
+    """Read a file that :meth:`Result.save` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+    classes : iterable of type
+        Subclasses of :class:`Result` that the file may hold; others are read as :class:`Result`.
+
+    Raises
+    ------
+    ValueError
+        If the file is none, or damaged.
+    OSError
+        If it cannot be read.
+    """
+    with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+        if not isinstance(archive, np.lib.npyio.NpzFile) or "result" not in archive.files:
+            raise ValueError("it is not a saved result")
+        described = json.loads(str(archive["result"]))
+        if described["format"] != _FORMAT:
+            raise ValueError(f"its format is {described['format']}; this version reads {_FORMAT}")
+        arrays = {name.removeprefix("arrays/"): archive[name] for name in archive.files if name != "result"}
+    kind = next((kind for kind in classes if kind.__name__ == described["class"]), Result)
+    return kind.from_dict(described["result"], arrays)
+
+
+def result_class(problem: type[Problem[Any]]) -> type[Result]:
+    """The class of the results for this problem class: the parameter of its base ``Problem[...]``."""
+    for base in problem.__mro__:
+        for declared in getattr(base, "__orig_bases__", ()):
+            if get_origin(declared) is Problem and isinstance(get_args(declared)[0], type):
+                found: type[Result] = get_args(declared)[0]
+                return found
+    return Result
+
+
+def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
 
 
 def relative_gap(incumbent: float | int | None, bound: float | int | None) -> float:

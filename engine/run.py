@@ -10,7 +10,7 @@ import math
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -211,6 +211,15 @@ class Run:
                 self._state = "stopping"
                 self.emit(StateChanged(time=self.elapsed, state="stopping"))
                 self._control.notify_all()
+
+    def __await__(self) -> Generator[Any, None, Result]:
+        """``await run``: the result, as :meth:`wait` returns it, without blocking the event loop."""
+        import asyncio  # few need it
+
+        return asyncio.to_thread(self.wait).__await__()
+
+    def __repr__(self) -> str:
+        return f"<Run of {self.solver.name}: {self.problem.name}, {self.state}>"
 
     def wait(self, timeout: float | None = None) -> Result:
         """The result, once there is one.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
+from engine.errors import InputError
 from engine.results import Result
 
 __all__ = ["Posterior", "Row", "report", "summary", "summary_table", "verdict"]
@@ -32,7 +34,7 @@ class Row:
     survives: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Posterior(Result):
     """The result of a horseshoe probit regression.
 
@@ -47,13 +49,27 @@ class Posterior(Result):
 
     @property
     def summary(self) -> list[Row]:
-        """A row for each coefficient, then log tau."""
+        """A row for each coefficient, then log tau; see :func:`summary`."""
         return summary(self)
+
+    def to_pandas(self) -> Any:
+        """The summary as a pandas data frame, one row per coefficient, indexed by its name."""
+        import pandas
+
+        return pandas.DataFrame([asdict(row) for row in self.summary]).set_index("name")
 
 
 def summary(result: Result) -> list[Row]:
-    """The posterior of every coefficient and of log tau, from a run's result (also one read from a run folder)."""
+    """The posterior of every coefficient and of log tau, from a run's result (also one read from a run folder).
+
+    Raises
+    ------
+    engine.errors.InputError
+        If the run was stopped before the first draw.
+    """
     arrays = result.arrays
+    if "quantiles" not in arrays:
+        raise InputError(f"there is no summary: the run was stopped before the first draw ({result.status})")
     quantiles = arrays["quantiles"]
     return [
         Row(

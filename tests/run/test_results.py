@@ -1,0 +1,108 @@
+"""Results: equality, text, files."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import engine
+from engine.results import result_class
+from engine.solvers.gibbs.posterior import Posterior
+
+RESULT = engine.Result(
+    status=engine.Status.OPTIMAL,
+    objective=220,
+    bound=220.5,
+    solution=np.array([1, 2]),
+    seconds=0.25,
+    devices=("opencl:0",),
+    counters={"cells": 7},
+    arrays={"history": np.array([[1.0, np.nan]]), "names": np.array(["a", "bc"])},
+)
+
+
+def test_results_are_equal_if_all_values_and_arrays_are() -> None:
+    same = replace(RESULT, solution=np.array([1, 2]), arrays={k: v.copy() for k, v in RESULT.arrays.items()})
+    assert same == RESULT
+    assert replace(RESULT, objective=221) != RESULT
+    assert replace(RESULT, solution=np.array([1, 3])) != RESULT
+    assert replace(RESULT, solution=None) != RESULT
+    assert replace(RESULT, arrays={}) != RESULT
+    assert RESULT != "220"
+
+
+def test_a_result_is_shown_in_one_line_and_as_a_table() -> None:
+    text = "<Result optimal: objective 220, bound 220.5, gap 0.2273%, seconds 0.250, devices opencl:0>"
+    assert repr(RESULT) == text
+    html = replace(RESULT, devices=("<b>",))._repr_html_()
+    assert "<th>objective</th><td>220</td>" in html
+    assert "&lt;b&gt;" in html
+
+
+def test_a_result_comes_back_from_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "result.npz"
+    RESULT.save(path)
+    assert engine.load(path) == RESULT
+    posterior = Posterior(engine.Status.COMPLETE, None, None, None, counters={"draws": np.int64(3)})  # type: ignore[dict-item]
+    posterior.save(path)
+    assert type(engine.load(path)) is Posterior
+
+
+def test_what_is_no_saved_result_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "result.npz"
+    with pytest.raises(engine.InputError, match=r"cannot read .*: No such file"):
+        engine.load(path)
+    for content in (b"", b"PK\x03\x04 and no more"):
+        path.write_bytes(content)
+        with pytest.raises(engine.InputError, match="is not a saved result, or damaged"):
+            engine.load(path)
+    np.savez(path, x=np.arange(3))
+    with pytest.raises(engine.InputError, match="it is not a saved result"):
+        engine.load(path)
+    RESULT.save(path)
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 255
+    path.write_bytes(damaged)
+    with pytest.raises(engine.InputError):
+        assert engine.load(path) == RESULT, "the damage was not noticed"
+    with pytest.raises(engine.RunFolderError, match="is not a run folder"):
+        engine.load(tmp_path)
+
+
+def test_the_result_of_a_run_folder_is_loaded(tmp_path: Path) -> None:
+    import counting
+
+    result = engine.solve(counting.Counting(30), run_folder=tmp_path / "r")
+    assert engine.load(tmp_path / "r").to_dict() == result.to_dict()
+    assert result_class(engine.HorseshoeProbit) is Posterior
+    assert result_class(engine.Knapsack) is engine.Result
+
+
+def test_a_posterior_without_draws_says_so() -> None:
+    empty = Posterior(engine.Status.TIME_LIMIT, None, None, None)
+    with pytest.raises(engine.InputError, match=r"stopped before the first draw \(time_limit\)"):
+        _ = empty.summary
+
+
+def test_problems_are_shown_with_their_sizes() -> None:
+    assert repr(engine.Queens(8)).startswith("<Queens: ")
+    assert "8" in repr(engine.Queens(8))
+
+
+def test_a_run_can_be_awaited_and_is_shown() -> None:
+    import counting
+
+    async def solved() -> engine.Result:
+        with engine.Engine(devices=["opencl:0"]) as owner:
+            assert repr(owner) == "<Engine auto: opencl:0>"
+            run = owner.start(counting.Counting(30))
+            result = await run
+            assert repr(run) == "<Run of counting: count, ended>"
+            return result
+
+    result = asyncio.run(solved())
+    assert result.objective == counting.expected(30)
