@@ -1,0 +1,64 @@
+"""Let the k-th launch of a device fail, and the k-th allocation, for every k: an answer or one clear error, soon.
+
+``python tests/soak/failures.py --most 200 --devices opencl:0 --devices opencl:0 [SOLVER ...]``
+
+Prints one line for each solver; exits with 1 if a run hangs, raises something else, or spoils the next run.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import click
+
+HERE = Path(__file__).resolve()
+sys.path[:0] = [str(HERE.parents[2]), str(HERE.parents[1] / "survival"), str(HERE.parents[1] / "devices")]
+from faults import failing  # noqa: E402
+from lasting import CASES, differences, solve_whole  # noqa: E402
+
+import engine  # noqa: E402
+from engine.errors import DeviceError  # noqa: E402
+
+
+@click.command()
+@click.argument("solvers", nargs=-1, type=click.Choice(sorted(CASES)))
+@click.option("--most", default=200, show_default=True, help="Largest k.")
+@click.option("--devices", multiple=True, default=["opencl:0"], show_default=True, help="May be repeated.")
+def main(solvers: tuple[str, ...], most: int, devices: tuple[str, ...]) -> None:
+    """Let devices fail in runs of the SOLVERS, of all by default."""
+    label = devices[-1] if devices.count(devices[-1]) == 1 else f"{devices[-1]}#{devices.count(devices[-1])}"
+    bad = 0
+    for name in solvers or sorted(CASES):
+        case, outcomes, slowest = CASES[name], Counter[str](), 0.0
+        whole = solve_whole(name, devices)
+        with engine.Engine(devices=list(devices)) as owner:
+            for limit in [{kind: k} for kind in ("at_launch", "at_allocation") for k in range(1, most + 1)]:
+                with failing(label, **limit) as failures:
+                    run = owner.start(case.problem(), seed=7, **case.options)
+                    while not failures[0] and not run.join(0.001):
+                        pass
+                    began = time.monotonic()
+                    if not run.join(300):
+                        outcomes["HANGS"] += 1
+                        bad += 1
+                        run.stop()
+                    try:
+                        run.wait(300)
+                        outcomes["answer" if failures[0] else "not reached"] += 1
+                    except DeviceError:
+                        outcomes["error"] += 1
+                        slowest = max(slowest, time.monotonic() - began)
+                    except Exception as error:
+                        outcomes[f"WRONG {type(error).__name__}"] += 1
+                        bad += 1
+            found = differences(name, owner.solve(case.problem(), seed=7, **case.options), whole)
+            bad += len(found)
+        click.echo(f"{name}: {dict(outcomes)}, slowest error after {slowest:.2f} s; afterwards {found or 'as before'}")
+    sys.exit(bad > 0)
+
+
+if __name__ == "__main__":
+    main()

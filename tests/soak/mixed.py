@@ -1,0 +1,70 @@
+"""Mixed runs of all solvers for some minutes in one process: solved, stopped and resumed at random moments.
+
+``python tests/soak/mixed.py --minutes 20 --devices cuda:0``
+
+Prints runs, wrong answers, errors, and the growth of memory after the first tenth; exits with 1 if an answer differs.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import click
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).resolve().parents[1] / "survival")]
+from lasting import CASES, differences, solve_whole  # noqa: E402
+
+import engine  # noqa: E402
+
+
+def resident() -> int:
+    """Bytes of memory of this process; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+    except OSError:
+        return 0
+
+
+@click.command()
+@click.option("--minutes", default=20.0, show_default=True)
+@click.option("--devices", multiple=True, default=["opencl:0"], show_default=True, help="May be repeated.")
+@click.option("--seed", default=0, show_default=True)
+def main(minutes: float, devices: tuple[str, ...], seed: int) -> None:
+    """Run mixed problems."""
+    moments, counts = random.Random(seed), Counter[str]()
+    whole = {name: solve_whole(name, devices) for name in CASES}
+    began, settled = time.monotonic(), 0
+    with tempfile.TemporaryDirectory() as home, engine.Engine(devices=list(devices)) as owner:
+        while time.monotonic() - began < 60 * minutes:
+            name = moments.choice(sorted(CASES))
+            case, folder = CASES[name], Path(home) / f"run{counts['runs']}"
+            stop = moments.random() < 0.5
+            run = owner.start(case.problem(), seed=7, run_folder=folder, checkpoint_interval=0.1, **case.options)
+            counts["runs"] += 1
+            while stop and not run.join(moments.uniform(0, 1.2 * whole[name].seconds)):
+                run.stop()
+                counts["stops"] += 1
+                run.wait()
+                run = owner.resume(folder)
+                stop = moments.random() < 0.5
+            found = differences(name, run.wait(), whole[name])
+            counts["wrong"] += len(found)
+            for difference in found:
+                click.echo(f"{name} in {folder}: {difference}")
+            if not settled and time.monotonic() - began > 6 * minutes:
+                settled = resident()
+    counts["growth_megabytes"] = (resident() - settled) // 10**6
+    counts["threads"] = threading.active_count()
+    click.echo(json.dumps(counts))
+    sys.exit(counts["wrong"] > 0)
+
+
+if __name__ == "__main__":
+    main()
