@@ -17,7 +17,8 @@ from engine.devices import Member
 from engine.events import Notice
 from engine.solvers.linprog import highs, race, solve
 from engine.solvers.linprog.audit import audit, proves_infeasible, proves_unbounded, reach_is_enough
-from engine.solvers.linprog.highs import HighsError, HighsProcess, Presolve, model_of, program_of
+from engine.solvers.linprog.child_process import ChildError, ChildProcess
+from engine.solvers.linprog.highs import Presolve, model_of, program_of
 from engine.solvers.linprog.options import Options
 from tests.devices.faults import failing
 
@@ -133,9 +134,9 @@ def test_a_device_that_fails_in_a_race_leaves_it_to_the_others(device: Member) -
 
 def test_without_highs_the_race_goes_on(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: Any, **__: Any) -> None:
-        raise HighsError("no processes today")
+        raise ChildError("no processes today")
 
-    monkeypatch.setattr(race, "HighsProcess", missing)
+    monkeypatch.setattr(race, "ChildProcess", missing)
     messages: list[str] = []
     problem = sparse_program(6)
     result = owner.solve(
@@ -170,11 +171,11 @@ def test_a_time_limit_ends_highs_at_once(owner: engine.Engine, monkeypatch: pyte
 
 
 def test_a_process_that_ends_is_an_error_and_not_a_hang() -> None:
-    with HighsProcess() as process:
+    with ChildProcess() as process:
         answer = process.request("solve", {"not": "a program"}, {})
-        with pytest.raises(HighsError, match="ended without an answer"):
+        with pytest.raises(ChildError, match="ended without an answer"):
             answer.result(60)
-        with pytest.raises(HighsError):
+        with pytest.raises(ChildError):
             process.request("solve", {}, {}).result(60)
 
 

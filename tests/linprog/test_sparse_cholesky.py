@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,16 +16,15 @@ from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquation
 from engine.solvers.linprog.interior.worker import with_slacks
 
 
-@pytest.fixture(params=["rslab", "SuperLU"])
-def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Every library that is installed."""
-    sparse_cholesky._rslab.cache_clear()
-    if request.param == "rslab":
+@pytest.fixture(params=["in this process", "SuperLU in a child", "rslab in a child"])
+def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every library that is installed, where it may run."""
+    if request.param.startswith("rslab"):
         pytest.importorskip("rslab")
-    else:
-        monkeypatch.setitem(sys.modules, "rslab", None)
-    yield str(request.param)
-    sparse_cholesky._rslab.cache_clear()
+    elif request.param.startswith("SuperLU"):
+        monkeypatch.setattr(sparse_cholesky, "has_rslab", lambda: False)
+    monkeypatch.setattr(sparse_cholesky, "_IN_PROCESS", 10**9 if request.param.startswith("in") else 0)
+    return str(request.param)
 
 
 def data(m: int, n: int, density: float, dense_columns: int) -> ShardData:
@@ -63,6 +60,21 @@ def test_solutions_are_those_of_dense_factors(library: str, m: int, n: int, dens
         size = np.abs(expected).max()
         assert np.allclose(equations.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * size)
     assert equations.factor_nonzeros > 0
+    equations.close()
+
+
+def test_a_process_that_ends_is_a_failed_factor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sparse_cholesky, "_IN_PROCESS", 0)
+    given = data(40, 90, 0.05, 0)
+    equations = SparseNormalEquations(given)
+    equations.form(np.ones(given.N))
+    assert not equations.factor(np.zeros(1), np.ones(1)).any()
+    assert equations._child is not None
+    equations._child._process._process.kill()
+    equations._child._process._process.wait()
+    assert equations.factor(np.zeros(1), np.ones(1)).any()
+    assert np.isnan(equations.solve(np.ones((1, 40)))).all()
+    equations.close()
 
 
 def test_a_matrix_that_is_not_definite_is_reported(library: str) -> None:
@@ -72,6 +84,7 @@ def test_a_matrix_that_is_not_definite_is_reported(library: str) -> None:
     assert equations.factor(np.zeros(1), np.zeros(1)).any()
     equations.form(np.full(given.N, np.nan))
     assert equations.factor(np.zeros(1), np.zeros(1)).any()
+    equations.close()
 
 
 @pytest.mark.parametrize("count", [1, 2])

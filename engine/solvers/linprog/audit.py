@@ -24,14 +24,16 @@ _BLOCK = 32
 _SPLIT = 134217729.0  # 2^27 + 1
 _SPLITS = 1e150  # the largest number that is split
 _REACH = 1e8
+_LENIENT = 100.0  # rows whose entries are smaller than 1 / 100 of the unit have a smaller unit of their own
 
 
 @dataclass(frozen=True)
 class Audit:
     """What a point and its row duals are worth for the original program, in the sense of minimization.
 
-    ``gap`` is relative to ``1 + |primal|``; an infeasibility is the greatest violation of a row, a bound, or a dual's
-    sign, each relative to 1 plus the size of what was added up there. ``error`` is the greatest of the three.
+    ``gap`` is relative to ``unit + |primal|``; an infeasibility is the largest violation of a row, a bound, or a dual's
+    sign, each relative to a unit plus the size of what was added up there. ``error`` is the largest of the three. The
+    units are 1, or smaller for data that is smaller (:attr:`LinearProgram.units`).
     """
 
     primal: float
@@ -40,11 +42,12 @@ class Audit:
     dual_infeasibility: float
     activities: Vector
     reduced_costs: Vector
+    unit: float = 1.0
 
     @property
     def gap(self) -> float:
-        """``|primal - dual| / (1 + |primal|)``."""
-        return abs(self.primal - self.dual) / (1.0 + abs(self.primal))
+        """``|primal - dual| / (unit + |primal|)``."""
+        return abs(self.primal - self.dual) / (self.unit + abs(self.primal))
 
     @property
     def error(self) -> float:
@@ -61,17 +64,19 @@ def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
     reduced = costs + _product(_turned(problem.A), -y)
     below = np.maximum(problem.row_lower - activities, activities - problem.row_upper)
     sides = np.where(np.isfinite(problem.row_upper), problem.row_upper, problem.row_lower)
-    sizes = 1.0 + np.abs(np.where(np.isfinite(sides), sides, 0.0))
+    value_unit, cost_unit = problem.units
+    row_units = np.clip(_LENIENT * value_unit * problem.row_sizes, 1e-300, 1.0)
+    sizes = row_units + np.abs(np.where(np.isfinite(sides), sides, 0.0))
     primal_error = _worst(below, sizes, lambda: _sizes(problem.A, x))
     outside = np.maximum(problem.lower - x, x - problem.upper)
-    primal_error = max(primal_error, _worst(outside, 1.0 + np.abs(x), None))
+    primal_error = max(primal_error, _worst(outside, value_unit + np.abs(x), None))
     row_terms, row_wrong = _priced(y, problem.row_lower, problem.row_upper)
     column_terms, column_wrong = _priced(reduced, problem.lower, problem.upper)
-    dual_error = _worst(column_wrong, 1.0 + np.abs(costs), lambda: _sizes(_turned(problem.A), y))
-    dual_error = max(dual_error, _worst(row_wrong, np.full(y.size, 1.0 + np.abs(costs).max()), None))
+    dual_error = _worst(column_wrong, cost_unit + np.abs(costs), lambda: _sizes(_turned(problem.A), y))
+    dual_error = max(dual_error, _worst(row_wrong, np.full(y.size, cost_unit + np.abs(costs).max()), None))
     primal = _sum(costs * x) + offset
     dual = _sum(np.concatenate([row_terms, column_terms])) + offset
-    return Audit(primal, dual, primal_error, dual_error, activities, reduced)
+    return Audit(primal, dual, primal_error, dual_error, activities, reduced, value_unit * cost_unit)
 
 
 def proves_infeasible(problem: LinearProgram, y: Vector) -> float:
@@ -141,7 +146,7 @@ def proves_unbounded(problem: LinearProgram, direction: Vector) -> bool:
         return False
     wrong = _ended(problem, _product(problem.A, d))
     room = 1e-8 * min(1.0, slope / float(np.abs(costs).max()))
-    return bool((wrong <= room * (_largest(problem.A) + _sizes(problem.A, d))).all())
+    return bool((wrong <= room * (problem.row_sizes + _sizes(problem.A, d))).all())
 
 
 def polished_ray(problem: LinearProgram, direction: Vector) -> Vector:
@@ -185,13 +190,6 @@ def _ended(problem: LinearProgram, moves: Vector) -> Vector:
     """How fast each row nears a side it has."""
     wrong = np.where(np.isfinite(problem.row_upper), moves, 0.0)
     return np.maximum(wrong, np.where(np.isfinite(problem.row_lower), -moves, 0.0))
-
-
-def _largest(matrix: Matrix) -> Vector:
-    """The largest entry of each row by size."""
-    if isinstance(matrix, sp.csr_array):
-        return np.asarray(abs(matrix).max(axis=1).todense(), dtype=np.float64).ravel()
-    return np.asarray(np.abs(matrix).max(axis=1, initial=0.0))
 
 
 def reach_is_enough(problem: LinearProgram, reach: float) -> bool:

@@ -1,44 +1,31 @@
 """HiGHS in child processes: presolve and postsolve, whole solves, crossover.
 
-A call of HiGHS cannot always be interrupted, and its time limit is not always obeyed; a process can be ended at any
-time. Programs of few nonzeros are presolved in this process, which takes less time than the child's start.
+Small programs are handled in this process, which takes less time than the start of a child.
 """
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import importlib
-import os
-import pickle
-import queue
-import subprocess
-import sys
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.solvers.linprog.child_process import ChildError, ChildProcess
 from engine.solvers.linprog.problem import LinearProgram, sp
+from engine.solvers.linprog.standard import equilibrate
 
-__all__ = ["HighsError", "HighsProcess", "Presolve", "highs_outcome", "model_of", "program_of", "to_vertex"]
+__all__ = ["Presolve", "Scaling", "highs_outcome", "model_of", "program_of", "to_vertex"]
 
 Vector = NDArray[np.float64]
 Model = dict[str, Any]
-_CHILD = Path(__file__).with_name("highs_child.py")
-_WAIT_SECONDS = 0.02
 _IN_PROCESS = 100_000  # nonzeros of a program that is presolved in this process
+_SMALL_ENTRY, _LARGE_ENTRY = 1e-5, 1e7  # of a matrix that HiGHS gets as it is
+_SMALL_NUMBER, _LARGE_NUMBER = 1e-2, 1e9  # of the largest bound or cost that it gets as it is
 _SOLVE_IN_PROCESS = 2_000  # of one that is solved,
 _IN_PROCESS_CROSSOVER = 20_000  # and of one whose optimum is moved to a vertex
-
-
-class HighsError(Exception):
-    """HiGHS is missing, could not be started, or ended without an answer."""
 
 
 def _highs() -> ModuleType:
@@ -46,17 +33,17 @@ def _highs() -> ModuleType:
 
     Raises
     ------
-    HighsError
+    ChildError
         If HiGHS cannot be imported.
     """
     try:
-        return importlib.import_module("engine.solvers.linprog.highs_child")
+        return importlib.import_module("engine.solvers.linprog.child")
     except ImportError as error:
-        raise HighsError(f"HiGHS cannot be imported: {error}") from error
+        raise ChildError(f"HiGHS cannot be imported: {error}") from error
 
 
 def model_of(problem: LinearProgram) -> Model:
-    """The program as a minimization, in the form of :mod:`engine.solvers.linprog.highs_child`."""
+    """The program as a minimization, in the form of :mod:`engine.solvers.linprog.child`."""
     sign = -1.0 if problem.maximize else 1.0
     columns = sp.csc_array(problem.A)
     columns.sort_indices()
@@ -83,95 +70,61 @@ def program_of(model: Model, name: str) -> LinearProgram:
     return LinearProgram.from_arrays(arrays | {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}, name)
 
 
-class HighsProcess:
-    """A child process that answers one request at a time.
+class Scaling:
+    """Powers of two that bring a badly scaled model into the range that HiGHS's absolute tolerances are made for.
 
-    Use it as a context manager: the process is ended on leaving, whatever it is doing.
-
-    Raises
-    ------
-    HighsError
-        If the process cannot be started.
+    Well scaled models are left as they are. A value of the program is ``column * x / bound``, a row's dual
+    ``row * y / cost``, for x and y of the scaled model.
     """
 
-    def __init__(self) -> None:
-        try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", str(_CHILD)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=os.environ | {"OMP_NUM_THREADS": "1"},
-                start_new_session=True,  # Ctrl-C is for the parent, which ends its children
-            )
-        except OSError as error:
-            raise HighsError(f"a process for HiGHS could not be started: {error}") from error
-        self._requests: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
-        self._waiting: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
-        self._threads = [
-            threading.Thread(target=target, name="quintet-highs", daemon=True) for target in (self._read, self._write)
-        ]
-        for thread in self._threads:
-            thread.start()
-        atexit.register(self.close)
+    def __init__(self, model: Model) -> None:
+        self.row, self.column = np.ones(model["row_lower"].size), np.ones(model["c"].size)
+        self.bound = self.cost = 1.0
+        sizes = np.abs(model["values"])
+        if sizes.size and (sizes.min() < _SMALL_ENTRY or sizes.max() > _LARGE_ENTRY):
+            shape = (self.row.size, self.column.size)
+            matrix = sp.csc_array((model["values"], model["rows"], model["starts"]), shape=shape)
+            self.row, self.column = equilibrate(sp.csr_array(matrix))
+        sides = (self.row * model["row_lower"], self.row * model["row_upper"])
+        bounds = (model["lower"] / self.column, model["upper"] / self.column)
+        self.bound = _power_of_two(np.concatenate([*sides, *bounds]))
+        self.cost = _power_of_two(self.column * model["c"])
 
-    def __enter__(self) -> HighsProcess:
-        return self
+    def scaled(self, model: Model) -> Model:
+        """The scaled model."""
+        if self.bound == self.cost == 1.0 and (self.row == 1.0).all() and (self.column == 1.0).all():
+            return model
+        by_column = np.repeat(self.column, np.diff(model["starts"]))
+        return model | {
+            "c": self.cost * self.column * model["c"],
+            "lower": self.bound * model["lower"] / self.column,
+            "upper": self.bound * model["upper"] / self.column,
+            "row_lower": self.bound * self.row * model["row_lower"],
+            "row_upper": self.bound * self.row * model["row_upper"],
+            "values": model["values"] * self.row[model["rows"]] * by_column,
+            "offset": self.bound * self.cost * model["offset"],
+        }
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def back(self, found: dict[str, Any]) -> dict[str, Any]:
+        """Points and rays of the scaled model as those of the program."""
+        out = dict(found)
+        for name, factor in (
+            ("x", self.column / self.bound),
+            ("row_duals", self.row / self.cost),
+            ("farkas", self.row),
+            ("ray", self.column),
+        ):
+            if name in out:
+                out[name] = out[name] * factor
+        return out
 
-    def close(self) -> None:
-        """End the process now, and wait for its threads."""
-        atexit.unregister(self.close)
-        self._process.kill()
-        self._process.wait()
-        self._requests.put(None)
-        for thread in self._threads:
-            thread.join()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
 
-    def _read(self) -> None:
-        stream = self._process.stdout
-        assert stream is not None
-        try:
-            while True:
-                answer = pickle.load(stream)
-                self._waiting.get().set_result(answer)
-        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
-            self._process.wait()
-        error = HighsError("the process of HiGHS ended without an answer")
-        with contextlib.suppress(queue.Empty):
-            while True:
-                self._waiting.get_nowait().set_exception(error)
-
-    def _write(self) -> None:
-        stream = self._process.stdin
-        assert stream is not None
-        with contextlib.suppress(OSError, ValueError):  # that the process has ended is noticed by the reader
-            while (request := self._requests.get()) is not None:
-                pickle.dump(request, stream, protocol=pickle.HIGHEST_PROTOCOL)
-                stream.flush()
-
-    def request(self, name: str, *arguments: Any) -> Future[Any]:
-        """Send a request; the future has its answer, or :class:`HighsError` if the process ends before."""
-        answer: Future[Any] = Future()
-        self._waiting.put(answer)
-        self._requests.put((name, *arguments))
-        if not self._threads[0].is_alive() and not answer.done():
-            answer.set_exception(HighsError("the process of HiGHS has ended"))
-        return answer
-
-    def call(self, poll: Callable[[], None], name: str, *arguments: Any) -> Any:
-        """Send a request and wait for its answer; ``poll`` is called meanwhile and may raise."""
-        answer = self.request(name, *arguments)
-        while True:
-            poll()
-            with contextlib.suppress(TimeoutError):
-                return answer.result(timeout=_WAIT_SECONDS)
+def _power_of_two(values: Vector) -> float:
+    """The factor that brings the largest finite number near 1; 1 if it is of an ordinary size, or there is none."""
+    sizes = np.abs(values[np.isfinite(values) & (values != 0.0)])
+    if not sizes.size or _SMALL_NUMBER <= sizes.max() <= _LARGE_NUMBER:
+        return 1.0
+    return float(np.exp2(-np.round(np.log2(sizes.max()))))
 
 
 def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callable[[], None]) -> dict[str, Any]:
@@ -180,35 +133,35 @@ def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callabl
     Returns
     -------
     dict
-        See :func:`engine.solvers.linprog.highs_child.solve`.
+        See :func:`engine.solvers.linprog.child.solve`.
 
     Raises
     ------
-    HighsError
+    ChildError
         If HiGHS cannot be used.
     """
     model = model_of(problem)
+    scaling = Scaling(model)
+    model = scaling.scaled(model)
     if model["values"].size <= _SOLVE_IN_PROCESS:
-        found: dict[str, Any] = _highs().solve(model, options)
-        return found
-    with HighsProcess() as process:
-        answer: dict[str, Any] = process.call(poll, "solve", model, options)
-        return answer
+        return scaling.back(_highs().solve(model, options))
+    with ChildProcess() as process:
+        return scaling.back(process.call(poll, "solve", model, options))
 
 
 def to_vertex(problem: LinearProgram, point: dict[str, Any], poll: Callable[[], None]) -> dict[str, Any]:
-    """Crossover from an optimal point: see :func:`engine.solvers.linprog.highs_child.crossover`.
+    """Crossover from an optimal point: see :func:`engine.solvers.linprog.child.crossover`.
 
     Raises
     ------
-    HighsError
+    ChildError
         If HiGHS cannot be used.
     """
     model = model_of(problem)
     if model["values"].size <= _IN_PROCESS_CROSSOVER:
         found: dict[str, Any] = _highs().crossover(model, point, {})
         return found
-    with HighsProcess() as process:
+    with ChildProcess() as process:
         answer: dict[str, Any] = process.call(poll, "crossover", model, point, {})
         return answer
 
@@ -225,27 +178,29 @@ class Presolve:
     Attributes
     ----------
     status : str
-        See :class:`engine.solvers.linprog.highs_child.Presolved`.
+        See :class:`engine.solvers.linprog.child.Presolved`.
     program : LinearProgram or None
         The reduced program (a minimization), if it was reduced to one that is not empty.
 
     Raises
     ------
-    HighsError
+    ChildError
         If HiGHS cannot be used.
     """
 
     def __init__(self, problem: LinearProgram, poll: Callable[[], None]) -> None:
         self.problem = problem
         self._poll = poll
-        self._process: HighsProcess | None = None
+        self._process: ChildProcess | None = None
         self._local: Any = None
         model = model_of(problem)
+        self._scaling = Scaling(model)
+        model = self._scaling.scaled(model)
         if model["values"].size <= _IN_PROCESS:
             self._local = _highs().Presolved(model)
             self.status, reduced = self._local.status, self._local.model
         else:
-            self._process = HighsProcess()
+            self._process = ChildProcess()
             try:
                 answer = self._process.call(poll, "presolve", model)
             except BaseException:
@@ -277,4 +232,5 @@ class Presolve:
             found = self._process.call(self._poll, "restore", point)
         else:
             found = self._local.restore(point)
+        found = self._scaling.back(found)
         return found["x"], found["row_duals"]

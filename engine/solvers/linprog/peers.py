@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
-from engine.solvers.linprog import highs_child
+from engine.solvers.linprog import child
 from engine.solvers.linprog.generators import GeneratorOptions, generate
 from engine.solvers.linprog.highs import model_of
 from engine.solvers.linprog.problem import LinearProgram
@@ -40,7 +40,7 @@ def highs(problem: LinearProgram, solver: HighsSolver, limit: float, threads: in
         If HiGHS refuses an option: it would go on with what it has otherwise, and something else would be measured.
     """
     highspy: Any = importlib.import_module("highspy")
-    lp = highs_child.to_highs(model_of(problem))
+    lp = child.to_highs(model_of(problem))
     sign = -1.0 if problem.maximize else 1.0
     highspy.Highs.resetGlobalScheduler(True)  # it keeps its first number of threads otherwise, and refuses another
     model = highspy.Highs()
@@ -69,7 +69,7 @@ def highs_apart(options: GeneratorOptions, solver: HighsSolver, limit: float, th
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    child = context.Process(target=_highs_child, args=(theirs, options, solver, limit, threads), daemon=True)
+    child = context.Process(target=_child, args=(theirs, options, solver, limit, threads), daemon=True)
     child.start()
     theirs.close()
     try:
@@ -87,9 +87,7 @@ def highs_apart(options: GeneratorOptions, solver: HighsSolver, limit: float, th
         child.join()
 
 
-def _highs_child(
-    connection: Connection, options: GeneratorOptions, solver: HighsSolver, limit: float, threads: int
-) -> None:
+def _child(connection: Connection, options: GeneratorOptions, solver: HighsSolver, limit: float, threads: int) -> None:
     problem = generate(options)
     connection.send("begun")
     connection.send(highs(problem, solver, limit, threads))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -182,10 +183,28 @@ class LinearProgram(Problem):
         """Whether ``A`` is sparse."""
         return bool(sp.issparse(self.A))
 
-    @property
+    @functools.cached_property
     def nonzeros(self) -> int:
         """Entries of ``A`` that are not zero."""
         return int(self.A.nnz) if isinstance(self.A, sp.csr_array) else int(np.count_nonzero(self.A))
+
+    @functools.cached_property
+    def row_sizes(self) -> Vector:
+        """The largest entry of each row by size (m,)."""
+        if isinstance(self.A, sp.csr_array):
+            return np.asarray(abs(self.A).max(axis=1).todense(), np.float64).ravel() if self.A.nnz else np.zeros(self.m)
+        return np.asarray(np.maximum(self.A.max(axis=1, initial=0.0), -self.A.min(axis=1, initial=0.0)))
+
+    @functools.cached_property
+    def units(self) -> tuple[float, float]:
+        """The sizes of values and of costs that errors are relative to: 1, or less if all of the data is smaller.
+
+        The first is the largest bound, or side of a row divided by the row's largest entry, the second the largest
+        cost; numbers that are zero or infinite do not count.
+        """
+        sizes = np.where(self.row_sizes > 0.0, self.row_sizes, 1.0)
+        values = np.concatenate([self.lower, self.upper, self.row_lower / sizes, self.row_upper / sizes])
+        return tuple(_unit(found) for found in (values, self.c))  # type: ignore[return-value]
 
     @classmethod
     def read(cls, path: str | Path, relax: bool = True) -> Self:
@@ -342,6 +361,11 @@ class LinearProgram(Problem):
         problem.row_names = tuple(arrays["row_names"].tolist()) if "row_names" in arrays else None
         problem.name = name
         return problem
+
+
+def _unit(values: Vector) -> float:
+    sizes = np.abs(values[np.isfinite(values) & (values != 0.0)])
+    return min(1.0, float(sizes.max())) if sizes.size else 1.0
 
 
 def _without_matrix(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -16,7 +16,8 @@ from engine.devices import DevicePool, Member
 from engine.devices.group import WorkerGroup
 from engine.devices.slices import SLICE_SECONDS
 from engine.run import Run
-from engine.solvers.linprog.highs import HighsError, HighsProcess, model_of
+from engine.solvers.linprog.child_process import ChildError, ChildProcess
+from engine.solvers.linprog.highs import Scaling, model_of
 from engine.solvers.linprog.interior.driver import Counters, add_counters, iterate, new_method, open_system
 from engine.solvers.linprog.interior.method import InteriorPoint, Measures
 from engine.solvers.linprog.interior.system import PoolSystem
@@ -253,7 +254,6 @@ class InteriorRacer(Racer):
 
     def close(self) -> None:
         """See :class:`Racer`."""
-        self._system.cancel()
         self._system.__exit__(None, None, None)
 
 
@@ -359,7 +359,7 @@ class HighsRacer(Racer):
 
     Raises
     ------
-    HighsError
+    ChildError
         If the process cannot be started.
     """
 
@@ -370,8 +370,10 @@ class HighsRacer(Racer):
 
     def __post_init__(self) -> None:
         self.name = f"HiGHS {self.solver}"
-        self._model = model_of(self.problem)
-        self._process = HighsProcess()
+        model = model_of(self.problem)
+        self._scaling = Scaling(model)
+        self._model = self._scaling.scaled(model)
+        self._process = ChildProcess()
         self._crossover = False
         self._request()
 
@@ -391,8 +393,8 @@ class HighsRacer(Racer):
     def collect(self) -> News:
         """See :class:`Racer`."""
         try:
-            found = self.future.result()
-        except HighsError:
+            found = self._scaling.back(self.future.result())
+        except ChildError:
             return News(ended=True)
         self.iterations += int(found["iterations"])
         point = None

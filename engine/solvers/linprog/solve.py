@@ -16,7 +16,8 @@ from engine.errors import DeviceError, OptionError, RunFolderError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.solvers.linprog.certificates import Certificates
-from engine.solvers.linprog.highs import HighsError, Presolve, highs_outcome, to_vertex
+from engine.solvers.linprog.child_process import ChildError
+from engine.solvers.linprog.highs import Presolve, highs_outcome, to_vertex
 from engine.solvers.linprog.interior.driver import Counters, planned_bytes, require_fit
 from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.options import Options
@@ -233,7 +234,7 @@ class _Solving:
         for solver in solvers:
             try:
                 self.racers.append(HighsRacer(self.problem, solver, self.options.tolerance))
-            except HighsError as error:
+            except ChildError as error:
                 self.run.notice(str(error), level="warning")
 
     def _presolved(self, stack: contextlib.ExitStack) -> tuple[LinearProgram | None, _Restore]:
@@ -243,7 +244,7 @@ class _Solving:
             return self.problem, _unchanged
         try:
             presolve = stack.enter_context(Presolve(self.problem, self._poll_race))
-        except HighsError as error:
+        except ChildError as error:
             self.run.notice(f"no presolve: {error}", level="warning")
             return self.problem, _unchanged
         if presolve.status == "empty":
@@ -299,7 +300,7 @@ class _Solving:
         given = (self.options, self.pool, members, self.run, self.counters, restored)
         try:
             self.racers.append(InteriorRacer(prepared, constant, self.sign, *given))
-        except (MemoryError, DeviceError) as error:
+        except DeviceError as error:
             if self.method != "race" or not self.racers:
                 raise
             self.run.notice(f"no interior point: {error}", level="warning")
@@ -438,13 +439,15 @@ class _Solving:
         self._close_racers()
         limited = any(isinstance(racer, InteriorRacer) and racer.limited for racer in self.finished)
         self.proof = search.proof(prepared, self.best.audit if self.best is not None else None, limited)
-        return None if self.proof is not None else Status.ITERATION_LIMIT
+        if self.proof is None and self.options.method == "auto" and not limited:
+            self._certificate_by_highs()
+        return None if self.proof is not None or self._best_is(self.options.acceptable) else Status.ITERATION_LIMIT
 
     def _certificate_by_highs(self) -> None:
-        """Ask HiGHS for the ray of a program that its presolve has found to have no optimum."""
+        """Ask HiGHS for the ray of a program without an optimum, or for the optimum that our methods have missed."""
         try:
             found = highs_outcome(self.problem, {"solver": "simplex"}, self._poll)
-        except HighsError:
+        except ChildError:
             return
         if "x" in found and np.isfinite(found["x"]).all():
             self._consider(found["x"], found["row_duals"])
@@ -462,7 +465,7 @@ class _Solving:
         self._save_checkpoint()
         for racer in self.racers:
             if isinstance(racer, InteriorRacer) and self._restore is not None:
-                with contextlib.suppress(HighsError):
+                with contextlib.suppress(ChildError):
                     self._consider(*self._restore(*racer.present_point()))
 
     def _save_after_failure(self) -> None:
@@ -568,7 +571,7 @@ class _Solving:
         }
         try:
             found = to_vertex(self.problem, given, self._poll)
-        except HighsError as error:
+        except ChildError as error:
             self.run.notice(f"no basis: {error}", level="warning")
             return
         except StopRequested:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.problem import LinearProgram, Matrix, sp
 
-__all__ = ["NoOptimum", "Prepared", "Standard", "big_m", "prepare", "shard_data"]
+__all__ = ["NoOptimum", "Prepared", "Standard", "big_m", "equilibrate", "prepare", "shard_data"]
 
 Vector = NDArray[np.float64]
 _FEASIBLE = 1e-9
@@ -127,15 +127,13 @@ def prepare(problem: LinearProgram, *, scale: bool = True) -> Prepared | NoOptim
     values = np.where(fixed, 0.5 * (np.where(fixed, problem.lower, 0.0) + np.where(fixed, problem.upper, 0.0)), 0.0)
     columns = ~fixed
     removed["fixed variables"] = int(fixed.sum())
-    nonzero = problem.A != 0.0
     activity = np.asarray(problem.A @ values) if values.any() else np.zeros(problem.m)
-    found = _empty_rows(problem, rows & (_count(nonzero, columns) == 0), activity)
+    found = _empty_rows(problem, rows & ~_used(problem.A, columns), activity)
     if isinstance(found, NoOptimum):
         return found
     rows &= ~found
     removed["empty rows"] = int(found.sum())
-    used = _count(nonzero.T, rows) > 0
-    empty = columns & ~used
+    empty = columns & ~_used(problem.A.T, rows)
     target = np.where(c > 0, problem.lower, np.where(c < 0, problem.upper, np.clip(0.0, problem.lower, problem.upper)))
     unbounded = empty & ~np.isfinite(target)
     if unbounded.any() and not rows.any():  # otherwise the rows have to be feasible, too
@@ -151,11 +149,21 @@ def prepare(problem: LinearProgram, *, scale: bool = True) -> Prepared | NoOptim
     return _standardized(problem, c, *kept, values, scale, {what: count for what, count in removed.items() if count})
 
 
-def _count(nonzero: Any, lines: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Entries of each row of a matrix of booleans in some of its columns."""
-    if sp.issparse(nonzero):
-        return np.asarray(sp.csr_array(nonzero).astype(np.int64) @ lines.astype(np.int64))
-    return np.asarray(np.count_nonzero(nonzero if lines.all() else nonzero[:, lines], axis=1))
+def _used(matrix: Matrix, lines: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which rows of a matrix have an entry in some of its columns."""
+    if sp.issparse(matrix):
+        pattern = sp.csr_array(matrix != 0.0).astype(np.int64)
+        return np.asarray(pattern @ lines.astype(np.int64) > 0)
+    found = np.zeros(matrix.shape[0], bool)
+    columns = np.flatnonzero(lines)
+    for begin in range(0, columns.size, 64):  # of most matrices the first columns are enough
+        missing = np.flatnonzero(~found)
+        if not missing.size:
+            break
+        chosen = columns[begin : begin + 64]
+        block = matrix[:, chosen] if missing.size == found.size else matrix[np.ix_(missing, chosen)]
+        found[missing] = (block != 0.0).any(axis=1)
+    return found
 
 
 def _empty_rows(problem: LinearProgram, empty: NDArray[np.bool_], activity: Vector) -> NDArray[np.bool_] | NoOptimum:
@@ -187,7 +195,7 @@ def _standardized(
     shift = np.where(free, 0.0, np.where(mirrored, upper, lower))
     row_scale, column_scale = np.ones(rows.size), np.ones(columns.size)
     if scale and rows.size and columns.size:
-        row_scale, column_scale = _equilibrate(matrix)
+        row_scale, column_scale = equilibrate(matrix)
     column_scale = column_scale * np.where(mirrored, -1.0, 1.0)
     shifted = np.asarray(matrix @ shift) if shift.any() else np.zeros(rows.size)
     low, high = problem.row_lower[rows] - activity - shifted, problem.row_upper[rows] - activity - shifted
@@ -215,7 +223,7 @@ def _submatrix(matrix: Matrix, rows: NDArray[np.int64], columns: NDArray[np.int6
     return sp.csr_array(matrix)[rows][:, columns] if sp.issparse(matrix) else np.asarray(matrix)[np.ix_(rows, columns)]
 
 
-def _equilibrate(matrix: Matrix, passes: int = 12) -> tuple[Vector, Vector]:
+def equilibrate(matrix: Matrix, passes: int = 12) -> tuple[Vector, Vector]:
     """Powers of two that bring the largest entry of every row and column near one."""
     m, n = matrix.shape
     rows, columns = np.ones(m), np.ones(n)
@@ -228,14 +236,21 @@ def _equilibrate(matrix: Matrix, passes: int = 12) -> tuple[Vector, Vector]:
             rows /= np.sqrt(np.where(in_rows > 0, in_rows, 1.0))
             columns /= np.sqrt(np.where(in_columns > 0, in_columns, 1.0))
     else:
-        for _ in range(passes):
-            scaled = np.abs(matrix) * rows[:, None] * columns
-            in_rows, in_columns = scaled.max(axis=1), scaled.max(axis=0)
+        in_rows, in_columns = _largest(matrix, axis=1), _largest(matrix, axis=0)
+        for turn in range(passes):
+            if turn:
+                scaled = np.abs(matrix) * rows[:, None] * columns
+                in_rows, in_columns = scaled.max(axis=1), scaled.max(axis=0)
             if in_rows.min() > 0.25 and in_columns.min() > 0.25 and in_rows.max() < 64 and in_columns.max() < 64:
                 break
             rows /= np.sqrt(np.where(in_rows > 0, in_rows, 1.0))
             columns /= np.sqrt(np.where(in_columns > 0, in_columns, 1.0))
     return np.exp2(np.round(np.log2(rows))), np.exp2(np.round(np.log2(columns)))
+
+
+def _largest(matrix: Vector, axis: int) -> Vector:
+    """The largest size of an entry along an axis, without a copy of the matrix."""
+    return np.asarray(np.maximum(matrix.max(axis=axis), -matrix.min(axis=axis)))
 
 
 def _segment_max(values: Vector, starts: NDArray[np.integer], count: int) -> Vector:

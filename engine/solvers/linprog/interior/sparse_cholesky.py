@@ -1,21 +1,27 @@
 """Normal equations of sparse programs on the host: formed by a fixed pattern, factorised by a sparse library.
 
 ``rslab`` (extra ``sparse``) analyses the pattern once and factorises by supernodes on several threads; without it,
-SciPy's SuperLU is used, which is slower on large patterns. Columns with many entries are left out of the matrix and
-taken into account by the Sherman-Morrison-Woodbury formula.
+SciPy's SuperLU is used, which is slower on large patterns. Large patterns are factorised in a child process, which can
+be ended at any time. Columns with many entries are left out of the matrix and taken into account by the
+Sherman-Morrison-Woodbury formula.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib
+import contextlib
+import importlib.util
 import os
-from typing import Any, Protocol
+import threading
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Capabilities
+from engine.errors import OutOfDeviceMemory
+from engine.solvers.linprog.child_process import ChildError, ChildProcess
+from engine.solvers.linprog.interior import factors
+from engine.solvers.linprog.interior.factors import Factors
 from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.interior.worker import with_slacks
 from engine.solvers.linprog.problem import sp
@@ -27,97 +33,44 @@ Vector = NDArray[np.float64]
 _DENSE_ROWS = 200  # up to so many rows a dense factor is always faster
 _DENSE_COLUMN = 40  # a column of more than so many times the mean number of entries, and
 _DENSE_ENTRIES = 200  # of more entries than this, is dense
+_IN_PROCESS = 20_000  # entries of a pattern that is factorised here, by SuperLU
 _MOST_PRODUCTS = 100_000_000
 _HOST_RATE, _SPARSE_RATE, _DEVICE_RATE = 1.5e10, 4e9, 1.2e11  # operations a second, of a core or a multiprocessor
 
 
-class _Factors(Protocol):
-    """A symmetric factorisation for a fixed pattern."""
-
-    nonzeros: int
-
-    def factor(self, values: Vector) -> bool:
-        """Factorise the matrix with these values of its lower triangle; whether it is positive definite."""
-
-    def solve(self, rhs: Vector) -> Vector:
-        """Solve for one right-hand side (m,) or several (m, k)."""
-
-    def cancel(self) -> None:
-        """Let a factorisation that is at work end early, if the library can."""
+def has_rslab() -> bool:
+    """Whether rslab is installed."""
+    return importlib.util.find_spec("rslab") is not None
 
 
-@functools.cache
-def _rslab() -> Any:
-    """The library, or None if it is not installed."""
-    try:
-        return importlib.import_module("rslab")
-    except ImportError:
-        return None
+class _ChildFactors:
+    """:class:`Factors` in a child process, which :meth:`close` ends from any thread."""
 
-
-class _Supernodal:
-    """Factors by rslab."""
-
-    def __init__(self, pattern: Any) -> None:
-        self._pattern = pattern
-        self._interrupt = _rslab().Interrupt()
-        self._symbolic = _rslab().analyze(pattern, path="ldlt", interrupt=self._interrupt)
-        self._numeric: Any = None
+    def __init__(self) -> None:
         self.nonzeros = 0
+        self._process = ChildProcess()
+
+    def analyse(self, indices: NDArray[np.integer], starts: NDArray[np.integer]) -> None:
+        """Analyse the pattern of the lower triangle."""
+        kind = "Supernodal" if has_rslab() else "SuperLU"
+        self._process.request("analyse", factors.__file__, kind, indices, starts).result()
 
     def factor(self, values: Vector) -> bool:
-        """See :class:`_Factors`."""
-        try:
-            self._numeric = self._symbolic.factor(values)
-        except (ValueError, ArithmeticError, RuntimeError):
-            return False
-        self.nonzeros = int(self._numeric.factor_nnz)
-        return int(self._numeric.inertia[1]) == 0
+        """See :class:`Factors`; False also if the process has ended."""
+        with contextlib.suppress(ChildError):
+            positive, self.nonzeros = self._process.request("factor", values).result()
+            return bool(positive)
+        return False
 
     def solve(self, rhs: Vector) -> Vector:
-        """See :class:`_Factors`."""
-        if rhs.ndim == 1:
-            return np.asarray(self._numeric.solve(rhs))
-        return np.asarray(self._numeric.solve_many(np.asfortranarray(rhs)))
+        """See :class:`Factors`; NaN if the process has ended."""
+        with contextlib.suppress(ChildError):
+            return np.asarray(self._process.request("solve_factor", rhs).result())
+        return np.full_like(rhs, np.nan)
 
-    def cancel(self) -> None:
-        """See :class:`_Factors`."""
-        self._interrupt.cancel()
-
-
-class _SuperLU:
-    """Factors by SciPy's SuperLU, in symmetric mode with diagonal pivots."""
-
-    def __init__(self, pattern: Any) -> None:
-        m = pattern.shape[0]
-        entries = np.arange(1, pattern.nnz + 1, dtype=np.float64)
-        lower = sp.csc_array((entries, pattern.indices, pattern.indptr), shape=(m, m))
-        full = sp.csc_array(lower + sp.tril(lower, -1).T)
-        full.sort_indices()
-        self._source = full.data.astype(np.int64) - 1
-        self._full = full
-        self._numeric: Any = None
-        self.nonzeros = 0
-
-    def factor(self, values: Vector) -> bool:
-        """See :class:`_Factors`."""
-        matrix = sp.csc_matrix((values[self._source], self._full.indices, self._full.indptr), shape=self._full.shape)
-        splu = importlib.import_module("scipy.sparse.linalg").splu
-        try:
-            self._numeric = splu(
-                matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-            )
-        except RuntimeError:
-            return False
-        self.nonzeros = int(self._numeric.L.nnz)
-        return bool((self._numeric.U.diagonal() > 0.0).all())
-
-    def solve(self, rhs: Vector) -> Vector:
-        """See :class:`_Factors`."""
-        return np.asarray(self._numeric.solve(rhs))
-
-    def cancel(self) -> None:
-        """SuperLU cannot be interrupted."""
+    def close(self) -> None:
+        """End the process."""
+        self._process.close()
 
 
 class SparseNormalEquations:
@@ -131,10 +84,12 @@ class SparseNormalEquations:
 
     def __init__(self, data: ShardData) -> None:
         self._data: ShardData | None = data
-        self._cancelled = False
-        self._factors: _Factors | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+        self._child: _ChildFactors | None = None
+        self._factors: Factors | None = None
 
-    def _analyse(self, data: ShardData) -> _Factors:
+    def _analyse(self, data: ShardData) -> Factors:
         """Find the pattern of the matrix and of its factor; it takes as long as a factorisation or more."""
         columns = sp.csc_array(with_slacks(data))
         columns.sort_indices()
@@ -153,7 +108,17 @@ class SparseNormalEquations:
         self._theta_dense = np.zeros(self._dense.size)
         self._dense_solved = np.zeros((m, 0))
         self._small: Vector = np.zeros((0, 0))
-        return _Supernodal(pattern) if _rslab() is not None else _SuperLU(pattern)
+        return self._started(pattern)
+
+    def _started(self, pattern: Any) -> Factors:
+        if pattern.nnz <= _IN_PROCESS:
+            return factors.SuperLU(pattern.indices, pattern.indptr)
+        with self._lock:
+            if self._closed:
+                raise ChildError("the run has ended")
+            self._child = _ChildFactors()
+        self._child.analyse(pattern.indices, pattern.indptr)
+        return self._child
 
     @property
     def factor_nonzeros(self) -> int:
@@ -161,18 +126,24 @@ class SparseNormalEquations:
         return 0 if self._factors is None else self._factors.nonzeros
 
     def form(self, theta: Vector) -> None:
-        """Compute the matrix for theta (N,); the first call analyses the pattern."""
+        """Compute the matrix for theta (N,); the first call analyses the pattern.
+
+        If the child process ends meanwhile, :meth:`factor` reports a failure.
+        """
         if self._data is not None:
-            self._factors, self._data = self._analyse(self._data), None
+            data, self._data = self._data, None
+            with contextlib.suppress(ChildError):
+                self._factors = self._analyse(data)
         self._values = np.asarray(self._products @ theta)
         self._theta_dense = theta[self._dense]
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
         """Factorise with ``relative`` and ``absolute`` regularisation of the diagonal; 0 or 1, (1,)."""
-        assert self._factors is not None
+        if self._factors is None:
+            return np.ones(1, np.int32)
         values = self._values.copy()
         values[self._diagonal] += relative[0] * values[self._diagonal] + absolute[0]
-        if self._cancelled or not np.isfinite(values).all() or not self._factors.factor(values):
+        if not np.isfinite(values).all() or not self._factors.factor(values):
             return np.ones(1, np.int32)
         if self._dense.size:
             self._dense_solved = self._factors.solve(self._dense_columns)
@@ -187,11 +158,13 @@ class SparseNormalEquations:
             found = found - self._dense_solved @ np.linalg.solve(self._small, self._dense_columns.T @ found)
         return found[None]
 
-    def cancel(self) -> None:
-        """Let a factorisation that is at work end early, if the library can; called from any thread."""
-        self._cancelled = True
-        if self._factors is not None:
-            self._factors.cancel()
+    def close(self) -> None:
+        """End the child process, whatever it is doing; called from any thread."""
+        with self._lock:
+            self._closed = True
+            child, self._child = self._child, None
+        if child is not None:
+            child.close()
 
 
 def _product_map(columns: Any) -> tuple[Any, Any]:
@@ -204,7 +177,10 @@ def _product_map(columns: Any) -> tuple[Any, Any]:
     products = entries * (entries + 1) // 2
     total = int(products.sum())
     if total > _MOST_PRODUCTS:
-        raise MemoryError(f"the normal equations of this program take {total} products")
+        raise OutOfDeviceMemory(
+            f"the sparse normal equations of this program have {total:,} products of entries (limit {_MOST_PRODUCTS:,}); "
+            'use method = "race" or "pdhg"'
+        )
     ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
     pattern = sp.csc_matrix(sp.tril(ones @ ones.T + sp.eye_array(m), format="csc"))
     pattern.sort_indices()
@@ -241,7 +217,7 @@ def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
     m = data.m
     if m <= _DENSE_ROWS:
         return True
-    if not device.simt and _rslab() is not None:  # forming a dense matrix from a sparse A is slow on CPUs
+    if not device.simt and has_rslab():  # forming a dense matrix from a sparse A is slow on CPUs
         return False
     rate = (_DEVICE_RATE if device.simt else _HOST_RATE) * device.compute_units
     dense = m**3 / 3 / rate + 2e-4

@@ -41,8 +41,8 @@ class NormalEquations(Protocol):
     def solve(self, rhs: Vector) -> Vector:
         """Solve with the factor for a right-hand side (1, m)."""
 
-    def cancel(self) -> None:
-        """Let a factorisation that is at work end early, if the library can; called from any thread."""
+    def close(self) -> None:
+        """End a factorisation that is at work, and release everything; called from any thread."""
 
 
 class System:
@@ -341,14 +341,11 @@ class PoolSystem(System):
         return self
 
     def __exit__(self, *error: Any) -> None:
+        if self.normal_equations is not None:  # what waits for it on another thread goes on
+            self.normal_equations.close()
         if self._caller is not None:
             self._caller.shutdown()
         self._group.__exit__(*error)
-
-    def cancel(self) -> None:
-        """Let a factorisation that is at work on the host end early, if its library can."""
-        if self.normal_equations is not None:
-            self.normal_equations.cancel()
 
     def each(self, method: Callable[Concatenate[Any, P], T], /, *args: P.args, **kwargs: P.kwargs) -> list[T]:
         """Call a method of every shard, each on its device's thread."""

@@ -1,15 +1,16 @@
-"""HiGHS behind a small set of functions, and a child process that runs them.
+"""HiGHS behind a small set of functions, and a child process that runs them, or sparse factorisations.
 
-The module imports nothing of this package, so that ``python -P highs_child.py`` starts quickly; the parent's side is
-:mod:`engine.solvers.linprog.highs`. A linear program is a dictionary of its arrays, always a minimization: ``c``,
-``lower``, ``upper`` (n,), ``row_lower``, ``row_upper`` (m,), ``starts`` (n + 1,), ``rows`` and ``values`` (the matrix
-in compressed columns), and ``offset``.
+The module imports nothing of this package, so that ``python -P child.py`` starts quickly; the parent's side is
+:mod:`engine.solvers.linprog.child_process`. A linear program is a dictionary of its arrays, always a minimization:
+``c``, ``lower``, ``upper`` (n,), ``row_lower``, ``row_upper`` (m,), ``starts`` (n + 1,), ``rows`` and ``values`` (the
+matrix in compressed columns), and ``offset``.
 
 Messages are pickled tuples of a name and its arguments; the child answers each request with one message.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pickle
 import sys
@@ -207,6 +208,16 @@ def crossover(model: Model, point: Point, options: dict[str, Any]) -> Point:
     return found
 
 
+def _factors(path: str, kind: str, indices: Any, starts: Any) -> Any:
+    """Factors of a pattern, by a class of the module at this path."""
+    specification = importlib.util.spec_from_file_location("factors", path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return getattr(module, kind)(indices, starts)
+
+
 def _serve() -> None:
     """Answer requests until the parent closes its end."""
     requests = os.fdopen(os.dup(0), "rb")
@@ -214,6 +225,7 @@ def _serve() -> None:
     quiet_output = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet_output, 1)
     presolved: Presolved | None = None
+    factors: Any = None
     while True:
         try:
             name, *arguments = pickle.load(requests)
@@ -229,6 +241,13 @@ def _serve() -> None:
             answer = solve(*arguments)
         elif name == "crossover":
             answer = crossover(*arguments)
+        elif name == "analyse":
+            factors = _factors(*arguments)
+            answer = True
+        elif name == "factor":
+            answer = factors.factor(*arguments), factors.nonzeros
+        elif name == "solve_factor":
+            answer = factors.solve(*arguments)
         else:
             raise RuntimeError(f"unknown request '{name}'")
         pickle.dump(answer, answers, protocol=pickle.HIGHEST_PROTOCOL)

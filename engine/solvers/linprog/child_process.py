@@ -1,0 +1,120 @@
+"""Child processes that run HiGHS or sparse factorisations; see :mod:`engine.solvers.linprog.child`.
+
+A call of these libraries cannot always be interrupted, and HiGHS does not always obey its time limit; a process can be
+ended at any time. It also keeps the fault of a library from ending the program that uses this one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+__all__ = ["ChildError", "ChildProcess"]
+
+_CHILD = Path(__file__).with_name("child.py")
+_WAIT_SECONDS = 0.02
+
+
+class ChildError(Exception):
+    """A child process could not be started, or ended without an answer."""
+
+
+class ChildProcess:
+    """A child process that answers one request at a time.
+
+    Use it as a context manager: the process is ended on leaving, whatever it is doing.
+
+    Raises
+    ------
+    ChildError
+        If the process cannot be started.
+    """
+
+    def __init__(self) -> None:
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", str(_CHILD)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=dict(os.environ) | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
+                start_new_session=True,  # Ctrl-C is for the parent, which ends its children
+            )
+        except OSError as error:
+            raise ChildError(f"a child process could not be started: {error}") from error
+        self._requests: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
+        self._threads = [
+            threading.Thread(target=target, name="quintet-child", daemon=True) for target in (self._read, self._write)
+        ]
+        for thread in self._threads:
+            thread.start()
+        atexit.register(self.close)
+
+    def __enter__(self) -> ChildProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process now, and wait for its threads."""
+        atexit.unregister(self.close)
+        self._process.kill()
+        self._process.wait()
+        self._requests.put(None)
+        for thread in self._threads:
+            thread.join()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+    def _read(self) -> None:
+        stream = self._process.stdout
+        assert stream is not None
+        try:
+            while True:
+                answer = pickle.load(stream)
+                self._waiting.get().set_result(answer)
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            self._process.wait()
+        error = ChildError("the child process ended without an answer")
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._waiting.get_nowait().set_exception(error)
+
+    def _write(self) -> None:
+        stream = self._process.stdin
+        assert stream is not None
+        with contextlib.suppress(OSError, ValueError):  # that the process has ended is noticed by the reader
+            while (request := self._requests.get()) is not None:
+                pickle.dump(request, stream, protocol=pickle.HIGHEST_PROTOCOL)
+                stream.flush()
+
+    def request(self, name: str, *arguments: Any) -> Future[Any]:
+        """Send a request; the future has its answer, or :class:`ChildError` if the process ends before."""
+        answer: Future[Any] = Future()
+        self._waiting.put(answer)
+        self._requests.put((name, *arguments))
+        if not self._threads[0].is_alive() and not answer.done():
+            answer.set_exception(ChildError("the child process has ended"))
+        return answer
+
+    def call(self, poll: Callable[[], None], name: str, *arguments: Any) -> Any:
+        """Send a request and wait for its answer; ``poll`` is called meanwhile and may raise."""
+        answer = self.request(name, *arguments)
+        while True:
+            poll()
+            with contextlib.suppress(TimeoutError):
+                return answer.result(timeout=_WAIT_SECONDS)

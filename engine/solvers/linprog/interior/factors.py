@@ -1,0 +1,118 @@
+"""Sparse symmetric factors by the libraries that are installed; run in this process, or in a child.
+
+The module imports nothing of this package, so that :mod:`engine.solvers.linprog.child` can load it by its path.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+__all__ = ["Factors", "SuperLU", "Supernodal", "rslab"]
+
+Vector = NDArray[np.float64]
+sp: Any = sparse
+
+
+class Factors(Protocol):
+    """A symmetric factorisation for a fixed pattern.
+
+    Attributes
+    ----------
+    nonzeros : int
+        Entries of the last factor.
+    """
+
+    nonzeros: int
+
+    def factor(self, values: Vector) -> bool:
+        """Factorise the matrix with these values of its lower triangle; whether it is positive definite."""
+
+    def solve(self, rhs: Vector) -> Vector:
+        """Solve for one right-hand side (m,) or several (m, k)."""
+
+
+@functools.cache
+def rslab() -> Any:
+    """The library, or None if it is not installed."""
+    try:
+        return importlib.import_module("rslab")
+    except ImportError:
+        return None
+
+
+def _lower(indices: NDArray[np.integer], starts: NDArray[np.integer], values: Vector) -> Any:
+    m = starts.size - 1
+    return sp.csc_matrix((values, indices, starts), shape=(m, m))
+
+
+class Supernodal:
+    """Factors by rslab, on all cores.
+
+    Parameters
+    ----------
+    indices, starts : ndarray
+        The pattern of the lower triangle in sorted compressed columns.
+    """
+
+    def __init__(self, indices: NDArray[np.integer], starts: NDArray[np.integer]) -> None:
+        pattern = _lower(indices, starts, np.ones(indices.size))
+        self._symbolic = rslab().analyze(pattern, path="ldlt")
+        self._numeric: Any = None
+        self.nonzeros = 0
+
+    def factor(self, values: Vector) -> bool:
+        """See :class:`Factors`."""
+        try:
+            self._numeric = self._symbolic.factor(values)
+        except (ValueError, ArithmeticError, RuntimeError):
+            return False
+        self.nonzeros = int(self._numeric.factor_nnz)
+        return int(self._numeric.inertia[1]) == 0
+
+    def solve(self, rhs: Vector) -> Vector:
+        """See :class:`Factors`."""
+        if rhs.ndim == 1:
+            return np.asarray(self._numeric.solve(rhs))
+        return np.asarray(self._numeric.solve_many(np.asfortranarray(rhs)))
+
+
+class SuperLU:
+    """Factors by SciPy's SuperLU, in symmetric mode with diagonal pivots.
+
+    Parameters
+    ----------
+    indices, starts : ndarray
+        The pattern of the lower triangle in sorted compressed columns.
+    """
+
+    def __init__(self, indices: NDArray[np.integer], starts: NDArray[np.integer]) -> None:
+        lower = _lower(indices, starts, np.arange(1, indices.size + 1, dtype=np.float64))
+        self._full = sp.csc_matrix(lower + sp.tril(lower, -1).T)
+        self._full.sort_indices()
+        self._source = self._full.data.astype(np.int64) - 1
+        self._numeric: Any = None
+        self.nonzeros = 0
+
+    def factor(self, values: Vector) -> bool:
+        """See :class:`Factors`."""
+        full = self._full
+        matrix = sp.csc_matrix((values[self._source], full.indices, full.indptr), shape=full.shape)
+        splu = importlib.import_module("scipy.sparse.linalg").splu
+        try:
+            self._numeric = splu(
+                matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+            )
+        except RuntimeError:
+            return False
+        self.nonzeros = int(self._numeric.L.nnz)
+        return bool((self._numeric.U.diagonal() > 0.0).all())
+
+    def solve(self, rhs: Vector) -> Vector:
+        """See :class:`Factors`."""
+        return np.asarray(self._numeric.solve(rhs))
