@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.problems import flowshop_tables, queens
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
+from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentTree, arborescence
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.reference import search
@@ -122,12 +124,15 @@ def test_any_small_flowshop_is_solved_as_by_trying_all_orders(
         assert explore(device, tree, capabilities=capabilities, ivms=32).best == best
 
 
-@given(hnp.arrays(np.int64, (7, 7), elements=st.integers(0, 50)), st.sampled_from(["partial", "cheapest_arcs"]))
+@given(
+    hnp.arrays(np.int64, (7, 7), elements=st.integers(0, 50)),
+    st.sampled_from(["partial", "cheapest_arcs", "assignment"]),
+)
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_small_tsp_is_solved_as_by_held_and_karp(device: Member, costs: NDArray[np.int64], bound: str) -> None:
     problem = ATSP(costs)
     tree = problem.tree(bound, "auto")
-    for capabilities in (None, as_gpu(device)):
+    for capabilities in (None, as_gpu(device)) if bound != "assignment" else (None,):  # the other compiles too slowly
         assert explore(device, tree, capabilities=capabilities, ivms=32).best == held_karp(problem.costs)
 
 
@@ -140,7 +145,7 @@ def test_more_than_32_jobs_take_wide_masks(device: Member) -> None:
     assert explore(device, tree, 2001).path is None
 
 
-@pytest.mark.parametrize("bound", ["partial", "cheapest_arcs"])
+@pytest.mark.parametrize("bound", ["partial", "cheapest_arcs", "assignment"])
 @pytest.mark.parametrize("n", [2, 3, 4, 8, 9])
 def test_atsp_visits_the_reference_nodes_and_finds_held_and_karps_tour(device: Member, bound: str, n: int) -> None:
     problem = random_atsp(n, seed=n)
@@ -202,13 +207,67 @@ def test_the_atsp_of_gpus_visits_the_nodes_of_the_reference(device: Member) -> N
     assert counts(found) == counts(search(tree, optimum))
 
 
+@pytest.mark.parametrize("shuffle", [False, True], ids=["local memory", "shuffles"])
+def test_a_group_that_bounds_by_assignment_visits_the_reference_nodes(device: Member, shuffle: bool) -> None:
+    if shuffle and not device.info.capabilities.shuffle:
+        pytest.skip(f"{device.info.id} has no shuffles")
+    tree = slack_tree(14)
+    optimum = held_karp(tree.costs)
+    gpu = dataclasses.replace(as_gpu(device), shuffle=shuffle)
+    found = explore(device, tree, optimum + 5, capabilities=gpu, ivms=32)
+    assert found.best == optimum
+    assert found.explored == factorial_of(tree)
+    assert counts(explore(device, tree, optimum, capabilities=gpu, ivms=32)) == counts(search(tree, optimum))
+
+
+def slack_tree(seed: int) -> AssignmentTree:
+    """A tree whose root assignment is far from a tour, so that the search is not over at once."""
+    random = np.random.default_rng(seed)
+    points = random.integers(0, 40, (9, 2))
+    tree = ATSP(abs(points[:, None] - points).sum(axis=2) + random.integers(0, 6, (9, 9))).tree("assignment")
+    assert isinstance(tree, AssignmentTree)
+    return tree
+
+
+@pytest.mark.parametrize("seed", [12, 14, 17])
+@pytest.mark.parametrize("strategy", ["siblings", "hypercube"])
+def test_the_assignment_bound_visits_the_reference_nodes_however_the_work_is_shared(
+    device: Member, seed: int, strategy: str
+) -> None:
+    tree = slack_tree(seed)
+    optimum = held_karp(tree.costs)
+    reference = search(tree, optimum)
+    assert reference.nodes > 50
+    for ivms in (1, 7):
+        assert counts(explore(device, tree, optimum, strategy=strategy, ivms=ivms)) == counts(reference)
+    assert explore(device, tree, strategy=strategy).best == optimum
+
+
+def test_an_arborescence_is_the_lightest_choice_of_parents_without_a_cycle() -> None:
+    random = np.random.default_rng(1)
+    for _ in range(20):
+        weights = random.integers(0, 9, (5, 5))
+        found = []
+        for parents in itertools.product(range(5), repeat=4):
+            chain = {vertex + 1: parent for vertex, parent in enumerate(parents)}
+            ends = []
+            for vertex in chain:
+                at = vertex
+                for _step in range(5):
+                    at = chain.get(at, 0)
+                ends.append(at)
+            if not any(ends):
+                found.append(sum(int(weights[parent, vertex]) for vertex, parent in chain.items()))
+        assert arborescence(weights) == min(found)
+
+
 # --- variant pte_peb --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("strategy", ["siblings", "hypercube"])
 def test_children_bounded_in_parallel_are_the_same_children(device: Member, strategy: str) -> None:
-    for problem in (Queens(8), random_atsp(8, seed=6), random_flowshop(7, 4, seed=2)):
-        tree = problem.tree("auto", "auto")
+    atsp = random_atsp(8, seed=6).tree("cheapest_arcs")
+    for tree in (Queens(8).tree(), atsp, random_flowshop(7, 4, seed=2).tree()):
         upper = INFINITY if tree.counts else search(tree).best
         reference = counts(search(tree, upper))
         for capabilities in (None, as_gpu(device)):

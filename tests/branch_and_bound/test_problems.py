@@ -17,6 +17,8 @@ from engine.problem import Problem
 from engine.solvers import problem_classes, recognize
 from engine.solvers.branch_and_bound.generators import ATSPFamily, FlowshopFamily, generate_atsp, generate_flowshop
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
+from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentTree
+from engine.solvers.branch_and_bound.problems.atsp_heuristics import improve, patched, tour_cost
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import iterated_greedy, makespan, neh
 from engine.solvers.branch_and_bound.problems.queens import Queens
@@ -146,7 +148,7 @@ def test_more_items_than_a_mask_holds_are_refused_with_the_limit() -> None:
 def test_a_bound_of_another_problem_is_refused() -> None:
     with pytest.raises(OptionError, match="bound must be one_machine, two_machine or mixed"):
         Flowshop.taillard(1).tree("partial", "auto")
-    with pytest.raises(OptionError, match="bound must be partial or cheapest_arcs"):
+    with pytest.raises(OptionError, match="bound must be assignment, cheapest_arcs or partial"):
         ATSP([[0, 1], [1, 0]]).tree("mixed", "auto")
     with pytest.raises(OptionError, match="no choice of bounds"):
         Queens(5).tree("mixed", "auto")
@@ -217,7 +219,7 @@ def test_the_flowshop_reference_finds_the_best_order(jobs: int, machines: int, s
     assert tree.lower_bound() <= brute_force(tree)
 
 
-@given(st.integers(2, 7), st.integers(0, 2**32), st.sampled_from(["partial", "cheapest_arcs"]))
+@given(st.integers(2, 7), st.integers(0, 2**32), st.sampled_from(["partial", "cheapest_arcs", "assignment"]))
 @settings(max_examples=40, deadline=None)
 def test_the_atsp_reference_finds_held_and_karps_tour(n: int, seed: int, bound: str) -> None:
     problem = ATSP(np.random.default_rng(seed).integers(0, 30, (n, n)))
@@ -254,3 +256,61 @@ def test_generators_follow_their_options() -> None:
     closed = generate_atsp(ATSPFamily(type="tsmat", n=8)).costs
     assert (closed == closed.T).all()
     assert (closed[:, :, None] + closed[None, :, :] >= closed[:, None, :]).all()
+
+
+# --- initial tours ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 17])
+@pytest.mark.parametrize("method", ["nearest_neighbour", "local_search"])
+def test_an_initial_tour_visits_every_city_once_from_city_0(n: int, method: str) -> None:
+    problem = ATSP(np.random.default_rng(n).integers(0, 99, (n, n)))
+    tour = problem.first_solution(method, seed=3)
+    assert tour is not None
+    assert tour[0] == 0
+    assert sorted(tour.tolist()) == list(range(n))
+    again = problem.first_solution(method, seed=3)
+    assert np.array_equal(tour, again)
+
+
+def test_moving_chains_ends_where_no_single_move_saves_anything() -> None:
+    costs = np.random.default_rng(2).integers(1, 99, (9, 9))
+    for seed in range(5):
+        tour = improve(costs, np.random.default_rng(seed).permutation(9))
+        assert sorted(tour.tolist()) == list(range(9))
+        for length in (1, 2, 3):
+            for start in range(9):
+                turned = np.roll(tour, -start)
+                chain, rest = turned[:length], turned[length:]
+                for place in range(1, len(rest)):
+                    moved = np.concatenate([rest[:place], chain, rest[place:]])
+                    assert tour_cost(costs, moved) >= tour_cost(costs, tour)
+
+
+def test_patching_joins_the_subtours_of_the_assignment() -> None:
+    costs = np.full((6, 6), 50)
+    for first, second in ((0, 1), (2, 3), (4, 5)):
+        costs[first, second] = costs[second, first] = 1  # the assignment is three subtours of two cities
+    costs[0, 3] = costs[2, 1] = 5
+    tour = patched(costs)
+    assert sorted(tour.tolist()) == list(range(6))
+    assert tour_cost(costs, tour) == 1 + 1 + 5 + 1 + 50 + 50  # arcs (0, 3) and (2, 1) join two of them
+
+
+def test_heuristics_stop_when_time_is_up() -> None:
+    asked = iter([False] * 5 + [True] * 10_000)
+    flowshop = Flowshop.taillard(51)
+    order = flowshop.first_solution("iterated_greedy", 0, lambda: next(asked))
+    assert order is not None
+    assert sorted(order.tolist()) == list(range(50))
+    tour = ATSP(np.random.default_rng(1).integers(0, 99, (40, 40))).first_solution("local_search", 0, lambda: True)
+    assert tour is not None
+    assert sorted(tour.tolist()) == list(range(40))
+
+
+def test_costs_too_large_for_the_assignment_bound_take_another_one() -> None:
+    problem = ATSP(np.full((5, 5), 2**22 + 1))
+    assert not isinstance(problem.tree(), AssignmentTree)
+    assert isinstance(ATSP(np.full((5, 5), 2**22)).tree(), AssignmentTree)
+    with pytest.raises(OptionError, match="takes costs up to 4,194,304"):
+        problem.tree("assignment")

@@ -128,11 +128,24 @@ def test_a_problem_without_child_bounds_is_not_searched_in_parallel(device: Memb
 
 def test_the_generated_tsp_sample_is_solved_alike_by_both_bounds(device: Member) -> None:
     problem = engine.ATSP.read(Path(__file__).parents[2] / "samples" / "branch_and_bound" / "crane-13.atsp")
-    results = [solve(device, problem, bound=bound) for bound in ("partial", "cheapest_arcs")]
+    results = [solve(device, problem, bound=bound) for bound in ("partial", "cheapest_arcs", "assignment")]
     assert {result.objective for result in results} == {results[0].objective}
-    assert results[1].counters["nodes"] <= results[0].counters["nodes"]
+    nodes = [result.counters["nodes"] for result in results]
+    assert nodes == sorted(nodes, reverse=True)
     tour = results[0].solution
     assert int(problem.costs[tour, np.roll(tour, -1)].sum()) == results[0].objective
+
+
+@pytest.mark.parametrize(("name", "optimum"), [("br17", 39), ("ftv33", 1286), ("ftv35", 1473)])
+def test_the_assignment_bound_solves_tsplib_instances(
+    device: Member, shared_data: Path, name: str, optimum: int
+) -> None:
+    problem = engine.ATSP.read(shared_data / "atsp" / f"{name}.atsp")
+    result = solve(device, problem, time_limit=300)
+    assert (result.status, result.objective) == ("optimal", optimum)
+    tour = result.solution
+    assert sorted(tour.tolist()) == list(range(problem.n))
+    assert int(problem.costs[tour, np.roll(tour, -1)].sum()) == optimum
 
 
 @pytest.mark.parametrize("again", [1, 2])

@@ -74,13 +74,15 @@ class FlowshopOptions(Options):
 class ATSPOptions(Options):
     """Options of asymmetric TSPs."""
 
-    bound: Literal["cheapest_arcs", "partial"] = Field(
-        "cheapest_arcs",
-        description="lower bound: the cost so far and the cheapest arc out of every open city, or the cost so far",
+    bound: Literal["auto", "assignment", "cheapest_arcs", "partial"] = Field(
+        "auto",
+        description="lower bound: the assignment problem and a spanning arborescence of its subtours (assignment); the "
+        "cost so far and the cheapest arc out of every open city (cheapest_arcs); the cost so far (partial); or "
+        "assignment for costs up to 4,194,304 and else cheapest_arcs (auto)",
     )
     upper_bound: int | None = _upper_bound()
     initial: Literal["local_search", "nearest_neighbour", "infinity"] = Field(
         "local_search",
-        description="initial tour: the best nearest-neighbour tour, improved by moving chains of cities or not, or "
-        "none (infinity)",
+        description="initial tour: nearest neighbours; these or the patched assignment, improved by iterated local "
+        "search; or none (infinity)",
     )

@@ -12,6 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from engine.errors import OptionError, ProblemError
 from engine.formats import tsplib
 from engine.problem import frozen
+from engine.solvers.branch_and_bound.problems.atsp_heuristics import (
+    improve,
+    iterate,
+    nearest_neighbour,
+    patched,
+    tour_cost,
+)
 from engine.solvers.branch_and_bound.problems.matrices import whole_matrix
 from engine.solvers.branch_and_bound.tree import INFINITY, LARGEST_TREE, DeviceTree, PermutationProblem, Tree
 
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["ATSP", "ATSPTree"]
 
 _SUM_LIMIT = 2**30
+_ITERATIONS = 400
 
 
 class ATSP(PermutationProblem):
@@ -99,10 +107,23 @@ class ATSP(PermutationProblem):
         return cls(arrays["costs"], name)
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> ATSPTree:
-        """City after city from city 0; bound ``partial`` or ``cheapest_arcs`` (default)."""
-        chosen = "cheapest_arcs" if bound == "auto" else bound
-        if chosen not in ("partial", "cheapest_arcs"):
-            raise OptionError(f"bound must be partial or cheapest_arcs for the asymmetric TSP; got '{bound}'")
+        """City after city from city 0; bound ``assignment`` (default), ``cheapest_arcs`` or ``partial``.
+
+        By default costs too large for the assignment bound are searched by ``cheapest_arcs``.
+        """
+        from engine.solvers.branch_and_bound.problems.atsp_assignment import LARGEST_COST, AssignmentTree
+
+        largest = int(self.costs.max())
+        chosen = bound if bound != "auto" else "assignment" if largest <= LARGEST_COST else "cheapest_arcs"
+        if chosen not in ("assignment", "partial", "cheapest_arcs"):
+            raise OptionError(
+                f"bound must be assignment, cheapest_arcs or partial for the asymmetric TSP; got '{bound}'"
+            )
+        if chosen == "assignment" and largest > LARGEST_COST:
+            raise OptionError(
+                f"bound = 'assignment' takes costs up to {LARGEST_COST:,}; {self.name} has {largest:,}; set bound = "
+                "'cheapest_arcs', or scale the costs"
+            )
         if branching not in ("auto", "forward"):
             raise OptionError(f"the asymmetric TSP is branched city by city (forward); got branching = '{branching}'")
         if self.n - 1 > LARGEST_TREE:
@@ -110,63 +131,29 @@ class ATSP(PermutationProblem):
                 f"branch and bound takes at most {LARGEST_TREE + 1} cities, what a 64-bit mask holds; "
                 f"{self.name} has {self.n}"
             )
+        if chosen == "assignment" and self.n > 3:  # smaller assignments have no choice
+            return AssignmentTree(self.costs)
         return ATSPTree(self.costs, chosen == "cheapest_arcs")
 
     def first_solution(
         self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
     ) -> NDArray[np.int64] | None:
-        """The best nearest-neighbour tour of all starts, improved by moving chains of cities; None for ``infinity``."""
+        """The best nearest-neighbour tour of all starts; or the better of it and the patched assignment, improved.
+
+        None for ``infinity``.
+        """
         if method == "infinity":
             return None
-        best: list[int] | None = None
-        for start in range(self.n):
-            if best is not None and expired():
+        best = nearest_neighbour(self.costs, 0)
+        for start in range(1, self.n):
+            if expired():
                 break
-            tour = _nearest_neighbour(self.costs, start)
-            if best is None or _tour_cost(self.costs, tour) < _tour_cost(self.costs, best):
-                best = tour
-        assert best is not None
-        return _rotated(best if method == "nearest_neighbour" else _or_opt(self.costs, best, expired))
-
-
-def _tour_cost(costs: NDArray[np.int64], tour: Sequence[int] | NDArray[np.int64]) -> int:
-    order = np.asarray(tour, np.int64)
-    return int(costs[order, np.roll(order, -1)].sum())
-
-
-def _nearest_neighbour(costs: NDArray[np.int64], start: int) -> list[int]:
-    tour, left = [start], set(range(len(costs))) - {start}
-    while left:
-        here = tour[-1]
-        tour.append(min(left, key=lambda city: (int(costs[here, city]), city)))
-        left.remove(tour[-1])
-    return tour
-
-
-def _or_opt(costs: NDArray[np.int64], tour: list[int], expired: Callable[[], bool]) -> list[int]:
-    """Move chains of up to three cities to cheaper places, until nothing improves or time is up (Or-opt)."""
-    best, value = tour, _tour_cost(costs, tour)
-    improved = True
-    while improved:
-        improved = False
-        for length in (1, 2, 3):
-            for start in range(len(tour)):
-                if expired():
-                    return best
-                turned = best[start:] + best[:start]
-                chain, rest = turned[:length], turned[length:]
-                for place in range(1, len(rest)):
-                    moved = rest[:place] + chain + rest[place:]
-                    cost = _tour_cost(costs, moved)
-                    if cost < value:
-                        best, value, improved = moved, cost, True
-                        break
-    return best
-
-
-def _rotated(tour: list[int]) -> NDArray[np.int64]:
-    start = tour.index(0)
-    return np.array(tour[start:] + tour[:start], np.int64)
+            best = min(best, nearest_neighbour(self.costs, start), key=lambda tour: tour_cost(self.costs, tour))
+        if method != "nearest_neighbour" and not expired():
+            starts = [improve(self.costs, tour, expired) for tour in (best, patched(self.costs))]
+            best = min(starts, key=lambda tour: tour_cost(self.costs, tour))
+            best = iterate(self.costs, best, seed, min(_ITERATIONS, 6 * self.n), expired)
+        return np.roll(best, -int(np.flatnonzero(best == 0)[0]))
 
 
 class ATSPTree(Tree):
@@ -237,4 +224,4 @@ class ATSPTree(Tree):
 
     def evaluate(self, solution: NDArray[np.int64]) -> int:
         """Cost of the round trip."""
-        return _tour_cost(self.costs, solution)
+        return tour_cost(self.costs, solution)

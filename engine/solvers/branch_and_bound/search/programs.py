@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from engine.devices import Capabilities, Device
 from engine.devices.program import Program
 from engine.devices.templates import render_text
@@ -242,7 +244,8 @@ def _trees() -> Sequence[Tree]:
     small = [[3, 1, 2], [2, 2, 9], [1, 4, 1]]
     return (
         Queens(15).tree(),
-        *(ATSP(small).tree(bound) for bound in ("partial", "cheapest_arcs")),
+        *(ATSP(small).tree(bound) for bound in ("partial", "cheapest_arcs", "assignment")),
+        ATSP(np.ones((40, 40))).tree("assignment"),
         *(Flowshop(small).tree(bound, "max_sum") for bound in ("one_machine", "two_machine", "mixed")),
         *(Flowshop.taillard(21).tree("one_machine", rule) for rule in ("forward", "min_branch", "min_min")),
         Flowshop([[5000] * 40] * 5).tree("mixed", "auto"),

@@ -1,0 +1,183 @@
+"""The asymmetric TSP under the assignment bound, strengthened by a minimum spanning arborescence of the subtours.
+
+A node has a path from city 0 to its last city L, and open cities S. What remains of a tour leaves every city of {L} + S
+and enters every city of S + {0} once, which makes it an assignment; the cheapest one is the node's bound. A tour also
+enters every subtour of the assignment from outside: under the reduced costs, the minimum spanning arborescence of S
+from L may be added (an additive bound).
+
+References
+----------
+G. Carpaneto, M. Dell'Amico, P. Toth, "Exact solution of large-scale, asymmetric traveling salesman problems", ACM
+Transactions on Mathematical Software 21 (1995) 394-409.
+M. Fischetti, P. Toth, "An additive bounding procedure for the asymmetric travelling salesman problem", Mathematical
+Programming 53 (1992) 173-197.
+J. Edmonds, "Optimum branchings", Journal of Research of the National Bureau of Standards 71B (1967) 233-240.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from engine.devices import Capabilities
+from engine.solvers.branch_and_bound.problems.atsp import ATSPTree
+from engine.solvers.branch_and_bound.tree import CooperativeTree, DeviceTree
+
+__all__ = ["LARGEST_COST", "AssignmentTree", "arborescence"]
+
+LARGEST_COST = 2**22
+"""Costs up to this leave the kernels' 32-bit duals room for paths through all cities."""
+
+_FORBIDDEN = 2**29
+_LANES = 32
+_POLL = 4
+_REGISTERS = 64
+
+
+class AssignmentTree(ATSPTree):
+    """The tree of :class:`ATSPTree`, pruned by the assignment bound."""
+
+    def __init__(self, costs: NDArray[np.int64]) -> None:
+        super().__init__(costs, cheapest=True)
+        self._away = costs.copy()
+        np.fill_diagonal(self._away, _FORBIDDEN)
+
+    def device(self, capabilities: Capabilities) -> DeviceTree:
+        """See :meth:`Tree.device`: an IVM is a group of 32 work-items, or one work-item on CPUs."""
+        n = len(self.costs)
+        stride = n | 1
+        by_column = np.zeros((n, stride), np.int64)
+        by_column[:, :n] = self._away.T
+        columns, rows, entering = self._root_duals()
+        value = rows.sum() + entering.sum()
+        table = np.concatenate([by_column.ravel(), rows, entering, columns, [value]]).astype(np.int32)
+        constants = {
+            "cities": n,
+            "stride": stride,
+            "shuffle": capabilities.shuffle,
+            "poll": _POLL,
+        }
+        lanes = _LANES if capabilities.simt else 1
+        words = (3 * n + 3) * max(1, self.leaf_depth)
+        local = 4 * 11 * n + 16 * lanes + 8 * self.items + 32
+        name = "branch_and_bound/atsp_assignment"
+        cooperative = CooperativeTree(name, constants, table, lanes, local, _REGISTERS, words)
+        return DeviceTree(name, "", constants, table, False, cooperative=cooperative)
+
+    def _root_duals(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """An optimal assignment of the root, the column of each row, with the duals of rows and of columns."""
+        n = len(self._away)
+        _, columns = linear_sum_assignment(self._away)
+        own = self._away[np.arange(n), columns]
+        steps = self._away[:, columns] - own[:, None]  # of the dual of a row's column, from row to row
+        duals = np.zeros(n, np.int64)
+        for _ in range(n):
+            shorter = np.minimum(duals, (duals[:, None] + steps).min(axis=0))
+            if (shorter == duals).all():
+                break
+            duals = shorter
+        entering = np.empty(n, np.int64)
+        entering[columns] = duals
+        return columns.astype(np.int64), own - duals, entering
+
+    def child_functions(self, capabilities: Capabilities) -> None:
+        """See :meth:`Tree.child_functions`: the bounds of all children come from one search; there are none."""
+        return
+
+    def bound(
+        self, state: tuple[int, int, int], depth: int, open_items: Sequence[int], upper: int, initial: int
+    ) -> tuple[int, list[int]]:
+        """See :meth:`Tree.bound`, here by an assignment problem for every child."""
+        last, cost, _ = state
+        cities = np.array(open_items) + 1
+        # rest[j]: the cheapest assignment of the open cities' rows if column j is taken; j = 0 comes last.
+        columns = np.append(cities, 0)
+        rest = np.array([self._assignment(cities, np.delete(columns, k)) for k in range(len(columns))])
+        through = self._away[last, columns] + rest
+        value = cost + int(through.min())
+        children = cost + through[:-1]
+        kept = children < upper
+        if kept.any():
+            leaving = (self._away[np.ix_(cities, columns)] + rest).min(axis=1)
+            weights = np.full((len(columns), len(columns)), _FORBIDDEN)
+            weights[1:, 1:] = self._away[np.ix_(cities, cities)] + rest[:-1] - leaving[:, None]
+            weights[0, 1:] = through[:-1] - through.min()
+            if value + arborescence(weights) >= upper:
+                kept[:] = False
+        return 0, [item for item, stays in zip(open_items, kept, strict=True) if stays]
+
+    def _assignment(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> int:
+        costs = self._away[np.ix_(rows, columns)]
+        return int(costs[linear_sum_assignment(costs)].sum())
+
+    def lower_bound(self) -> int:
+        """See :meth:`Tree.lower_bound`: the assignment bound of the root, with the arborescence."""
+        _, rows, entering = self._root_duals()
+        weights = self._away - rows[:, None] - entering
+        np.fill_diagonal(weights, _FORBIDDEN)
+        return int(rows.sum() + entering.sum()) + arborescence(weights)
+
+    def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
+        """See :meth:`Tree.bounds`: the assignment bound of each node."""
+        found = super().bounds(paths, sides)
+        for node, path in enumerate(paths.tolist()):
+            tour = [0, *(item + 1 for item in path)]
+            left = np.setdiff1d(np.arange(1, len(self.costs)), tour)
+            costs = self._away[np.ix_(np.append(left, tour[-1]), np.append(left, 0))].copy()
+            if len(left):
+                costs[-1, -1] = _FORBIDDEN
+            cost = int(self.costs[tour[:-1], tour[1:]].sum())
+            found[node] = max(found[node], cost + int(costs[linear_sum_assignment(costs)].sum()))
+        return found
+
+
+def arborescence(weights: NDArray[np.int64]) -> int:
+    """Weight of the minimum spanning arborescence from vertex 0 (Edmonds' algorithm).
+
+    Parameters
+    ----------
+    weights : ndarray of int64, shape (vertices, vertices)
+        Weight of the arc from the row's vertex to the column's; the diagonal is not used.
+    """
+    weights = weights.copy()
+    n = len(weights)
+    if n == 1:
+        return 0
+    np.fill_diagonal(weights, np.iinfo(np.int64).max // 4)
+    entered_from = weights.argmin(axis=0)
+    least = weights[entered_from, np.arange(n)]
+    least[0] = 0
+    cycle = _cycle(entered_from)
+    if not cycle:
+        return int(least.sum())
+    # The cycle becomes one vertex, the last; entering it at j saves the arc of the cycle into j.
+    inside = np.zeros(n, np.bool_)
+    inside[cycle] = True
+    outside = np.flatnonzero(~inside)
+    smaller = np.empty((len(outside) + 1, len(outside) + 1), np.int64)
+    smaller[:-1, :-1] = weights[np.ix_(outside, outside)]
+    smaller[:-1, -1] = (weights[np.ix_(outside, cycle)] - least[cycle]).min(axis=1)
+    smaller[-1, :-1] = weights[np.ix_(cycle, outside)].min(axis=0)
+    smaller[-1, -1] = 0
+    return int(least[cycle].sum()) + arborescence(smaller)
+
+
+def _cycle(entered_from: NDArray[np.intp]) -> list[int]:
+    """A cycle of the arcs into every vertex but 0; empty if there is none."""
+    state = np.zeros(len(entered_from), np.int64)  # the walk that has visited a vertex
+    state[0] = -1
+    for start in range(1, len(entered_from)):
+        vertex = start
+        while state[vertex] == 0:
+            state[vertex] = start
+            vertex = int(entered_from[vertex])
+        if state[vertex] == start:
+            cycle, vertex_in = [vertex], int(entered_from[vertex])
+            while vertex_in != vertex:
+                cycle.append(vertex_in)
+                vertex_in = int(entered_from[vertex_in])
+            return cycle
+    return []
