@@ -401,7 +401,7 @@ def _executed(path: Path, content: bytes, name: str) -> types.ModuleType:
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses look up their module there
     try:
-        exec(compile(content, str(path), "exec"), module.__dict__)
+        exec(compile(content, str(path), "exec"), module.__dict__)  # noqa: S102 - the user has allowed exactly this
     except Exception as error:
         del sys.modules[module.__name__]
         raise RunFolderError(f"{path}, which defines {name}, cannot be loaded: {error}") from error
