@@ -105,7 +105,7 @@ VARIABLES: dict[str, str] = {f"{_PREFIX}{name.upper()}": name for name in Settin
 
 @dataclass(frozen=True)
 class Resolved:
-    """What the user asked for, from everywhere it can be said.
+    """The settings and options the user has given, from all sources.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ def resolve(
     file: str | Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Resolved:
-    """Bring together defaults, file, environment and arguments.
+    """Combine defaults, file, environment and arguments.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def _read_table(path: Path, text: str, name: str, table: Mapping[str, Any]) -> d
 
 
 def _line_of(text: str, table: str, key: str | None = None) -> int | None:
-    """The 1-based line where a table, or a key of a table, stands; ``""`` is the top of the file."""
+    """The 1-based line of a table, or of a key in a table; ``""`` is the top of the file."""
     current = ""
     for number, line in enumerate(text.splitlines(), start=1):
         if header := re.match(r"""\s*\[\s*["']?([\w-]+)["']?\s*\]""", line):
@@ -311,14 +311,14 @@ def _line_of(text: str, table: str, key: str | None = None) -> int | None:
 def _add_environment(
     variables: Mapping[str, str], given: dict[str, Given], options: dict[str, dict[str, Given]]
 ) -> None:
-    """Put what the environment says on top."""
+    """Add the settings and options given by environment variables, which override those of the file."""
     ours = {
         name: value
         for name, value in variables.items()
         if name.startswith(_PREFIX) and not name.startswith(_TEST_PREFIX) and name not in _OTHER_VARIABLES and value
     }
     others: dict[str, tuple[str, str]] = {}
-    if any(name not in VARIABLES for name in ours):  # the solvers are looked for only if something asks for them
+    if any(name not in VARIABLES for name in ours):  # importing the solvers takes time
         others = {
             f"{_PREFIX}{solver.name}_{option}".upper(): (solver.name, option)
             for solver in discover().values()

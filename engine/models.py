@@ -1,4 +1,4 @@
-"""Options models: what text means for a field, what a field accepts, and what is wrong with a value.
+"""Options models: conversion of text to the type of a field, descriptions of fields, and error messages.
 
 Settings, solver options and generator options are pydantic models. Users write their values in files, variables,
 command lines and calls; here they become models, or one sentence a mistake.
@@ -42,7 +42,7 @@ _MESSAGES = {
     "list_type": "must be a list",
     "string_type": "must be text",
 }
-"""What is said for pydantic's types of errors, filled from their context; other types keep pydantic's message."""
+"""Messages for pydantic's types of errors, filled from their context; other types keep pydantic's message."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def validated(
     of: str = "",
     hint: Callable[[str], str] = lambda name: "",
 ) -> M:
-    """Make the model, or say what is wrong.
+    """Create the model, or raise an error that names every mistake.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def validated(
 
 
 def _meant(model: type[BaseModel], name: str, value: Any) -> Any:
-    """What a user meant who could write only text, or who has a NumPy scalar; pydantic does the rest."""
+    """A value converted from text or from a NumPy scalar as far as pydantic does not do that."""
     kinds = alternatives(model, name)
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()

@@ -98,7 +98,7 @@ class Recorder:
 class JsonLines:
     """Writes every event to a text stream, one JSON line each, flushed at each line; the stream is not closed.
 
-    ``ended`` tells whether the last event of the run has been written.
+    ``ended`` is whether the last event of the run has been written.
     """
 
     def __init__(self, stream: IO[str]) -> None:
@@ -167,8 +167,8 @@ class ProgressBar:
 
     def elapsed(self) -> float:
         """Seconds of the run, from its last event on."""
-        told, at = self._clock
-        return told if self._state == "paused" else told + time.monotonic() - at
+        shown, at = self._clock
+        return shown if self._state == "paused" else shown + time.monotonic() - at
 
     def _open(self) -> None:
         from rich.progress import BarColumn, TextColumn
@@ -226,7 +226,7 @@ class ProgressBar:
 
 
 def _elapsed_column(owner: ProgressBar) -> Any:
-    """A column with the run's own clock, which stands still in a pause and goes on from an earlier sitting."""
+    """A column with the run's own clock, which stops in a pause and continues after a resume."""
     from rich.progress import ProgressColumn, Task
     from rich.table import Column
     from rich.text import Text

@@ -45,7 +45,7 @@ COMMANDS = {
 def main() -> None:
     """The console script: :func:`command_line`, and the end of the process."""
     code = command_line(sys.argv[1:])
-    if code == _ABORTED:  # a device may be in the middle of something that nobody waits for
+    if code == _ABORTED:  # a device may still be busy, and nothing waits for it
         with contextlib.suppress(OSError):
             sys.stdout.flush()
             sys.stderr.flush()
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def command_line(words: Sequence[str]) -> int:
-    """Do what the words after ``quintet`` say, and return the exit code."""
+    """Run the command line given by the words after ``quintet``, and return the exit code."""
     debug = "--debug" in words
     with _events_stream(words) as stream:
         lines = None if stream is None else _json_lines(stream)

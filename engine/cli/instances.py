@@ -97,7 +97,7 @@ def _outcome_row(outcome: Outcome) -> tuple[str, ...]:
 
 
 class _GeneratorCommand(click.Command):
-    """A command that takes the options of the kind of instance it is asked for."""
+    """A command with the options of the kind of instance that is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         kinds, own = _generators(), own_options(self)

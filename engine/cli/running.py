@@ -155,7 +155,7 @@ def _conduct(
 
 @contextlib.contextmanager
 def _observers(events: str | None, lines: JsonLines | None, controls: Controls) -> Iterator[list[Observer]]:
-    """The observers: JSON lines on standard output alone, or a progress bar, and JSON lines to a file if asked for."""
+    """The observers: JSON lines on standard output, or a progress bar and JSON lines to a file if one is named."""
     if lines is not None:
         yield [_until_broken(lines, controls)]
         return
@@ -173,7 +173,7 @@ def _observers(events: str | None, lines: JsonLines | None, controls: Controls) 
 
 
 def _until_broken(lines: JsonLines, controls: Controls) -> Observer:
-    """Stop the run when nobody reads its events any more."""
+    """An observer that stops the run when the reader of its events has closed the pipe."""
 
     def write(event: Event) -> None:
         try:

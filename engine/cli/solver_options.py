@@ -34,7 +34,7 @@ class NoProblem(OptionError):
 
 
 class SolverCommand(click.Command):
-    """A command with an argument FILE, which takes the options of that problem's solver besides its own.
+    """A command with an argument FILE, and the options of the solver for that file in addition to its own.
 
     They are in ``ctx.meta["quintet.options"]``, by name, and what the problem's reader takes in
     ``ctx.meta["quintet.reading"]``.

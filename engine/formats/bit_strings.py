@@ -43,7 +43,7 @@ _QUBO_SUFFIXES = (".sparse", ".qubo")
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a file says.
+    """The content of a file.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Parsed:
     optimum : float or None
         As stated by the file: the maximum of ``nk``, the least energy of ``ising``.
     words : dict of str to str
-        Of ``boa``: ``"fitness"`` and what stands behind it.
+        Of ``boa``: ``"fitness"`` and the fields after the name.
     code : str
         Of ``boa snippet``: the C code.
     """

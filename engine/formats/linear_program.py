@@ -1,11 +1,11 @@
 """Linear programs in MPS (fixed and free) and LP files, plain or compressed by gzip, bzip2 or xz.
 
-HiGHS reads them. It takes a number that is none for zero, leaves out entries of rows it does not know, makes a second
-column of one that comes back, mistakes RANGES before RHS, and tells no lines; so MPS files are checked line by line
-first, and what is wrong is told with its line.
+HiGHS reads the files. It silently reads an invalid number as zero, skips entries of unknown rows, splits a column whose
+entries are not contiguous, and misreads RANGES before RHS; and its errors have no line numbers. MPS files are therefore
+checked line by line first, and an error names the line.
 
-The objective's constant is minus the right-hand side of its row; a negative upper bound leaves the lower one at zero
-(with a warning of HiGHS's); RANGES of an equality widen it to the side of their sign. All as HiGHS has it.
+Conventions are those of HiGHS: the constant of the objective is minus the right-hand side of its row; a negative upper
+bound keeps the lower bound at zero (with a warning); RANGES of an equality extend it to the side of their sign.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from engine.errors import ProblemError
 from engine.formats.lp_fault import faulty_line
-from engine.formats.source import read_text, without_compression
+from engine.formats.source import read_text, require_memory, without_compression
 
 __all__ = ["ParsedProgram", "read", "recognize", "write"]
 
@@ -31,6 +31,7 @@ _SECTIONS = ("NAME", "OBJSENSE", "OBJSENSE MAX", "ROWS", "COLUMNS", "RHS", "RANG
 _BOUNDS_WITH_VALUE = ("LO", "UP", "FX", "LI", "UI")
 _BOUNDS_WITHOUT = ("FR", "MI", "PL", "BV")
 _SENSES = ("MAX", "MAXIMIZE", "MIN", "MINIMIZE")
+_MEMORY_PER_BYTE = 6
 _LARGEST_ENTRY = 1e15  # of the matrix, for HiGHS
 _INFINITY = 1e20  # likewise, of costs and bounds
 _NUMBER = frozenset("0123456789+-.eEdDinfatyINFATY")  # neither 1_0 nor digits of other scripts
@@ -41,10 +42,8 @@ _FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 class ParsedProgram:
     """minimize ``c x + offset`` subject to ``row_lower <= A x <= row_upper``, ``lower <= x <= upper``.
 
-    ``A`` is in compressed columns: ``starts`` (n + 1), ``rows`` and ``values``. ``maximize`` tells that the file asks
-    for the
-    greatest value: ``c`` and ``offset`` are then as in the file, not negated. ``integers`` counts columns the file
-    declares integer.
+    ``A`` is in compressed columns: ``starts`` (n + 1), ``rows`` and ``values``. With ``maximize`` the objective is
+    maximized; ``c`` and ``offset`` are as in the file, not negated. ``integers`` is the number of integer columns.
     """
 
     c: NDArray[np.float64]
@@ -81,6 +80,7 @@ def read(path: str | Path) -> ParsedProgram:
     """
     path = Path(path)
     text = read_text(path, "the linear program")
+    require_memory(_MEMORY_PER_BYTE * len(text), "reading the linear program", path)
     if not text.strip():
         raise ProblemError("the linear program is an empty file", path)
     stem = without_compression(path).name.lower()

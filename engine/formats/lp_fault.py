@@ -1,4 +1,4 @@
-"""Where an LP file breaks its format: HiGHS, which reads such files, does not tell the line."""
+"""The line at which an LP file breaks its format; the errors of HiGHS, which reads such files, have no line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 __all__ = ["faulty_line"]
 
-_STATEMENT = 30  # lines: a prefix may also fail because it ends within a statement that goes on
+_STATEMENT = 30  # lines: a prefix may also fail because it ends within a statement
 
 
 def faulty_line(text: str, reads: Callable[[str], bool]) -> int | None:
@@ -19,23 +19,23 @@ def faulty_line(text: str, reads: Callable[[str], bool]) -> int | None:
     reads : callable
         Whether a text can be read.
 
-    The first lines of a sound file, with ``end`` after them, can be read wherever a statement is complete. So the line
-    looked for comes after the last at which that holds.
+    The first lines of a valid file, followed by ``end``, can be read if they end with a complete statement. The wanted
+    line follows the last such prefix.
     """
     lines = text.splitlines()
 
-    def sound(count: int) -> bool:
+    def valid(count: int) -> bool:
         return reads("\n".join([*lines[:count], "end", ""]))
 
-    if sound(len(lines)):
+    if valid(len(lines)):
         return None
     good, bad = 0, len(lines)
     while True:
         while bad - good > 1:
             middle = (good + bad) // 2
-            good, bad = (middle, bad) if sound(middle) else (good, middle)
+            good, bad = (middle, bad) if valid(middle) else (good, middle)
         further = range(bad + 1, min(bad + _STATEMENT, len(lines)) + 1)
-        later = next((count for count in further if sound(count)), None)
+        later = next((count for count in further if valid(count)), None)
         if later is None:
             break
         good, bad = later, len(lines)

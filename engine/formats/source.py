@@ -3,8 +3,8 @@
 Files state sizes before they hold the data (a number of jobs, an index of a column), and compressed files unpack to a
 multiple of their size. Every reader checks what it is about to allocate with :func:`require_memory` first.
 
-The limit is :data:`DEFAULT_LIMIT` bytes, or what ``QUINTET_MAX_READ_BYTES`` or the setting ``max_read_bytes`` says, or,
-within a ``with`` block, what :func:`limited` says.
+The limit is :data:`DEFAULT_LIMIT` bytes unless the variable ``QUINTET_MAX_READ_BYTES``, the setting ``max_read_bytes``
+(on the command line) or a ``with`` block of :func:`limited` sets another.
 """
 
 from __future__ import annotations

@@ -233,7 +233,7 @@ def _with_words(
 
 
 def _rows(lines: list[tuple[int, str]], separator: str | None, path: Path) -> list[tuple[int, list[str]]]:
-    """The cells of numbered lines; a cell in quotes may go on over several lines."""
+    """The cells of numbered lines; a quoted cell may span several lines."""
     require_memory(_MEMORY_PER_BYTE * sum(len(line) for _, line in lines), "reading the table", path)
     if separator is None:
         return [(number, line.split()) for number, line in lines]

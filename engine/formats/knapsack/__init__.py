@@ -1,4 +1,4 @@
-"""The text formats of the 0/1 knapsack problem: one reader that tells them apart, one writer for all of them.
+"""The text formats of the 0/1 knapsack problem: one reader that detects the format, one writer for all of them.
 
 ================= ==================================================== ==========================================
 name              layout                                               used by

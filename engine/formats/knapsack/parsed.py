@@ -1,4 +1,4 @@
-"""What every reader of a knapsack format returns, and what all of them check and say."""
+"""What every reader of a knapsack format returns, and the checks and messages they share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ParsedKnapsack", "check_ids", "items_text", "readonly"]
 
 @dataclass(frozen=True, eq=False)
 class ParsedKnapsack:
-    """What a knapsack file says, before the rules of the problem are checked.
+    """The content of a knapsack file, before the rules of the problem are checked.
 
     Attributes
     ----------

@@ -127,7 +127,7 @@ def _check_rows(words: Words, layout: _Layout, n: int) -> None:
         raise words.error(f"the file ends too early: {missing} is missing (there should be {items_text(n)})", row - 1)
     shown = excerpt(words.row(row))
     if row == expected.size:
-        raise words.error(f"the instance of {items_text(n)} has ended, but the file goes on: {shown}", row)
+        raise words.error(f"the instance of {items_text(n)} has ended, but the file continues: {shown}", row)
     raise words.error(f"{_row_meaning(layout, n, row)} must stand here (of {items_text(n)}); got {shown}", row)
 
 
@@ -143,7 +143,7 @@ def _word_count(layout: _Layout, n: int) -> int:
 
 
 def _meaning(layout: _Layout, n: int, index: int) -> str:
-    """What the word of that index says in a sound file."""
+    """The meaning of the word with that index in a valid file."""
     before = [what for row in layout.header for what in row]
     if index < len(before):
         return f"the {before[index]}"
@@ -152,7 +152,7 @@ def _meaning(layout: _Layout, n: int, index: int) -> str:
 
 
 def _row_meaning(layout: _Layout, n: int, row: int) -> str:
-    """What the line of that index (blank ones not counted) says in a sound file."""
+    """The meaning of the line with that index (blank ones not counted) in a valid file."""
     item = row - len(layout.header)
     if item < 0:
         return f"the {layout.header[row][0]}"

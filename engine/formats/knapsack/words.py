@@ -68,7 +68,7 @@ class Words:
         return self.text[self.starts[first] : self.stops[first + int(self.row_sizes[index]) - 1]]
 
     def integers(self, count: int) -> NDArray[np.int64]:
-        """The first ``count`` words as numbers; all of them must be sound."""
+        """The first ``count`` words as numbers; all of them must be valid."""
         end = int(self.stops[count - 1]) if count else 0
         # NumPy takes an empty text for an error, and a word of more than 18 digits for whatever strtoll makes of it.
         values = np.fromstring(self.text[:end], dtype=np.int64, sep=" ") if count else np.empty(0, np.int64)
