@@ -12,8 +12,8 @@
 // count of tiles and tiles[slot] is that number again: so nothing has to be cleared. One step takes two launches,
 // expand_tiles and advance_tiles, from one pair of tables to the other.
 //
-// status: 0: the step that ran out of room, 1: gain of the best complete state over the first incumbent, 2: as 0, by
-// advance_tiles. After a step has run out of room, launches do nothing, and the step can be done again with more room.
+// status: 0: the step that ran out of slots, 1: gain of the best complete state over the first incumbent, 2: as 0, by
+// advance_tiles. After a step has run out of slots, launches do nothing, and the step can be done again with more memory.
 typedef ${value} value_t;
 % if lanes > 1:
 typedef ${vector} cells_t;
@@ -27,7 +27,7 @@ typedef ${vector} unaligned_cells_t __attribute__((aligned(${4 if value == "i32"
 #define MOST_THRESHOLD (((i64)1) << ${top - 1})
 #define FAILED status[0]
 #define BEST_GAIN status[1]
-#define NO_ROOM status[2]
+#define OUT_OF_SLOTS status[2]
 
 FUNCTION i32 find_tile(const GLOBAL i32* slots, const GLOBAL i32* tiles, i32 count, i64 number)
 {
@@ -45,20 +45,22 @@ FUNCTION i64 floor_divide(i64 a, i64 b)      // b > 0
 
 // The tiles of the next table that may hold states: each of this one, and where the item takes its two halves.
 // Launch: a work-item a tile, in strides of the whole grid.
+// candidate_sources: the slots of the three tiles that a candidate is made from, or -1.
 // claimed[number] == stamp: the tile is among the candidates already. rest_weights, rest_gains: prefix sums over the
 // remaining items by efficiency, rest_count + 1 each.
-KERNEL expand_tiles(const GLOBAL i32* RESTRICT source_tiles, GLOBAL i32* RESTRICT status, i32 step,
+KERNEL expand_tiles(const GLOBAL i32* RESTRICT source_tiles, const GLOBAL i32* RESTRICT source_slots, GLOBAL i32* RESTRICT status, i32 step,
     GLOBAL i32* RESTRICT counts, GLOBAL i64* RESTRICT bases, GLOBAL i32* RESTRICT candidate_counts,
     GLOBAL u32* RESTRICT claimed, u32 stamp, GLOBAL i32* RESTRICT candidate_tiles,
-    GLOBAL value_t* RESTRICT candidate_bases, GLOBAL i32* RESTRICT candidate_slopes, i32 candidate_room,
+    GLOBAL i32* RESTRICT candidate_sources,
+    GLOBAL value_t* RESTRICT candidate_bases, GLOBAL i32* RESTRICT candidate_slopes, i32 most_candidates,
     i64 tile_shift, i64 capacity, i64 lambda_, i64 incumbent,
     const GLOBAL i64* RESTRICT rest_weights, const GLOBAL i64* RESTRICT rest_gains, i64 rest_first, i32 rest_count)
 {
-    const i32 stopped = FAILED | NO_ROOM;
+    const i32 stopped = FAILED | OUT_OF_SLOTS;
     const i32 count = counts[step - 1];
     if (GLOBAL_ID == 0) {
-        if (NO_ROOM)
-            FAILED = NO_ROOM;
+        if (OUT_OF_SLOTS)
+            FAILED = OUT_OF_SLOTS;
         else if (!FAILED)
             bases[step] = bases[step - 1] + count;
     }
@@ -96,8 +98,12 @@ KERNEL expand_tiles(const GLOBAL i32* RESTRICT source_tiles, GLOBAL i32* RESTRIC
                     slope = 0;
                 }
                 const i32 at = ATOMIC_ADD_I32(candidate_counts + step, 1);
-                if (at < candidate_room) {
+                if (at < most_candidates) {
                     candidate_tiles[at] = (i32)number;
+                    GLOBAL i32* sources = candidate_sources + 3 * (i64)at;
+                    sources[0] = find_tile(source_slots, source_tiles, count, number);
+                    sources[1] = find_tile(source_slots, source_tiles, count, number - tile_shift);
+                    sources[2] = find_tile(source_slots, source_tiles, count, number - tile_shift - 1);
                     candidate_bases[at] = (value_t)MIN(MAX(base, LEAST_THRESHOLD), MOST_THRESHOLD);
                     candidate_slopes[at] = (i32)MIN(slope, (i64)(1 << 20));
                 } else
@@ -108,14 +114,14 @@ KERNEL expand_tiles(const GLOBAL i32* RESTRICT source_tiles, GLOBAL i32* RESTRIC
 }
 
 <%def name="arguments()">
-    const GLOBAL value_t* RESTRICT source_values, const GLOBAL i32* RESTRICT source_tiles,
-    const GLOBAL i32* RESTRICT source_slots, GLOBAL value_t* RESTRICT target_values, GLOBAL i32* RESTRICT target_tiles,
-    GLOBAL i32* RESTRICT target_slots, i32 room, GLOBAL i32* RESTRICT status, i32 step, GLOBAL i32* RESTRICT counts,
+    const GLOBAL value_t* RESTRICT source_values, const GLOBAL i32* RESTRICT candidate_sources,
+    GLOBAL value_t* RESTRICT target_values, GLOBAL i32* RESTRICT target_tiles,
+    GLOBAL i32* RESTRICT target_slots, i32 most_slots, GLOBAL i32* RESTRICT status, i32 step, GLOBAL i32* RESTRICT counts,
     const GLOBAL i64* RESTRICT bases, const GLOBAL i32* RESTRICT candidate_counts,
     const GLOBAL i32* RESTRICT candidate_tiles, const GLOBAL value_t* RESTRICT candidate_bases,
     const GLOBAL i32* RESTRICT candidate_slopes, i64 tile_shift, i32 offset, value_t gain, i64 capacity,
     i64 complete, i64 lambda_, i64 complete_profit, GLOBAL u32* RESTRICT decisions, GLOBAL i32* RESTRICT decision_tiles,
-    i64 decision_room, i32 decisions_wrap, GLOBAL i64* RESTRICT records</%def>
+    i64 most_decisions, i32 decisions_wrap, GLOBAL i64* RESTRICT records</%def>
 <%def name="record(state, cell, taken)">
                 const i64 profit = ${state} + lambda_ * ${cell} + complete_profit;
                 if (profit > record[0]) {
@@ -129,13 +135,13 @@ KERNEL expand_tiles(const GLOBAL i32* RESTRICT source_tiles, GLOBAL i32* RESTRIC
 <%def name="take_slot()">
             slot = ATOMIC_ADD_I32(counts + step, 1);
             const i64 position = bases[step] + slot;
-            if (slot >= room || (position >= decision_room && !decisions_wrap)) {
-                NO_ROOM = step;
+            if (slot >= most_slots || (position >= most_decisions && !decisions_wrap)) {
+                OUT_OF_SLOTS = step;
                 slot = -1;
             } else {
                 target_tiles[slot] = (i32)number;
                 target_slots[number] = slot;
-                decision_tiles[position % decision_room] = (i32)number;
+                decision_tiles[position % most_decisions] = (i32)number;
             }
 </%def>
 // The next table's tiles from the candidates. gain = profit - lambda weight; weight = tile_shift * ${tile} + offset.
@@ -152,7 +158,6 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) advance_tiles(${arguments()})
     LOCAL u8* flag = (LOCAL u8*)flags;
     const i32 me = LOCAL_ID;
     GLOBAL i64* record = records + 4 * GLOBAL_ID;
-    const i32 source_count = counts[step - 1];
     const i32 todo = FAILED ? 0 : candidate_counts[step];
     for (i32 i = GROUP_ID; i < todo; i += GROUP_COUNT) {
         if (me == 0)
@@ -162,9 +167,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) advance_tiles(${arguments()})
         const value_t base = candidate_bases[i];
         const i32 slope = candidate_slopes[i];
         const i64 first = number * ${tile};
-        const i32 own = find_tile(source_slots, source_tiles, source_count, number);
-        const i32 below = find_tile(source_slots, source_tiles, source_count, number - tile_shift);
-        const i32 lower = find_tile(source_slots, source_tiles, source_count, number - tile_shift - 1);
+        const i32 own = candidate_sources[3 * (i64)i];
+        const i32 below = candidate_sources[3 * (i64)i + 1];
+        const i32 lower = candidate_sources[3 * (i64)i + 2];
         const GLOBAL value_t* without = source_values + (i64)own * ${tile};
         const GLOBAL value_t* with_below = source_values + ((i64)below * ${tile} - offset);
         const GLOBAL value_t* with_lower = source_values + ((i64)lower * ${tile} + ${tile} - offset);
@@ -219,7 +224,7 @@ ${take_slot()}
                 u32 word = 0;
                 for (i32 k = 0; k < 8; ++k)     // four flags of one bit in four bytes to four neighbouring bits
                     word |= ((flags[8 * me + k] * 0x10204080u) >> 28) << (4 * k);
-                decisions[(bases[step] + slot) % decision_room * ${tile // 32} + me] = word;
+                decisions[(bases[step] + slot) % most_decisions * ${tile // 32} + me] = word;
             }
         }
     }
@@ -232,7 +237,6 @@ KERNEL LAUNCH_BOUNDS(1, 1) advance_tiles(${arguments()})
     LOCAL_ARRAY(value_t, result, ${tile + lanes});
     LOCAL_ARRAY(u32, words, ${tile // 32});
     GLOBAL i64* record = records + 4 * GLOBAL_ID;
-    const i32 source_count = counts[step - 1];
     const i32 todo = FAILED ? 0 : candidate_counts[step];
     const cells_t lane = {${", ".join(map(str, range(lanes)))}};
     const cells_t bit = ((cells_t)1) << lane;
@@ -241,9 +245,9 @@ KERNEL LAUNCH_BOUNDS(1, 1) advance_tiles(${arguments()})
         const value_t base = candidate_bases[i];
         const value_t slope = candidate_slopes[i];
         const i64 first = number * ${tile};
-        const i32 own = find_tile(source_slots, source_tiles, source_count, number);
-        const i32 below = find_tile(source_slots, source_tiles, source_count, number - tile_shift);
-        const i32 lower = find_tile(source_slots, source_tiles, source_count, number - tile_shift - 1);
+        const i32 own = candidate_sources[3 * (i64)i];
+        const i32 below = candidate_sources[3 * (i64)i + 1];
+        const i32 lower = candidate_sources[3 * (i64)i + 2];
         if (lower >= 0) {
             const GLOBAL value_t* from = source_values + ((i64)lower * ${tile} + ${tile} - offset);
             for (i32 j = 0; j < offset; ++j)
@@ -303,7 +307,7 @@ ${take_slot()}
                 GLOBAL value_t* to = target_values + (i64)slot * ${tile};
                 for (i32 j = 0; j < ${tile}; ++j)
                     to[j] = result[j];
-                GLOBAL u32* bits_to = decisions + (bases[step] + slot) % decision_room * ${tile // 32};
+                GLOBAL u32* bits_to = decisions + (bases[step] + slot) % most_decisions * ${tile // 32};
                 for (i32 w = 0; w < ${tile // 32}; ++w)
                     bits_to[w] = words[w];
             }
@@ -313,8 +317,8 @@ ${take_slot()}
 % endif
 
 // One step back along the decisions: from cell path[step] to path[step - 1]; choice[step - 1] is whether the item is taken.
-// Launch: a work-item a tile of the step, in strides of the whole grid; the one whose tile holds the cell goes on.
-KERNEL trace_step(const GLOBAL u32* RESTRICT decisions, const GLOBAL i32* RESTRICT decision_tiles, i64 decision_room,
+// Launch: a work-item a tile of the step, in strides of the whole grid; the one whose tile holds the cell writes them.
+KERNEL trace_step(const GLOBAL u32* RESTRICT decisions, const GLOBAL i32* RESTRICT decision_tiles, i64 most_decisions,
     const GLOBAL i32* RESTRICT counts, const GLOBAL i64* RESTRICT bases, i32 step, i64 weight,
     GLOBAL i64* RESTRICT path, GLOBAL u8* RESTRICT choice)
 {
@@ -324,7 +328,7 @@ KERNEL trace_step(const GLOBAL u32* RESTRICT decisions, const GLOBAL i32* RESTRI
     const i32 count = counts[step];
     const i64 base = bases[step];
     for (i64 i = GLOBAL_ID; i < count; i += GLOBAL_SIZE) {
-        const i64 position = (base + i) % decision_room;
+        const i64 position = (base + i) % most_decisions;
         if (decision_tiles[position] == (i32)number) {
             const i32 taken = (i32)((decisions[position * ${tile // 32} + j / 32] >> (j % 32)) & 1u);
             choice[step - 1] = (u8)taken;

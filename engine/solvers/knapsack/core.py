@@ -77,7 +77,7 @@ class Core:
         self._decisions: list[_Decision] = []
 
     def run(self, seconds: float, poll: Callable[[], None] = lambda: None) -> None:
-        """Decide items alternately on both sides until no state is left, or the time or the room for states is used up.
+        """Decide items alternately on both sides until no state is left, or there are too many, or too little time.
 
         Parameters
         ----------

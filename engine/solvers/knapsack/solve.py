@@ -19,7 +19,7 @@ from engine.solvers.knapsack.presolve import Reduced, presolve
 from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.programs import PAD
 from engine.solvers.knapsack.resume import Progress, StartRow, StartTiles, restore
-from engine.solvers.knapsack.sparse.table import SparseTable, fault, sparse_items
+from engine.solvers.knapsack.sparse.table import SparseTable, fault, preference, sparse_items
 
 __all__ = ["solve", "validate"]
 
@@ -67,7 +67,7 @@ def _undecided(problem: Knapsack) -> Reduced:
 
 
 def _surely_fits(problem: Knapsack, fits: NDArray[np.bool_], devices: Sequence[DeviceInfo]) -> bool:
-    """Whether a dense table of all items fits, so that no plan need be made to say so."""
+    """Whether a dense table of all items certainly fits; cheaper than a plan."""
     row = 8 * (min(problem.capacity, int(problem.weights[fits].sum())) + 1 + PAD)
     needed = (4 * row + 32 * problem.n) * len(devices)
     return all(needed <= info.memory and 2 * row <= info.max_allocation for info in devices)
@@ -79,7 +79,7 @@ def _choose(
     """The plan of the dense table, or None for the sparse one, and why; raises if neither fits."""
     if options.variant == "sparse":
         items = sparse_items(problem, reduced)
-        no_sparse = fault(items, devices[0])
+        no_sparse = fault(items, min(devices, key=preference))
         if no_sparse is not None:
             raise (OutOfDeviceMemory if items.fits else OptionError)(f"the sparse table is impossible: {no_sparse}")
         return None, "as asked"
@@ -91,7 +91,7 @@ def _choose(
         if dense.cells <= _SMALL_SECONDS * sum(_CELLS_PER_SECOND[info.capabilities.simt] for info in devices):
             return dense, f"it has {dense.cells:.2g} cells only"
     items = sparse_items(problem, reduced)
-    no_sparse = fault(items, devices[0])
+    no_sparse = fault(items, min(devices, key=preference))
     if short is not None:
         if options.variant != "auto" and no_sparse is None:
             raise OutOfDeviceMemory(f'{short}; add devices, or set variant = "sparse"')

@@ -7,7 +7,7 @@ again from the row kept before it, but only over the cells that can lead to c: n
 The more rows are kept, the narrower every second sweep is.
 
 *Divide* and conquer in O(C) memory: sweep the first half of the items, and the second half by itself; the two rows
-tell where an optimal solution divides its capacity between the halves, which are then problems of their own. The second
+show where an optimal solution divides its capacity between the halves, which are then problems of their own. The second
 level costs half of the first whatever the weights are, so all costs twice the first sweep.
 
 The first is taken where it is the cheaper.
@@ -89,12 +89,12 @@ class Backtracker:
     def value_and_items(
         self, start: Start, end: int, capacity: int, found: Callable[[int], bool], phase: str = "items"
     ) -> int | None:
-        """The optimal value, told to ``found``; if that says to go on, the items from ``start`` to ``end`` as well.
+        """The optimal value, passed to ``found``; if that returns True, the items from ``start`` to ``end`` as well.
 
         Returns
         -------
         int or None
-            The capacity left before ``start``; None if ``found`` said to stop. The items are marked on the first
+            The capacity left before ``start``; None if ``found`` returned False. The items are marked on the first
             member.
         """
         capacity = min(capacity, self._schedule.weight(start.origin, end))
@@ -119,18 +119,18 @@ class Backtracker:
     def _plan(self, begin: int, goal: Goal) -> dict[int, int] | None:
         """Which rows to keep between two stages, and where in the store; None if dividing is cheaper.
 
-        All of them if they fit; else as many, up to a limit, as divide the work evenly and fill half of the room: a
+        All of them if they fit; else as many, up to a limit, as divide the work evenly and fill half of the space: a
         block of the next level is about half as wide, so its rows fit the other half.
         """
         widths = self._schedule.widths(begin, goal.end, goal)[1:-1]
         stages = np.arange(begin + 1, goal.end)
-        room = self._sweep.store_cells - self._used
-        if widths.sum() > room:
+        space = self._sweep.store_cells - self._used
+        if widths.sum() > space:
             done = np.cumsum(self._schedule.work(begin, goal.end, goal))
             few, many = 0, min(_MOST_ROWS, len(stages))
             while few < many:
                 rows = (few + many + 1) // 2
-                if widths[_evenly(done, rows)].sum() <= room // 2:
+                if widths[_evenly(done, rows)].sum() <= space // 2:
                     few = rows
                 else:
                     many = rows - 1
@@ -209,7 +209,7 @@ class Backtracker:
         held = None if keep else self._sweep.read(first, lo, hi)
         second = self.nothing(middle)
         other = Goal(goal.end, goal.high - hi, goal.high - lo, middle)
-        if phase == "items" and self._sweep.writes_checkpoints:  # the room of the kept row is soon used again
+        if phase == "items" and self._sweep.writes_checkpoints:  # the kept row is soon overwritten
             self.latest = (Row(middle, {}), self._sweep.read(kept[middle], lo, hi) if held is None else held)
         row, _ = self._sweep.advance(second.row(), goal.end, other, phase=phase)
         best, at = -1, lo

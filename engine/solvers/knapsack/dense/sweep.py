@@ -2,7 +2,7 @@
 
 After Boyer, El Baz and Elkihel, *Dense dynamic programming on multi GPU*: the active range is divided between the
 devices anew as it moves, and only the cells a device lacks move between devices. Where the paper exchanges after every
-item, a slice here makes each device's part together with the cells below it that the rest of the slice will look at,
+item, a slice here makes each device's part together with the cells below it that the rest of the slice will read,
 so devices exchange once a slice.
 """
 
@@ -69,7 +69,7 @@ class Sweep:
     ----------
     pool : DevicePool
     run : Run
-        Polled between slices; told the metrics.
+        Polled between slices; publishes the metrics.
     schedule : Schedule
     shapes : sequence of Shapes
         One a member.
@@ -127,7 +127,7 @@ class Sweep:
     # --- rows ---------------------------------------------------------------------------------------------------
 
     def load(self, stage: int, lo: int, values: NDArray[Any]) -> Row:
-        """A row from the host, cut among the members as their room allows."""
+        """A row from the host, divided between the members as their memory allows."""
         share = min(self.row_cells, max(1, math.ceil(len(values) / len(self.members))))
         if len(values) <= self.row_cells:
             share = max(1, len(values))
@@ -191,7 +191,7 @@ class Sweep:
             while present is not None:
                 self._run.poll()
                 futures = self._submit(row, present, upcoming, steps, messages, goal)
-                if last is not None:  # while the devices work: tell of the slice before, and plan the next but one
+                if last is not None:  # while the devices work: publish the slice before, and plan the next but one
                     self._publish(*last, goal, phase)
                     last = None
                 later = next(slices, None)

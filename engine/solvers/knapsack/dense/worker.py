@@ -90,7 +90,7 @@ class RowWorker:
         self._programs = RowPrograms(device, shapes, self._weights, self._profits, depths)
         self._choice = device.put(np.zeros(len(schedule.order), np.uint8))
         self._taken = device.empty(MOST_FUSED * shapes.trace_reach, np.uint8)
-        self._mailboxes: list[Buffer | None] = [None, None]
+        self._outgoing: list[Buffer | None] = [None, None]
         self._hosts: list[NDArray[Any] | None] = [None, None]
         self._posted = 0
 
@@ -108,7 +108,7 @@ class RowWorker:
             self._profits,
             self._choice,
             self._taken,
-            *self._mailboxes,
+            *self._outgoing,
         ):
             if buffer is not None:
                 self.device.release(buffer)
@@ -132,18 +132,18 @@ class RowWorker:
         if not intervals:
             return []
         self._posted ^= 1
-        room = sum(hi - lo + 1 for lo, hi in intervals)
+        count = sum(hi - lo + 1 for lo, hi in intervals)
         messages = []
         start = 0
         if peer:
-            box = self._mailbox(room)
+            box = self._outgoing_buffer(count)
             for lo, hi in intervals:
                 self.device.copy(box, view.buffer, start, lo - view.base, hi - lo + 1)
                 messages.append(Message(lo, hi, buffer=box, start=start))
                 start += hi - lo + 1
             self.device.sync()
         else:
-            host = self._staging(room)
+            host = self._staging(count)
             for lo, hi in intervals:
                 values = host[start : start + hi - lo + 1]
                 self.device.get(view.buffer, lo - view.base, hi - lo + 1, out=values)
@@ -151,22 +151,22 @@ class RowWorker:
                 start += hi - lo + 1
         return messages
 
-    def _mailbox(self, room: int) -> Buffer:
+    def _outgoing_buffer(self, count: int) -> Buffer:
         """Device memory for messages, one of two in turn."""
-        box = self._mailboxes[self._posted]
-        if box is None or box.size < room:
+        box = self._outgoing[self._posted]
+        if box is None or box.size < count:
             if box is not None:
                 self.device.release(box)
-            box = self._mailboxes[self._posted] = self.device.empty(2 * room, self._type)
+            box = self._outgoing[self._posted] = self.device.empty(2 * count, self._type)
         return box
 
-    def _staging(self, room: int) -> NDArray[Any]:
+    def _staging(self, count: int) -> NDArray[Any]:
         """Host memory for messages, one of two in turn."""
         host = self._hosts[self._posted]
-        if host is None or len(host) < room:
+        if host is None or len(host) < count:
             if host is not None:
                 self.device.release_staging(host)
-            host = self._hosts[self._posted] = self.device.staging(2 * room, self._type)
+            host = self._hosts[self._posted] = self.device.staging(2 * count, self._type)
         return host
 
     def assemble(self, view: RowView, lo: int, hi: int, messages: Sequence[Message]) -> RowView:
@@ -251,7 +251,7 @@ class RowWorker:
         return left
 
     def _traced(self, step: Trace) -> list[int]:
-        """The eight numbers that tell the kernel of one group."""
+        """The eight numbers that describe one group to the kernel."""
         group, view = self.schedule.groups[step.group], step.view
         if group.kind == "tile":
             stride, width = 1, group.weight

@@ -12,7 +12,7 @@ from engine.devices.group import WorkerGroup
 from engine.devices.info import bytes_text
 from engine.devices.pool import Member
 from engine.devices.slices import SliceLength
-from engine.errors import AuditError, DeviceLost, OutOfDeviceMemory
+from engine.errors import AuditError, DeviceLost, OutOfDeviceMemory, RunFolderError
 from engine.run import Run, StopRequested
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced
@@ -22,7 +22,7 @@ from engine.solvers.knapsack.resume import Progress, StartTiles
 from engine.solvers.knapsack.sparse.items import SparseItems
 from engine.solvers.knapsack.sparse.worker import Best, Report, SparseWorker, fixed_bytes
 
-__all__ = ["SparseTable", "fault", "sparse_items"]
+__all__ = ["SparseTable", "fault", "preference", "sparse_items"]
 
 _MOST_STEPS = 512  # in one slice: what is in flight cannot be stopped
 _CHECKPOINT_BYTES = 1 << 28  # of the largest table that a checkpoint keeps
@@ -33,6 +33,11 @@ def sparse_items(problem: Knapsack, reduced: Reduced) -> SparseItems:
     """The open items, as the sparse table takes them."""
     items = reduced.open
     return SparseItems.of(items, problem.weights[items], problem.profits[items], reduced.capacity)
+
+
+def preference(info: DeviceInfo) -> int:
+    """Devices with the least number are asked first."""
+    return 0 if info.capabilities.simt else 1
 
 
 def fault(items: SparseItems, info: DeviceInfo) -> str | None:
@@ -67,9 +72,10 @@ class _Found:
 class SparseTable:
     """The block-sparse dynamic program of one run; fills in what is known.
 
-    A table looks only for solutions better than the best known, on one device: the first of the pool, and the next one
-    if that fails. Decisions are kept as far as memory allows, the newest first. Where the oldest ones are missing, the
-    first items are a smaller problem, whose capacity and profit are known exactly, and which is solved in the same way.
+    Only solutions better than the best known are searched for, on one device: the first GPU of the pool (or the first
+    device), and the next one if that fails. Decisions are kept as far as memory allows, the newest first. Where the
+    oldest ones are missing, the first items are a smaller problem, whose capacity and profit are known exactly, and
+    which is solved in the same way.
 
     Parameters
     ----------
@@ -102,7 +108,7 @@ class SparseTable:
         self._progress = progress
         self._options = options
         self._start = start
-        self._members: list[Member] = list(pool.members)
+        self._members: list[Member] = sorted(pool.members, key=lambda member: preference(member.info))
         self._fixed = int(problem.profits[reduced.taken].sum())
         self._later: Reduced | None = None  # what is left to a later pass, once the optimum is known
 
@@ -160,7 +166,6 @@ class SparseTable:
             arguments = (shapes, items, incumbent, memory, None if decisions is None else int(decisions * 1e6))
             try:
                 with WorkerGroup([member], SparseWorker, [arguments], tolerant=True) as workers:
-                    self._progress.device_bytes = max(self._progress.device_bytes, fixed_bytes(items))
                     return _Pass(self, workers, items, incumbent, start).run()
             except DeviceLost as lost:
                 if isinstance(lost.__cause__, OutOfDeviceMemory) or len(self._members) == 1:
@@ -245,11 +250,16 @@ class _Pass:
             self._workers.first(SparseWorker.start)
             return
         self._step = len(start.done)
+        prefix = np.array_equal(np.sort(start.done), np.sort(self._items.indices[: self._step]))
+        if not prefix or start.values.shape[1:] != (TILE,) or int(start.tiles.max()) > self._items.capacity // TILE:
+            raise RunFolderError("the checkpoint cannot be used: its tiles do not belong to the items of this problem")
         self._workers.first(SparseWorker.start, self._step, start.tiles, start.values)
 
     def _note(self, report: Report, label: str) -> None:
         self._step, self._best = report.step, report.best
-        self._table.progress.cells += report.cells
+        progress = self._table.progress
+        progress.cells += report.cells
+        progress.device_bytes = max(progress.device_bytes, report.bytes)
         run = self._run
         run.metric("cells_per_second", report.cells / max(report.seconds, 1e-9), label)
         run.metric("active_tiles", report.tiles, label)

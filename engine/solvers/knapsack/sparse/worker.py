@@ -20,8 +20,9 @@ from engine.solvers.knapsack.sparse.items import SparseItems
 
 __all__ = ["Best", "Report", "SparseWorker", "fixed_bytes"]
 
-_FIRST_ROOM = 256  # tiles
+_FIRST_SLOTS = 256  # tiles
 _DECISION_BYTES = TILE // 8 + 4
+_TILE_PERCENT, _DECISION_PERCENT = 35, 25  # of the memory; while a buffer grows, the old one is there too
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,17 @@ class Best:
 
 @dataclass(frozen=True)
 class Report:
-    """What a slice did: seconds, the step the table has come to, its tiles, cells computed, and the best state."""
+    """What a slice did.
+
+    Its seconds, the step and the number of tiles that the table has come to, cells computed, bytes allocated, and the
+    best complete state so far.
+    """
 
     seconds: float
     step: int
     tiles: int
     cells: int
+    bytes: int
     best: Best | None
 
 
@@ -69,7 +75,7 @@ class SparseWorker:
     memory : int
         Bytes that may be used.
     decision_memory : int, optional
-        Bytes that decisions may use; by default up to 45 % of the memory.
+        Bytes that decisions may use; by default up to a quarter of the memory.
     """
 
     def __init__(
@@ -86,7 +92,7 @@ class SparseWorker:
         self._items = items
         self._incumbent = incumbent
         self._memory = memory - fixed_bytes(items)
-        self._decision_memory = self._memory * 45 // 100 if decision_memory is None else decision_memory
+        self._decision_memory = self._memory * _DECISION_PERCENT // 100 if decision_memory is None else decision_memory
         self._type = np.dtype(shapes.type_name)
         self._program = device.program("knapsack/sparse", **shapes.constants())
         self._owned: list[Buffer] = []
@@ -109,14 +115,14 @@ class SparseWorker:
         self._best: Best | None = None
         self._last_gain = 0
         self._wrap = False
-        self._room = self._decision_room = 0
+        self._slot_count = self._decision_count = 0
         self._values: list[Buffer] = []
         self._tiles: list[Buffer] = []
         self._candidates: dict[str, Buffer] = {}
         self._decisions: dict[str, Buffer] = {}
         self.step = 0
         self.first_step = 0
-        self._resize(min(_FIRST_ROOM, self._most_room), min(4 * _FIRST_ROOM, self._most_decisions))
+        self._resize(min(_FIRST_SLOTS, self._slot_limit), min(4 * _FIRST_SLOTS, self._decision_limit))
 
     # --- memory -------------------------------------------------------------------------------------------------
 
@@ -142,51 +148,62 @@ class SparseWorker:
         self._owned.clear()
 
     @property
+    def _allocated(self) -> int:
+        return sum(buffer.size * buffer.dtype.itemsize for buffer in self._owned)
+
+    @property
     def _tile_bytes(self) -> int:
         """Of one tile in both tables, and of three candidates."""
-        return 2 * (TILE * self._type.itemsize + 4) + 3 * (8 + self._type.itemsize)
+        return 2 * (TILE * self._type.itemsize + 4) + 3 * (20 + self._type.itemsize)
 
     @property
-    def _most_room(self) -> int:
-        return max(1, min(self._memory // 2 // self._tile_bytes, self._allocation // (TILE * self._type.itemsize)))
+    def _slot_limit(self) -> int:
+        return max(
+            1,
+            min(
+                self._memory * _TILE_PERCENT // 100 // self._tile_bytes,
+                self._allocation // (TILE * self._type.itemsize),
+            ),
+        )
 
     @property
-    def _most_decisions(self) -> int:
+    def _decision_limit(self) -> int:
         return max(1, min(self._decision_memory // _DECISION_BYTES, self._allocation // (TILE // 8)))
 
     @property
     def _allocation(self) -> int:
         return self.device.info.max_allocation
 
-    def _resize(self, room: int, decision_room: int) -> None:
+    def _resize(self, slots: int, decisions: int) -> None:
         """More tiles, or more decisions; the present table and all decisions are kept."""
-        if room != self._room:
-            count = int(self.device.get(self._counts, self.step, 1)[0]) if self._room else 0
-            values = [self._empty(room * TILE, self._type) for _ in range(2)]
-            tiles = [self._empty(room, np.int32) for _ in range(2)]
-            if self._room:
+        if slots != self._slot_count:
+            count = int(self.device.get(self._counts, self.step, 1)[0]) if self._slot_count else 0
+            values = [self._empty(slots * TILE, self._type) for _ in range(2)]
+            tiles = [self._empty(slots, np.int32) for _ in range(2)]
+            if self._slot_count:
                 present = self.step % 2
                 self.device.copy(values[present], self._values[present], count=count * TILE)
                 self.device.copy(tiles[present], self._tiles[present], count=count)
                 self.device.sync()
                 self._release(*self._values, *self._tiles, *self._candidates.values())
-            self._values, self._tiles, self._room = values, tiles, room
+            self._values, self._tiles, self._slot_count = values, tiles, slots
             self._candidates = {
-                "candidate_tiles": self._empty(3 * room, np.int32),
-                "candidate_bases": self._empty(3 * room, self._type),
-                "candidate_slopes": self._empty(3 * room, np.int32),
+                "candidate_tiles": self._empty(3 * slots, np.int32),
+                "candidate_sources": self._empty(9 * slots, np.int32),
+                "candidate_bases": self._empty(3 * slots, self._type),
+                "candidate_slopes": self._empty(3 * slots, np.int32),
             }
-        if decision_room != self._decision_room:
-            words = self._empty(decision_room * (TILE // 32), np.uint32)
-            numbers = self._empty(decision_room, np.int32)
-            if self._decision_room:
-                used = min(self._decision_room, decision_room)
+        if decisions != self._decision_count:
+            words = self._empty(decisions * (TILE // 32), np.uint32)
+            numbers = self._empty(decisions, np.int32)
+            if self._decision_count:
+                used = min(self._decision_count, decisions)
                 self.device.copy(words, self._decisions["decisions"], count=used * (TILE // 32))
                 self.device.copy(numbers, self._decisions["decision_tiles"], count=used)
                 self.device.sync()
                 self._release(*self._decisions.values())
             self._decisions = {"decisions": words, "decision_tiles": numbers}
-            self._decision_room = decision_room
+            self._decision_count = decisions
         self._bind()
 
     def _bind(self) -> None:
@@ -206,8 +223,9 @@ class SparseWorker:
                 **fixed,
                 **self._rest,
                 source_tiles=self._tiles[1 - parity],
+                source_slots=self._slots[1 - parity],
                 claimed=self._claimed,
-                candidate_room=3 * self._room,
+                most_candidates=3 * self._slot_count,
                 incumbent=self._incumbent - items.multiplier * items.capacity,
             )
             for parity in range(2)
@@ -217,13 +235,11 @@ class SparseWorker:
                 **fixed,
                 **self._decisions,
                 source_values=self._values[1 - parity],
-                source_tiles=self._tiles[1 - parity],
-                source_slots=self._slots[1 - parity],
                 target_values=self._values[parity],
                 target_tiles=self._tiles[parity],
                 target_slots=self._slots[parity],
-                room=self._room,
-                decision_room=self._decision_room,
+                most_slots=self._slot_count,
+                most_decisions=self._decision_count,
                 decisions_wrap=int(self._wrap),
                 records=self._records,
             )
@@ -231,21 +247,21 @@ class SparseWorker:
         ]
 
     def _grow(self, step: int) -> None:
-        """Make room for a step that had too little."""
+        """Get memory for a step that had too little."""
         wanted = int(self.device.get(self._counts, step, 1)[0])
         last = int(self.device.get(self._bases, step, 1)[0]) + wanted
-        room, decisions = self._room, self._decision_room
-        if wanted > room:
-            if room >= self._most_room:
+        slots, decisions = self._slot_count, self._decision_count
+        if wanted > slots:
+            if slots >= self._slot_limit:
                 raise OutOfDeviceMemory(
                     f"the sparse table needs {wanted:,} tiles of {TILE} capacities after {step} of {len(self._items)} "
-                    f"items, and {bytes_text(self._memory)} on {self.device.info.id} hold {self._most_room:,}"
+                    f"items, and {bytes_text(self._memory)} on {self.device.info.id} hold {self._slot_limit:,}"
                 )
-            room = min(self._most_room, max(2 * room, wanted + wanted // 2))
+            slots = min(self._slot_limit, max(2 * slots, wanted + wanted // 2))
         if last > decisions and not self._wrap:
-            self._wrap = decisions >= self._most_decisions
-            decisions = min(self._most_decisions, max(2 * decisions, last + last // 2))
-        self._resize(room, decisions)
+            self._wrap = decisions >= self._decision_limit
+            decisions = min(self._decision_limit, max(2 * decisions, last + last // 2))
+        self._resize(slots, decisions)
 
     # --- steps --------------------------------------------------------------------------------------------------
 
@@ -256,12 +272,12 @@ class SparseWorker:
             values = np.full((1, TILE), self._shapes.negative, self._type)
             values[0, 0] = 0
         self.step = self.first_step = step
-        if len(tiles) > self._room:
-            if len(tiles) > self._most_room:
+        if len(tiles) > self._slot_count:
+            if len(tiles) > self._slot_limit:
                 raise OutOfDeviceMemory(f"the checkpoint's {len(tiles):,} tiles do not fit {self.device.info.id}")
-            self._room = 0
+            self._slot_count = 0
             self._release(*self._values, *self._tiles, *self._candidates.values())
-            self._resize(len(tiles), self._decision_room)
+            self._resize(len(tiles), self._decision_count)
         present = step % 2
         self.device.put(values.astype(self._type).reshape(-1), self._values[present])
         self.device.put(tiles.astype(np.int32), self._tiles[present])
@@ -275,7 +291,7 @@ class SparseWorker:
         self.device.put(np.array([-len(tiles)], np.int64), self._bases, step)  # so that the next begin at 0
 
     def advance(self, count: int) -> Report:
-        """Up to ``count`` more items; with more room as often as that is needed."""
+        """Up to ``count`` more items; with more memory as often as that is needed."""
         began = time.perf_counter()
         first, until = self.step + 1, min(self.step + count, len(self._items))
         while True:
@@ -297,7 +313,7 @@ class SparseWorker:
         tiles = int(self.device.get(self._counts, until, 1)[0])
         if int(status[1]) != self._last_gain or int(status[1]) == 2**31 - 1:
             self._last_gain, self._best = int(status[1]), self._read_best()
-        return Report(time.perf_counter() - began, until, tiles, candidates * TILE, self._best)
+        return Report(time.perf_counter() - began, until, tiles, candidates * TILE, self._allocated, self._best)
 
     def _launch(self, step: int) -> None:
         items, shapes = self._items, self._shapes
@@ -356,7 +372,7 @@ class SparseWorker:
         self.device.put(np.array([best.cell], np.int64), self._path, step)
         trace = self._program.trace_step.bind(
             **self._decisions,
-            decision_room=self._decision_room,
+            most_decisions=self._decision_count,
             counts=self._counts,
             bases=self._bases,
             path=self._path,
@@ -373,5 +389,5 @@ class SparseWorker:
             return self.first_step
         bases = self.device.get(self._bases)[: self.step + 1]
         last = int(bases[self.step]) + int(self.device.get(self._counts, self.step, 1)[0])
-        kept = np.flatnonzero(last - bases[self.first_step + 1 :] <= self._decision_room)
+        kept = np.flatnonzero(last - bases[self.first_step + 1 :] <= self._decision_count)
         return self.first_step + int(kept[0]) if len(kept) else self.step
