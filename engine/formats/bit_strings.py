@@ -1,15 +1,18 @@
-"""Text formats of problems over bit strings: NK landscapes, Ising glasses, CNF formulas, max-cut and QUBO.
+"""Text formats of problems over bit strings: NK landscapes, Ising glasses, (weighted) CNF formulas, max-cut and QUBO.
 
 ========= ================================================================================================ ==========
 name      layout                                                                                           numbering
 ========= ================================================================================================ ==========
 ``cnf``   DIMACS: lines ``c ...``, ``p cnf n m``, then literals, each clause ended by 0; ``%`` ends it all    1-based
+``wcnf``  the same with a weight before each clause: ``p wcnf n m top``, weight top for hard clauses; or       1-based
+          without a problem line, the weight of a hard clause being ``h``
 ``nk``    Pelikan's nearest-neighbour NK: "n k step", then on one line or more a table of 2^(k+1)              0-based
           values every ``step`` genes (the first gene is the highest bit; a table cut off at the last
           gene uses its first entries), the optimum, and a permutation of the genes
 ``ising`` Goldman's: "energy states", the number of bonds, then "a b J"                                       0-based
 ``graph`` rudy, as Biq Mac and the G-set: "n m", then "a b weight"; with a == b in it, or in a file           1-based
           ``.sparse`` or ``.qubo``, a QUBO matrix whose off-diagonal entries stand for two
+``qubo``  qbsolv: ``p qubo 0 n diagonals couplers``, then "i i value", and "i j value" counted once            0-based
 ``boa``   Quintet's own: ``boa trap n=100 k=5`` for a built-in function; for a function in C the line
           ``boa snippet n=20 minimize=1 optimum=26 scale=1``, all but n optional, and the code below it
 ========= ================================================================================================ ==========
@@ -38,6 +41,7 @@ _DIGITS = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _MOST_GENES = 1 << 20
 _MEMORY_PER_BYTE = 70
+_LARGEST_WEIGHTS = 2**40
 _QUBO_SUFFIXES = (".sparse", ".qubo")
 
 
@@ -47,11 +51,13 @@ class Parsed:
 
     Attributes
     ----------
-    format : {"cnf", "nk", "ising", "maxcut", "qubo", "boa"}
+    format : {"cnf", "wcnf", "nk", "ising", "maxcut", "qubo", "boa"}
     n : int
         Genes.
     clauses : list of lists of int
-        Of ``cnf``: literals, 1-based, negative for negated.
+        Of ``cnf`` and ``wcnf``: literals, 1-based, negative for negated.
+    weights : list of int or None
+        Of ``wcnf``: of each clause; None for a hard one.
     terms : list of (int, int, float)
         Of ``ising``, ``maxcut``, ``qubo``: 0-based pairs with coupling, weight or entry.
     tables : list of lists of float
@@ -69,6 +75,7 @@ class Parsed:
     format: str
     n: int
     clauses: list[list[int]] = field(default_factory=list)
+    weights: list[int | None] = field(default_factory=list)
     terms: list[tuple[int, int, float]] = field(default_factory=list)
     tables: list[list[float]] = field(default_factory=list)
     neighbours: int = 0
@@ -91,6 +98,12 @@ def recognize(path: Path, head: str) -> str | None:
         comments += 1
     if comments < len(rows) and rows[comments][:2] == ["p", "cnf"]:
         return "cnf"
+    if comments < len(rows) and rows[comments][:2] == ["p", "wcnf"]:
+        return "wcnf"
+    if comments < len(rows) and path.suffix.lower() == ".wcnf" and all(row[-1] == "0" for row in rows[comments:]):
+        return "wcnf"
+    if comments < len(rows) and rows[comments][:2] == ["p", "qubo"]:
+        return "qbsolv"
     if len(rows) and rows[0][0] == "boa" and len(rows[0]) > 1:
         return "boa"
     if len(rows) < 2 or not all(_NUMBER.fullmatch(word) for word in rows[0][:3] if word != "J"):
@@ -132,10 +145,14 @@ def read(path: str | Path) -> Parsed:
     require_memory(_MEMORY_PER_BYTE * len(text), "reading the file", path)
     found = recognize(without_compression(path), text[:4096])
     if found is None:
-        raise ProblemError("is none of: DIMACS CNF, NK landscape, Ising glass, max-cut or QUBO, boa", path)
+        raise ProblemError("is none of: DIMACS CNF or WCNF, NK landscape, Ising glass, max-cut or QUBO, boa", path)
     lines = _Lines(path, text)
     if found == "cnf":
         return _read_cnf(lines)
+    if found == "wcnf":
+        return _read_wcnf(lines)
+    if found == "qbsolv":
+        return _read_qbsolv(lines)
     if found == "boa":
         return _read_boa(lines, text)
     if found == "nk":
@@ -202,6 +219,8 @@ def _read_cnf(lines: _Lines) -> Parsed:
             if abs(literal) > n:
                 raise lines.error(f"a literal must be from 1 to {n}, or negated; got {literal}")
             if literal == 0:
+                if not clause:
+                    raise lines.error("a clause must have a literal")
                 clauses.append(clause)
                 clause = []
             else:
@@ -211,6 +230,59 @@ def _read_cnf(lines: _Lines) -> Parsed:
     if len(clauses) != count:
         raise lines.error(f"there must be {count} clauses; got {len(clauses)}")
     return Parsed("cnf", n, clauses=clauses)
+
+
+def _read_wcnf(lines: _Lines) -> Parsed:
+    """Either layout; a weight of ``top`` or more, or ``h``, makes a clause hard."""
+    n = count = top = None
+    clauses: list[list[int]] = []
+    weights: list[int | None] = []
+    total = 0
+    for row in lines:
+        if row[0] == "c":
+            continue
+        if row[0] == "p":
+            if row[1:2] != ["wcnf"] or len(row) not in (4, 5) or clauses:
+                raise lines.error("the problem line must come first and be 'p wcnf variables clauses top'")
+            n, count = lines.whole(row[2], "the number of variables"), lines.whole(row[3], "the number of clauses")
+            top = lines.whole(row[4], "top") if len(row) == 5 else None
+            continue
+        if row[-1] != "0" or "0" in row[1:-1]:
+            raise lines.error("a line must hold a weight, a clause and 0")
+        weight = None if row[0] == "h" else lines.whole(row[0], "a weight")
+        if weight is not None and weight < 1:
+            raise lines.error(f"a weight must be at least 1; got {weight}")
+        weight = None if weight is not None and top is not None and weight >= top else weight
+        total += weight or 0
+        if total >= _LARGEST_WEIGHTS:
+            raise lines.error("the weights must stay below 2^40 in sum")
+        clause = [lines.whole(word, "a literal") for word in row[1:-1]]
+        if not clause:
+            raise lines.error("a clause must have a literal")
+        for literal in clause:
+            if n is not None and abs(literal) > n:
+                raise lines.error(f"a literal must be from 1 to {n}, or negated; got {literal}")
+        clauses.append(clause)
+        weights.append(weight)
+    if not clauses or (count is not None and len(clauses) != count):
+        raise lines.error(f"there must be {count or 'some'} clauses; got {len(clauses)}")
+    return Parsed(
+        "wcnf", n or max(abs(word) for clause in clauses for word in clause), clauses=clauses, weights=weights
+    )
+
+
+def _read_qbsolv(lines: _Lines) -> Parsed:
+    row = lines.next("the line 'p qubo'")
+    while row[0] == "c":
+        row = lines.next("the line 'p qubo'")
+    if len(row) != 6:
+        raise lines.error("the problem line must be 'p qubo 0 nodes diagonals couplers'")
+    n, diagonals, couplers = (lines.whole(word, "a number of the problem line") for word in row[3:])
+    terms = _terms(lines, n, 0, "node", diagonals + couplers, comment="c")
+    if sum(a == b for a, b, _ in terms) != diagonals:
+        raise lines.error(f"there must be {diagonals} diagonal entries; got {sum(a == b for a, b, _ in terms)}")
+    halved = [(a, b, value if a == b else value / 2) for a, b, value in terms]  # a coupler is counted once here
+    return Parsed("qubo", n, terms=halved)
 
 
 def _read_nk(lines: _Lines) -> Parsed:
@@ -258,16 +330,22 @@ def _read_graph(lines: _Lines, format: str) -> Parsed:
     return Parsed(format, n, terms=terms)
 
 
-def _terms(lines: _Lines, n: int, base: int, what: str, count: int) -> list[tuple[int, int, float]]:
-    """``count`` lines of two numbers and a weight."""
+def _terms(lines: _Lines, n: int, base: int, what: str, count: int, comment: str = "") -> list[tuple[int, int, float]]:
+    """``count`` lines of two numbers and a weight, no pair twice."""
     terms = []
+    seen: dict[tuple[int, int], int] = {}
     for row in lines:
+        if comment and row[0] == comment:
+            continue
         if len(row) != 3:
             raise lines.error(f"a line must hold two numbers and a weight; got {' '.join(row)[:40]!r}")
         pair = [lines.whole(word, f"a {what}") for word in row[:2]]
         for number in pair:
             if not base <= number < n + base:
                 raise lines.error(f"a {what} must be from {base} to {n + base - 1}; got {number}")
+        former = seen.setdefault((min(pair), max(pair)), lines.line)
+        if former != lines.line:
+            raise lines.error(f"the pair {pair[0]} {pair[1]} was given before, in line {former}")
         terms.append((pair[0] - base, pair[1] - base, lines.number(row[2], "a weight")))
     if len(terms) != count:
         raise lines.error(f"there must be {count} lines of weights; got {len(terms)}")

@@ -95,6 +95,28 @@ def test_satisfied_clauses_are_counted() -> None:
     assert values(tables.max_sat(3, clauses), every(3)) == expected
 
 
+def test_weights_of_clauses_that_do_not_hold_are_summed() -> None:
+    clauses = [[1, -2, 3], [-1], [2, 2], [3, -3], [-3, 1]]
+    weights = [5, 2, None, 9, 7]
+    expected = []
+    for bits in every(3):
+        broken = [not any(bits[abs(literal) - 1] == (literal > 0) for literal in clause) for clause in clauses]
+        costs = [24 if weight is None else weight for weight in weights]  # one more than 5 + 2 + 9 + 7
+        expected.append(sum(cost for cost, is_broken in zip(costs, broken, strict=True) if is_broken))
+    fitness = tables.weighted_max_sat(3, clauses, weights)
+    assert values(fitness, every(3)) == expected
+    assert fitness.value(fitness.best_key) == 0
+
+
+def test_files_of_weighted_clauses_and_couplers_are_functions(tmp_path: Path) -> None:
+    formula = tmp_path / "f.wcnf"
+    formula.write_text("c both layouts are read\nh 1 2 0\n3 -1 0\n4 -2 0\n")
+    assert sorted(values(engine.BOA.read(formula).fitness, every(2))) == [3, 4, 7, 8]
+    matrix = tmp_path / "couplers"
+    matrix.write_text("p qubo 0 2 1 1\n0 0 -4\n0 1 6\n")
+    assert values(engine.BOA.read(matrix).fitness, every(2)) == [0, 0, -4, 2]
+
+
 def test_cuts_and_quadratic_forms_are_those_of_their_matrices() -> None:
     random = np.random.default_rng(0)
     matrix = np.triu(random.integers(-9, 10, (6, 6)))

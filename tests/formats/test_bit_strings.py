@@ -15,6 +15,10 @@ from engine.solvers.boa.tables import Decomposable, from_parsed
 
 GOOD = {
     "f.cnf": ("c comment\np cnf 3 2\n1 -2 0 3\n-1 0\n%\n0\n", "cnf", 3),
+    "old.wcnf": ("c x\np wcnf 3 2 9\n4 1 -2 0\n9 -1 3 0\n", "wcnf", 3),
+    "new.wcnf": ("c x\nh 1 -2 0\n3 -1 4 0\n", "wcnf", 4),
+    "headed": ("p wcnf 2 1\n4 1 -2 0\n", "wcnf", 2),
+    "matrix": ("c x\np qubo 0 3 1 2\n1 1 -4\nc y\n0 1 2\n1 2 -3.5\n", "qubo", 3),
     "nk": ("3 1 1\n0.1 0.2 0.3 0.4\n0.5 0.6 0.7 0.8\n0.9 1.0 0.0 0.0\n2.2\n0 1 2\n", "nk", 3),
     "one-line": ("2 1 2\n0.1 0.2 0.3 0.4\n", "nk", 2),
     "glass": ("-3 010\n3\n0 1 -1\n1 2 -1\n2 0 1\n", "ising", 3),
@@ -41,6 +45,16 @@ def test_every_format_is_recognised_and_read(tmp_path: Path, name: str) -> None:
     [
         ("p cnf 3 2\n1 -2 0\n", "there must be 2 clauses; got 1"),
         ("p cnf 3 1\n1 -4 0\n", r"from 1 to 3, or negated; got -4 \(.*, line 2\)"),
+        ("p cnf 3 2\n1 0\n0\n", r"a clause must have a literal \(.*, line 3\)"),
+        ("p wcnf 3 1 9\n4 1 -4 0\n", r"from 1 to 3, or negated; got -4 \(.*, line 2\)"),
+        ("p wcnf 3 1 9\n4 0\n", r"a clause must have a literal \(.*, line 2\)"),
+        ("p wcnf 3 1 9\n0 1 0\n", r"a weight must be at least 1; got 0 \(.*, line 2\)"),
+        ("p wcnf 3 1 9\n4 1 2\n", r"a weight, a clause and 0 \(.*, line 2\)"),
+        ("p wcnf 3 2\n4 1 0\n2000000000000 2 0\n", r"stay below 2\^40 in sum \(.*, line 3\)"),
+        ("p wcnf 3 2 9\n4 1 0\n", "there must be 2 clauses; got 1"),
+        ("p qubo 0 3 1 1\n1 1 4\n0 3 1\n", r"a node must be from 0 to 2; got 3 \(.*, line 3\)"),
+        ("p qubo 0 3 2 0\n1 1 4\n0 2 1\n", "there must be 2 diagonal entries; got 1"),
+        ("3 2\n1 2 5\n2 1 1\n", r"the pair 2 1 was given before, in line 2 \(.*, line 3\)"),
         ("p cnf 3 1\n1 x 0\n", r"a literal must be a whole number; got 'x' \(.*, line 2\)"),
         ("3 1 1\n0.1 0.2 0.3 0.4\n", "the file ends before its 3 tables of 4 values"),
         ("2 1 2\n0.1 0.2 0.3 0.4\n1.0\n1 0\n", "only the permutation 0 1 2"),

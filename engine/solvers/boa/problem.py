@@ -123,6 +123,11 @@ class BOA(Problem):
         return cls(tables.max_sat(n, clauses))
 
     @classmethod
+    def weighted_max_sat(cls, n: int, clauses: Sequence[Sequence[int]], weights: Sequence[int | None]) -> Self:
+        """The least weight of clauses that do not hold; a clause of weight None must hold."""
+        return cls(tables.weighted_max_sat(n, clauses, weights))
+
+    @classmethod
     def max_cut(cls, n: int, edges: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Self:
         """The heaviest cut; edges are (vertex, vertex, weight), 0-based."""
         return cls(tables.max_cut(n, edges, optimum))

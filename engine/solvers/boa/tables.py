@@ -28,6 +28,7 @@ __all__ = [
     "onemax",
     "qubo",
     "trap",
+    "weighted_max_sat",
 ]
 
 _WIDEST_SCOPE = 16
@@ -273,6 +274,35 @@ def max_sat(n: int, clauses: Sequence[Sequence[int]]) -> Decomposable:
     return Decomposable(n, scopes, tables, constant=sure, optimum=len(clauses), text="MAX-SAT")
 
 
+def weighted_max_sat(n: int, clauses: Sequence[Sequence[int]], weights: Sequence[int | None]) -> Decomposable:
+    """The weight of the soft clauses that do not hold, to be minimised; literals are 1-based, negative for negated.
+
+    A clause of weight None is hard: it weighs one more than all soft ones together, so a value up to their sum means
+    that all hard clauses hold. No solution is below 0, which ends a run.
+
+    Raises
+    ------
+    ProblemError
+        If the hard clauses weigh 2^41 or more in sum.
+    """
+    hard = 1 + sum(weight for weight in weights if weight is not None)
+    scopes, tables = [], []
+    for clause, weight in zip(clauses, weights, strict=True):
+        literals = sorted(set(clause), key=abs)
+        genes = [abs(literal) - 1 for literal in literals]
+        if len(set(genes)) < len(genes):
+            continue  # x or not x always holds
+        table = np.zeros(1 << len(genes))
+        table[sum((literal < 0) << place for place, literal in enumerate(literals))] = (
+            hard if weight is None else weight
+        )
+        scopes.append(genes)
+        tables.append(table)
+    if not scopes:
+        scopes, tables = [[0]], [np.zeros(2)]
+    return Decomposable(n, scopes, tables, minimize=True, optimum=0, text="weighted MAX-SAT")
+
+
 def max_cut(n: int, edges: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Decomposable:
     """The weight of edges between genes at 0 and genes at 1."""
     for a, b, _ in edges:
@@ -296,6 +326,8 @@ def from_parsed(parsed: Parsed) -> Fitness:
     """The function a file describes."""
     if parsed.format == "cnf":
         return max_sat(parsed.n, parsed.clauses)
+    if parsed.format == "wcnf":
+        return weighted_max_sat(parsed.n, parsed.clauses, parsed.weights)
     if parsed.format == "nk":
         return nearest_neighbour_nk(parsed.n, parsed.tables, parsed.neighbours, parsed.step, parsed.optimum)
     if parsed.format == "ising":
