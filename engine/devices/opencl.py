@@ -34,6 +34,9 @@ __all__ = ["BACKEND", "OpenCLDevice", "list_devices"]
 _BUILD_OPTIONS = ("-cl-std=CL1.2", "-w")
 _BUILD_ATTEMPTS = 5
 _CACHE_FAULTS = ("unable to rename temporary", "rename temp", "Could not open file", "No such file or directory")
+_UNCHECKED = "bBef"
+"""Formats (as in :mod:`struct`) of scalars that PyOpenCL passes without checking their range."""
+
 _BUILDING = threading.Lock()  # warnings are filtered for the whole process
 _AWAKE_SECONDS = 1e-4  # about what it takes to fall asleep, be woken, and find the caches cold
 _PREFERRED_BLOCK = {"gpu": 256, "cpu": 64, "other": 64}
@@ -284,7 +287,7 @@ class OpenCLDevice(Device):
                 message = f"has no kernel {signature.name}"
                 raise KernelError(source.template, "opencl", self.info.id, message) from error
             kernel.set_scalar_arg_dtypes([None if p.is_buffer else p.dtype for p in signature.parameters])
-        return kernel
+        return kernel, [(i, p.code) for i, p in enumerate(signature.parameters) if p.code in _UNCHECKED]
 
     def _allocate(self, nbytes: int) -> tuple[Any, Any]:
         if nbytes > self.info.max_allocation:  # some drivers find out only when it is used
@@ -360,15 +363,16 @@ class OpenCLDevice(Device):
         """Nothing to do: the array is Python's."""
 
     def _launch(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> None:
+        handle, unchecked = kernel.handle
         try:
-            kernel.scalar_format.pack(*kernel.scalars(native))
-        except (struct.error, OverflowError, TypeError):
-            raise kernel.out_of_range(native) from None
-        try:
-            kernel.handle.set_args(*native)
-            launched = self._cl.enqueue_nd_range_kernel(self._queue, kernel.handle, (grid * block,), (block,))
+            for index, code in unchecked:
+                struct.pack(code, native[index])
+            handle.set_args(*native)
+            launched = self._cl.enqueue_nd_range_kernel(self._queue, handle, (grid * block,), (block,))
         except self._cl.Error as error:
             raise KernelError(kernel.source.template, "opencl", self.info.id, f"{kernel.entry}: {error}") from error
+        except (struct.error, OverflowError, TypeError, RuntimeError):
+            raise kernel.out_of_range(native) from None
         if self._shares:
             self._launched[self._queue] = launched
 

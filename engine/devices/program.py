@@ -173,9 +173,6 @@ class Kernel:
         self._count = len(names)
         self._values: Callable[[Mapping[str, Any]], tuple[Any, ...]] = _getter(names)
         self._buffers = tuple((i, p.dtype) for i, p in enumerate(parameters) if p.is_buffer)
-        scalars = [i for i, p in enumerate(parameters) if not p.is_buffer]
-        self.scalars: Callable[[list[Any]], tuple[Any, ...]] = _getter(scalars)
-        self.scalar_format = struct.Struct("".join(parameters[i].code for i in scalars))
         self.format = struct.Struct("".join(parameter.code for parameter in parameters))
 
     @property
