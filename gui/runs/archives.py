@@ -17,6 +17,7 @@ from engine.folder import RunFolder
 __all__ = ["unpack_run", "write_zip"]
 
 _MOST_FILES = 10_000
+_CODE = tuple(suffix.casefold() for suffix in (*importlib.machinery.all_suffixes(), ".pth", ".pyd", ".dll", ".so"))
 
 
 def write_zip(folder: Path, target: Path) -> None:
@@ -87,7 +88,8 @@ def _checked(
         )
         if outside or stat.S_ISLNK(member.external_attr >> 16):
             raise RunFolderError(f"{archive} is not unpacked: its entry {member.filename!r} leads outside its folder")
-        if path.name.endswith(tuple(importlib.machinery.all_suffixes())):
+        name = path.name.rstrip(". ").casefold()  # as a file system that ignores case and final dots sees it
+        if name.endswith(_CODE):
             raise RunFolderError(f"{archive} is not unpacked: {member.filename!r} in it is code, which no run needs")
         tops.add(path.parts[0])
         found.append((member, path.parts[1:]))

@@ -19,6 +19,7 @@ from engine.solver import MetricSpec
 from engine.solvers import discover
 from gui.app.jobs import Job
 from gui.app.theme import Theme
+from gui.app.trust import ask_trust
 from gui.panels import Panel, RunInfo, panel_for
 from gui.plot.area import Cleanup
 from gui.runs.bars import SPEEDS, Banner, ReplayBar
@@ -103,7 +104,13 @@ class RunTab(Cleanup, QWidget):
         folder = self.note.path
         self.loaded = True
         self._discard_job()
-        self._job = Job(lambda: open_run(folder), lambda problem: self._play(problem, speed), self._on_trouble).start()
+
+        def failed(error: Exception) -> None:
+            self._job = None
+            if not self._closed:
+                ask_trust(error, self, lambda: self.show_recorded(speed), self._on_trouble)
+
+        self._job = Job(lambda: open_run(folder), lambda problem: self._play(problem, speed), failed).start()
 
     def _play(self, problem: Problem, speed: float) -> None:
         self._job = None

@@ -11,6 +11,7 @@ from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
 
 from gui.app.jobs import Job, Jobs
+from gui.app.trust import ask_trust
 from gui.problem.instance import Instance, read_instance
 from gui.problem.new_instance import InstanceRequest, NewInstance, make_instance
 from gui.problem.pane import ProblemPane
@@ -126,7 +127,12 @@ class Problems(QObject):
 
         def failed(error: Exception) -> None:
             self.loading = None
-            self.show_error(path, error)
+            ask_trust(
+                error,
+                self._window,
+                lambda: self.load(path, then, requested),
+                lambda error: self.show_error(path, error),
+            )
             self.changed.emit()
 
         self.loading = self._jobs.start(read, done, failed)
@@ -198,7 +204,9 @@ class Problems(QObject):
 
         def failed(error: Exception) -> None:
             self._window.statusBar().clearMessage()
-            self.show_error(path, error)
+            ask_trust(
+                error, self._window, lambda: self.import_archive(path), lambda error: self.show_error(path, error)
+            )
 
         self._window.statusBar().showMessage(f"Unpacking {path.name}…", _STATUS_MILLISECONDS)
         self._jobs.start(lambda: unpack_run(path, self._runs), done, failed)

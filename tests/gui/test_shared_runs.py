@@ -90,6 +90,8 @@ def packed(path: Path, *names: str, link: str = "") -> Path:
         (("run/run.toml", "run/..\\evil"), "", "leads outside its folder"),
         (("run/run.toml",), "run/problem.npz", "leads outside its folder"),
         (("run/run.toml", "run/problem.py"), "", "is code, which no run needs"),
+        (("run/run.toml", "run/problem.PY"), "", "is code, which no run needs"),
+        (("run/run.toml", "run/problem.py. "), "", "is code, which no run needs"),
         (("a/run.toml", "b/run.toml"), "", "holds no run"),
         (("run/notes.txt",), "", "holds no run"),
         (("run/run.toml",), "", "problem.npz is missing"),

@@ -1,0 +1,63 @@
+"""The question whether code that a file contains may be executed; see :mod:`engine.trust`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMessageBox, QWidget
+
+from engine.errors import UntrustedCode
+from engine.trust import ForeignCode, remember
+
+__all__ = ["ask_trust"]
+
+_MOST_SHOWN = 20_000
+
+
+def ask_trust(
+    error: Exception, parent: QWidget | None, retry: Callable[[], object], report: Callable[[Exception], object]
+) -> QMessageBox | None:
+    """If an error is about code that is not trusted, ask the user to allow it.
+
+    Parameters
+    ----------
+    error : Exception
+        What reading a file has raised.
+    parent : QWidget or None
+        Parent of the question.
+    retry : callable
+        Called after the user has allowed exactly this code; it is remembered.
+    report : callable
+        Called with the error if the user declines, and at once if the error is another one.
+
+    Returns
+    -------
+    QMessageBox or None
+        The question, which is open, if it is asked.
+    """
+    code = error.code if isinstance(error, UntrustedCode) else None
+    if not isinstance(code, ForeignCode):
+        report(error)
+        return None
+    box = QMessageBox(QMessageBox.Icon.Warning, "Code in a file", "", parent=parent)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(f"{code.where} contains {code.kind} code, which would be executed on this computer.")
+    box.setInformativeText(f"Allow it only if you know where it comes from.\n\nSHA-256: {code.digest}")
+    if code.text:
+        box.setDetailedText(code.text[:_MOST_SHOWN])
+    allow = box.addButton("Allow", QMessageBox.ButtonRole.DestructiveRole)
+    decline = box.addButton(QMessageBox.StandardButton.Cancel)
+    box.setDefaultButton(decline)
+
+    def finished() -> None:
+        if box.clickedButton() is allow:
+            remember(code)
+            retry()
+        else:
+            report(error)
+
+    box.finished.connect(finished)
+    box.open()
+    return box
