@@ -34,13 +34,14 @@ class Controls:
     """Signals and standard input as controls; use it as a context manager around the run.
 
     The first Ctrl-C and every SIGTERM stop the run; the second Ctrl-C raises KeyboardInterrupt. While no run is
-    attached, Ctrl-C raises KeyboardInterrupt at once.
+    attached, Ctrl-C raises KeyboardInterrupt at once, but for a run that is being started (see :meth:`starting`).
     """
 
     def __init__(self) -> None:
         self._target: Controllable | None = None
         self._stopped = False
         self._interrupts = 0
+        self._starting = False
         self._former: dict[int, Any] = {}
 
     @property
@@ -61,10 +62,20 @@ class Controls:
             signal.signal(number, handler)
         self._former.clear()
 
+    @contextlib.contextmanager
+    def starting(self) -> Iterator[None]:
+        """While a run is being started, which may run before it is attached: the first Ctrl-C stops it, too."""
+        self._starting = True
+        try:
+            yield
+        finally:
+            self._starting = False
+
     def attach(self, target: Controllable) -> None:
         """Control this run or replay from now on."""
         self._target = target
         if self._stopped:
+            target.notice("stopping at the end of this slice")
             target.stop()
 
     def stop(self) -> None:
@@ -75,7 +86,8 @@ class Controls:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._interrupts += number == signal.SIGINT
-        if self._interrupts > 1 or (self._target is None and number == signal.SIGINT):
+        no_run = self._target is None and not self._starting
+        if self._interrupts > 1 or (no_run and number == signal.SIGINT):
             raise KeyboardInterrupt
         if self._target is not None and not self._stopped:
             again = "; press Ctrl-C again to abort" if number == signal.SIGINT else ""

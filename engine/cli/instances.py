@@ -66,8 +66,9 @@ def _demonstrate(path: Path, arguments: dict[str, Any], controls: Controls) -> O
         print(printable(f"{path.stem}: {problem.describe()}"), file=sys.stderr, flush=True)
         settings = resolved.settings
         with Engine(settings.backend, settings.devices, config_file=path) as owner:
-            running = owner.start(problem, on_event=bar, time_limit=settings.time_limit)
-            controls.attach(running)
+            with controls.starting():
+                running = owner.start(problem, on_event=bar, time_limit=settings.time_limit)
+                controls.attach(running)
             while not running.join(0.5):
                 pass
             return Outcome(path.stem, problem, running.wait())

@@ -136,8 +136,9 @@ def _conduct(
 ) -> int:
     """Start a run, show it, pass the user's requests on, and print its result."""
     with Controls() as controls, _observers(events, lines, controls) as observers, owner:
-        running = start(observers)
-        controls.attach(running)
+        with controls.starting():
+            running = start(observers)
+            controls.attach(running)
         if lines is not None:
             controls.listen()
         while not running.join(0.5):

@@ -1,0 +1,70 @@
+"""Ctrl-C before, while and after a run is started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Literal
+
+import pytest
+
+from engine.control import Controls
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+
+
+class Target:
+    """What a run does when it is controlled, as words."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+
+    def pause(self) -> None:
+        self.words.append("pause")
+
+    def resume(self) -> None:
+        self.words.append("resume")
+
+    def stop(self) -> None:
+        self.words.append("stop")
+
+    def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
+        self.words.append(message.partition(" ")[0])
+
+
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_the_first_interrupt_while_a_run_starts_stops_it_once_it_is_attached() -> None:
+    target = Target()
+    with Controls() as controls, controls.starting():
+        interrupt()
+        controls.attach(target)
+    assert target.words == ["stopping", "stop"]
+    assert controls.interrupted
+
+
+def test_a_second_interrupt_while_a_run_starts_aborts() -> None:
+    with Controls() as controls, controls.starting():
+        interrupt()
+        with pytest.raises(KeyboardInterrupt):
+            interrupt()
+
+
+def test_an_interrupt_before_a_run_starts_aborts() -> None:
+    with Controls() as controls:
+        with pytest.raises(KeyboardInterrupt):
+            interrupt()
+        assert not controls.interrupted
+
+
+def test_interrupts_of_an_attached_run() -> None:
+    target = Target()
+    with Controls() as controls:
+        controls.attach(target)
+        interrupt()
+        assert target.words == ["stopping", "stop"]
+        with pytest.raises(KeyboardInterrupt):
+            interrupt()
