@@ -20,6 +20,7 @@ from engine.cli_options import pool_options, run_command
 from engine.devices import Device, DeviceInfo, DevicePool, select
 from engine.numerics.linear_algebra import linear_algebra
 from engine.results import Result
+from engine.solvers.linprog.bench_collection import bench_collection
 from engine.solvers.linprog.generators import GeneratorOptions, generate
 from engine.solvers.linprog.interior.method import InteriorPoint, Settings
 from engine.solvers.linprog.interior.sherman_morrison import ShermanMorrison
@@ -47,6 +48,14 @@ _GPU_SIZES = ((500, 1000), (2000, 4000), (4000, 8000), (5000, 10_000))
 )
 @click.option("--netlib", type=click.Path(path_type=Path, exists=True), help="A folder of MPS files to solve, too.")
 @click.option("--rows", type=int, default=500, help="Most rows of a file in that folder.")
+@click.option(
+    "--set",
+    "collection",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Only a folder of MPS files with their optima in optima.csv, with HiGHS.",
+)
+@click.option("--method", "methods", multiple=True, help="Methods for --set; race by default.")
+@click.option("--limit", type=float, default=60.0, help="Seconds for each program and method of --set.")
 @click.option("--updates/--no-updates", default=True, help="Also time the Sherman-Morrison updates.")
 @click.option("--batch", type=int, default=1000, help="Programs of 20 x 40 to solve in one go; 0 leaves it out.")
 def _command(
@@ -59,6 +68,9 @@ def _command(
     whole: bool,
     netlib: Path | None,
     rows: int,
+    collection: Path | None,
+    methods: Sequence[str],
+    limit: float,
     updates: bool,
     batch: int,
 ) -> int:
@@ -71,6 +83,12 @@ def _command(
     good = True
     for info in chosen:
         console.print(f"{info.id}: {info.name}, {info.driver}")
+        if collection is not None:
+            with Engine(devices=[info.id]) as engine:
+                used = threads or (min(16, os.cpu_count() or 1))
+                chosen_methods = list(methods) or ["race"]
+                good &= bench_collection(engine, collection, chosen_methods, limit, used if highs_limit else 0, console)
+            continue
         with Engine(devices=[info.id]) as engine:
             good &= _check(engine, console)
             good &= _dense(engine, info, shapes, repeat, highs_limit, used, whole, console)

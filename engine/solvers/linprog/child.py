@@ -157,7 +157,7 @@ def _outcome(highs: Any) -> Point:
     status = highs.modelStatusToString(highs.getModelStatus()).lower()
     status = {"primal infeasible or unbounded": "unbounded or infeasible"}.get(status, status)
     info = highs.getInfo()
-    found: Point = {"status": status}
+    found: Point = {"status": status, "objective": float(info.objective_function_value)}
     found["iterations"] = int(max(0, info.simplex_iteration_count) + max(0, info.ipm_iteration_count))
     if highs.getSolution().value_valid:
         point = from_solution(highs)

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from engine.errors import ProblemError
 from engine.formats import linear_program as formats
+from engine.formats.source import without_compression
 from engine.problem import Problem, ReadOptions, frozen
 from engine.solvers.linprog.arguments import Matrix, bounds_of, require_finite, side, sp, stacked, vector
 
@@ -243,7 +244,7 @@ class LinearProgram(Problem):
         problem.offset, problem.integers = parsed.offset, parsed.integers
         problem._set_sense(parsed.maximize)
         problem.names, problem.row_names = tuple(parsed.column_names), tuple(parsed.row_names)
-        problem.name = Path(path).name.removesuffix(".gz").removesuffix(".mps").removesuffix(".lp")
+        problem.name = without_compression(Path(path)).name.removesuffix(".mps").removesuffix(".lp")
         return problem
 
     def _set_sense(self, maximize: bool) -> None:

@@ -178,7 +178,8 @@ def _product_map(columns: Any) -> tuple[Any, Any]:
     total = int(products.sum())
     if total > _MOST_PRODUCTS:
         raise OutOfDeviceMemory(
-            f"the sparse normal equations of this program have {total:,} products of entries (limit {_MOST_PRODUCTS:,}); "
+            f"the sparse normal equations of this program have {total:,} products of entries, more than "
+            f"{_MOST_PRODUCTS:,}; "
             'use method = "race" or "pdhg"'
         )
     ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
