@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from engine.adapters.linprog_batches import solve_many as solve_many
     from engine.adapters.scipy_linprog import linprog as linprog
     from engine.adapters.scipy_linprog import scipy_result as scipy_result
+    from engine.adapters.sklearn_probit import HorseshoeClassifier as HorseshoeClassifier
     from engine.adapters.sklearn_probit import HorseshoeProbitClassifier as HorseshoeProbitClassifier
     from engine.api import Engine as Engine
     from engine.api import available_devices as available_devices
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from engine.solvers.branch_and_bound.problems.queens import Queens as Queens
     from engine.solvers.branch_and_bound.tree import PermutationProblem as PermutationProblem
     from engine.solvers.gibbs.posterior import summary as _summary
+    from engine.solvers.gibbs.problem import HorseshoeLogit as HorseshoeLogit
     from engine.solvers.gibbs.problem import HorseshoeProbit as HorseshoeProbit
     from engine.solvers.knapsack.problem import Knapsack as Knapsack
     from engine.solvers.linprog.problem import LinearProgram as LinearProgram

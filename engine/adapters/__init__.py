@@ -14,6 +14,7 @@ PUBLIC: dict[str, LazyImport] = {
     "linprog": LazyImport("engine.adapters.scipy_linprog", "linprog"),
     "scipy_result": LazyImport("engine.adapters.scipy_linprog", "scipy_result"),
     "solve_many": LazyImport("engine.adapters.linprog_batches", "solve_many"),
+    "HorseshoeClassifier": LazyImport("engine.adapters.sklearn_probit", "HorseshoeClassifier"),
     "HorseshoeProbitClassifier": LazyImport("engine.adapters.sklearn_probit", "HorseshoeProbitClassifier"),
     "to_arviz": LazyImport("engine.adapters.arviz_export", "to_arviz"),
 }

@@ -15,18 +15,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from engine.api import Engine
 from engine.solvers.gibbs.posterior import Posterior, verdict
-from engine.solvers.gibbs.problem import HorseshoeProbit
+from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit
 
-__all__ = ["HorseshoeProbitClassifier"]
+__all__ = ["HorseshoeClassifier", "HorseshoeProbitClassifier"]
 
 _AT_ONCE = 1 << 24  # products of rows with draws
 
 
-class HorseshoeProbitClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Binary classification by horseshoe probit regression, averaged over posterior draws.
+class HorseshoeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Binary classification by probit or logistic regression with a horseshoe prior, averaged over posterior draws.
 
     Parameters
     ----------
+    family : {"probit", "logit"}
+        The distribution function F in P(y = 1) = F(margin).
     kernel : {"hmc", "px", "gibbs"}
     draws : int or None
         Draws kept of each chain; None: until every quantity has an effective sample size of ``ess`` and an R-hat of
@@ -60,6 +62,7 @@ class HorseshoeProbitClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
     def __init__(
         self,
         *,
+        family: str = "probit",
         kernel: str = "hmc",
         draws: int | None = None,
         ess: float = 400.0,
@@ -76,6 +79,7 @@ class HorseshoeProbitClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         devices: Any = None,
         random_state: Any = None,
     ) -> None:
+        self.family = family
         self.kernel = kernel
         self.draws = draws
         self.ess = ess
@@ -109,9 +113,11 @@ class HorseshoeProbitClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         if len(self.classes_) < 2:
             raise ValueError("Classifier can't train when only one class is present.")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        problem = HorseshoeProbit(X, codes)
+        if self.family not in ("probit", "logit"):
+            raise ValueError(f"family must be 'probit' or 'logit'; got {self.family!r}")
+        problem = (HorseshoeProbit if self.family == "probit" else HorseshoeLogit)(X, codes)
         standardize = self.standardize and bool((X.max(axis=0) > X.min(axis=0)).any())
-        with Engine(self.backend, self.devices) as owner:  # type: ignore[arg-type]
+        with Engine(self.backend, self.devices) as owner:
             result = owner.solve(
                 problem,
                 seed=seed,
@@ -141,7 +147,7 @@ class HorseshoeProbitClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The posterior mean of P(class | x); shape (N, 2)."""
-        from scipy.special import ndtr
+        from scipy.special import expit, ndtr
 
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
@@ -154,10 +160,14 @@ class HorseshoeProbitClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
             eta = part @ beta[:, -part.shape[1] :].T
             if self.fit_intercept:
                 eta = eta + beta[:, 0]
-            ones[at : at + rows] = ndtr(eta).mean(axis=1)
+            ones[at : at + rows] = (ndtr if self.family == "probit" else expit)(eta).mean(axis=1)
         return np.column_stack([1.0 - ones, ones])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The more probable class of each row."""
         likely = self.predict_proba(X)[:, 1] > 0.5
         return np.asarray(self.classes_[likely.astype(int)])
+
+
+HorseshoeProbitClassifier = HorseshoeClassifier
+"""The former name."""

@@ -24,13 +24,14 @@
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
+${variates.likelihood_functions(family)}
 ${horseshoe.density_functions()}
 ${horseshoe.slice_functions()}
 % if block == 1:
-${variates.vector_functions(8)}
+${variates.vector_functions(8, family)}
 
-// The sum of log Phi(eta + t value) over the rows [begin, end) of a line, eight at a time
-FUNCTION f64 line_log_cdf(const GLOBAL f32* eta, const GLOBAL i32* row_index, const GLOBAL f32* row_value, i64 begin, i64 end, f32 t)
+// The sum of log F(eta + t value) over the rows [begin, end) of a line, eight at a time
+FUNCTION f64 line_likelihood(const GLOBAL f32* eta, const GLOBAL i32* row_index, const GLOBAL f32* row_value, i64 begin, i64 end, f32 t)
 {
     f64 total = 0.0;
     for (i64 k = begin; k < end; k += 8) {
@@ -41,7 +42,7 @@ FUNCTION f64 line_log_cdf(const GLOBAL f32* eta, const GLOBAL i32* row_index, co
         at.s${i} = eta[row_index[MIN(k + ${i}, last)]];
         value.s${i} = row_value[MIN(k + ${i}, last)];
 %   endfor
-        const float8 logs = log_cdf_of_vector(at + t * value);
+        const float8 logs = log_likelihood_of_vector(at + t * value);
         const float8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(end - k, (i64)8)) ? logs : (float8)(0.0f);
         const float4 half_sum = used.lo + used.hi;
         total += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
@@ -90,12 +91,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
         const f32 t_row = (f32)t;
         f64 likelihood = 0.0;
 % if block == 1:
-        likelihood += line_log_cdf(eta, row_index, row_value, row_start[line], row_start[line + 1], t_row);
-        likelihood -= line_log_cdf(eta, row_index, row_value, row_start[line], row_start[line + 1], 0.0f);
+        likelihood += line_likelihood(eta, row_index, row_value, row_start[line], row_start[line + 1], t_row);
+        likelihood -= line_likelihood(eta, row_index, row_value, row_start[line], row_start[line + 1], 0.0f);
 % else:
         for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block}) {
             const f32 at = eta[row_index[k]];
-            likelihood += (f64)log_normal_cdf(at + t_row * row_value[k]) - (f64)log_normal_cdf(at);
+            likelihood += (f64)log_likelihood(at + t_row * row_value[k]) - (f64)log_likelihood(at);
         }
 % endif
         mine += likelihood;
@@ -130,11 +131,11 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
             const f64 t = tau * x - old;
             const f32 t_row = (f32)t;
 % if block == 1:
-            const f64 mine = line_log_cdf(eta, row_index, row_value, row_start[line], row_start[line + 1], t_row);
+            const f64 mine = line_likelihood(eta, row_index, row_value, row_start[line], row_start[line + 1], t_row);
 % else:
             f64 mine = 0.0;
             for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block})
-                mine += (f64)log_normal_cdf(eta[row_index[k]] + t_row * row_value[k]);
+                mine += (f64)log_likelihood(eta[row_index[k]] + t_row * row_value[k]);
 % endif
             part[LOCAL_ID] = mine;
             ${reduce.block_sum("part", "f64", block)}
@@ -161,4 +162,56 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
         narrow[(i64)chain * stride + j] = (f32)b[j];
     if (LOCAL_ID == 0)
         whole[${WHOLE} * chain + 5] = jumps;
+}
+
+// (beta, tau) -> (c beta, c tau), the intercept apart: a slice of log c. The density of the local scales does not change, so that
+// along the curve it is c / (1 + (c tau / A)^2) times the likelihood of the margins c (eta - b_0) + b_0. It carries chains along
+// the Cauchy tail of the whole of beta where a combination of columns separates the classes.
+//
+// signs: the column of the intercept, the rows' y = +-1; zeros if there is none.
+KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, GLOBAL f32* RESTRICT margins,
+    GLOBAL f64* RESTRICT whole, const GLOBAL f32* RESTRICT signs, i64 pitch, i64 row_count, i32 q, i32 stride, i32 first,
+    f64 inverse_width, u64 seed, u32 stream, u32 step)
+{
+    LOCAL_ARRAY(f64, part, ${block});
+    const i32 chain = GROUP_ID;
+    const u32 number = stream + ((u32)chain << 8);
+    const f64 precision = whole[${WHOLE} * chain];
+    GLOBAL f64* b = beta + (i64)chain * q;
+    GLOBAL f32* eta = margins + (i64)chain * pitch;
+    const f32 pivot = first > 0 ? (f32)b[0] : 0.0f;
+    slice_t s = slice_begin(0.0, 1.0);
+    while (s.phase < 4) {    // the same for all of a group
+        const f32 c = (f32)exp(s.at);
+        const f32 rest = (1.0f - c) * pivot;
+        f64 mine = 0.0;
+% if block == 1:
+        for (i64 k = 0; k < row_count; k += 8) {    // the margins and signs of the padding are zeros
+            const float8 logs = log_likelihood_of_vector(c * vload8(0, eta + k) + rest * vload8(0, signs + k));
+            const float8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(row_count - k, (i64)8)) ? logs : (float8)(0.0f);
+            const float4 half_sum = used.lo + used.hi;
+            mine += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
+        }
+% else:
+        for (i64 k = LOCAL_ID; k < row_count; k += ${block})
+            mine += (f64)log_likelihood(c * eta[k] + rest * signs[k]);
+% endif
+        part[LOCAL_ID] = mine;
+        ${reduce.block_sum("part", "f64", block)}
+        const f64 density = part[0] + s.at - log(1.0 + inverse_width * exp(2.0 * s.at) / precision);
+        BARRIER();
+        s = slice_next(s, density, seed, number, step, 0);
+    }
+    const f64 factor = exp(s.here);
+    const f32 c = (f32)factor;
+    const f32 rest = (1.0f - c) * pivot;
+    for (i64 k = LOCAL_ID; k < row_count; k += ${block})
+        eta[k] = c * eta[k] + rest * signs[k];
+    for (i32 j = LOCAL_ID; j < q; j += ${block}) {
+        const f64 value = j >= first ? factor * b[j] : b[j];
+        b[j] = value;
+        narrow[(i64)chain * stride + j] = (f32)value;
+    }
+    if (LOCAL_ID == 0)
+        whole[${WHOLE} * chain] = CLAMPED(precision / (factor * factor));
 }

@@ -21,7 +21,7 @@
 //     z ~ N(eta, 1) given z > 0                 the rows are already multiplied by their y = +-1
 //     out += x z, and z^2 into the column behind the last
 % else:
-//     out += x phi(eta) / Phi(eta), and log Phi(eta) into the column behind the last
+//     out += x f(eta), f = (log F)', F the distribution function of the ${family} model, and log F(eta) into the column behind the last
 %   if mode == "margins":
 //     margins[beta's number][row] = eta
 %   endif
@@ -35,6 +35,9 @@
 // design: (rows, chunk_count chunks); beta: (betas, stride); strip_first is the strip's place in `out`.
 ${philox.functions()}
 ${variates.latent_functions()}
+% if mode != "draw":
+${variates.likelihood_functions(family)}
+% endif
 ${storage_.declarations(storage)}
 % if storage == "f32":
 typedef float4 chunk_t;
@@ -244,8 +247,8 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${"f32" if st
                 extra += z * z;
                 latent[o] = z;
 % else:
-                latent[o] = global_row < row_count ? normal_hazard(eta) : 0.0f;
-                extra += global_row < row_count ? log_normal_cdf(eta) : 0.0f;
+                latent[o] = global_row < row_count ? slope_of(eta) : 0.0f;
+                extra += global_row < row_count ? log_likelihood(eta) : 0.0f;
 %   if mode == "margins":
                 margins[(i64)(beta_first + c) * pitch + global_row] = eta;
 %   endif

@@ -12,8 +12,11 @@
 // the latent values; and their part of the sums, which reads the rows again from the cache.
 ${philox.functions()}
 ${variates.latent_functions()}
+% if mode != "draw":
+${variates.likelihood_functions(family)}
+% endif
 % if mode == "margins":
-${variates.vector_functions(8)}
+${variates.vector_functions(8, family)}
 % endif
 ${storage_.declarations(storage)}
 % if storage == "f32":
@@ -162,10 +165,10 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
 %   endfor
                 vstore8(eta, 0, margins + (i64)(beta_first + ${c}) * pitch + row);
                 const score_t at = score_of_vector(eta);
-                const float8 hazard = used ? at.hazard : (float8)(0.0f);
-                const float8 logs = used ? at.log_cdf : (float8)(0.0f);
+                const float8 slope = used ? at.slope : (float8)(0.0f);
+                const float8 logs = used ? at.value : (float8)(0.0f);
 %   for i in range(8):
-                latent[${i * chains + c}] = hazard.s${i};
+                latent[${i * chains + c}] = slope.s${i};
 %   endfor
                 const float4 half_sum = logs.lo + logs.hi;
                 extra${c} += (half_sum.x + half_sum.z) + (half_sum.y + half_sum.w);
@@ -177,8 +180,8 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
 % for c in range(chains):
                 {
                     const f32 eta = latent[r * ${chains} + ${c}];
-                    latent[r * ${chains} + ${c}] = row < row_count ? normal_hazard(eta) : 0.0f;
-                    extra${c} += row < row_count ? log_normal_cdf(eta) : 0.0f;
+                    latent[r * ${chains} + ${c}] = row < row_count ? slope_of(eta) : 0.0f;
+                    extra${c} += row < row_count ? log_likelihood(eta) : 0.0f;
                 }
 % endfor
             }

@@ -8,18 +8,19 @@
 // Hamiltonian Monte Carlo on beta given lambda and tau, in the metric A = H + D^-1: H = X'WX with fixed weights W, D^-1 the prior
 // precisions. With C = s A s = L L', s = diag(A)^-1/2, and momenta r ~ N(0, I) the leapfrog step of length e is
 //
-//     r += e/2 L^-1 s g,   beta += e s L^-T r,   r += e/2 L^-1 s g,   g = X' phi(X beta) / Phi(X beta) - D^-1 beta.
+//     r += e/2 L^-1 s g,   beta += e s L^-T r,   r += e/2 L^-1 s g,   g = X' f(X beta) - D^-1 beta, f = (log F)'.
 //
 // R. M. Neal, "MCMC using Hamiltonian dynamics" (2011); the step length is chosen by dual averaging: M. D. Hoffman, A. Gelman,
 // "The No-U-Turn sampler", JMLR 15 (2014), section 3.2. tau and lambda are drawn together given beta: tau with lambda integrated out.
 //
 // Launch: a group of ${block} a chain (adapt_step: one work-item). beta, momentum, origin, prior, scale: (chains, q); rhs: (chains of the
-// group of matrices, q); score: (chains, width): X'(phi / Phi), and the log-likelihood at `width` - 8; whole: (chains, ${WHOLE}):
+// group of matrices, q); score: (chains, width): X'f, and the log-likelihood at `width` - 8; whole: (chains, ${WHOLE}):
 // tau^-2, -, -, log-likelihood, probability of acceptance, -, accepted. control: log e, its average, the mean error, the centre of
 // log e, number of adaptations, e.
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
+${variates.likelihood_functions(family)}
 ${variates.scale_functions()}
 ${horseshoe.density_functions()}
 ${horseshoe.slice_functions()}
@@ -228,7 +229,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) keep_margins(GLOBAL f32* RESTRICT margins, con
     }
 }
 
-// sums += the curvature h (h + eta) of -log Phi, h = phi / Phi, at the margins of all chains
+// sums += the curvature of -log F at the margins of all chains
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_curvature(const GLOBAL f32* RESTRICT margins, GLOBAL f32* RESTRICT sums, i64 first_row, i64 rows,
     i64 pitch, i32 chains)
 {
@@ -236,8 +237,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_curvature(const GLOBAL f32* RESTRICT margi
         f32 sum = sums[i];
         for (i32 chain = 0; chain < chains; ++chain) {
             const f32 at = margins[chain * pitch + first_row + i];
-            const f32 h = normal_hazard(at);
-            sum += MAX(h * (h + at), 0.0f);
+            const f32 h = slope_of(at);
+            sum += MAX(CURVATURE(at, h), 0.0f);
         }
         sums[i] = sum;
     }

@@ -4,8 +4,9 @@ Random variates of the horseshoe probit sampler, each a function of what it is f
     ${"<%"}namespace name="philox" file="/common/philox.mako"/>
     ${"<%"}namespace name="variates" file="/gibbs/variates.mako"/>
     philox.functions(), philox.double_functions() come first
-    variates.latent_functions()     f32: normals truncated to the positive half line, and the logarithm of Phi
-    variates.vector_functions(8)    OpenCL C: the logarithm of Phi and its derivative, of vectors
+    variates.latent_functions()     f32: normals truncated to the positive half line; names of the mathematical functions
+    variates.likelihood_functions(family)      f32: the log-likelihood of a row and its derivatives; after latent_functions
+    variates.vector_functions(8, family)       OpenCL C: the log-likelihood and its derivative, of vectors
     variates.scale_functions()      f64: exponentials, normals, gammas
 
 Sources: C. P. Robert, "Simulation of truncated normal variables", Statistics and Computing 5 (1995); R. C. H. Cheng, "The
@@ -116,8 +117,11 @@ FUNCTION f32 tail_exponent(f32 t)
         + t * (0.27886807f + t * (-1.13520398f + t * (1.48851587f + t * (-0.82215223f + t * 0.17087277f))))))));
 }
 
-// log Phi(x)
-FUNCTION f32 log_normal_cdf(f32 x)
+</%def>
+<%def name="likelihood_functions(family)">
+% if family == "probit":
+// The log-likelihood log F(x) of a row with margin x, F = Phi
+FUNCTION f32 log_likelihood(f32 x)
 {
     const f32 z = 0.70710678f * (x < 0.0f ? -x : x);
     const f32 t = 1.0f / (1.0f + 0.5f * z);
@@ -127,8 +131,8 @@ FUNCTION f32 log_normal_cdf(f32 x)
     return LOG1P_F32(-0.5f * t * EXP_F32(exponent));
 }
 
-// phi(x) / Phi(x), the derivative of log Phi
-FUNCTION f32 normal_hazard(f32 x)
+// Its derivative phi(x) / Phi(x)
+FUNCTION f32 slope_of(f32 x)
 {
     const f32 z = 0.70710678f * (x < 0.0f ? -x : x);
     const f32 t = 1.0f / (1.0f + 0.5f * z);
@@ -136,8 +140,28 @@ FUNCTION f32 normal_hazard(f32 x)
         return 0.79788456f / (t * EXP_F32(tail_exponent(t)));
     return 0.39894228f * EXP_F32(-z * z) / (1.0f - 0.5f * t * EXP_F32(tail_exponent(t) - z * z));
 }
+
+// Minus its second derivative, h the first
+#define CURVATURE(x, h) ((h) * ((h) + (x)))
+% else:
+// The log-likelihood log F(x) of a row with margin x, F(x) = 1 / (1 + exp(-x))
+FUNCTION f32 log_likelihood(f32 x)
+{
+    return (x < 0.0f ? x : 0.0f) - LOG1P_F32(EXP_F32(x < 0.0f ? x : -x));
+}
+
+// Its derivative 1 - F(x)
+FUNCTION f32 slope_of(f32 x)
+{
+    const f32 e = EXP_F32(x < 0.0f ? x : -x);
+    return (x < 0.0f ? 1.0f : e) / (1.0f + e);
+}
+
+// Minus its second derivative, h the first
+#define CURVATURE(x, h) ((h) * (1.0f - (h)))
+% endif
 </%def>
-<%def name="vector_functions(width)">
+<%def name="vector_functions(width, family)">
 // The same of ${width} numbers at a time, for OpenCL devices whose work-items take vectors, with a logarithm and an exponential that
 // are inlined: polynomials on [sqrt(1/2), sqrt(2)] and on half a power of two about 1, in Cody and Waite's two-part reduction, good to
 // 2 units in the last place. 12582912 = 1.5 2^23: a float that is added to it is rounded to an integer, in its low bits.
@@ -165,8 +189,11 @@ FUNCTION float${width} exp_of_vector(float${width} x)
     return as_float${width}(as_int${width}(y) + (as_int${width}(rounded) << 23));
 }
 
+typedef struct { float${width} value, slope; } score_t;
+
+% if family == "probit":
 // log Phi(x)
-FUNCTION float${width} log_cdf_of_vector(float${width} x)
+FUNCTION float${width} log_likelihood_of_vector(float${width} x)
 {
     const int${width} negative = x < 0.0f;
     const float${width} z = 0.70710678f * (negative ? -x : x);
@@ -178,7 +205,6 @@ FUNCTION float${width} log_cdf_of_vector(float${width} x)
     return log_of_vector(negative ? 0.5f * t : inside) + (negative ? exponent : (1.0f - inside) - tail);
 }
 
-typedef struct { float${width} log_cdf, hazard; } score_t;
 
 // log Phi(x) and its derivative
 FUNCTION score_t score_of_vector(float${width} x)
@@ -193,10 +219,28 @@ FUNCTION score_t score_of_vector(float${width} x)
     const float${width} gauss = exp_of_vector(-z * z);
     const float${width} tail = 0.5f * scaled * gauss;
     const float${width} inside = 1.0f - tail;
-    score.log_cdf = log_of_vector(negative ? 0.5f * t : inside) + (negative ? polynomial - z * z : (1.0f - inside) - tail);
-    score.hazard = negative ? 0.79788456f / scaled : 0.39894228f * gauss / inside;
+    score.value = log_of_vector(negative ? 0.5f * t : inside) + (negative ? polynomial - z * z : (1.0f - inside) - tail);
+    score.slope = negative ? 0.79788456f / scaled : 0.39894228f * gauss / inside;
     return score;
 }
+% else:
+// log F(x), F the logistic distribution function
+FUNCTION float${width} log_likelihood_of_vector(float${width} x)
+{
+    const float${width} e = exp_of_vector(x < 0.0f ? x : -x);
+    return (x < 0.0f ? x : (float${width})(0.0f)) - log_of_vector(1.0f + e) - (e - ((1.0f + e) - 1.0f)) / (1.0f + e);
+}
+
+// log F(x) and its derivative
+FUNCTION score_t score_of_vector(float${width} x)
+{
+    score_t score;
+    const float${width} e = exp_of_vector(x < 0.0f ? x : -x);
+    score.value = (x < 0.0f ? x : (float${width})(0.0f)) - log_of_vector(1.0f + e) - (e - ((1.0f + e) - 1.0f)) / (1.0f + e);
+    score.slope = (x < 0.0f ? (float${width})(1.0f) : e) / (1.0f + e);
+    return score;
+}
+% endif
 </%def>
 <%def name="scale_functions()">
 % if language == "cuda":

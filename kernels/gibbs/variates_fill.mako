@@ -6,10 +6,11 @@
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
+${variates.likelihood_functions(family)}
 ${variates.scale_functions()}
 ${horseshoe.density_functions()}
 % if kind.endswith("_of_eight"):
-${variates.vector_functions(8)}
+${variates.vector_functions(8, family)}
 % endif
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 count, f64 parameter, u64 seed, u32 stream, u32 step)
@@ -21,20 +22,20 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 co
         out[i] = (f64)choose_proposal((f32)parameter, make_proposals(seed, stream, step, i), seed, stream, step, i);
 % elif kind == "gamma":
         out[i] = draw_gamma(parameter, seed, stream, step, i);
-% elif kind == "log_normal_cdf":
-        out[i] = (f64)log_normal_cdf((f32)(parameter * (f64)i));
-% elif kind == "log_normal_cdf_of_eight":
-        out[i] = (f64)log_cdf_of_vector((float8)((f32)(parameter * (f64)i))).s5;
+% elif kind == "log_likelihood":
+        out[i] = (f64)log_likelihood((f32)(parameter * (f64)i));
+% elif kind == "log_likelihood_of_eight":
+        out[i] = (f64)log_likelihood_of_vector((float8)((f32)(parameter * (f64)i))).s5;
 % elif kind == "score_of_eight":
-        out[i] = (f64)score_of_vector((float8)((f32)(parameter * (f64)i))).log_cdf.s3;
-% elif kind == "normal_hazard_of_eight":
-        out[i] = (f64)score_of_vector((float8)((f32)(parameter * (f64)i))).hazard.s5;
+        out[i] = (f64)score_of_vector((float8)((f32)(parameter * (f64)i))).value.s3;
+% elif kind == "slope_of_eight":
+        out[i] = (f64)score_of_vector((float8)((f32)(parameter * (f64)i))).slope.s5;
 % elif kind == "local_precision":
         out[i] = draw_local_precision(parameter, seed, stream, step, i);
 % elif kind == "log_horseshoe_density":
         out[i] = log_horseshoe_density(parameter * exp(0.01 * (f64)i - 20.0));
-% elif kind == "normal_hazard":
-        out[i] = (f64)normal_hazard((f32)(parameter * (f64)i));
+% elif kind == "slope":
+        out[i] = (f64)slope_of((f32)(parameter * (f64)i));
 % else:
         const philox_words_t words = philox_words(seed, stream, step, i, 0u);
 %   if kind == "exponential":

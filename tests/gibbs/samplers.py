@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 from engine.devices import DevicePool, Member
 from engine.solvers.gibbs.design import Design
 from engine.solvers.gibbs.options import Options
-from engine.solvers.gibbs.problem import HorseshoeProbit
+from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit
 from engine.solvers.gibbs.sampler import Sampler
 from engine.solvers.gibbs.solve import settings_for
 
 
 @contextmanager
-def sampling(member: Member, X: Any, y: Any, seed: int = 1, devices: int = 1, **options: Any) -> Iterator[Sampler]:
+def sampling(
+    member: Member, X: Any, y: Any, seed: int = 1, devices: int = 1, family: str = "probit", **options: Any
+) -> Iterator[Sampler]:
     """A sampler with its matrix made, on as many copies of a device; its state is to be set."""
     chosen = Options(**options)
-    design = Design.of(HorseshoeProbit(X, y), chosen)
+    design = Design.of((HorseshoeProbit if family == "probit" else HorseshoeLogit)(X, y), chosen)
     with (
         DevicePool([member.info] * devices) as pool,
         Sampler(pool, design, settings_for(design, chosen, seed)) as sampler,

@@ -48,6 +48,22 @@ def test_probabilities_are_means_over_the_draws() -> None:
     assert abs(fitted.coef_[0, 1] / fitted.coef_[0, 0] - 0.1) < 0.05
 
 
+def test_a_logistic_fit_agrees_with_the_maximum_of_its_likelihood() -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    random = np.random.default_rng(4)
+    X = random.standard_normal((4000, 3)) * [1.0, 2.0, 0.5]
+    y = X @ [1.0, -0.7, 1.2] - 0.5 + random.logistic(size=4000) > 0
+    fitted = engine.HorseshoeClassifier(family="logit", draws=300, warmup=200, random_state=1).fit(X, y)
+    expected = LogisticRegression(C=1e9).fit(X, y)
+    sd = fitted.result_.arrays["sd"]
+    assert np.abs(fitted.coef_[0] - expected.coef_[0]).max() < 0.5 * sd[1:4].max()
+    assert abs(fitted.intercept_[0] - expected.intercept_[0]) < 0.5 * sd[0]
+    assert fitted.predict_proba(X)[:, 1] == pytest.approx(expected.predict_proba(X)[:, 1], abs=0.02)
+    with pytest.raises(ValueError, match="family must be 'probit' or 'logit'; got 'cloglog'"):
+        engine.HorseshoeClassifier(family="cloglog").fit(X, y)
+
+
 def test_a_fit_with_too_few_draws_warns_in_words() -> None:
     random = np.random.default_rng(3)
     X = random.standard_normal((50, 2))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from samplers import sampling, state_of
-from scipy.special import log_ndtr
+from scipy.special import log_expit, log_ndtr
 
 import engine
 from engine.devices import Buffer, Device, DevicePool, Member, available
@@ -212,7 +212,7 @@ def test_the_kernels_of_gpus_make_the_same_draws(device: Member) -> None:
     for capabilities in (own, gpu):
         member: Any = SimpleNamespace(info=replace(device.info, capabilities=capabilities))
         with sampling(member, problem.X, problem.y, kernel="hmc", chains=2) as sampler:
-            sampler.set_state(state_of(np.zeros((2, 6))))
+            sampler.set_state(state_of(np.linspace(-0.3, 0.4, 12).reshape(2, 6)))
             sampler.advance(0, 12, 0)
             iterations, rows, failed = sampler.collect()
         assert (iterations, failed) == (list(range(12)), 0)
@@ -364,6 +364,16 @@ def test_a_chain_keeps_its_coefficients_where_a_factorisation_fails(
     assert still[1] > 0
     assert still[0] == 0
     assert any("kept its coefficients" in event.message for event in notices if event.type == "notice")
+
+
+def test_logistic_regression_is_sampled_by_hmc_alone(device: Member) -> None:
+    X, y = xy_of()
+    with pytest.raises(engine.errors.OptionError, match="kernel = px samples probit regressions only"):
+        solve_on(device, engine.HorseshoeLogit(X, y), kernel="px")
+    result = solve_on(device, engine.HorseshoeLogit(X, y), draws=300, warmup=100, seed=2)
+    beta = result.arrays["beta"]
+    margins = (beta[:, :, :1] + beta[:, :, 1:] @ X.T) * np.where(y, 1, -1)
+    assert result.arrays["lp"] == pytest.approx(log_expit(margins).sum(axis=2), rel=1e-5)
 
 
 def test_four_draws_are_too_few_to_tell(device: Member) -> None:

@@ -51,6 +51,8 @@ MUTANTS = {
     "rate of lambda given tau": ("hmc", "trajectory", "0.5 * tau * b * b", "tau * b * b"),
     "prior missing in the energy": ("hmc", "trajectory", "mine += prior[base + j] * b * b + r * r", "mine += r * r"),
     "momentum of the wrong size": ("hmc", "trajectory", "momentum[base + j] = r;", "momentum[base + j] = 0.5 * r;"),
+    "no Jacobian of the rescaling": ("hmc", "lines", "part[0] + s.at - log(", "part[0] - log("),
+    "intercept rescaled too": ("hmc", "lines", "const f32 rest = (1.0f - c) * pivot;", "const f32 rest = 0.0f;"),
     "no Jacobian of the tails": ("lines", "lines", " + log(cosh(s.at))", ""),
     "intercept's prior missing in the tails": ("lines", "lines", "density -= 0.5 *", "density -= 0.0 *"),
     "intercept moved against the tails": ("lines", "lines", "b[0] = pivot + t *", "b[0] = pivot - t *"),
@@ -102,6 +104,10 @@ def advance(
         rows[: len(X), inside : inside + X.shape[1]] = X
         rows[: len(X)] *= np.where(y, 1.0, -1.0)[:, None]
         worker.device.put(rows.reshape(-1), worker.rows.blocks[0].buffer)
+        if worker.settings.kernel == "hmc":
+            signs = np.zeros(worker.hamiltonian.signs.size, np.float32)
+            signs[: len(X)] = np.where(y, 1.0, -1.0) if inside else 0.0
+            worker.device.put(signs, worker.hamiltonian.signs)
         if lines is not None:
             worker.hamiltonian.set_lines(lines)
 
@@ -120,6 +126,7 @@ def p_values(
     intercept: bool = False,
     replicates: int = REPLICATES,
     columns: NDArray[np.float64] = X,
+    family: str = "probit",
 ) -> dict[str, float]:
     """Kolmogorov-Smirnov's p-values of each parameter after the iterations."""
     random = np.random.default_rng(seed)
@@ -128,12 +135,15 @@ def p_values(
     draws = prior(random, replicates, p, intercept)
     inside = int(intercept)
     mean = draws["beta"][:, inside:] @ columns.T + (draws["beta"][:, :1] if intercept else 0.0)
-    y = (mean + random.standard_normal((replicates, rows))) > 0
+    noise = random.standard_normal if family == "probit" else lambda size: random.logistic(size=size)
+    y = (mean + noise((replicates, rows))) > 0
     pattern = y @ (1 << np.arange(rows))
     ends: list[dict[str, Any]] = []
     options = {"standardize": False, "intercept": intercept, "intercept_scale": INTERCEPT_SCALE}
     options["kernel"] = "hmc" if kernel == "lines" else kernel
-    with sampling(member, columns, np.arange(rows) % 2, seed, chains=chains, provider="kernels", **options) as sampler:
+    with sampling(
+        member, columns, np.arange(rows) % 2, seed, chains=chains, provider="kernels", family=family, **options
+    ) as sampler:
         run = 0
         for number in range(1 << rows):
             mine = np.flatnonzero(pattern == number)
@@ -168,11 +178,20 @@ def p_values(
 
 
 @pytest.mark.parametrize(
-    ("kernel", "intercept"),
-    [("gibbs", False), ("px", True), ("hmc", False), ("hmc", True), ("lines", False), ("lines", True)],
+    ("kernel", "intercept", "family"),
+    [
+        ("gibbs", False, "probit"),
+        ("px", True, "probit"),
+        ("hmc", False, "probit"),
+        ("hmc", True, "probit"),
+        ("lines", False, "probit"),
+        ("lines", True, "probit"),
+        ("hmc", False, "logit"),
+        ("lines", True, "logit"),
+    ],
 )
-def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, kernel: str, intercept: bool) -> None:
-    found = p_values(device, kernel, 2, intercept, columns=COLLINEAR if kernel == "lines" else X)
+def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, kernel: str, intercept: bool, family: str) -> None:
+    found = p_values(device, kernel, 2, intercept, columns=COLLINEAR if kernel == "lines" else X, family=family)
     assert {name: p for name, p in found.items() if p < LEVEL} == {}
 
 

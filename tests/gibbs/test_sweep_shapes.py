@@ -39,7 +39,7 @@ def test_local_memory_is_what_the_kernel_declares(mode: Mode, chains: int, stora
     for shuffle in (True, False):
         for stride in (8, 104, 1008, 5136):
             shape = sweep_shape(gpu(227 * 1024, shuffle), stride, 128, chains, storage)
-            template, constants = shape.constants(chains, storage, mode)
+            template, constants = shape.constants(chains, storage, mode, "probit")
             text = render(template, "cuda" if shuffle else "opencl", **constants).text
             assert ("__shfl_xor_sync" in text) == (shape.reduction == "shuffle")
             reductions.add(shape.reduction)

@@ -14,11 +14,13 @@ COUNT = 20_000
 LEVEL = 1e-5
 
 
-def fill(member: Member, kind: str, parameter: float, seed: int, count: int = COUNT) -> NDArray[np.float64]:
+def fill(
+    member: Member, kind: str, parameter: float, seed: int, count: int = COUNT, family: str = "probit"
+) -> NDArray[np.float64]:
     def work(device: Device) -> NDArray[np.float64]:
         block = 64 if device.capabilities.simt else 1
         out = device.empty(count, np.float64)
-        program = device.program("gibbs/variates_fill", block=block, kind=kind)
+        program = device.program("gibbs/variates_fill", block=block, kind=kind, family=family)
         numbers = {"parameter": float(parameter), "seed": seed, "stream": 3, "step": 7}
         program.fill_variates(64, block, out=out, count=count, **numbers)
         return device.get(out)
@@ -75,20 +77,19 @@ def test_the_density_of_the_horseshoe_is_that_of_its_exponential_integral(device
     assert np.allclose(found[m >= 500], -np.log(m[m >= 500] + 1.0), atol=1e-5)  # between 1 / (m + 1) and 1 / m
 
 
+@pytest.mark.parametrize("family", ["probit", "logit"])
 @pytest.mark.parametrize(
-    ("cdf", "density"),
-    [
-        ("log_normal_cdf", "normal_hazard"),
-        ("log_normal_cdf_of_eight", "normal_hazard_of_eight"),
-        ("score_of_eight", "normal_hazard_of_eight"),
-    ],
+    ("value", "slope"),
+    [("log_likelihood", "slope"), ("log_likelihood_of_eight", "slope_of_eight"), ("score_of_eight", "slope_of_eight")],
 )
-def test_the_normal_distribution_function_is_right_in_both_tails(device: Member, cdf: str, density: str) -> None:
-    if cdf.endswith("_of_eight") and device.info.capabilities.simt:
+def test_log_likelihoods_and_their_slopes_are_right_in_both_tails(
+    device: Member, family: str, value: str, slope: str
+) -> None:
+    if value.endswith("_of_eight") and device.info.capabilities.simt:
         pytest.skip("vectors are for devices whose work-items have lanes of their own")
     for step in (0.01, -0.01):
         x = np.float32(step * np.arange(3000.0)).astype(float)
-        logs = special.log_ndtr(x)
-        assert np.allclose(fill(device, cdf, step, 0, 3000), logs, rtol=1e-6, atol=3e-7)
-        hazard = np.exp(-0.5 * x**2 - 0.5 * np.log(2 * np.pi) - logs)
-        assert np.allclose(fill(device, density, step, 0, 3000), hazard, rtol=3e-5, atol=1e-12)
+        logs = special.log_ndtr(x) if family == "probit" else special.log_expit(x)
+        assert np.allclose(fill(device, value, step, 0, 3000, family), logs, rtol=1e-6, atol=3e-7)
+        expected = np.exp(-0.5 * x**2 - 0.5 * np.log(2 * np.pi) - logs) if family == "probit" else special.expit(-x)
+        assert np.allclose(fill(device, slope, step, 0, 3000, family), expected, rtol=3e-5, atol=1e-12)

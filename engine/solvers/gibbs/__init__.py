@@ -10,7 +10,7 @@ from engine.solver import Generator, LazyImport, MetricSpec, Solver
 from engine.solvers.gibbs.generators import ProbitOptions, generate, write
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import report, summary
-from engine.solvers.gibbs.problem import HorseshoeProbit
+from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit
 from engine.solvers.gibbs.schema import SCHEMA
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
@@ -21,8 +21,8 @@ PUBLIC = {"posterior_summary": summary}
 
 SOLVER = Solver(
     name="gibbs",
-    title="Horseshoe probit regression by Gibbs sampling",
-    problems=(HorseshoeProbit,),
+    title="Horseshoe probit and logistic regression by Gibbs sampling",
+    problems=(HorseshoeProbit, HorseshoeLogit),
     options=Options,
     solve=LazyImport("engine.solvers.gibbs.solve", "solve"),
     validate=LazyImport("engine.solvers.gibbs.solve", "validate"),

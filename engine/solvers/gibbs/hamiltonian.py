@@ -2,7 +2,8 @@
 
 An iteration, for all chains at once:
 
-1. moves along lines (:mod:`engine.solvers.gibbs.lines`) with lambda integrated out, on the margins X beta;
+1. beta and tau times a common factor, and moves along lines (:mod:`engine.solvers.gibbs.lines`), both
+   with lambda integrated out and on the margins X beta;
 2. tau given beta with lambda integrated out, then lambda given both;
 3. a trajectory of beta given lambda and tau in the metric X'WX + D^-1, one pass over the rows a leapfrog step. W is
    the mean curvature of every row's likelihood over points that the chains of the warm-up have visited.
@@ -29,7 +30,13 @@ from engine.solvers.gibbs.rows import Rows
 
 __all__ = ["CONTROL", "FIRST_STEPS", "HamiltonianMoves"]
 
-STREAM_SCALES, STREAM_MOMENTUM, STREAM_TRAJECTORY, STREAM_LINES = 1, 10, 11, 12  # lines take two, scales two
+STREAM_SCALES, STREAM_MOMENTUM, STREAM_TRAJECTORY, STREAM_LINES, STREAM_RESCALE = (
+    1,
+    10,
+    11,
+    12,
+    14,
+)  # scales and lines take two each
 CONTROL = 8
 """Numbers of the step-length controller; see ``kernels/gibbs/trajectory.mako``."""
 
@@ -37,6 +44,7 @@ _TARGET = 0.8
 _FIRST_LENGTH = 0.5
 _TRAJECTORY = 1.5  # the length of a trajectory; pi / 2 is a quarter of a period of a standard normal
 _FEWEST_STEPS, _MOST_STEPS = 2, 8
+_ROWS_RESCALED = 1 << 14  # rows that a chain visits in an iteration to rescale beta and tau, on average
 FIRST_STEPS = 3
 
 
@@ -72,6 +80,11 @@ class HamiltonianMoves:
         self.weight, self._curvature = memory.empty(least, np.float32), memory.zeros(least, np.float32)
         self.adapting = self.averaging = False
         self.averaged, self.steps = 0, FIRST_STEPS
+        signs = np.zeros(self._pitch, np.float32)
+        if rows.design.first:
+            signs[: layout.rows] = np.where(rows.design.problem.y, 1.0, -1.0)
+        self.signs = memory.put(signs)
+        self._rescale_every = max(1, -(-layout.rows // _ROWS_RESCALED))
         self.set_lines(Lines())
         self.restart_control(_FIRST_LENGTH)
 
@@ -82,7 +95,7 @@ class HamiltonianMoves:
         self.lines, self._tries = lines, lines.tries(self._rows.layout.rows)
         if not lines.count:
             return
-        arrays = {
+        arrays: dict[str, NDArray[Any]] = {
             "member_start": lines.member_start,
             "member_column": lines.member_column,
             "member_weight": lines.member_weight,
@@ -183,17 +196,21 @@ class HamiltonianMoves:
     def prime(self) -> None:
         """Margins and score at the chains' present points; to be called when the chains were set."""
         self._pass(self._chains.narrow, self._margins)
-        self._gather_margins()
         self._take_score()
 
     def iterate(self, step: int) -> None:
         """One iteration of every chain."""
         chains, matrices, settings = self._chains, self._matrices, self._settings
+        rescaled = step % self._rescale_every == 0
+        if rescaled or len(self.lines.row_index):
+            self._gather_margins()
+        if rescaled:
+            self._rescale(step)
         if self.lines.count:
             self._move_lines(step)
         built = matrices.build_beside(lambda: self._draw_scales(step))
         matrices.factorise(built)
-        if self.lines.count:
+        if rescaled or self.lines.count:
             self._pass(chains.narrow, self._margins)
             self._take_score()
         if self.averaging:
@@ -239,9 +256,9 @@ class HamiltonianMoves:
         )
 
     def _gather_margins(self) -> None:
-        """Let every device have the margins of all rows, if lines need them."""
+        """Let every device have the margins of all rows."""
         rows = self._rows
-        if rows.peer is not None and len(self.lines.row_index):
+        if rows.peer is not None:
             ranges = [(chain * self._pitch + rows.first_row, rows.count) for chain in range(self._chains.count)]
             rows.peer.exchange(*(Part(self._margins, first, first + count) for first, count in ranges))
 
@@ -260,7 +277,28 @@ class HamiltonianMoves:
             pitch=self._pitch,
             chains=self._chains.count,
         )
-        self._gather_margins()
+
+    def _rescale(self, step: int) -> None:
+        """beta and tau of every chain times a common factor."""
+        layout, settings, chains, programs = self._rows.layout, self._settings, self._chains, self._rows.programs
+        programs.lines.rescale_chains(
+            chains.count,
+            programs.lines_block,
+            beta=chains.beta,
+            narrow=chains.narrow,
+            margins=self._margins,
+            whole=chains.whole,
+            signs=self.signs,
+            pitch=self._pitch,
+            row_count=layout.rows,
+            q=layout.columns,
+            stride=layout.stride,
+            first=self._rows.design.first,
+            inverse_width=settings.tau_scale**-2,
+            seed=settings.seed,
+            stream=STREAM_RESCALE,
+            step=step,
+        )
 
     def _move_lines(self, step: int) -> None:
         layout, settings, chains, lines = self._rows.layout, self._settings, self._chains, self.lines

@@ -326,8 +326,11 @@ class _Collector:
             return Lines(separable=separable)
         sizes = [len(columns) for columns, _ in self._members]
         rows = [len(index) for index, _ in self._rows]
+        nulls, pairs, tails = self._counts
         return Lines(
-            *self._counts,
+            nulls=nulls,
+            pairs=pairs,
+            tails=tails,
             member_start=np.cumsum([0, *sizes]).astype(np.int32),
             member_column=(np.concatenate([c for c, _ in self._members]) + self._design.first).astype(np.int32),
             member_weight=np.concatenate([w for _, w in self._members]),

@@ -15,7 +15,7 @@ from engine.formats import tables
 from engine.problem import Problem, ReadOptions, frozen
 from engine.solvers.gibbs.posterior import Posterior
 
-__all__ = ["HorseshoeProbit"]
+__all__ = ["HorseshoeLogit", "HorseshoeProbit"]
 
 
 class TargetOption(ReadOptions):
@@ -59,6 +59,7 @@ class HorseshoeProbit(Problem[Posterior]):
     """
 
     kind: ClassVar[str] = "horseshoe_probit"
+    family: ClassVar[str] = "probit"
     sense: ClassVar[str] = "sample"
     read_options = TargetOption
 
@@ -111,7 +112,7 @@ class HorseshoeProbit(Problem[Posterior]):
         """One line: the sizes, and how many are 1."""
         rows, columns = self.X.shape
         return (
-            f"horseshoe probit {self.name}: {rows:,} rows, {columns:,} features, "
+            f"horseshoe {self.family} {self.name}: {rows:,} rows, {columns:,} features, "
             f"{self.y.mean():.1%} of class {_written(self.classes[1])}"
         )
 
@@ -132,6 +133,21 @@ class HorseshoeProbit(Problem[Posterior]):
         zero, one = (_KINDS.get(kind, str)(word) for word, kind in zip(words, kinds, strict=True))
         problem.classes = zero, one
         return problem
+
+
+class HorseshoeLogit(HorseshoeProbit):
+    """Logistic regression with a horseshoe prior: :class:`HorseshoeProbit` with P(y_i = 1) = 1 / (1 + exp(-margin)).
+
+    It is sampled by the kernel ``hmc``. Files are not recognised as logistic regressions; use :meth:`read`.
+    """
+
+    kind: ClassVar[str] = "horseshoe_logit"
+    family: ClassVar[str] = "logit"
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Never: such files are recognised as :class:`HorseshoeProbit`."""
+        return False
 
 
 def _written(value: Any) -> str:

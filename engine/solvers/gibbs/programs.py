@@ -11,10 +11,13 @@ from engine.devices.program import Kernel
 from engine.devices.variants import each_once
 from engine.solvers.gibbs.layout import Layout
 
-__all__ = ["Mode", "Programs", "SweepShape", "kernel_variants", "sweep_shape"]
+__all__ = ["FAMILIES", "Mode", "Programs", "SweepShape", "kernel_variants", "sweep_shape"]
 
 Mode = Literal["draw", "score", "margins"]
 """What a pass over the rows computes; see ``kernels/gibbs/sweep.mako``."""
+
+FAMILIES = ("probit", "logit")
+"""Distribution functions F in P(y = 1) = F(margin)."""
 
 _STORAGE = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 _MOST_REGISTERS = 96
@@ -69,9 +72,9 @@ class SweepShape:
         floats += self.size * _each(storage) if self.row_lanes > 1 else 0
         return 4 * floats + _TICKET_BYTES
 
-    def constants(self, chains: int, storage: str, mode: Mode) -> tuple[str, dict[str, Any]]:
+    def constants(self, chains: int, storage: str, mode: Mode, family: str) -> tuple[str, dict[str, Any]]:
         """Template and constants for so many vectors at a time."""
-        common = {"chains": chains, "storage": _STORAGE[storage], "mode": mode, "rows": self.rows}
+        common = {"chains": chains, "storage": _STORAGE[storage], "mode": mode, "family": family, "rows": self.rows}
         if self.serial:
             return "gibbs/sweep_serial", {**common, "block": 1}
         return "gibbs/sweep", {
@@ -157,16 +160,16 @@ class Programs:
         Work-items a group of ``lines``.
     """
 
-    def __init__(self, device: Device, layout: Layout, storage: str, tickets: Buffer) -> None:
+    def __init__(self, device: Device, layout: Layout, storage: str, family: str, tickets: Buffer) -> None:
         """``tickets`` are two zeros of uint32 on the device: the dynamic work queue of a pass over the rows."""
-        self.layout, self.storage = layout, storage
+        self.layout, self.storage, self.family = layout, storage, family
         self._device, self._tickets = device, tickets
         blocks = self._sizes = _blocks(device.capabilities)
         self.block, self.lines_block = blocks.vector, blocks.lines
         self.conditionals = device.program("gibbs/conditionals", block=blocks.vector)
-        self.trajectory = device.program("gibbs/trajectory", block=blocks.vector)
+        self.trajectory = device.program("gibbs/trajectory", block=blocks.vector, family=family)
         self.precision = device.program("gibbs/precision", block=blocks.vector)
-        self.lines = device.program("gibbs/lines", block=blocks.lines)
+        self.lines = device.program("gibbs/lines", block=blocks.lines, family=family)
         self.expand = device.program("gibbs/expand", block=blocks.vector, storage=_STORAGE[storage])
         self._gather = device.program("gibbs/gather", block=blocks.gather, columns=blocks.gather_columns, value="f32")
         self._sweeps: dict[tuple[int, Mode], tuple[Kernel, SweepShape, int]] = {}
@@ -232,7 +235,7 @@ class Programs:
         if found is None:
             capabilities, layout = self._device.capabilities, self.layout
             shape = sweep_shape(capabilities, layout.stride, layout.strip_rows, count, self.storage)
-            template, constants = shape.constants(count, self.storage, mode)
+            template, constants = shape.constants(count, self.storage, mode, self.family)
             most = self._most_groups if shape.serial else (6 if shape.lanes >= 64 else 4) * capabilities.compute_units
             program = self._device.program(template, **constants)
             found = self._sweeps[count, mode] = program.sweep, shape, most
@@ -240,18 +243,22 @@ class Programs:
 
 
 _VARIATES = (
-    *("positive_normal", "positive_normal_in_parts", "gamma", "exponential", "normal", "log_normal_cdf"),
-    *("normal_hazard", "local_precision", "log_horseshoe_density"),
+    *("positive_normal", "positive_normal_in_parts", "gamma", "exponential", "normal"),
+    *("local_precision", "log_horseshoe_density"),
 )
+_LIKELIHOODS = ("log_likelihood", "slope")
+_VECTORS = ("log_likelihood_of_eight", "score_of_eight", "slope_of_eight")
 
 
 @each_once
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template of this solver with sets of constants that cover what a device asks for."""
     blocks = _blocks(capabilities)
-    for template in ("conditionals", "trajectory", "precision"):
+    for template in ("conditionals", "precision"):
         yield f"gibbs/{template}", {"block": blocks.vector}
-    yield "gibbs/lines", {"block": blocks.lines}
+    for family in FAMILIES:
+        yield "gibbs/trajectory", {"block": blocks.vector, "family": family}
+        yield "gibbs/lines", {"block": blocks.lines, "family": family}
     yield "gibbs/gather", {"block": blocks.gather, "columns": blocks.gather_columns, "value": "f32"}
     for storage in _STORAGE:
         yield "gibbs/expand", {"block": blocks.vector, "storage": _STORAGE[storage]}
@@ -269,9 +276,12 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         (10_008, 128, 4, "float32", "draw"),
     ]
     for stride, strip_rows, chains, storage, mode in wanted:
-        yield sweep_shape(capabilities, stride, strip_rows, chains, storage).constants(chains, storage, mode)
+        shape = sweep_shape(capabilities, stride, strip_rows, chains, storage)
+        for family in FAMILIES if mode != "draw" else FAMILIES[:1]:
+            yield shape.constants(chains, storage, mode, family)
+    block = 64 if capabilities.simt else 1
     for kind in _VARIATES:
-        yield "gibbs/variates_fill", {"block": 64 if capabilities.simt else 1, "kind": kind}
-    if not capabilities.simt:
-        for kind in ("log_normal_cdf_of_eight", "score_of_eight", "normal_hazard_of_eight"):
-            yield "gibbs/variates_fill", {"block": 1, "kind": kind}
+        yield "gibbs/variates_fill", {"block": block, "kind": kind, "family": "probit"}
+    for kind in _LIKELIHOODS if capabilities.simt else (*_LIKELIHOODS, *_VECTORS):
+        for family in FAMILIES:
+            yield "gibbs/variates_fill", {"block": block, "kind": kind, "family": family}

@@ -63,7 +63,7 @@ class Rows:
         self.first_row = self.first_strip * layout.strip_rows
         bounds = np.array(layout.bounds[shards[0] : shards[1] + 1]) - self.first_strip
         self.bounds = memory.put(bounds.astype(np.int32))
-        self.programs = Programs(self.device, layout, design.storage, memory.zeros(2, np.uint32))
+        self.programs = Programs(self.device, layout, design.storage, design.problem.family, memory.zeros(2, np.uint32))
 
     def load(self) -> None:
         """Take the rows over, once all else has its memory."""

@@ -70,6 +70,8 @@ def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[Devic
     engine.errors.OutOfDeviceMemory
         If the matrices do not fit the devices.
     """
+    if problem.family != "probit" and options.kernel != "hmc":
+        raise OptionError(f"kernel = {options.kernel} samples probit regressions only; use kernel = hmc")
     design = Design.of(problem, options)
     _chosen(problem, options)
     validate_memory(design, settings_for(design, options, 0), list(devices))
