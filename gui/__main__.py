@@ -1,4 +1,4 @@
-"""``python -m gui``: the desktop app, or one sentence on what it lacks."""
+"""``python -m gui``: the desktop app, or a message about the missing package."""
 
 from __future__ import annotations
 

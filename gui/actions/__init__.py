@@ -1,1 +1,1 @@
-"""The table of actions, and what is made of it: menus, shortcuts, the command palette."""
+"""The table of actions; menus, shortcuts and the command palette are built from it."""

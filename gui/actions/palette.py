@@ -92,7 +92,7 @@ class Palette(QDialog):
         return [item.text(0) for item in items if item is not None]
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Arrows move in the list while the line keeps the focus."""
+        """Arrow keys move in the list; the focus stays in the line."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             step, item = _STEPS.get(event.key()), self.list.currentItem()
             if step is not None and item is not None:

@@ -95,7 +95,7 @@ def set_icon(target: QAction | QAbstractButton, name: str, colour: str | None = 
 
 
 def refresh_icons(root: QObject) -> None:
-    """Draw all icons under an object anew, in the colours of the present palette."""
+    """Draw all icons of an object's children in the colours of the present palette."""
     targets: list[QAction | QAbstractButton] = [*root.findChildren(QAction), *root.findChildren(QAbstractButton)]
     for target in targets:
         if name := target.property("icon-name"):

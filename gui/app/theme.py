@@ -1,4 +1,4 @@
-"""Light and dark: one palette for widgets and plots, and lines that a colour-blind eye tells apart by their dashes.
+"""The light and the dark theme: a palette for widgets and plots, and lines that also differ in their dashes.
 
 The colours of the lines are those of Okabe and Ito (*Color Universal Design*, 2008), darkened or lightened for contrast
 with the ground they are drawn on.
@@ -105,7 +105,7 @@ class Theme:
 
 
 def pen_of(colour: str, dash: tuple[float, ...] = (), width: float = 1.5) -> QPen:
-    """A pen whose width is in pixels whatever the scale of what it draws."""
+    """A cosmetic pen: its width is in pixels at every scale."""
     pen = QPen(QColor(colour), width)
     pen.setCosmetic(True)
     if dash:
@@ -160,5 +160,5 @@ def theme_named(name: str) -> Theme:
 
 
 def system_theme(app: QApplication) -> Theme:
-    """The theme the desktop asks for now; light where it does not say."""
+    """The theme of the desktop; light if it has no preference."""
     return DARK if app.styleHints().colorScheme() == Qt.ColorScheme.Dark else LIGHT

@@ -56,7 +56,7 @@ class CompareTab(Cleanup, QWidget):
         layout.addWidget(self.page, 1)
 
     def tick(self) -> None:
-        """Read on, and draw what is new."""
+        """Take new events and draw them."""
         if self.complete:
             return
         for place, player in enumerate(self._players):
@@ -135,7 +135,7 @@ class CompareTab(Cleanup, QWidget):
 
     @staticmethod
     def _hold(curve: Curve, time: float) -> None:
-        """Let a step go on until now."""
+        """Extend a step curve to the present time."""
         if not math.isnan(curve.data.last):
             curve.append(time, curve.data.last)
 

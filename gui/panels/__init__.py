@@ -17,7 +17,7 @@ __all__ = ["Panel", "RunInfo", "panel_classes", "panel_for"]
 
 @functools.cache
 def panel_classes() -> dict[str, type[Panel]]:
-    """The panels made for a solver, by the solver's name: a module of that name with a class that says so."""
+    """The panels by solver name: each in a module of that name, with the name in its class attribute ``solver``."""
     found: dict[str, type[Panel]] = {}
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
         for value in vars(importlib.import_module(f"{__name__}.{module.name}")).values():

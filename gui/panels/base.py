@@ -148,7 +148,7 @@ class Panel(Cleanup, QWidget):
         """Make pages and figures."""
 
     def on_started(self, event: Started) -> None:
-        """The run begins, or goes on from a checkpoint."""
+        """The run starts, or is resumed from a checkpoint."""
 
     def on_metric(self, event: Metric) -> None:
         """A point that no figure follows."""
@@ -267,7 +267,7 @@ class Panel(Cleanup, QWidget):
         self.show_result(None if folder is None else read_recorded(folder, self.postprocessor()))
 
     def show_result(self, recorded: Recorded | None) -> None:
-        """Show what :func:`gui.runs.recorded.read_recorded` has read, if there is a folder: no more will come."""
+        """The run has ended: show what :func:`gui.runs.recorded.read_recorded` has read, if there is a folder."""
         if recorded is not None:
             self.problem = self.problem or recorded.problem
             self.result = recorded.result
@@ -310,7 +310,7 @@ class Panel(Cleanup, QWidget):
         self.on_started(event)
 
     def _prepare_devices(self, event: Started) -> None:
-        """Curves of all devices in the pool's order, whichever tells something first."""
+        """Create the curves of all devices in the pool's order, whichever reports first."""
         per_device = {spec["name"] for spec in event.metrics if spec.get("per_device")}
         for plot, metrics, _ in self._followed:
             if len(metrics) == 1 and metrics[0] in per_device:
@@ -395,7 +395,7 @@ class Panel(Cleanup, QWidget):
         return spec.title if spec is not None and spec.title else name.replace("_", " ")
 
     def show_gap(self, gap: float) -> None:
-        """A relative gap in percent, the same while the run goes on as at its end."""
+        """Show a relative gap in percent."""
         self.tile("Gap").show_value(f"{100 * gap:.3g} %" if gap < 10 else "> 1000 %")
 
     def summary(self) -> list[tuple[str, str]]:
@@ -415,7 +415,7 @@ class Panel(Cleanup, QWidget):
             figure.set_theme(theme)
 
     def _apply_theme(self, theme: Theme) -> None:
-        """Change the colours of what is around the figures."""
+        """Change the colours around the figures."""
         meant = {getattr(self.theme, role): getattr(theme, role) for role in ("text", "good", "warning", "bad")}
         self.theme = theme
         for tile in self._tiles.values():

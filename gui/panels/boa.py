@@ -50,7 +50,7 @@ class BOAPanel(Panel):
             LivePlot("Entropy of a gene", "bits", theme=theme, key="entropy", across="generation", top=1.0), page
         )
         self.seconds = self.add(StackedPlot("Time of a generation", "%", theme=theme, key="seconds", shares=True), page)
-        self.seconds.value_text = seconds_text  # the areas are shares, the legend says seconds
+        self.seconds.value_text = seconds_text  # the areas are shares, the legend shows seconds
         for phase in _PHASES:
             self.follow(self.seconds, f"{phase}_seconds", names=[phase])
         self.model = self.add(
@@ -77,16 +77,16 @@ class BOAPanel(Panel):
         self.network = self.add(
             NetworkView("Learned network", "edges between genes", theme=theme, key="network"), model
         )
-        people = self.page("Population", columns=2)
+        population_page = self.page("Population", columns=2)
         self.individuals = self.add(
             Pixels(
                 "Individuals", "bits", theme=theme, key="individuals", across="gene", down="individual", binary=True
             ),
-            people,
+            population_page,
         )
         self.genes = self.add(
             Pixels("Entropy of every gene", "bits", theme=theme, key="gene entropy", across="gene", down="look"),
-            people,
+            population_page,
         )
         self.individuals.hint(f"Some individuals are shown after the first generation{_LARGE}.")
         self.genes.hint(f"Shown after the first generation{_LARGE}.")

@@ -1,4 +1,4 @@
-"""The dashboard of branch and bound: who works, how fast, what is explored and stolen, and the solution."""
+"""The dashboard of branch and bound: active IVMs, rates, explored shares, steals, and the solution."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class GenericPanel(Panel):
         self.follow(plot, spec.name, names=[spec.title])
 
     def on_metric(self, event: Metric) -> None:
-        """A metric that was not declared gets a plot when it first comes."""
+        """A metric that was not declared gets a plot at its first event."""
         self._plot_of(MetricSpec(event.name, event.name.replace("_", " ").capitalize()))
         self._metric(event)
 

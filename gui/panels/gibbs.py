@@ -107,7 +107,7 @@ class GibbsPanel(Panel):
             ),
             posterior,
         )
-        self.forest.hint("The intervals are shown once draws are kept.")
+        self.forest.hint("Intervals are shown once sampling has started.")
         self.listing = self.add(
             Listing("Summary", theme=theme, key="summary", empty="The summary is listed when the run ends."), posterior
         )
@@ -148,7 +148,7 @@ class GibbsPanel(Panel):
             self._note(event.name, value)
 
     def _note(self, name: str, value: float) -> None:
-        """Running mean and sum of squares (Welford 1962) of what is told after the warm-up."""
+        """Running mean and sum of squares (Welford 1962) of the traced draws after the warm-up."""
         count, mean, squares = self._moments.setdefault(name, [0.0, 0.0, 0.0])
         count += 1
         apart = value - mean
@@ -226,7 +226,7 @@ class GibbsPanel(Panel):
         self.tile("Away from 0").show_value(f"{clear} of {len(processed.intervals)}")
 
     def _whole_trace(self, curve: Curve, iterations: Floats, draws: Floats) -> None:
-        """Every kept draw in place of what was told ten times a second; the warm-up stays as it was told."""
+        """Show every kept draw in place of the live samples; the warm-up stays as recorded live."""
         told, old = curve.data.points()
         before = told < self._warmup
         times, values = np.concatenate([told[before], iterations]), np.concatenate([old[before], draws])
@@ -259,7 +259,7 @@ def _postprocess(
     shown = [name for name in traced if name in draws and draws[name].size]
 
     def every(count: int) -> int:
-        """Iterations between two kept draws, where not all were kept."""
+        """Iterations between two kept draws."""
         if result.status.stopped:
             return thin
         return thin * max(1, round((wanted or count) / max(1, count)))
@@ -279,7 +279,7 @@ def _postprocess(
 def _running_diagnostics(
     traced: list[Floats], warmup: float, every: Callable[[int], int]
 ) -> tuple[Series | None, Series | None]:
-    """R-hat and effective draws of ever more of the draws, in place of what was told every two seconds."""
+    """R-hat and effective draws of growing parts of the draws, in place of the live values."""
     from engine.solvers.gibbs.diagnostics import diagnose
 
     count = min((one.shape[1] for one in traced), default=0)
@@ -299,7 +299,7 @@ def _running_diagnostics(
 def _posterior(
     arrays: dict[str, NDArray[Any]], names: list[str], draws: dict[str, Floats]
 ) -> tuple[list[str], list[tuple[Any, ...]], list[Interval], str]:
-    """Headers and rows of the summary, the intervals by size, and what they are."""
+    """Headers and rows of the summary, the intervals by size, and a description of them."""
     level = float(arrays["interval"]) if "interval" in arrays else 0.9
     rows, intervals = [], []
     for i, name in enumerate(names):

@@ -112,8 +112,8 @@ class KnapsackPanel(Panel):
             self.best.set_unit(f"profit, gap {100 * event.gap:.3g} %")
 
     def on_finished(self, event: Finished) -> None:
-        """The items, where they are few enough to be told."""
-        if event.status == "optimal" and event.objective is not None:  # of all items: later sweeps do not tell it
+        """Final values; the items, if the event has them."""
+        if event.status == "optimal" and event.objective is not None:  # of all items: later sweeps do not report it
             self.value.series("value").append(event.time, event.objective)
         if cells := event.counters.get("cells"):
             self.tile("Cells").show_value(short(float(cells)))
@@ -140,7 +140,7 @@ def _postprocess(result: Result, problem: Problem) -> tuple[list[tuple[Any, ...]
 
 
 def chosen_items(items: NDArray[np.int64], problem: Any) -> tuple[list[tuple[Any, ...]], str]:
-    """A row for each chosen item, and what they come to in words."""
+    """A row for each chosen item, and a summary in one sentence."""
     profits, weights = problem.profits[items], problem.weights[items]
     rows = [
         (item, profit, weight, profit / weight if weight else None)

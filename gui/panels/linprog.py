@@ -103,7 +103,7 @@ class LinearProgramPanel(Panel):
             self.tile("Iteration").show_value(f"{event.phase}, {number_text(event.done)}")
 
     def on_incumbent(self, event: Incumbent) -> None:
-        """The tiles say it."""
+        """Shown by the tiles."""
 
     def on_finished(self, event: Finished) -> None:
         """The numbers of the whole run."""

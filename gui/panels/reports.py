@@ -37,7 +37,7 @@ class ReportGroup:
         self._values[name] = value
 
     def flush(self) -> None:
-        """Deliver the present group: no more will come."""
+        """Deliver the present group; it is complete."""
         values, self._values = self._values, {}
         x = values.pop(self._key, None)
         if x is not None and values:

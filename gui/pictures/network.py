@@ -92,7 +92,7 @@ class NetworkView(Picture):
         self.bare()
 
     def show_network(self, n: int, edges: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
-        """Show ``edges`` (e, 2) between ``n`` nodes; ``weights`` from 0 to 1 say how strong each node is drawn."""
+        """Show ``edges`` (e, 2) between ``n`` nodes; ``weights`` from 0 to 1 are the opacities of the nodes."""
         self._nodes, self._edges = n, np.asarray(edges, np.int64).reshape(-1, 2)
         self._weights = None if weights is None else np.asarray(weights, float)
         if n > self.MOST:

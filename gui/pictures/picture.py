@@ -1,4 +1,4 @@
-"""The base of all pictures of solutions, and what they draw with."""
+"""The base of all pictures of solutions, and drawing helpers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Picture(Figure):
 
 
 def spread_apart(places: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
-    """Push apart what is closer than ``gap``, a little at a time, and fit all into -1 .. 1 again."""
+    """Move points apart that are closer than ``gap``, and scale all to -1 .. 1."""
     for _ in range(60):
         apart = places[:, None] - places[None]
         distance = np.hypot(apart[..., 0], apart[..., 1])

@@ -17,7 +17,7 @@ from gui.plot.tables import Table
 
 __all__ = ["Tour", "places_from_costs"]
 
-_SPREAD, _CITY_GAP = 150, 0.1  # no more cities than can be told apart, and how far apart in a picture of -1 .. 1
+_SPREAD, _CITY_GAP = 150, 0.1  # most cities to spread, and their least distance in a picture of -1 .. 1
 
 
 def places_from_costs(costs: NDArray[Any]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""A pair of axes and what lies between them: what is needed of pyqtgraph's PlotItem, in a third of its time."""
+"""A plot area with two axes: the needed part of pyqtgraph's PlotItem, created in a third of its time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Cleanup", "PlotArea", "PlotView", "release_plots", "release_unclosed
 
 
 def release_plots(widget: QWidget) -> None:
-    """Take the scenes of all plots in a widget apart, in order; to be called before the widget is given up.
+    """Take the scenes of all plots in a widget apart, in order; call it before the widget is deleted.
 
     Otherwise Qt or the garbage collector deletes view boxes before the items in them, which are still asked for their
     bounds then.
@@ -24,36 +24,36 @@ def release_plots(widget: QWidget) -> None:
 
 
 def release_unclosed(widget: QWidget) -> None:
-    """For ``__del__``, which comes before anything is broken up: release, if nobody has and Qt still has the widget."""
+    """For ``__del__``: release the plots of a widget that was not closed, if Qt still has it."""
     if shiboken6.isValid(widget) and QThread.currentThread() == widget.thread():
         release_plots(widget)
 
 
 class Cleanup:
-    """A widget with plots in it that takes them apart in order when it goes, however it goes.
+    """Mixin for widgets with plots: takes them apart in order, however the widget is deleted.
 
-    To be named before the class of Qt that it is mixed into.
+    Name it before the Qt class among the bases.
     """
 
     cleaned_up = False
     """Whether its plots have been taken apart: nothing is drawn any more."""
 
     def closeEvent(self, event: Any) -> None:
-        """A window of its own is closed."""
+        """Release the plots of a closed window."""
         self.cleanup()
         super().closeEvent(event)  # type: ignore[misc]
 
     def deleteLater(self) -> None:
-        """It is given up."""
+        """Release the plots, then delete."""
         self.cleanup()
         super().deleteLater()  # type: ignore[misc]
 
     def __del__(self) -> None:
-        """Whoever has forgotten it has not closed it either."""
+        """Release the plots if it was never closed."""
         release_unclosed(self)  # type: ignore[arg-type]
 
     def cleanup(self) -> None:
-        """Take the plots apart; nothing in it is drawn any more."""
+        """Release all plots in it; nothing is drawn after that."""
         for widget in (self, *self.findChildren(QWidget)):  # type: ignore[attr-defined]
             if isinstance(widget, Cleanup):
                 widget.cleaned_up = True
@@ -126,7 +126,7 @@ class PlotView(pg.GraphicsView):
         self.clearMouse()
 
     def __del__(self) -> None:
-        """Whoever forgets to release: the collector calls this before it breaks a cycle up."""
+        """Called by the garbage collector if nobody released it."""
         if not getattr(self, "released", True):
             release_unclosed(self)
 

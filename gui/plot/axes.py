@@ -58,7 +58,7 @@ def duration(seconds: float, spacing: float = 0.0) -> str:
 
 
 def number_text(value: float | int) -> str:
-    """A value in full where it is whole, with commas between thousands as problems say theirs."""
+    """A value, in full with thousands separators if it is integral."""
     if isinstance(value, int) or (math.isfinite(value) and value == int(value) and abs(value) < 1e15):
         return f"{int(value):,}"
     return f"{value:.7g}" if math.isfinite(value) else short(value)
@@ -126,7 +126,7 @@ class Axis(pg.AxisItem):
             self.setHeight(22 + (_TITLE if title else 0))
 
     def set_tick_width(self, width: int) -> None:
-        """Set the width of a left axis; the title comes in addition."""
+        """Set the width of the tick labels of a left axis; the title is added to it."""
         self.setWidth(width + (_TITLE if self.title else 0))
 
     def set_title(self, title: str) -> None:
@@ -199,7 +199,7 @@ class NumberAxis(Axis):
         return ["0" if value == 0 else f"{value / unit:.{decimals}f}{prefix}" for value in values]
 
     def make_room(self, low: float, high: float, size: float) -> None:
-        """Be as wide as the numbers of a range need, on an axis at the left that is ``size`` pixels high."""
+        """Fit the width to the tick labels of a range, on a left axis ``size`` pixels high."""
         metrics = QFontMetricsF(self.style["tickFont"] or QGuiApplication.font())
         texts = [
             text
@@ -226,7 +226,7 @@ class TimeAxis(Axis):
         return [duration(value, spacing) if value >= 0 else "" for value in values]
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        """Whole minutes and hours where that is what there are."""
+        """Whole minutes and hours for long ranges."""
         if high - low < 100:
             return list(super().tickSpacing(low, high, size))[:1]
         wanted = (high - low) / max(2.0, size / 90)

@@ -52,7 +52,7 @@ class PaintedItem(pg.GraphicsObject):
 def draw_text(
     painter: QPainter, at: QPointF, text: str, colour: str, align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignCenter
 ) -> None:
-    """Text of its usual size at a place in the plot's coordinates; ``align`` says which side of it is there."""
+    """Draw unscaled text at a point in plot coordinates; ``align`` is the side of the text at that point."""
     transform = painter.transform()
     place = transform.map(at)
     painter.save()
@@ -77,7 +77,7 @@ class _Bar:
 
 
 class Bars(Figure):
-    """A horizontal bar for each name, in percent, with what is left of the whole under them.
+    """A horizontal bar for each name, in percent of the whole.
 
     Parameters
     ----------

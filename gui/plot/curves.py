@@ -18,7 +18,7 @@ __all__ = ["Curve", "Line"]
 
 
 class Line(pg.PlotCurveItem):
-    """A curve that is told where it lies, since finding it out anew for every frame costs as much as drawing."""
+    """A curve whose bounds are set by the plot, since computing them for every frame costs as much as drawing."""
 
     def __init__(self) -> None:
         self.bounds = QRectF(0, 0, 1, 1)
@@ -65,7 +65,7 @@ class Curve:
         self._plot.point_added(time)
 
     def replace(self, data: Series) -> None:
-        """Show another series in place of what was told."""
+        """Show another series in place of the live one."""
         self.data = data
         if len(data):
             self._plot.point_added(data.last_time)

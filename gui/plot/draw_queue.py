@@ -1,4 +1,4 @@
-"""Work of the window's thread that can wait, one piece at a time: between two turns the window answers."""
+"""A queue of figures to draw, one at a time, so that the window stays responsive in between."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from PySide6.QtCore import QCoreApplication, QObject, QTimer
 
 __all__ = ["DrawQueue"]
 
-_PAUSE = 1  # milliseconds between two turns
+_PAUSE = 1  # milliseconds between two figures
 
 
 class DrawQueue(QObject):
-    """Figures that wait to be drawn, first come, first served; each has a method ``draw_queued()``."""
+    """Figures waiting to be drawn, in order; each has a method ``draw_queued()``."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -26,14 +26,14 @@ class DrawQueue(QObject):
 
     @staticmethod
     def of_application() -> DrawQueue:
-        """The one of the application."""
+        """The queue of the application."""
         app = QCoreApplication.instance()
         assert app is not None
         found = app.findChild(DrawQueue)
         return found if isinstance(found, DrawQueue) else DrawQueue(app)
 
     def add(self, figure: Any) -> None:
-        """Have its turn come, once."""
+        """Add a figure, unless it is waiting already."""
         if not any(waiting() is figure for waiting in self._waiting):
             self._waiting.append(weakref.ref(figure))
         if not self._timer.isActive():

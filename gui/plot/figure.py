@@ -33,8 +33,8 @@ class Figure(Cleanup, QFrame):
     """A titled plot or chart with its table.
 
     Subclasses draw into ``self.plot`` (a :class:`gui.plot_area.PlotArea`) in :meth:`redraw`, and give :meth:`table`.
-    The plot is made when it is first seen or asked for, in a turn of its own: figures on pages that nobody looks at
-    cost little. What a subclass lays into it is laid there by :meth:`populate`.
+    The plot is created when it is first visible or used, so that figures on hidden pages cost little; subclasses add
+    their items in :meth:`populate`.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Figure(Cleanup, QFrame):
         Shown above the picture; ``unit`` is the vertical axis's.
     theme : Theme
     key : str
-        What it shows, the same word in every run: compared runs lay figures of one key over each other.
+        Identifies the figure in every run of a solver.
     """
 
     def __init__(
@@ -94,42 +94,42 @@ class Figure(Cleanup, QFrame):
         outer.addLayout(head)
         outer.addWidget(self._legend)
         outer.addLayout(self._stack, 1)
-        self._room = QWidget()  # keeps the place of the view
+        self._room = QWidget()  # placeholder for the view
         self._room.setMinimumHeight(60)
         self._stack.addWidget(self._room)
         self._head_text()
 
     def sizeHint(self) -> QSize:
-        """A size that leaves the page to share its room evenly."""
+        """A size with which pages share their height evenly."""
         return QSize(320, 210)
 
     def hasHeightForWidth(self) -> bool:
-        """No: its legend's lines are taken from the picture, so that a page needs to be scrolled only where it must."""
+        """No: the lines of the legend reduce the picture, so that pages are scrolled only if necessary."""
         return False
 
     def _reserve_legend_height(self) -> None:
-        """However many lines the legend has, the picture keeps its least height."""
+        """Keep the least height of the picture, however many lines the legend has."""
         lines = self._flow.heightForWidth(max(self.width(), _MINIMUM_SIZE.width()) - 12) if self.entries else 0
         self.setMinimumHeight(max(_MINIMUM_SIZE.height(), lines + 100))
 
-    # --- what subclasses say ------------------------------------------------------------------------------------
+    # --- for subclasses -----------------------------------------------------------------------------------------
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
-        """The axes that are not usual ones: ``"left"`` and ``"bottom"``."""
+        """Axes that replace pyqtgraph's, by ``"left"`` and ``"bottom"``."""
         return {}
 
     def populate(self) -> None:
-        """Lay into the plot what is in it from the beginning, once, when it is made."""
+        """Add the initial items to the plot; called once, when the plot is created."""
 
     def redraw(self) -> None:
-        """Draw what there is now."""
+        """Draw the present data."""
 
     def table(self) -> Table:
-        """Headers and rows of what is drawn."""
+        """Headers and rows of the data."""
         return [], []
 
     def fit(self, at_once: bool = True) -> None:
-        """Show all again after zooming, or after much has changed: then when its turn comes."""
+        """Show all data, after zooming (at once) or after large changes (queued)."""
         self.dirty = True
         (self.refresh if at_once else self.draw_later)()
 
@@ -137,7 +137,7 @@ class Figure(Cleanup, QFrame):
         """The run is resumed from a checkpoint at ``time``: remove later data, and mark the place."""
 
     def set_unit(self, unit: str) -> None:
-        """Change what is said beside the title."""
+        """Change the remark beside the title."""
         if unit != self.unit:
             self.unit = unit
             self._head_text()
@@ -146,7 +146,7 @@ class Figure(Cleanup, QFrame):
         self._heading.show_text(self.title, self.unit, self.theme)
 
     def hint(self, text: str) -> None:
-        """Say in the middle why there is nothing to see; an empty text says nothing."""
+        """Show in the middle why the figure is empty; an empty text shows nothing."""
         if text != self._hint_text:
             self._hint_text = text
             self._show_hint()
@@ -198,7 +198,7 @@ class Figure(Cleanup, QFrame):
 
     @property
     def view(self) -> PlotView:
-        """What shows the plot, made when it is first asked for."""
+        """The view of the plot, created when it is first used."""
         if self._view is None:
             self._view = self._make_view()
             self._style_view()
@@ -235,7 +235,7 @@ class Figure(Cleanup, QFrame):
     # --- showing ------------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Draw again if there is something new and it can be seen."""
+        """Draw new data if the figure is visible."""
         if not self.dirty or not self.isVisible() or self.cleaned_up:
             return
         if self.data_button.isChecked():
@@ -247,16 +247,16 @@ class Figure(Cleanup, QFrame):
                 self.redraw()
 
     def draw_later(self) -> None:
-        """Draw again when its turn comes: several figures at once would hold the window up."""
+        """Queue it for drawing: several figures at once would block the window."""
         if self.isVisible() and not self.cleaned_up:
             DrawQueue.of_application().add(self)
 
     def draw_queued(self) -> None:
-        """Its turn has come."""
+        """Called by the draw queue."""
         self.refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Draw what came while it was hidden."""
+        """Draw data that arrived while it was hidden."""
         super().showEvent(event)
         self.draw_later()
 
@@ -273,7 +273,7 @@ class Figure(Cleanup, QFrame):
         self.refresh()
 
     def show_data(self, shown: bool) -> None:
-        """Turn to the table, or back to the picture."""
+        """Show the table, or the picture."""
         self.data_button.setChecked(shown)
         if shown and self._table is None:
             self._table = QTableView()
@@ -324,7 +324,7 @@ class Figure(Cleanup, QFrame):
         self.draw_later()
 
     def _style_view(self) -> None:
-        """The colours of the plot; :meth:`populate` and later changes of the theme come after."""
+        """Set the colours of the plot, before :meth:`populate` and at changes of the theme."""
         self.cache_axes(True)  # they change seldom, and cost more than curves
         assert self._view is not None
         self._view.setBackground(self.theme.base)

@@ -1,4 +1,4 @@
-"""Legends: a line's name, look and latest value, and a layout that takes as many lines as there is need of."""
+"""Legends: name, pen and latest value of a curve, and a layout that wraps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def small_font() -> Any:
 
 
 class FlowLayout(QLayout):
-    """Widgets beside each other, on as many lines as they need."""
+    """A layout that places widgets in lines and wraps."""
 
     def __init__(self, parent: QWidget | None = None, gap: int = 10) -> None:
         super().__init__(parent)
@@ -85,7 +85,7 @@ class FlowLayout(QLayout):
 
 
 class Heading(QWidget):
-    """A title in bold with a remark after it; what has no room is cut short, and said in full where the mouse rests."""
+    """A title in bold with a remark after it, elided to fit; the tool tip has the full text."""
 
     def __init__(self, title: str, theme: Theme) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class Heading(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
 
     def show_text(self, title: str, remark: str, theme: Theme) -> None:
-        """Change what it says."""
+        """Change title and remark."""
         self.title, self.remark, self.theme = title, remark, theme
         self.setToolTip(f"{title}: {remark}" if remark else title)
         self.setAccessibleName(f"{title} {remark}".strip())
@@ -105,7 +105,7 @@ class Heading(QWidget):
         return QSize(120, self.fontMetrics().height() + 2)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The title first; the remark in what is left."""
+        """Paint the title, then the remark in the remaining width."""
         painter = QPainter(self)
         plain, bold = self.font(), self.font()
         bold.setBold(True)
@@ -125,7 +125,7 @@ class Heading(QWidget):
 
 
 class LegendEntry(QAbstractButton):
-    """A line's name, its look and its latest value; pressing it hides the line."""
+    """Name, pen and latest value of a curve; pressing it hides the curve."""
 
     def __init__(self, name: str, colour: str, dash: tuple[float, ...], filled: bool, theme: Theme) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ class LegendEntry(QAbstractButton):
         painter.end()
 
     def paint(self, painter: QPainter, rect: QRect) -> None:
-        """Draw it anywhere, as exports do."""
+        """Draw it with another painter, for exports."""
         painter.setFont(self.font())
         on = self.isChecked()
         middle = rect.y() + rect.height() / 2

@@ -39,7 +39,7 @@ _FINE_PATH, _FINE_PATH_AT_REST = 10000.0, 30000.0
 
 
 class LivePlot(Figure):
-    """Curves over time that grow while they are watched.
+    """Curves over time that grow while the run is in progress.
 
     Ranges grow in steps; after zooming by hand they stay, until :meth:`fit`.
 
@@ -58,7 +58,7 @@ class LivePlot(Figure):
     top : float, optional
         Where the vertical axis ends at least, such as 1 for shares.
     whole : bool
-        Say values in full, not with three digits.
+        Show values in full, not with three digits.
     empty : str
         Shown while there is nothing to draw.
     y_title : str, optional
@@ -129,7 +129,7 @@ class LivePlot(Figure):
     def series(
         self, name: str, colour: str | None = None, dash: tuple[float, ...] | None = None, step: bool = False
     ) -> Curve:
-        """The curve of that name, made if there is none; the theme chooses what is not given.
+        """The curve of that name, created if there is none; colour and dash are the theme's if not given.
 
         ``step`` curves hold their value until the next point.
         """
@@ -146,7 +146,7 @@ class LivePlot(Figure):
         return curve
 
     def point_added(self, time: float) -> None:
-        """A curve has a new point."""
+        """Note that a curve has a new point."""
         self.dirty = True
         if self._void:
             self._void = False
@@ -156,13 +156,13 @@ class LivePlot(Figure):
     _filled = False
 
     def now(self, time: float) -> None:
-        """The run is at ``time`` now: step curves go on until there."""
+        """Set the present time of the run, to which step curves extend."""
         if time > self._now and self.curves:
             self._now = time
             self.dirty = True
 
     def shade(self, begin: float, end: float, text: str) -> None:
-        """Lay a tint over a part of the horizontal axis, such as a warm-up."""
+        """Tint a part of the horizontal axis, such as a warm-up."""
         self._shaded = (begin, end, text)
         if self.populated:
             self._lay_extras()
@@ -181,7 +181,7 @@ class LivePlot(Figure):
             self._lay_extras()
 
     def _lay_extras(self) -> None:
-        """Make or move the tint and the mark."""
+        """Create or move the tint, the mark, and the lines of sessions."""
         if self._shaded is not None:
             begin, end, text = self._shaded
             if self._shade is None:
@@ -228,7 +228,7 @@ class LivePlot(Figure):
         self.dirty = True
 
     def complete(self) -> None:
-        """No more will come: the horizontal axis ends where the curves end."""
+        """The run has ended: end the horizontal axis where the curves end."""
         self._end = 0.0
         self.finished = True
         self.dirty = True
@@ -236,10 +236,10 @@ class LivePlot(Figure):
 
     finished = False
     latest = True
-    """Whether the legend says the latest values, and not only those at the cursor."""
+    """Whether the legend shows the latest values, not only those at the cursor."""
 
     fine_lines: bool | None = None
-    """Whether lines are wide and smooth; None where nobody says so for all plots that are seen together."""
+    """Whether lines are wide and antialiased; None to decide for this plot alone."""
 
     _needs = (math.nan, math.nan, 0)
     """Range and height that the axis at the left has room for."""
@@ -394,7 +394,7 @@ class LivePlot(Figure):
             self._show_values()
 
     def value_text(self, value: float) -> str:
-        """A value as the legend says it."""
+        """The text of a value in the legend."""
         if self.whole:
             return number_text(value)
         return seconds_text(value) if self.unit == "s" else short(value)

@@ -1,4 +1,4 @@
-"""What dashboards are laid out with: pages of figures, and key numbers with their names."""
+"""The layout of dashboards: pages of figures, and key numbers with their names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Tile(QWidget):
         self.update()
 
     def settle(self) -> None:
-        """Be as wide as the present value: nothing changes any more that would make the others jump."""
+        """Shrink to the width of the present value, which is final."""
         self._widest = self._value_width()
         self.updateGeometry()
 
@@ -72,15 +72,15 @@ class Tile(QWidget):
 
 
 class OneLine(QLabel):
-    """A text in one line that says where it is cut off; the whole is in its tool tip then."""
+    """One line of text, elided where it does not fit; its tool tip has the full text then."""
 
     def setText(self, text: str) -> None:
-        """Say another text."""
+        """Change the text."""
         super().setText(text)
         self._explain()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """More or less of it can be seen."""
+        """Elide for the new width."""
         super().resizeEvent(event)
         self._explain()
 
@@ -88,11 +88,11 @@ class OneLine(QLabel):
         self.setToolTip(self.text() if self.shown_text() != self.text() else "")
 
     def shown_text(self) -> str:
-        """What can be seen of it."""
+        """The visible part of the text."""
         return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """As much as there is room for."""
+        """Paint the visible part."""
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
         painter.drawText(
@@ -102,7 +102,7 @@ class OneLine(QLabel):
 
 
 class Page(QScrollArea):
-    """Figures in a grid that fills the page: fewer columns where it is narrow, and scrolled where it is low."""
+    """Figures in a grid that fills the page, with fewer columns if it is narrow, scrolled if it is low."""
 
     NARROWEST = 256
 
@@ -127,7 +127,7 @@ class Page(QScrollArea):
         self.arrange()
 
     def arrange(self) -> None:
-        """Place all widgets that are not hidden row by row; the last one takes what is left of its row."""
+        """Place all visible widgets row by row; the last one fills its row."""
         shown = [entry for entry in self._widgets if not _was_hidden(entry[0])]
         for row in range(self.grid.rowCount()):
             self.grid.setRowStretch(row, 0)
@@ -146,7 +146,7 @@ class Page(QScrollArea):
             column += wide
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """As many columns as have room."""
+        """Use as many columns as fit."""
         super().resizeEvent(event)
         columns = max(1, min(self._most, (self.viewport().width() - 6) // self.NARROWEST))
         if columns != self._columns:
@@ -155,5 +155,5 @@ class Page(QScrollArea):
 
 
 def _was_hidden(widget: QWidget) -> bool:
-    """Whether somebody has hidden it, and not only that it has not been shown yet."""
+    """Whether it was hidden explicitly, not only that it has not been shown yet."""
     return widget.isHidden() and widget.testAttribute(Qt.WidgetAttribute.WA_WState_ExplicitShowHide)

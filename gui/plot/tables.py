@@ -1,4 +1,4 @@
-"""Tables: rows that are replaced as a whole, sorted by a press on a column's head, and how cells are said."""
+"""Tables whose rows are replaced as a whole, sorting by column, and the text of cells."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TableModel(QAbstractTableModel):
         return None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort by a column; what is missing comes last."""
+        """Sort by a column; missing values come last."""
         if not 0 <= column < len(self._headers):
             return
         there = [row for row in self._rows if row[column] is not None]
@@ -66,7 +66,7 @@ class TableModel(QAbstractTableModel):
 
 
 def cell_text(value: Any) -> str:
-    """A cell as people read it."""
+    """The text of a cell."""
     if value is None:
         return ""
     if isinstance(value, float):

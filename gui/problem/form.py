@@ -158,7 +158,7 @@ class Form(QWidget):
         return self._editors[name].widget
 
     def help(self, name: str) -> tuple[str, str]:
-        """A field's name with what it accepts, and its description with its default."""
+        """The title of a field with its type, and its description with its default."""
         description = self.model.model_fields[name].description or ""
         text = description[:1].upper() + description[1:]
         return (

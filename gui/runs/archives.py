@@ -1,4 +1,4 @@
-"""Runs as zip files: packed to be handed on, and unpacked as a run of one's own."""
+"""Runs as zip archives: export and import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The child process of a run: ``quintet solve ... --events -``, its events as they come, and ways to steer and end it.
+"""The child process of a run: ``quintet solve ... --events -``, its events, and how it is paused and stopped.
 
 Reading never blocks and is bounded: the window takes the events that have arrived, a batch at a time. Stopping sends a
 request first, then SIGTERM, then SIGKILL; a child that dies by itself is reported like any other end.
@@ -27,7 +27,7 @@ _ENDINGS = {"terminate": "terminated", "kill": "killed"}
 
 
 def program() -> list[str]:
-    """What starts ``quintet``."""
+    """The command that starts ``quintet``."""
     return [sys.executable, "-m", "engine"]
 
 
@@ -39,7 +39,7 @@ class Child(QObject):
     words : sequence of str
         After ``quintet``; ``--events -`` is added.
     command : sequence of str, optional
-        What starts ``quintet``.
+        The command that starts ``quintet``.
     patience : (float, float)
         Seconds from the request to SIGTERM, and from SIGTERM to SIGKILL.
 

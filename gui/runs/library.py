@@ -1,4 +1,4 @@
-"""The runs a user has made: one folder each under the user's data folder, and beside it a note of what the app adds.
+"""The user's runs: a folder each in the data folder, and beside it a note with the app's own data.
 
 ::
 
@@ -34,7 +34,7 @@ from gui.runs.summary import LIVE_STATES, Summary
 __all__ = ["COLOURS", "Library", "RunNote", "default_home"]
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
-"""Told apart by people with every kind of colour vision (after Okabe and Ito); readable on light and dark."""
+"""Distinguishable with every kind of colour vision (after Okabe and Ito), on light and dark."""
 
 
 def default_home() -> Path:
@@ -44,7 +44,7 @@ def default_home() -> Path:
 
 @dataclass
 class RunNote:
-    """What the run list knows of a run without opening it.
+    """The data of the run list about one run.
 
     ``folder`` is the run folder, which appears when the child has opened its devices; ``options`` and ``settings``
     are what was asked for, ``source`` the instance file, ``window`` the process of the window it was started in.
@@ -120,12 +120,12 @@ class Library:
         self.rescan(lambda _note: False)
 
     def rescan(self, held: Callable[[RunNote], bool]) -> bool:
-        """Follow what others have done to the folder meanwhile: runs come, go, and are renamed.
+        """Follow changes that other windows and people made to the folder.
 
         Parameters
         ----------
         held : callable
-            Whether a note is this window's own to write now, as that of a run which goes on in it.
+            Whether a run is in progress in this window, which then owns its note.
 
         Returns
         -------
@@ -272,7 +272,7 @@ class Library:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """What tells that a file has been written again; None if it is gone."""
+    """Changes when a file is written again; None if it does not exist."""
     with contextlib.suppress(OSError):
         about = path.stat()
         return about.st_mtime_ns, about.st_ino
@@ -288,7 +288,7 @@ def _read(path: Path) -> RunNote:
 
 
 def _runs_in_other_window(note: RunNote) -> bool:
-    """Whether the process of the window that a run goes on in is still there."""
+    """Whether the run belongs to another window that is still open."""
     if os.name != "posix" or note.window in (0, os.getpid()):
         return False
     try:
@@ -301,7 +301,7 @@ def _runs_in_other_window(note: RunNote) -> bool:
 
 
 def _recover_state(note: RunNote) -> RunNote:
-    """What was running when the app ended has ended by now; its folder says how."""
+    """Find out from its folder how a run ended that was in progress when its window closed."""
     if not note.live or _runs_in_other_window(note):
         return note
     note.warnings = warnings_in(note.path / "events.jsonl")

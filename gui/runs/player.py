@@ -1,6 +1,6 @@
-"""A recorded run played again, at any speed and from any moment, in the memory of a few thousand events.
+"""Replay of a recorded run, at any speed and from any position, with a few thousand events in memory.
 
-The file is read and parsed on a thread of its own, which waits when the window has enough to show.
+The file is read and parsed on a thread of its own, which waits while enough events are pending.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _AHEAD = 24
 
 
 class _Reader:
-    """Parses a file of events into batches, a few ahead of whoever takes them; None is the end."""
+    """Parses a file of events into batches, a few ahead of the consumer; None is the end."""
 
     def __init__(self, path: Path, size: int | None) -> None:
         self.batches: queue.Queue[list[Event] | None] = queue.Queue(maxsize=_AHEAD)
@@ -64,7 +64,7 @@ class _Reader:
 
 
 class Player(QObject):
-    """Gives the events of a recording when their time has come.
+    """Delivers the events of a recording at their times.
 
     Parameters
     ----------
@@ -73,10 +73,9 @@ class Player(QObject):
     speed : float
         Recorded seconds per second; ``inf`` is as fast as they are taken.
     size : int, optional
-        Bytes of the file to play; what is written behind them meanwhile is not shown.
+        Bytes of the file to play; later ones are ignored.
 
-    Signals: ``ended()`` when the last event has been given; ``rewound()`` when a seek goes back, so that whoever shows
-    the run begins with an empty picture.
+    Signals: ``ended()`` after the last event; ``rewound()`` when a seek goes back, so that dashboards start empty.
     """
 
     ended = Signal()
@@ -102,7 +101,7 @@ class Player(QObject):
 
     @property
     def seeking(self) -> bool:
-        """Whether it hurries to a moment that was asked for."""
+        """Whether it is seeking a position."""
         return self._skip_to is not None
 
     @property
@@ -111,23 +110,23 @@ class Player(QObject):
         return not self.over and (self.seeking or (math.isinf(self.speed) and not self.paused))
 
     def pause(self) -> None:
-        """Hold on."""
+        """Pause."""
         self.paused = True
 
     def resume(self) -> None:
-        """Go on; from the beginning, if it is over."""
+        """Resume; from the beginning, if it has ended."""
         if self.over:
             self.seek(0.0)
         self.paused = False
         self._clock = time.monotonic()
 
     def set_speed(self, speed: float) -> None:
-        """From now on."""
+        """Change the speed."""
         self.speed = speed
         self._clock = time.monotonic()
 
     def seek(self, position: float) -> None:
-        """Show the run as it was at a moment, in its own seconds."""
+        """Go to a position, in seconds of the run."""
         if position < self.position or self.over:
             self._reader.close()
             self._pending.clear()
@@ -137,12 +136,12 @@ class Player(QObject):
         self._skip_to = position
 
     def close(self) -> None:
-        """Show no more."""
+        """Stop."""
         self._reader.close()
         self.over = True
 
     def take(self, most: int = 4000) -> list[Event]:
-        """The events that are due, at most so many."""
+        """The events that are due, at most ``most``."""
         now = time.monotonic()
         passed, self._clock = now - self._clock, now
         if self.over or (self.paused and not self.seeking):
@@ -153,7 +152,7 @@ class Player(QObject):
         due: list[Event] = []
         while len(due) < most and self._fill():
             event = self._pending[0]
-            if isinstance(event, Started):  # a sitting begins, at its own time
+            if isinstance(event, Started):  # a session begins, at its own time
                 self.position = event.time
                 limit = limit if math.isinf(limit) or self.seeking else event.time
             elif event.time > limit:
@@ -164,11 +163,11 @@ class Player(QObject):
         return due
 
     def _report_end(self) -> None:
-        if self.over:  # and nobody has gone back meanwhile
+        if self.over:  # and no seek has happened since
             self.ended.emit()
 
     def _fill(self) -> bool:
-        """Whether there is an event to look at now."""
+        """Whether an event is pending."""
         while not self._pending:
             try:
                 batch = self._reader.batches.get_nowait()

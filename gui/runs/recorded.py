@@ -1,4 +1,4 @@
-"""Reading what the run folder of a finished run holds."""
+"""Reading problem and result from the run folder of a finished run."""
 
 from __future__ import annotations
 

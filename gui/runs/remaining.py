@@ -1,4 +1,4 @@
-"""How long a phase will still take, as a range, or nothing where that cannot be said."""
+"""The remaining time of a phase as a range, or None if it cannot be estimated."""
 
 from __future__ import annotations
 

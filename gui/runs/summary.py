@@ -156,7 +156,7 @@ class Summary:
 
 
 def number_text(value: float | int | None) -> str:
-    """A number for people: whole ones in full with separators, others to eight digits, a dash where there is none."""
+    """A number: integers in full with separators, others to eight digits, a dash for None."""
     if value is None:
         return "–"
     if isinstance(value, int):

@@ -25,7 +25,7 @@ _Entry = tuple[str, str, Callable[[], object] | None]
 
 
 class Help:
-    """Finds commands, samples and runs by name, and says what the app is.
+    """Finds commands, samples and runs by name, and shows shortcuts and version.
 
     Parameters
     ----------
