@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 __all__ = [
+    "Compiling",
     "DeviceStatus",
     "Event",
     "Failed",
@@ -131,6 +132,18 @@ class DeviceStatus(_Event):
     busy: float | None = None
 
 
+class Compiling(_Event):
+    """A kernel template is about to be compiled, or loaded from a cache; ``count`` such templates in this run so far.
+
+    It takes seconds on a device that a template was never compiled for, and milliseconds later.
+    """
+
+    type: Literal["compiling"] = "compiling"
+    device: str
+    template: str
+    count: int
+
+
 class Notice(_Event):
     """Something a user should know: a warning, or a remark such as how many items were fixed."""
 
@@ -164,7 +177,17 @@ class Failed(_Event):
 
 
 Event = Annotated[
-    Started | StateChanged | Progress | Metric | Incumbent | Trace | DeviceStatus | Notice | Finished | Failed,
+    Compiling
+    | Started
+    | StateChanged
+    | Progress
+    | Metric
+    | Incumbent
+    | Trace
+    | DeviceStatus
+    | Notice
+    | Finished
+    | Failed,
     Field(discriminator="type"),
 ]
 

@@ -11,7 +11,18 @@ from collections import deque
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from engine.events import Event, Failed, Finished, Incumbent, Notice, Progress, Started, StateChanged, to_json
+from engine.events import (
+    Compiling,
+    Event,
+    Failed,
+    Finished,
+    Incumbent,
+    Notice,
+    Progress,
+    Started,
+    StateChanged,
+    to_json,
+)
 from engine.text import number_text, printable, seconds_text, short_number_text
 
 if TYPE_CHECKING:
@@ -152,6 +163,8 @@ class ProgressBar:
             case StateChanged():
                 self._state = event.state
                 self._update(phase=self._phase or event.state)
+            case Compiling():
+                self._update(phase=f"compiling kernels ({event.count})")
             case Progress():
                 self._progress(event)
             case Incumbent():

@@ -6,11 +6,13 @@ ends at its time limit. Events go one way: solver -> :meth:`Run.emit` -> :mod:`e
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import math
 import threading
 import time
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -21,6 +23,7 @@ from engine.devices.health import Health, HealthMonitor
 from engine.devices.slices import SLICE_SECONDS
 from engine.errors import InputError, OutOfDeviceMemory, QuintetError
 from engine.events import (
+    Compiling,
     DeviceStatus,
     Event,
     Failed,
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engine.devices import DevicePool
+    from engine.devices.base import Device
     from engine.problem import Problem
     from engine.solver import Solver, SolverOptions
 
@@ -435,6 +439,29 @@ class Run:
             if self._paused_since is not None:
                 self._paused_since = self._began
 
+    @contextlib.contextmanager
+    def _reported_compilation(self) -> Iterator[None]:
+        """Emit an event for each template that a device of the pool compiles meanwhile."""
+        if not self._publisher:
+            yield
+            return
+        count = itertools.count(1)
+
+        def observe(device: Device, label: str | None) -> None:
+            def report(template: str) -> None:
+                self.emit(Compiling(time=self.elapsed, device=str(label), template=template, count=next(count)))
+
+            device.on_compile = None if label is None else report
+
+        for member in self.pool.members:
+            member.submit(observe, member.label)
+        try:
+            yield
+        finally:
+            for member in self.pool.members:
+                with contextlib.suppress(RuntimeError):  # its thread has ended
+                    member.submit(observe, None)
+
     def _work(self) -> Result:
         self._health = Health(self.pool)
         if self._publisher:
@@ -445,7 +472,8 @@ class Run:
         for remark in () if self.restored is None else self.restored.remarks:
             self.notice(remark, level="warning")
         try:
-            result = self.solver.solve(self.problem, self.options, self.pool, self)
+            with self._reported_compilation():
+                result = self.solver.solve(self.problem, self.options, self.pool, self)
         except StopRequested as request:  # before the solver had anything to show
             objective, bound = self._best
             result = Result(status=request.status, objective=objective, bound=bound, solution=None)

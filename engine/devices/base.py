@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -42,6 +42,9 @@ class Device(ABC):
 
     allocated_bytes: int | None = None
 
+    on_compile: Callable[[str], None] | None = None
+    """Called with the name of a template before it is compiled, or loaded from a cache, for this device."""
+
     memory_is_counted: ClassVar[bool] = False
     """Whether :meth:`memory` may be called from any thread, for it asks no driver."""
 
@@ -50,6 +53,10 @@ class Device(ABC):
         self.capabilities = info.capabilities
         self._owned = _Owned()
         self._stream_number = 0
+
+    def _report_compile(self, source: Source) -> None:
+        if self.on_compile is not None:
+            self.on_compile(source.template)
 
     @property
     def language(self) -> Language:

@@ -168,6 +168,7 @@ class CudaDevice(Device):
         try:
             module = self._modules.get(source.digest)
             if module is None:
+                self._report_compile(source)
                 cubin = compile_cubin(source, self._architecture, self.info.id)
                 module = self._modules[source.digest] = self._driver.module_from_buffer(cubin)
             function = module.get_function(signature.name)

@@ -249,6 +249,7 @@ class OpenCLDevice(Device):
         """Rendered source compiled for this device, once."""
         program = self._programs.get(source.digest)
         if program is None:
+            self._report_compile(source)
             try:
                 program = self._compiled(source)
             except self._cl.Error as error:

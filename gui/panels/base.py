@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from engine.events import (
+    Compiling,
     DeviceStatus,
     Event,
     Failed,
@@ -100,6 +101,7 @@ class Panel(Cleanup, QWidget):
             DeviceStatus: self._device_status,
             Incumbent: self._incumbent,
             Progress: self._progress,
+            Compiling: self._compiling,
             Started: self._started,
             StateChanged: self._state_changed,
             Notice: self._notice,
@@ -281,7 +283,19 @@ class Panel(Cleanup, QWidget):
         for figure in self._figures:
             figure.draw_later()
 
+    def _compiling(self, event: Compiling) -> None:
+        """Say in the figures without data why they are empty."""
+        self._hint(f"Compiling kernels ({event.count} so far), which takes longest the first time…")
+
+    def _hint(self, text: str) -> None:
+        self._compile_hint = text
+        for figure in self._figures:
+            if isinstance(figure, LivePlot) and not figure.curves_have_data:
+                figure.hint(text or figure.empty)
+
     def _metric(self, event: Metric) -> None:
+        if self._compile_hint:
+            self._hint("")
         routes = self._routes.get(event.name)
         if routes is None:
             self.on_metric(event)
@@ -379,6 +393,7 @@ class Panel(Cleanup, QWidget):
         self.tile("State").show_value(state_text(state, count), colour)
 
     _state = "waiting"
+    _compile_hint = ""
     _fine_lines = True
 
     def _show_best(self, objective: float | None, bound: float | None, gap: float | None) -> None:

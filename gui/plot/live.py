@@ -77,7 +77,7 @@ class LivePlot(Figure):
         from_zero: bool = True,
         top: float | None = None,
         whole: bool = False,
-        empty: str = "no values yet",
+        empty: str = "waiting for the first values",
         y_title: str | None = None,
         parent: Any = None,
     ) -> None:
@@ -154,6 +154,11 @@ class LivePlot(Figure):
         self._now = max(self._now, time)
 
     _filled = False
+
+    @property
+    def curves_have_data(self) -> bool:
+        """Whether any curve has had a point."""
+        return not self._void
 
     def now(self, time: float) -> None:
         """Set the present time of the run, to which step curves extend."""

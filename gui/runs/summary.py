@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from engine.events import Event, Failed, Finished, Incumbent, Metric, Notice, Progress, Started, StateChanged
+from engine.events import Compiling, Event, Failed, Finished, Incumbent, Metric, Notice, Progress, Started, StateChanged
 from gui.plot.axes import duration
 from gui.runs.remaining import RemainingTime
 
@@ -88,6 +88,8 @@ class Summary:
                 self._steps.append((event.time, event.done))
                 if not event.limit:
                     self.remaining.add(event.time, event.done, event.total)
+            case Compiling():
+                self.phase, self.done, self.total = f"compiling kernels ({event.count})", 0.0, 0.0
             case Notice():
                 if event.level == "warning" and event.message not in self.warnings:
                     self.warnings.append(event.message)

@@ -15,8 +15,9 @@ import pytest
 from environment import COUNTING, SAMPLES
 from interaction import begin, ended, load
 
-from engine.events import Finished, Incumbent, Metric, Notice, Progress, Trace, to_json
+from engine.events import Compiling, Finished, Incumbent, Metric, Notice, Progress, Trace, to_json
 from engine.folder import RunFolder
+from engine.solver import MetricSpec
 from engine.solvers import discover
 from gui.app.style import state_colour
 from gui.app.theme import DARK, LIGHT
@@ -295,3 +296,19 @@ def test_an_estimate_begins_anew_with_each_phase() -> None:
     assert summary.remaining.estimate() is not None
     summary.take([Progress(time=7.0, phase="b", done=0, total=100)])
     assert summary.remaining.estimate() is None
+
+
+def test_an_empty_figure_says_that_kernels_are_being_compiled(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("", (MetricSpec("speed", "Speed"),)), LIGHT)
+    qtbot.addWidget(panel)
+    plot = next(figure for figure in panel.plots() if figure.key == "speed")
+    panel.feed([STARTED, Compiling(time=0.1, device="opencl:0", template="knapsack/rows", count=3)])
+    assert "Compiling kernels (3 so far)" in plot._hint_text
+    summary = Summary()
+    summary.take([STARTED, Compiling(time=0.1, device="opencl:0", template="knapsack/rows", count=3)])
+    assert summary.phase == "compiling kernels (3)"
+    assert summary.fraction is None
+    panel.feed([Metric(time=1.0, name="other", value=1.0)])
+    assert plot._hint_text == plot.empty
+    panel.feed([Metric(time=1.0, name="speed", value=1.0)])
+    assert plot._hint_text == ""
