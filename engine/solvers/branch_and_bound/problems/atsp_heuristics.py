@@ -16,7 +16,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 __all__ = ["improve", "iterate", "nearest_neighbour", "patched", "tour_cost"]
 
@@ -53,6 +52,8 @@ def patched(costs: NDArray[np.int64]) -> Tour:
     n = len(costs)
     away = costs.copy()
     np.fill_diagonal(away, _FORBIDDEN)
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
     _, following = linear_sum_assignment(away)
     following = following.astype(np.int64)
     while True:
