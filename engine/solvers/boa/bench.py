@@ -203,7 +203,8 @@ def satisfiable_clauses(n: int, seed: int) -> BOA:
     Clauses with more literals true in it are drawn less often, so that it does not attract a local search.
     """
     random = np.random.default_rng(seed)
-    hidden, clauses = random.integers(0, 2, n), []
+    hidden = random.integers(0, 2, n)
+    clauses: list[list[int]] = []
     while len(clauses) < round(4.26 * n):
         genes, signs = random.choice(n, 3, replace=False), random.integers(0, 2, 3)
         number = int((hidden[genes] == signs).sum())

@@ -333,7 +333,7 @@ class Population:
                 improved = self._shared(DevicePopulation.improve_share, generation, nodes=False)
                 if len(improved) < len(self._group):
                     return None
-                sampled = [sum(pair) for pair in zip(sampled, improved, strict=True)]
+                sampled = [before + (more or 0.0) for before, more in zip(sampled, improved, strict=True)]
                 lap("improvement")
             evaluated = self._shared(DevicePopulation.evaluate_share, generation, nodes=False)
             sampled = [sum(pair) for pair in zip(sampled, evaluated, strict=True)]
