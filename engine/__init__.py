@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from engine import solvers as solvers
     from engine.adapters.arviz_export import to_arviz as to_arviz
     from engine.adapters.linprog_batches import solve_many as solve_many
+    from engine.adapters.minimize_bits import maximize_bits as maximize_bits
+    from engine.adapters.minimize_bits import minimize_bits as minimize_bits
     from engine.adapters.scipy_linprog import linprog as linprog
     from engine.adapters.scipy_linprog import scipy_result as scipy_result
     from engine.adapters.sklearn_probit import HorseshoeClassifier as HorseshoeClassifier

@@ -1,4 +1,4 @@
-"""Interfaces in the conventions of other packages: SciPy, scikit-learn, ArviZ.
+"""Interfaces in the conventions of others: SciPy, scikit-learn, ArviZ, and functions of bits with a budget.
 
 Each module here uses the public API of the engine only. ``PUBLIC`` lists what ``engine.<name>`` offers of them; a
 module is imported when one of its names is first used, because its package may be optional.
@@ -16,5 +16,7 @@ PUBLIC: dict[str, LazyImport] = {
     "solve_many": LazyImport("engine.adapters.linprog_batches", "solve_many"),
     "HorseshoeClassifier": LazyImport("engine.adapters.sklearn_probit", "HorseshoeClassifier"),
     "HorseshoeProbitClassifier": LazyImport("engine.adapters.sklearn_probit", "HorseshoeProbitClassifier"),
+    "minimize_bits": LazyImport("engine.adapters.minimize_bits", "minimize_bits"),
+    "maximize_bits": LazyImport("engine.adapters.minimize_bits", "maximize_bits"),
     "to_arviz": LazyImport("engine.adapters.arviz_export", "to_arviz"),
 }

@@ -1,0 +1,327 @@
+"""``engine.minimize_bits`` and ``engine.maximize_bits``: a function of bit strings, a budget, and perhaps noise.
+
+For functions that are expensive or random, such as simulators: the number of evaluations is the limit, no population
+size is needed, no string is evaluated again unless that tells something, and of random values the means count.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.api import Engine
+from engine.devices import Backend
+from engine.errors import OptionError, ProblemError
+from engine.results import Result, Status
+from engine.run import Run
+from engine.solvers.boa.problem import BOA
+
+__all__ = ["BitsResult", "maximize_bits", "minimize_bits"]
+
+_SAMPLES = 8
+_GOOD = 0.25  # of all strings, those that are evaluated again
+_RESERVE = 0.1  # of the budget, to compare the best strings at the end
+_FINALISTS = 8
+_GENERATIONS = 12  # that a budget should suffice for
+_LEAST_BUDGET = 32
+_MOST_RESTARTS = 12
+
+
+@dataclass(frozen=True)
+class BitsResult:
+    """What :func:`minimize_bits` found.
+
+    Attributes
+    ----------
+    solution : ndarray of uint8, shape (n,)
+        The string with the best (mean) value.
+    value, standard_error : float
+        Its mean, and the standard error of that: 0 without noise, ``nan`` if it was evaluated once.
+    samples : int
+        How often it was evaluated.
+    evaluations : int
+        How often the function was evaluated, in total.
+    strings : int
+        How many different strings were evaluated.
+    edges : ndarray of int, shape (e, 2)
+        Of a network learned from good strings, from gene to gene: what depends on what. Of several runs of the solver
+        the network with the most edges, as a population that has become uniform has none.
+    status : Status
+        ``iteration_limit`` if the budget was spent.
+    run : Result
+        Of the last run of the solver.
+    """
+
+    solution: NDArray[np.uint8]
+    value: float
+    standard_error: float
+    samples: int
+    evaluations: int
+    strings: int
+    edges: NDArray[Any]
+    status: Status
+    run: Result = field(repr=False)
+
+
+@dataclass
+class _String:
+    """Samples of one string: how many, their mean, and the sum of squared deviations (Welford)."""
+
+    bits: NDArray[np.uint8]
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    def add(self, value: float) -> None:
+        self.count += 1
+        change = value - self.mean
+        self.mean += change / self.count
+        self.squares += change * (value - self.mean)
+
+    @property
+    def standard_error(self) -> float:
+        if self.count < 2:
+            return math.nan
+        return math.sqrt(self.squares / (self.count - 1) / self.count)
+
+
+class _Archive:
+    """Every string that was evaluated; the function as the solver calls it."""
+
+    def __init__(
+        self, function: Callable[[Any], Any], sign: int, batch: bool, samples: int, budget: float, reserve: float
+    ) -> None:
+        self.strings: dict[bytes, _String] = {}
+        self.evaluations = 0
+        self.run: Run | None = None
+        self.started = threading.Event()
+        self._function, self._sign, self._batch, self._samples = function, sign, batch, samples
+        self._budget, self._reserve = budget, reserve
+
+    @property
+    def left(self) -> float:
+        """Evaluations that remain, without those kept for the end."""
+        return self._budget - self._reserve - self.evaluations
+
+    def __call__(self, bits: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Means of some strings, the less the better; those the budget does not suffice for get the worst of all."""
+        own = {row.tobytes(): row.copy() for row in bits}
+        new = [_String(row) for key, row in own.items() if key not in self.strings]
+        new = new[: max(0, int(min(self.left, len(new))))]
+        self._sample(new)
+        self.strings.update({string.bits.tobytes(): string for string in new})
+        known = [self.strings[key] for key in own if key in self.strings]
+        for _ in range(self._samples - 1):
+            good = float(np.quantile([string.mean for string in self.strings.values()], _GOOD))
+            again = [string for string in known if string.count < self._samples and string.mean <= good]
+            again = again[: max(0, int(min(self.left, len(again))))]
+            if not again:
+                break
+            self._sample(again)
+        if self.left < 1:
+            self.started.wait()
+            assert self.run is not None
+            self.run.stop()
+        worst = max(string.mean for string in self.strings.values())
+        means = [self.strings[key].mean if (key := row.tobytes()) in self.strings else worst for row in bits]
+        return np.array(means)
+
+    def _sample(self, strings: Sequence[_String]) -> None:
+        """Evaluate each string once more."""
+        if not strings:
+            return
+        rows = np.stack([string.bits for string in strings])
+        raw = self._function(rows) if self._batch else [self._function(row) for row in rows]
+        values = np.asarray(raw, np.float64)
+        if values.shape != (len(rows),):
+            raise ProblemError(f"the function must return {len(rows)} values; got an array of shape {values.shape}")
+        if not np.isfinite(values).all():
+            wrong = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise ProblemError(
+                f"the function must return finite numbers; got {values[wrong]} for {rows[wrong].tolist()}"
+            )
+        for string, value in zip(strings, values.tolist(), strict=True):
+            string.add(self._sign * value)
+        self.evaluations += len(strings)
+
+    def best(self) -> _String:
+        """The string with the best mean, after the reserve has been spent on comparing the best ones."""
+        ranked = sorted(self.strings.values(), key=lambda string: (string.mean, -string.count))
+        if self._samples == 1:
+            return ranked[0]
+        finalists = sorted(ranked, key=lambda string: (-min(string.count, self._samples), string.mean))[:_FINALISTS]
+        while len(finalists) > 1 and self._budget - self.evaluations >= len(finalists):
+            rounds = max(1, int((self._budget - self.evaluations) / len(finalists) / 2))
+            for _ in range(rounds):
+                self._sample(finalists)
+            finalists = sorted(finalists, key=lambda string: string.mean)[: max(1, len(finalists) // 2)]
+        return min(finalists, key=lambda string: string.mean)
+
+
+def minimize_bits(
+    function: Callable[[Any], Any],
+    n: int,
+    *,
+    batch: bool = True,
+    noise: bool | int = False,
+    budget: int | None = None,
+    seeds: ArrayLike | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    backend: Backend | None = None,
+    devices: Sequence[str] | None = None,
+    **options: Any,
+) -> BitsResult:
+    """Minimise a function of bit strings within a number of evaluations.
+
+    Parameters
+    ----------
+    function : callable
+        With ``batch`` from an (m, n) uint8 array to m numbers; otherwise from one (n,) array to a number.
+    n : int
+        Bits.
+    batch : bool
+        Whether the function takes many strings at once.
+    noise : bool or int
+        Whether the values of one string differ from call to call. Strings that seem good are then evaluated up to 8
+        times (or so many times), and a tenth of the budget compares the best ones at the end.
+    budget : int, optional
+        Most evaluations, at least 32; a repeated evaluation counts too. Needed with ``noise``.
+    seeds : array_like of 0 and 1, shape (s, n), optional
+        Known strings to begin with.
+    seed : int
+        Of the solver; the function's own randomness is its own affair.
+    time_limit : float, optional
+        Seconds.
+    backend, devices
+        As for :func:`engine.solve`.
+    **options
+        Of the solver; the population follows from the budget unless it is given.
+
+    Returns
+    -------
+    BitsResult
+
+    Raises
+    ------
+    OptionError
+        If there is noise and no budget, or a number makes no sense.
+    ProblemError
+        If the function fails, or returns something else than finite numbers.
+
+    Examples
+    --------
+    >>> import engine
+    >>> engine.minimize_bits(lambda bits: bits.sum(axis=1), 30, budget=2000).value
+    0.0
+    """
+    return _optimize(
+        *(function, n, 1, batch, noise, budget, seeds, seed, time_limit, backend, devices, options),
+    )
+
+
+def maximize_bits(
+    function: Callable[[Any], Any],
+    n: int,
+    *,
+    batch: bool = True,
+    noise: bool | int = False,
+    budget: int | None = None,
+    seeds: ArrayLike | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    backend: Backend | None = None,
+    devices: Sequence[str] | None = None,
+    **options: Any,
+) -> BitsResult:
+    """Maximise a function of bit strings; everything else is as for :func:`minimize_bits`."""
+    return _optimize(
+        *(function, n, -1, batch, noise, budget, seeds, seed, time_limit, backend, devices, options),
+    )
+
+
+def _optimize(
+    function: Callable[[Any], Any],
+    n: int,
+    sign: int,
+    batch: bool,
+    noise: bool | int,
+    budget: int | None,
+    seeds: ArrayLike | None,
+    seed: int,
+    time_limit: float | None,
+    backend: Backend | None,
+    devices: Sequence[str] | None,
+    options: dict[str, Any],
+) -> BitsResult:
+    samples = _checked_samples(noise, budget)
+    limit = math.inf if budget is None else float(budget)
+    archive = _Archive(function, sign, batch, samples, limit, _RESERVE * limit if samples > 1 and budget else 0.0)
+    population = options.pop("population", None) or _population(n, budget, samples)
+    until = math.inf if time_limit is None else time.monotonic() + time_limit
+    known, edges = seeds, np.zeros((0, 2), np.int32)
+    with Engine(backend, devices) as engine:
+        for restart in range(_MOST_RESTARTS if budget is not None else 1):
+            result = _run(engine, archive, n, known, seed + restart, population, until, options)
+            edges = max(edges, result.arrays["edges"], key=len)
+            if archive.left < 1 or time.monotonic() >= until or result.status is Status.OPTIMAL:
+                break
+            population = population if isinstance(population, str) else 2 * population
+            known = np.stack([min(archive.strings.values(), key=lambda string: string.mean).bits])
+    best = archive.best()
+    return BitsResult(
+        solution=best.bits,
+        value=sign * best.mean,
+        standard_error=0.0 if samples == 1 else best.standard_error,
+        samples=best.count,
+        evaluations=archive.evaluations,
+        strings=len(archive.strings),
+        edges=edges,
+        status=Status.ITERATION_LIMIT if archive.left < 1 else result.status,
+        run=result,
+    )
+
+
+def _run(
+    engine: Engine,
+    archive: _Archive,
+    n: int,
+    known: ArrayLike | None,
+    seed: int,
+    population: int | str,
+    until: float,
+    options: dict[str, Any],
+) -> Result:
+    """One run of the solver, which the archive stops once the budget is spent."""
+    problem = BOA(archive, n, minimize=True, seeds=known, name="function of bits")
+    archive.started.clear()
+    left = None if until == math.inf else max(1e-3, until - time.monotonic())
+    archive.run = engine.start(problem, seed=seed, population=population, time_limit=left, **options)
+    archive.started.set()
+    return archive.run.wait()
+
+
+def _checked_samples(noise: bool | int, budget: int | None) -> int:
+    """How often a good string is evaluated."""
+    if noise is not False and budget is None:
+        raise OptionError("noise needs a budget: how many evaluations may be made in total")
+    if noise is not False and noise is not True and noise < 2:
+        raise OptionError(f"noise must be True, False, or at least 2 evaluations of a good string; got {noise}")
+    if budget is not None and budget < _LEAST_BUDGET:
+        raise OptionError(f"budget must be at least {_LEAST_BUDGET} evaluations; got {budget}")
+    return 1 if noise is False else _SAMPLES if noise is True else int(noise)
+
+
+def _population(n: int, budget: int | None, samples: int) -> int | str:
+    """As many individuals as the budget suffices for in some generations, if there is one."""
+    if budget is None:
+        return "auto"
+    strings = budget / (1 + _GOOD * (samples - 1))
+    return int(min(max(16, strings / _GENERATIONS), max(64, 8 * n)))
