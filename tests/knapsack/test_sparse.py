@@ -22,6 +22,7 @@ from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.programs import SparseShapes
 from engine.solvers.knapsack.reference import optimal_value
 from engine.solvers.knapsack.sparse import table as sparse_table
+from engine.solvers.knapsack.sparse import worker
 from engine.solvers.knapsack.sparse.items import SparseItems
 
 
@@ -84,6 +85,17 @@ def test_lock_step_shapes_find_the_same(
     with monkeypatch.context() as patch:
         patch.setattr(SparseShapes, "of", staticmethod(lock_step))
         assert_solved(one_device, problem, reduce=False)
+
+
+@some
+@given(problem=problems(), keep=st.sampled_from([None, 1e-3]))
+def test_tables_that_grow_on_the_way_lose_nothing(
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: Knapsack, keep: float | None
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(worker, "_FIRST_SLOTS", 1)
+        patch.setattr(worker, "_FIRST_DECISIONS", 1)
+        assert_solved(one_device, problem, reduce=False, keep_memory=keep)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

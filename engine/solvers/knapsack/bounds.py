@@ -108,7 +108,7 @@ class Relaxation:
 
     @classmethod
     def with_cardinality(
-        cls, profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, objective: int
+        cls, profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, objective: int, every: int = 1
     ) -> Relaxation | None:
         """The best bound found with a constraint on the number of items; None where no such constraint helps.
 
@@ -121,14 +121,17 @@ class Relaxation:
         capacity : int
         objective : int
             Profit of a known solution.
+        every : int
+            The multipliers are those of a sample, every so many items; the bound is right with any multipliers.
         """
-        most = int(np.searchsorted(np.cumsum(np.sort(weights)), capacity, side="right"))
-        least = int(np.searchsorted(np.cumsum(np.sort(profits)[::-1]), objective, side="right")) + 1
+        counts = _counts(profits, weights, capacity, objective)
+        sample = (profits[::every], weights[::every], capacity // every)
+        sample_counts = counts if every == 1 else _counts(*sample, objective // every)
         best: Relaxation | None = None
-        for count, sign in ((most, 1), (least, -1)):
+        for count, sample_count, sign in zip(counts, sample_counts, (1, -1), strict=True):
             if not 0 < count < len(weights):
                 continue
-            for multipliers in _multipliers(profits, weights, capacity, count, sign):
+            for multipliers in _multipliers(*sample, sample_count, sign):
                 found = cls.at(profits, weights, capacity, multipliers, count)
                 if best is None or found.scaled_bound * best.scale < best.scaled_bound * found.scale:
                     best = found
@@ -144,6 +147,13 @@ class Relaxation:
         least = self.scale * (objective + 1)
         settled = np.asarray(self.scaled_bound - abs(self.gains) < least, dtype=bool)
         return settled & np.asarray(self.gains > 0), settled & np.asarray(self.gains < 0)
+
+
+def _counts(profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, objective: int) -> tuple[int, int]:
+    """The most items that fit, and the fewest that solutions better than ``objective`` have."""
+    most = int(np.searchsorted(np.cumsum(np.sort(weights)), capacity, side="right"))
+    least = int(np.searchsorted(np.cumsum(np.sort(profits)[::-1]), objective, side="right")) + 1
+    return most, least
 
 
 class _Point(NamedTuple):
@@ -228,9 +238,11 @@ def exchange(
     inside[solution] = True
     shuffled = np.random.Generator(np.random.PCG64(len(weights))).permutation(len(weights))
     distance = np.abs(gains.astype(np.float64))
-    near = shuffled[np.argsort(distance[shuffled], kind="stable")]
-    out = _Moves.up_to_two(near[inside[near]][:candidates], profits, weights)
-    into = _Moves.up_to_two(near[~inside[near]][:candidates], profits, weights)
+    chosen = inside[shuffled]
+    out, into = (
+        _Moves.up_to_two(_nearest(shuffled[which], distance, candidates), profits, weights)
+        for which in (chosen, ~chosen)
+    )
     residual = capacity - int(weights[solution].sum())
     order = np.argsort(into.weights, kind="stable")
     best_so_far = np.maximum.accumulate(into.profits[order])
@@ -243,6 +255,14 @@ def exchange(
     inside[out.items(leaving)] = False
     inside[into.items(entering)] = True
     return np.flatnonzero(inside).astype(np.int64)
+
+
+def _nearest(items: NDArray[np.int64], distance: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Up to so many of the items, those of least distance."""
+    if len(items) <= most:
+        return items
+    nearest: NDArray[np.int64] = items[np.argpartition(distance[items], most - 1)[:most]]
+    return nearest
 
 
 @dataclass(frozen=True)

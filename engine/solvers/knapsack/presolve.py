@@ -13,6 +13,7 @@ from engine.solvers.knapsack.problem import Knapsack
 
 __all__ = ["Reduced", "presolve"]
 
+_SAMPLE = 5000  # items on which multipliers are searched for first
 _FEW, _MANY = 60, 160  # items inside and outside that exchanges look at, first and last
 _ROUNDS = 8  # of exchanges, each of which must improve the solution
 
@@ -131,14 +132,18 @@ def presolve(problem: Knapsack, reduce: bool) -> Reduced:
     if not reduce or reduced.solved:
         return reduced
     local = _Local(reduced, profits, weights, solution)
-    local.search(relaxations[0])
-    if not reduced.solved:
-        counted = Relaxation.with_cardinality(profits, weights, capacity, reduced.objective)
+    local.search(relaxations[0], 2)
+    for every in (len(indices) // _SAMPLE, 1) if len(indices) > 4 * _SAMPLE else (1,):
+        if reduced.solved:
+            break
+        counted = Relaxation.with_cardinality(profits, weights, capacity, reduced.objective, every)
         if counted is not None:
             relaxations.append(counted)
             reduced.bound = max(reduced.objective, min(reduced.bound, counted.bound))
             if not reduced.solved:
-                local.search(counted)
+                local.search(counted, 2)
+    if not reduced.solved:
+        local.search(min(relaxations, key=lambda relaxation: relaxation.bound), _ROUNDS)
     if reduced.solved:
         reduced.close()
         return reduced
@@ -164,10 +169,10 @@ class _Local:
     weights: NDArray[np.int64]
     solution: NDArray[np.int64]
 
-    def search(self, relaxation: Relaxation) -> None:
-        """Exchange up to two items for up to two others while that improves the solution."""
+    def search(self, relaxation: Relaxation, rounds: int) -> None:
+        """Exchange up to two items for up to two others while that improves the solution, at most so often."""
         candidates = _FEW
-        for _ in range(_ROUNDS):
+        for _ in range(rounds):
             if self.reduced.solved:
                 return
             better = exchange(

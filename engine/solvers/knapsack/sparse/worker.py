@@ -20,7 +20,8 @@ from engine.solvers.knapsack.sparse.items import SparseItems
 
 __all__ = ["Best", "Report", "SparseWorker", "fixed_bytes"]
 
-_FIRST_SLOTS = 256  # tiles
+_FIRST_SLOTS = 8192  # for tiles; for decisions, so many times as much
+_FIRST_DECISIONS = 64
 _DECISION_BYTES = TILE // 8 + 4
 _TILE_PERCENT, _DECISION_PERCENT = 35, 25  # of the memory; while a buffer grows, the old one is there too
 
@@ -122,7 +123,8 @@ class SparseWorker:
         self._decisions: dict[str, Buffer] = {}
         self.step = 0
         self.first_step = 0
-        self._resize(min(_FIRST_SLOTS, self._slot_limit), min(4 * _FIRST_SLOTS, self._decision_limit))
+        slots = min(_FIRST_SLOTS, numbers, self._slot_limit)
+        self._resize(slots, min(_FIRST_DECISIONS * slots, self._decision_limit))
 
     # --- memory -------------------------------------------------------------------------------------------------
 
