@@ -162,6 +162,7 @@ class Run:
         self._began: float | None = None
         self._paused_for = 0.0
         self._paused_since: float | None = None
+        self._stop_requested: float | None = None
         self._control = threading.Condition()
         self._state: Literal["running", "paused", "stopping"] = "running"
         self._last_checkpoint = time.monotonic()
@@ -213,6 +214,7 @@ class Run:
             if self._state != "stopping" and not self._ended.is_set():
                 self._count_pause()
                 self._state = "stopping"
+                self._stop_requested = time.monotonic()
                 self.emit(StateChanged(time=self.elapsed, state="stopping"))
                 self._control.notify_all()
 
@@ -285,6 +287,15 @@ class Run:
     def time_left(self) -> float:
         """Seconds to the time limit; ``inf`` without one."""
         return float("inf") if self.time_limit is None else self.time_limit - self.elapsed
+
+    @property
+    def overdue(self) -> float:
+        """Seconds since the run was asked to stop, or its time limit passed; 0 before that, and once it has ended."""
+        if self._ended.is_set():
+            return 0.0
+        with self._control:
+            asked = 0.0 if self._stop_requested is None else time.monotonic() - self._stop_requested
+        return max(asked, -self.time_left, 0.0)
 
     # --- from a solver ------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -26,8 +27,8 @@ from engine.cli_options import (
     time_limit_option,
 )
 from engine.control import Controls
-from engine.errors import OptionError, RunFolderError
-from engine.events import Event
+from engine.errors import DeviceError, OptionError, RunFolderError
+from engine.events import Event, Failed
 from engine.files import write_whole
 from engine.folder import RunFolder
 from engine.formats.source import limited
@@ -37,7 +38,10 @@ from engine.replay import Replay
 from engine.results import Result
 from engine.run import Observer, Run
 
-__all__ = ["replay", "resume", "solve"]
+__all__ = ["WATCHDOG_SECONDS", "replay", "resume", "solve"]
+
+WATCHDOG_SECONDS = 10.0
+"""How long after a stop or the time limit a C snippet may go on before the process ends."""
 
 _NO_ANSWER = 4
 
@@ -126,6 +130,16 @@ def resume(
     return _conduct(owner, start, events, context.obj, solution, as_json)
 
 
+def _end_process(lines: JsonLines | None) -> None:
+    """End the process at once: a C snippet that does not return cannot be ended in any other way."""
+    message = f"the C snippet did not return within {WATCHDOG_SECONDS:g} s after the run was to end"
+    with contextlib.suppress(OSError):
+        if lines is not None:
+            lines(Failed(time=0.0, error="DeviceError", message=message, exit_code=DeviceError.exit_code))
+        print(f"error: {message}", file=sys.stderr, flush=True)
+    os._exit(DeviceError.exit_code)
+
+
 def _conduct(
     owner: Engine,
     start: Callable[[list[Observer]], Run],
@@ -141,8 +155,9 @@ def _conduct(
             controls.attach(running)
         if lines is not None:
             controls.listen()
-        while not running.join(0.5):
-            pass  # a wait without an end would not let Ctrl-C through on Windows
+        while not running.join(0.5):  # a wait without an end would not let Ctrl-C through on Windows
+            if running.overdue > WATCHDOG_SECONDS and running.problem.native_code is not None:
+                _end_process(lines)
         result = running.wait()
     saved = [running.folder.path] if running.folder is not None else []
     if solution is not None and _write_solution(solution, running.problem, result):

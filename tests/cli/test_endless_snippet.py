@@ -1,0 +1,44 @@
+"""A C snippet that never returns is ended by the command line, after the time limit and some patience."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.devices import available
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+import sys
+import engine.cli.running
+engine.cli.running.WATCHDOG_SECONDS = 1.0
+from engine.cli import main
+sys.argv[0] = "quintet"
+main()
+"""
+
+
+@pytest.mark.skipif("opencl" in available("auto")[1], reason="this machine has no OpenCL device")
+def test_a_snippet_that_never_returns_is_ended(tmp_path: Path) -> None:
+    (tmp_path / "x.boa").write_text(
+        "boa snippet n=20\nfor (u64 i = 1; i != 0; i += 2) fitness += (i64) (i * i) + BIT(3);\n"
+    )
+    words = ["solve", str(tmp_path / "x.boa"), "--trust", "--backend", "opencl", "--time-limit", "1", "--events", "-"]
+    began = time.monotonic()
+    child = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_DATA_HOME": str(tmp_path / "data")},
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert time.monotonic() - began < 100
+    last = json.loads(child.stdout.splitlines()[-1])
+    assert (child.returncode, last["type"]) == (3, "failed"), child.stderr
+    assert b"the C snippet did not return within 1 s" in child.stderr
