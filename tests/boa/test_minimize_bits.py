@@ -86,6 +86,6 @@ def test_numbers_that_make_no_sense_are_refused(arguments: dict[str, Any], messa
 
 def test_values_that_are_no_numbers_are_refused(device: Member) -> None:
     with pytest.raises(ProblemError, match="must return finite numbers"):
-        engine.minimize_bits(lambda bits: bits.sum(axis=1) / 0.0, 8, budget=100, devices=[device.info.id])
+        engine.minimize_bits(lambda bits: np.full(len(bits), np.nan), 8, budget=100, devices=[device.info.id])
     with pytest.raises(ProblemError, match="values; got an array of shape"):
         engine.minimize_bits(lambda bits: bits.sum(), 8, budget=100, devices=[device.info.id])
