@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import threading
@@ -12,7 +13,7 @@ from typing import Any, Self, TypeVar, cast
 
 from engine import config
 from engine.devices import Backend, DeviceInfo, DevicePool, available, select
-from engine.errors import DeviceError, InputError, RunFolderError
+from engine.errors import DeviceError, InputError, OptionError, RunFolderError
 from engine.folder import RunFolder
 from engine.observers import Recorder
 from engine.problem import Problem
@@ -161,25 +162,23 @@ class Engine:
         solver = solver_for(problem)
         chosen = config.solver_options(solver, resolved, options, type(problem))
         settings = resolved.settings
+        observers = _observers(on_event)
         path = settings.run_folder
         if path is not None:
             RunFolder.require_free(path)
         self._validate(solver, problem, chosen)
         pool = self._open()
-        folder = None
-        if path is not None:
-            folder = RunFolder.create(path, problem, self._description(solver, chosen, settings))
+        if path is None:
+            return self._begin(problem, solver, chosen, pool, settings, folder=None, observers=observers, keep=False)
+        folder = RunFolder.create(path, problem, self._description(solver, chosen, settings))
+        try:
             folder.acquire()
-        return self._begin(
-            problem,
-            solver,
-            chosen,
-            pool,
-            settings,
-            folder=folder,
-            observers=_observers(on_event),
-            keep=folder is not None,
-        )
+            return self._begin(problem, solver, chosen, pool, settings, folder=folder, observers=observers, keep=True)
+        except BaseException:  # the engine was closed meanwhile, or the folder was taken
+            with contextlib.suppress(OSError):
+                folder.discard()
+            folder.release()
+            raise
 
     def resume(
         self,
@@ -479,7 +478,10 @@ def _resumed_settings(
 def _observers(on_event: Observer | Sequence[Observer] | None) -> list[Observer]:
     if on_event is None:
         return []
-    return [on_event] if callable(on_event) else list(on_event)
+    found = [on_event] if callable(on_event) else on_event
+    if not isinstance(found, Sequence) or not all(callable(observer) for observer in found):
+        raise OptionError(f"on_event must be a callable, or a sequence of callables; got {on_event!r}")
+    return list(found)
 
 
 def _described(info: DeviceInfo) -> dict[str, Any]:

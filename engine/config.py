@@ -257,7 +257,7 @@ def _read_file(path: Path) -> tuple[dict[str, Given], dict[str, dict[str, Given]
         content = tomllib.loads(text)
     except OSError as error:
         raise OptionError(f"cannot read the configuration file {path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise OptionError(f"{path} is not a TOML file: {error}") from error
     origin = f"file {path}"
     given: dict[str, Given] = {}

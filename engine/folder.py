@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engine import trust as trusted
-from engine.errors import QuintetError, RunFolderError, UntrustedCode
+from engine.errors import InputError, QuintetError, RunFolderError, UntrustedCode
 from engine.files import remove_temporaries, temporary_beside, write_whole
 from engine.layout import folder_of
 from engine.lock import FolderLock
@@ -103,7 +103,11 @@ def read_problem(path: Path, trust: bool = False, kind: type[Problem] | None = N
     engine.errors.UntrustedCode
         If solving the problem executes code that is not trusted.
     """
-    if path.is_dir():
+    try:
+        is_folder = path.is_dir()
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    if is_folder:
         return RunFolder.open(path).problem(trust=trust)
     problem = (kind or recognize(path)).read(path, **reading)
     if (code := _native_code(problem, str(path))) is not None and not _is_bundled(path):
@@ -164,8 +168,9 @@ class RunFolder(RunFiles):
             except BaseException:
                 shutil.rmtree(temporary, ignore_errors=True)
                 raise
-        except OSError as error:
-            raise RunFolderError(f"cannot make the run folder {path}: {error.strerror or error}") from error
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise RunFolderError(f"cannot make the run folder {path}: {reason}") from error
         made = cls(path, full)
         made.resumed = False
         return made
@@ -224,8 +229,8 @@ class RunFolder(RunFiles):
             lock.release()
 
     def discard(self) -> None:
-        """Remove the folder of a run that was refused; nothing else may have been written to it by then."""
-        if identity_in(self.path / "run.toml") != self.identity:
+        """Remove the folder of a run that was refused, if this object has the right to write to it."""
+        if self._lock is None or identity_in(self.path / "run.toml") != self.identity:
             return
         self.release()
         names = ("events.jsonl", "problem.npz", "run.toml")

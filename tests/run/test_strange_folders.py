@@ -19,8 +19,9 @@ import tomlkit
 from counting import Counting
 
 import engine
-from engine.errors import QuintetError, RunFolderError
-from engine.folder import RunFolder
+from engine import config
+from engine.errors import OptionError, QuintetError, RunFolderError
+from engine.folder import RunFolder, read_problem
 from engine.storage import file_digest, text_digest
 
 SEED = int(os.environ.get("QUINTET_TEST_SEED") or time.time_ns() % 10**6)
@@ -194,3 +195,29 @@ def _sign(file: Path) -> None:
     except (ValueError, AttributeError, RecursionError):
         return
     file.write_text(f'{text[:-2]},\n "digest": "{text_digest(text)}"\n}}\n')
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "x" * 300, "run.toml/r"])
+def test_names_that_no_folder_can_have_are_one_sentence(name: str, stopped: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(stopped)
+    for call in (
+        lambda: engine.solve(Counting(3), run_folder=name),
+        lambda: engine.resume(name),
+        lambda: read_problem(Path(name)),
+    ):
+        with pytest.raises(QuintetError):
+            call()
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 50_000, "a = " + "{a=" * 5_000, "seed = " + "9" * 5_000, "\x00"])
+def test_a_configuration_that_is_deep_or_long_is_one_sentence(text: str, tmp_path: Path) -> None:
+    (tmp_path / "q.toml").write_text(text)
+    with pytest.raises(OptionError, match=r"q\.toml is not a TOML file"):
+        config.resolve(file=tmp_path / "q.toml")
+
+
+def test_observers_that_cannot_be_called_are_one_sentence(tmp_path: Path) -> None:
+    for observer in (5, [print, 5], "print"):
+        with pytest.raises(OptionError, match="on_event must be a callable"):
+            engine.solve(Counting(3), on_event=observer, run_folder=tmp_path / "r")  # type: ignore[arg-type]
+    assert not (tmp_path / "r").exists()
