@@ -244,7 +244,19 @@ class Engine:
             raise
 
     def solve(self, problem: Problem[R], **arguments: Any) -> R:
-        """:meth:`start` and wait; Ctrl-C stops the run and returns its best so far."""
+        """Start a run and wait for its result; Ctrl-C stops the run and returns its best solution so far.
+
+        Parameters
+        ----------
+        problem : Problem
+        **arguments
+            Those of :meth:`start`.
+
+        Returns
+        -------
+        Result
+            Of the class that the problem declares.
+        """
         return cast(R, wait_or_stop(self.start(problem, **arguments)))
 
     def _validate(self, solver: Solver, problem: Problem, options: SolverOptions) -> None:
@@ -351,12 +363,42 @@ def solve(
     config_file: str | Path | None = None,
     **options: Any,
 ) -> R:
-    """Solve one problem: open the devices, run, close them. See :class:`Engine` for every argument.
+    """Solve one problem: open the devices, run, close them.
+
+    Parameters
+    ----------
+    problem : Problem
+        An instance of one of the problem classes.
+    backend : {"auto", "cuda", "opencl"}, optional
+        See :class:`Engine`.
+    devices : sequence of str, optional
+        Names of devices; see :class:`Engine`.
+    time_limit : float, optional
+        Seconds after which the run ends with its best solution so far.
+    seed : int, optional
+        Seed of every random choice, 0 <= seed < 2^64; 0 by default.
+    on_event : callable or sequence of callables, optional
+        Called with each :mod:`engine.events` event.
+    run_folder : path-like, optional
+        Folder to keep the run in; it must not exist or be empty.
+    checkpoint_interval : float, optional
+        Seconds between checkpoints.
+    config_file : path-like, optional
+        A TOML file to read instead of ``quintet.toml``.
+    **options
+        Options of the solver (``quintet solvers NAME`` lists them).
 
     Returns
     -------
     Result
-        With at least status, objective, bound and solution.
+        With at least status, objective, bound and solution; of the class that the problem declares.
+
+    Raises
+    ------
+    engine.errors.InputError
+        If an option or setting is wrong, or the problem cannot be solved on these devices.
+    engine.errors.DeviceError
+        If a device cannot be opened or fails.
 
     Examples
     --------
@@ -416,7 +458,35 @@ def resume(
     trust: bool = False,
     from_start: bool = False,
 ) -> Result:
-    """Resume the run in a folder, see :meth:`Engine.resume`; by default on the devices that run was given."""
+    """Resume the run in a folder, and wait for its result; see :meth:`Engine.resume`.
+
+    Parameters
+    ----------
+    run_folder : path-like
+    problem : Problem, optional
+        Needed if the folder cannot store all of it, as with a Python function.
+    backend, devices : optional
+        By default those that the run was started with.
+    time_limit : float, optional
+        Seconds, counted from the first start of the run.
+    checkpoint_interval : float, optional
+        Seconds between checkpoints.
+    on_event : callable or sequence of callables, optional
+        Called with each event.
+    trust : bool
+        Whether code that the folder names may be executed.
+    from_start : bool
+        Whether to ignore the checkpoints.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    engine.errors.RunFolderError
+        If the folder is no run folder, damaged, in use, or of another problem.
+    """
     with engine_to_resume(run_folder, backend, devices) as owner:
         run = owner.resume(
             run_folder,

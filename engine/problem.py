@@ -78,7 +78,15 @@ class Problem(ABC, Generic[R]):
     @classmethod
     @abstractmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file looks like an instance of this problem, from its name and first few kilobytes."""
+        """Whether a file looks like an instance of this problem.
+
+        Parameters
+        ----------
+        path : Path
+            Its name may matter, without the suffix of a compressed file; it is not opened.
+        head : str
+            The first 4096 bytes, unpacked and decoded.
+        """
 
     @abstractmethod
     def describe(self) -> str:
@@ -91,7 +99,15 @@ class Problem(ABC, Generic[R]):
     @classmethod
     @abstractmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`."""
+        """The inverse of :meth:`to_arrays`.
+
+        Parameters
+        ----------
+        arrays : mapping of str to ndarray
+            What :meth:`to_arrays` returned.
+        name : str
+            ``name`` of the new problem.
+        """
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -147,7 +147,15 @@ class Result:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Result:
-        """The inverse of :meth:`to_dict`; ``arrays`` may hold ``"solution"``."""
+        """The inverse of :meth:`to_dict`.
+
+        Parameters
+        ----------
+        values : dict
+            What :meth:`to_dict` returned.
+        arrays : dict of str to ndarray
+            ``arrays`` of the result, and ``"solution"`` if it has one.
+        """
         others = dict(arrays)
         solution = others.pop("solution", None)
         return cls(

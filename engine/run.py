@@ -315,7 +315,17 @@ class Run:
         self._publisher.publish(event)
 
     def metric(self, name: str, value: float, device: str | None = None) -> None:
-        """A point of a live series; at most ten a second are emitted of each, and always the last one."""
+        """A point of a live series; at most ten a second are emitted of each, and always the last one.
+
+        Parameters
+        ----------
+        name : str
+            ``name`` of a :class:`engine.solver.MetricSpec` of the solver.
+        value : float
+            In the unit of that specification.
+        device : str, optional
+            Label of a device, for series with one curve per device.
+        """
         if not self._publisher:
             return
         event = Metric(time=self.elapsed, name=name, value=value, device=device)
@@ -324,7 +334,15 @@ class Run:
     def progress(self, phase: str, done: float, total: float, unit: str = "", limit: bool = False) -> None:
         """How far the present phase is; throttled like a metric, but a phase's begin and end are emitted at once.
 
-        ``limit`` says that ``total`` is a limit that is seldom reached.
+        Parameters
+        ----------
+        phase : str
+            What is being done, for people.
+        done, total : float
+            How much of how much, in ``unit``.
+        unit : str
+        limit : bool
+            Whether ``total`` is a limit that is seldom reached.
         """
         event = Progress(time=self.elapsed, phase=phase, done=done, total=total, unit=unit, limit=limit)
         last = self._progress.emitted
@@ -357,8 +375,13 @@ class Run:
     ) -> None:
         """A better solution or bound; emitted only if it differs from the last.
 
-        ``solution`` is emitted with it if it is small, at most ten times a second: one that is held back is emitted by
-        :meth:`poll`, unless a better one comes first.
+        Parameters
+        ----------
+        objective, bound : int, float or None
+            In the problem's unit.
+        solution : ndarray, optional
+            Emitted if it is small, at most ten times a second: one that is held back is emitted by :meth:`poll`, unless
+            a better one comes first.
         """
         objective, bound = _plain(objective), _plain(bound)
         news = (objective, bound) != self._best
@@ -379,11 +402,29 @@ class Run:
         self.emit(Incumbent(time=self.elapsed, objective=objective, bound=bound, gap=gap, solution=solution))
 
     def trace(self, name: str, iteration: int, values: Sequence[float], chain: int = 0) -> None:
-        """Values of a sampled quantity."""
+        """Values of a sampled quantity.
+
+        Parameters
+        ----------
+        name : str
+            Of the quantity.
+        iteration : int
+            Of the first value.
+        values : sequence of float
+            One per iteration.
+        chain : int
+        """
         self.emit(Trace(time=self.elapsed, name=name, chain=chain, iteration=iteration, values=list(values)))
 
     def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
-        """Something a user should know."""
+        """A message to the user.
+
+        Parameters
+        ----------
+        message : str
+            A sentence without a final full stop.
+        level : {"info", "warning"}
+        """
         self.emit(Notice(time=self.elapsed, level=level, message=message))
 
     def checkpoint_due(self) -> bool:

@@ -241,7 +241,13 @@ def maximize_bits(
     devices: Sequence[str] | None = None,
     **options: Any,
 ) -> BitsResult:
-    """Maximise a function of bit strings; everything else is as for :func:`minimize_bits`."""
+    """Maximise a function of bit strings; everything else is as for :func:`minimize_bits`.
+
+    Parameters
+    ----------
+    function, n, batch, noise, budget, seeds, seed, time_limit, backend, devices, **options
+        As for :func:`minimize_bits`.
+    """
     return _optimize(
         *(function, n, -1, batch, noise, budget, seeds, seed, time_limit, backend, devices, options),
     )

@@ -102,7 +102,15 @@ class HorseshoeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Draw from the posterior given X, shape (N, p), and y with two classes; warns if the chains have not mixed."""
+        """Draw from the posterior; warns if the chains have not mixed.
+
+        Parameters
+        ----------
+        X : array-like, shape (N, p)
+            Features.
+        y : array-like, shape (N,)
+            Two classes.
+        """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)

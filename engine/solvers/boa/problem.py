@@ -99,42 +99,122 @@ class BOA(Problem):
     def decomposable(
         cls, n: int, scopes: Sequence[Sequence[int]], tables: Sequence[ArrayLike], **arguments: Any
     ) -> Self:
-        """A sum of tables over few genes each: see :class:`engine.solvers.boa.fitness.Decomposable`."""
+        """A sum of tables over a few genes each; see :class:`engine.solvers.boa.tables.Decomposable`.
+
+        Parameters
+        ----------
+        n : int
+            Genes.
+        scopes : sequence of sequences of int
+            The genes of each table, counted from 0.
+        tables : sequence of array-like
+            The 2^k values of each table of k genes; the first gene is the highest bit of the index.
+        **arguments
+            Of ``Decomposable``.
+        """
         return cls(Decomposable(n, scopes, tables, **arguments))
 
     @classmethod
     def snippet(cls, code: str, n: int, **arguments: Any) -> Self:
-        """A fitness in C: see :class:`engine.solvers.boa.fitness.Snippet`."""
+        """A fitness in C; see :class:`engine.solvers.boa.fitness.Snippet`.
+
+        Parameters
+        ----------
+        code : str
+            Statements that add to ``fitness``; ``BIT(i)`` is gene i.
+        n : int
+            Genes.
+        **arguments
+            Of ``Snippet``.
+        """
         return cls(Snippet(code, n, **arguments))
 
     @classmethod
     def nk(cls, n: int, neighbours: int = 4, step: int = 1, seed: int = 0) -> Self:
-        """A random nearest-neighbour NK landscape with its exact optimum."""
+        """A random nearest-neighbour NK landscape with its exact optimum.
+
+        Parameters
+        ----------
+        n : int
+            Genes.
+        neighbours : int
+            Further genes of each table.
+        step : int
+            Distance of neighbouring tables, in genes.
+        seed : int
+            Of the tables.
+        """
         return cls(random_nk(n, neighbours, step, seed), name=f"NK n={n} k={neighbours} step={step} seed={seed}")
 
     @classmethod
     def ising(cls, side: int, seed: int = 0) -> Self:
-        """A random +-J spin glass on a torus, up to side 10 with its exact optimum."""
+        """A random +-J spin glass on a torus; its exact optimum is known up to side 10.
+
+        Parameters
+        ----------
+        side : int
+            The torus has side x side spins.
+        seed : int
+            Of the bonds.
+        """
         return cls(random_ising(side, seed), name=f"Ising {side}x{side} seed={seed}")
 
     @classmethod
     def max_sat(cls, n: int, clauses: Sequence[Sequence[int]]) -> Self:
-        """The most clauses that hold; literals are 1-based, negative for negated."""
+        """Maximise the number of satisfied clauses.
+
+        Parameters
+        ----------
+        n : int
+            Variables.
+        clauses : sequence of sequences of int
+            Literals, counted from 1, negative for negated ones.
+        """
         return cls(tables.max_sat(n, clauses))
 
     @classmethod
     def weighted_max_sat(cls, n: int, clauses: Sequence[Sequence[int]], weights: Sequence[int | None]) -> Self:
-        """The least weight of clauses that do not hold; a clause of weight None must hold."""
+        """Minimise the total weight of unsatisfied clauses.
+
+        Parameters
+        ----------
+        n : int
+            Variables.
+        clauses : sequence of sequences of int
+            Literals, counted from 1, negative for negated ones.
+        weights : sequence of int or None
+            One per clause; a clause with None must be satisfied.
+        """
         return cls(tables.weighted_max_sat(n, clauses, weights))
 
     @classmethod
     def max_cut(cls, n: int, edges: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Self:
-        """The heaviest cut; edges are (vertex, vertex, weight), 0-based."""
+        """Maximise the weight of a cut.
+
+        Parameters
+        ----------
+        n : int
+            Vertices.
+        edges : sequence of (int, int, float)
+            Two vertices, counted from 0, and a weight.
+        optimum : float, optional
+            The known maximum.
+        """
         return cls(tables.max_cut(n, edges, optimum))
 
     @classmethod
     def qubo(cls, n: int, entries: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Self:
-        """The least x'Qx; an entry off the diagonal is given once and stands for two, 0-based."""
+        """Minimise x'Qx over bit strings.
+
+        Parameters
+        ----------
+        n : int
+            Variables.
+        entries : sequence of (int, int, float)
+            Row and column, counted from 0, and the entry of Q; one off the diagonal is given once and counts twice.
+        optimum : float, optional
+            The known minimum.
+        """
         return cls(tables.qubo(n, entries, optimum))
 
     @classmethod

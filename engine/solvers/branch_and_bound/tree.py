@@ -223,6 +223,11 @@ class PermutationProblem(Problem):
 
         Called with those of the two that the problem's options model has.
 
+        Parameters
+        ----------
+        bound, branching : str
+            Values of the options of these names.
+
         Raises
         ------
         engine.errors.OptionError

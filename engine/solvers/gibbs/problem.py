@@ -92,6 +92,12 @@ class HorseshoeProbit(Problem[Posterior]):
     def read(cls, path: str | Path, target: str | int | None = None) -> Self:
         """Read CSV, TSV, LIBSVM or Parquet; see :func:`engine.formats.tables.read`.
 
+        Parameters
+        ----------
+        path : path-like
+        target : str or int, optional
+            Name or number of the target column; by default the one called target, y, label, ..., else the last.
+
         Raises
         ------
         ProblemError

@@ -119,7 +119,14 @@ class Knapsack(Problem):
 
     @classmethod
     def unbounded(cls, profits: ArrayLike, weights: ArrayLike, capacity: int, name: str | None = None) -> Self:
-        """The problem whose items may be taken as often as they fit."""
+        """The problem in which every item may be taken as often as it fits.
+
+        Parameters
+        ----------
+        profits, weights : array-like of int, shape (n,)
+        capacity : int
+        name : str, optional
+        """
         problem = cls(profits, weights, capacity, name)
         problem._bound(problem.capacity // problem.weights)
         return problem

@@ -1,0 +1,49 @@
+"""Docstrings of the public names: what takes several arguments describes them."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import engine
+
+_SECTIONS = ("Parameters\n", "Attributes\n")
+
+
+def members() -> Iterator[tuple[str, Any]]:
+    """The public functions, classes and their own methods."""
+    for name in dir(engine):
+        found = getattr(engine, name)
+        if inspect.isfunction(found):
+            yield name, found
+        elif inspect.isclass(found):
+            if not issubclass(found, (Exception, enum.Enum)):
+                yield name, found
+            for method, function in vars(found).items():
+                plain = getattr(function, "__func__", function)
+                if not method.startswith("_") and inspect.isfunction(plain):
+                    yield f"{name}.{method}", plain
+
+
+def arguments(found: Any) -> list[str]:
+    return [name for name in inspect.signature(found).parameters if name not in ("self", "cls")]
+
+
+def described(found: Any, name: str) -> bool:
+    """Whether the docstring, or that of the method it overrides, has a section for its arguments."""
+    kind, _, method = name.partition(".")
+    texts = [inspect.getdoc(found)]
+    for base in getattr(engine, kind).__mro__ if method or inspect.isclass(found) else ():
+        texts.append(inspect.getdoc(vars(base).get(method)) if method else base.__doc__)
+    return any(section in (text or "") for text in texts for section in _SECTIONS)
+
+
+def test_public_functions_describe_their_arguments() -> None:
+    missing = [name for name, found in members() if len(arguments(found)) > 1 and not described(found, name)]
+    assert missing == []
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    assert [name for name, found in members() if not inspect.getdoc(found)] == []
