@@ -155,7 +155,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("open_run", "&Open", "Runs", "Ctrl+Return", "open", "Show the selected runs", ("selected",)),
     Action("replay", "&Replay", "Runs", "F7", "replay", "Play a finished run again, at any speed", ("replayable",)),
     Action(
-        "compare", "&Compare", "Runs", "Ctrl+D", "compare", "Curves of two selected runs, one over the other", ("two",)
+        "compare",
+        "&Compare",
+        "Runs",
+        "Ctrl+D",
+        "compare",
+        "Curves of the selected runs of one solver on common axes",
+        ("several",),
     ),
     Action(
         "rerun",

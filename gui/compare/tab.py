@@ -1,4 +1,4 @@
-"""Comparison of two runs: their numbers and options side by side, and all their series on common axes."""
+"""Comparison of runs: their numbers and options side by side, and all their series on common axes."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _ROWS = ("solver", "state", "best", "bound", "gap", "time")
 
 
 class CompareTab(Cleanup, QWidget):
-    """Two recorded runs, compared.
+    """Two or more recorded runs, compared.
 
-    The first run's curves are solid, the second's dashed, each in its run's colour; several devices of a run differ
-    in their dashes. ``ready()`` is told when both are read.
+    Each run has its colour and dash pattern; devices of a run and bounds differ in their dashes. ``ready()`` is emitted
+    when all are read.
     """
 
     ready = Signal()
@@ -113,7 +113,7 @@ class CompareTab(Cleanup, QWidget):
 
     def _name(self, place: int) -> str:
         """The run's title, with its place where both have the same."""
-        same = len({note.title for note in self.notes}) < len(self.notes)
+        same = [note.title for note in self.notes].count(self.notes[place].title) > 1
         return f"{self.notes[place].title} ({place + 1})" if same else self.notes[place].title
 
     def _point(self, place: int, metric: str, what: str, time: float, value: float, device: str | None = None) -> None:
@@ -121,11 +121,11 @@ class CompareTab(Cleanup, QWidget):
         started = self._started[place]
         several = device is not None and started is not None and len(started.devices) > 1
         parts = [self._name(place), *([what] if what else []), *([device] if several and device else [])]
-        dash = place + (2 if what == "bound" else 0)
+        dash = place + (len(self.notes) if what == "bound" else 0)
         if device is not None:
             if device not in self._devices[place]:
                 self._devices[place].append(device)
-            dash += 2 * self._devices[place].index(device)
+            dash += len(self.notes) * self._devices[place].index(device)
         curve = figure.series(" ".join(parts), self.notes[place].colour, DASHES[dash % len(DASHES)])
         self._curves[place].add(curve)
         if metric in ("_best", "_gap"):  # steps that end where their own run ends
@@ -171,13 +171,16 @@ class CompareTab(Cleanup, QWidget):
 
     def _show_options(self) -> None:
         """Rows for the options in which the runs differ."""
-        first, second = ((event.options if event else {}) for event in self._started)
-        for name in sorted(set(first) & set(second)):
-            if first[name] != second[name]:
-                self._add_row(name.replace("_", " "), [str(first[name]), str(second[name])])
+        options = [event.options if event else {} for event in self._started]
+        for name in sorted(set.intersection(*(set(one) for one in options))):
+            values = [str(one[name]) for one in options]
+            if len(set(values)) > 1:
+                self._add_row(name.replace("_", " "), values)
+        seeds = [str(event.seed) if event else "–" for event in self._started]
         devices = [", ".join(event.devices) if event else "–" for event in self._started]
-        if devices[0] != devices[1]:
-            self._add_row("devices", devices)
+        for title, values in (("seed", seeds), ("devices", devices)):
+            if len(set(values)) > 1:
+                self._add_row(title, values)
         _fit(self.table)
 
     def _add_row(self, title: str, values: list[str]) -> None:

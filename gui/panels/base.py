@@ -38,6 +38,7 @@ from engine.solver import MetricSpec
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage
+from gui.panels.info import InfoPage
 from gui.plot.area import Cleanup
 from gui.plot.axes import duration, number_text
 from gui.plot.figure import Figure
@@ -140,6 +141,7 @@ class Panel(Cleanup, QWidget):
         self.tile("State").show_value("waiting")
         self.tile("Elapsed")
         self.build()
+        self.info = InfoPage(self)
         if run.problem is not None:
             self._about.setText(run.problem.describe())
         self._apply_theme(theme)
@@ -278,6 +280,7 @@ class Panel(Cleanup, QWidget):
                 figure.complete()
         if recorded is not None and recorded.result is not None:
             self.on_result(recorded.result, recorded.processed)
+        self.info.complete()
         for tile in self._tiles.values():
             tile.settle()
         for figure in self._figures:
@@ -321,6 +324,7 @@ class Panel(Cleanup, QWidget):
         self.state("running")
         if self.device_page is not None:
             self.device_page.started(event)
+        self.info.started(event)
         self.on_started(event)
 
     def _prepare_devices(self, event: Started) -> None:

@@ -61,10 +61,14 @@ def report(panel: Panel) -> str:
         pictures=pictures,
         run=_facts(panel),
         options=_options(panel),
-        tables=[_table(figure) for figure in panel.plots() if not figure.pictured and figure.table()[1]],
+        tables=[_table(figure) for figure in _listings(panel) if figure.table()[1]],
         version=engine.__version__,
     )
     return page
+
+
+def _listings(panel: Panel) -> list[Figure]:
+    return [figure for figure in panel.plots() if not figure.pictured and figure is not panel.info.listing]
 
 
 def _picture(figure: Figure) -> _Picture:

@@ -32,7 +32,7 @@ from gui.window.help import Help
 from gui.window.layout import Layout
 from gui.window.log import LogPane
 from gui.window.problems import Problems
-from gui.window.runs import Runs
+from gui.window.runs import MOST_COMPARED, Runs
 from gui.window.session import Session
 from gui.window.status import RunStatus
 from gui.window.tabs import Tabs
@@ -294,7 +294,9 @@ class MainWindow(QMainWindow):
             "steerable": tab is not None and tab.steerable,
             "selected": bool(targets),
             "one": len(targets) == 1,
-            "two": len(selected) == 2 and all((note.path / "events.jsonl").is_file() for note in selected),
+            "several": 2 <= len(selected) <= MOST_COMPARED
+            and len({note.solver for note in selected}) == 1
+            and all((note.path / "events.jsonl").is_file() for note in selected),
             "folder": len(targets) == 1 and targets[0].path.is_dir(),
             "replayable": len(targets) == 1 and self.runs.replayable(targets[0]),
             "resumable": len(targets) == 1 and targets[0].resumable,

@@ -24,8 +24,9 @@ from gui.window.log import LogPane
 from gui.window.problems import Problems
 from gui.window.tabs import Tabs
 
-__all__ = ["Runs"]
+__all__ = ["MOST_COMPARED", "Runs"]
 
+MOST_COMPARED = 12
 _RESCAN_DELAY = 400  # milliseconds; a run that starts writes several times
 
 
@@ -183,9 +184,9 @@ class Runs(QObject):
                 return
 
     def compare(self) -> None:
-        """Compare the two selected runs."""
+        """Compare the selected runs, two or more."""
         notes = self._list.selected()
-        if len(notes) == 2:
+        if 2 <= len(notes) <= MOST_COMPARED:
             self._tabs.compare(notes)
 
     def rerun(self) -> None:

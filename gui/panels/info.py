@@ -1,0 +1,102 @@
+"""The page with everything needed to repeat a run: options, settings, devices, versions, digest, commands."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import QuintetError
+from engine.folder import RunFolder
+from engine.solvers import discover
+from gui.plot.listing import Listing
+
+if TYPE_CHECKING:
+    from engine.events import Started
+    from gui.panels.base import Panel
+
+__all__ = ["InfoPage", "folder_rows", "option_rows"]
+
+Row = tuple[str, str, str, str]
+_HEADERS = ["group", "name", "value", "default, if different"]
+
+
+class InfoPage:
+    """Adds a page to a panel and fills it from the first event and from the run folder."""
+
+    def __init__(self, panel: Panel) -> None:
+        self._panel = panel
+        page = panel.page("Info", columns=1)
+        self.listing: Listing = panel.add(
+            Listing("Run information", theme=panel.theme, key="run info", empty="Shown once the run has started."), page
+        )
+        self._started: list[Row] = []
+
+    def started(self, event: Started) -> None:
+        """The run has started: what is solved, how, and where."""
+        problem = type(self._panel.problem) if self._panel.problem is not None else None
+        self._started = [
+            ("run", "solver", event.solver, ""),
+            ("run", "problem", event.description, ""),
+            ("run", "seed", str(event.seed), ""),
+            ("run", "backend", event.backend, ""),
+            *(("device", label, name, "") for label, name in zip(event.devices, event.device_names, strict=False)),
+            *option_rows(event.solver, problem, event.options),
+        ]
+        self._show([])
+
+    def complete(self) -> None:
+        """The run has ended: what its folder records."""
+        folder = self._panel.run.folder
+        rows: list[Row] = []
+        if folder is not None:
+            with contextlib.suppress(QuintetError):
+                rows = folder_rows(folder, RunFolder.open(folder).description)
+        self._show(rows)
+
+    def _show(self, more: list[Row]) -> None:
+        rows = self._started + more
+        changed = sum(group == "option" and bool(default) for group, _, _, default in rows)
+        self.listing.put(_HEADERS, rows)
+        self.listing.set_unit(f"{changed} options differ from their defaults" if changed else "all options at defaults")
+
+
+def option_rows(solver: str, problem: type | None, options: Mapping[str, Any]) -> list[Row]:
+    """A row for each option, those that differ from their defaults first, with the default."""
+    defaults: dict[str, Any] = {}
+    declared = discover().get(solver)
+    if declared is not None:
+        with contextlib.suppress(TypeError):
+            models = declared.option_models if problem is None else (declared.options_model(problem),)
+            for model in models:
+                defaults |= model().model_dump()
+    rows: list[Row] = []
+    for name, value in options.items():
+        differs = name in defaults and defaults[name] != value
+        rows.append(("option", name, _text(value), _text(defaults[name]) if differs else ""))
+    return sorted(rows, key=lambda row: not row[3])
+
+
+def folder_rows(folder: Path, description: Mapping[str, Any]) -> list[Row]:
+    """Settings, versions, the digest of the instance, and the commands that use the folder."""
+    rows: list[Row] = [("setting", name, _text(value), "") for name, value in description.get("settings", {}).items()]
+    rows += [("version", name, _text(value), "") for name, value in description.get("versions", {}).items()]
+    digest = description.get("problem", {}).get("digest")
+    if digest:
+        rows.append(("instance", "digest", str(digest), ""))
+    path = shlex.quote(str(folder))
+    return [
+        *rows,
+        ("folder", "path", str(folder), ""),
+        ("command", "replay", f"quintet replay {path}", ""),
+        ("command", "solve again", f"quintet solve {path}", ""),
+        ("Python", "read the result", f"engine.folder.RunFolder.open({str(folder)!r}).result()", ""),
+    ]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

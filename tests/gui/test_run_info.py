@@ -1,0 +1,67 @@
+"""What a run was: its information page, and the comparison of several runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import counting
+import pytest
+from environment import SAMPLES
+
+from engine.events import Finished, Metric, to_json
+from engine.folder import RunFolder
+from engine.solvers import discover
+from gui.app.theme import LIGHT
+from gui.compare.tab import CompareTab
+from gui.panels import RunInfo, panel_for
+from gui.runs.library import COLOURS, RunNote
+
+
+@pytest.mark.parametrize("folder", sorted((SAMPLES / "recorded").iterdir()), ids=lambda folder: folder.name)
+def test_the_information_page_has_what_is_needed_to_repeat_a_run(qtbot: Any, folder: Path) -> None:
+    opened = RunFolder.open(folder)
+    solver = discover()[opened.description["solver"]]
+    problem = opened.problem()
+    panel = panel_for(RunInfo(solver.name, solver.metrics, problem, folder, schema=solver.schema), LIGHT)
+    qtbot.addWidget(panel)
+    events = list(opened.events())
+    panel.feed(events)
+    panel.finish(folder)
+    headers, rows = panel.info.listing.table()
+    values = {(group, name): (value, default) for group, name, value, default in rows}
+    assert headers[:3] == ["group", "name", "value"]
+    assert values["run", "seed"] == (str(events[0].seed), "")
+    assert values["instance", "digest"][0] == opened.description["problem"]["digest"]
+    assert values["version", "quintet"][0] == opened.description["versions"]["quintet"]
+    assert values["command", "replay"][0].startswith("quintet replay ")
+    defaults = solver.options_model(type(problem))().model_dump()
+    for name, value in events[0].options.items():
+        shown, default = values["option", name]
+        assert bool(default) == (defaults[name] != value), name
+        if isinstance(value, (int, str)) and not isinstance(value, bool):
+            assert shown == str(value)
+    options = [default for group, _, _, default in rows if group == "option"]
+    assert options == sorted(options, key=lambda default: not default)  # those that differ come first
+
+
+def test_three_runs_are_compared_in_colours_of_their_own(qtbot: Any, tmp_path: Path) -> None:
+    notes = []
+    for place in range(3):
+        started = counting.STARTED.model_copy(update={"options": {"step": 1 + place, "style": "plain"}, "seed": place})
+        events = [started, Metric(time=1, name="at", value=place), Finished(time=2, status="optimal", objective=place)]
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        (folder / "events.jsonl").write_text("".join(to_json(event) + "\n" for event in events))
+        notes.append(RunNote(str(place), str(folder), "same title", COLOURS[place]))
+    tab = CompareTab(notes, LIGHT)
+    qtbot.addWidget(tab)
+    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=30_000)
+    (at,) = (figure for figure in tab.plots() if figure.title == "At")
+    assert [curve.name for curve in at.curves] == [f"same title ({place + 1})" for place in range(3)]
+    assert len({(curve.colour, curve.dash) for curve in at.curves}) == 3
+    rows = [[tab.table.item(row, column).text() for column in range(4)] for row in range(tab.table.rowCount())]
+    assert ["best", "0", "1", "2"] in rows
+    assert ["step", "1", "2", "3"] in rows
+    assert ["seed", "0", "1", "2"] in rows
+    assert not any(row[0] == "style" for row in rows)  # equal options are left out
