@@ -197,7 +197,7 @@ ${choose_by_gain()}
 % endif
             }
 % endif
-            // The work-item that looks at this gene's gain next.
+            // By the work-item that reads this gene's gain next.
             if (LOCAL_ID == gene % ${block}) {
                 gains[gene] = -gains[gene];
 % if tabu:

@@ -32,15 +32,15 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) sample_offspring(const GLOBAL i32* RESTRICT pa
                 const i32 left = count - 32 * word;
                 const u32 valid = left >= 32 ? 0xFFFFFFFFu : (1u << left) - 1u;
 
-                // Who has which configuration, and who is sure to be one or sure to be zero.
-                u32 who[${1 << max_parents}];
-                who[0] = valid;
+                // Which individuals have each configuration, and which are certainly one or certainly zero.
+                u32 which[${1 << max_parents}];
+                which[0] = valid;
 % for i in range(max_parents):
                 if (degree > ${i}) {
                     const u32 bits = offspring[(i64)order[parents[(i64)node * ${max_parents} + ${i}]] * stride + word];
 % for c in range(1 << i):
-                    who[${c + (1 << i)}] = who[${c}] & bits;
-                    who[${c}] &= ~bits;
+                    which[${c + (1 << i)}] = which[${c}] & bits;
+                    which[${c}] &= ~bits;
 % endfor
                 }
 % endfor
@@ -49,8 +49,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) sample_offspring(const GLOBAL i32* RESTRICT pa
                 u32 open = 0;
                 for (i32 c = 0; c < configurations; ++c) {
                     const u32 t = chance[c];
-                    result |= t >> 31 ? who[c] : 0u;
-                    open |= t != 0 && !(t >> 31) ? who[c] : 0u;
+                    result |= t >> 31 ? which[c] : 0u;
+                    open |= t != 0 && !(t >> 31) ? which[c] : 0u;
                 }
                 u32 attempt = 0;
                 i32 shift = 30;
@@ -60,7 +60,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) sample_offspring(const GLOBAL i32* RESTRICT pa
                     if (shift >= 0) {
                         u32 threshold = 0;
                         for (i32 c = 0; c < configurations; ++c)
-                            threshold |= (chance[c] >> shift) & 1u ? who[c] : 0u;
+                            threshold |= (chance[c] >> shift) & 1u ? which[c] : 0u;
                         result |= open & ~drawn.w${w} & threshold;
                         open &= ~(drawn.w${w} ^ threshold);
                         shift -= 1;

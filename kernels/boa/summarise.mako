@@ -5,7 +5,7 @@
 //         of the last improvement, 5 worst key, 6 sum of keys, 7 edges, 8 genes not yet fixed among the selected,
 //         9 entropy of the genes among the selected, in sum; before the first network all genes are open and have a bit
 // history: the same ${fields} numbers for this generation
-// Launch: one group. totals, parent_count: see learn.mako; learned tells whether there has been a network. entropies[c] is
+// Launch: one group. totals, parent_count: see learn.mako; learned: whether there has been a network. entropies[c] is
 // what a value that c of the selected have adds to a gene's entropy.
 <% added = ("sum", "edges", "open", "entropy") %>\
 KERNEL LAUNCH_BOUNDS(${block}, 1) summarise(const GLOBAL i64* RESTRICT keys, i32 count, GLOBAL i64* status, GLOBAL i64* RESTRICT history,
@@ -57,26 +57,26 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) summarise(const GLOBAL i64* RESTRICT keys, i32
     BARRIER();
 % endfor
 % endif
-    i64 who = count;
-    for (i32 i = LOCAL_ID; i < count && who == count; i += ${block})
+    i64 first_best = count;
+    for (i32 i = LOCAL_ID; i < count && first_best == count; i += ${block})
         if (keys[i] == best)
-            who = i;
+            first_best = i;
 % if block > 1:
-    part[LOCAL_ID] = who;
+    part[LOCAL_ID] = first_best;
     BARRIER();
     for (i32 reach = ${block // 2}; reach > 0; reach /= 2) {
         if (LOCAL_ID < reach)
             part[LOCAL_ID] = MIN(part[LOCAL_ID], part[LOCAL_ID + reach]);
         BARRIER();
     }
-    who = part[0];
+    first_best = part[0];
 % endif
     if (LOCAL_ID == 0) {
         if (generation == 0 || best > status[2])
             status[4] = generation;
         status[1] = generation;
         status[2] = best;
-        status[3] = who;
+        status[3] = first_best;
         status[5] = worst;
         status[6] = sum;
         status[7] = edges;
@@ -98,9 +98,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) summarise(const GLOBAL i64* RESTRICT keys, i32
 KERNEL LAUNCH_BOUNDS(${block}, 1) read_individual(const GLOBAL u32* RESTRICT planes, i32 stride, i32 n, const GLOBAL i64* RESTRICT status,
     GLOBAL u8* RESTRICT genes)
 {
-    const i64 who = status[3];
+    const i64 individual = status[3];
     for (i64 gene = GLOBAL_ID; gene < n; gene += GLOBAL_SIZE)
-        genes[gene] = (u8)((planes[gene * stride + (who >> 5)] >> (who & 31)) & 1u);
+        genes[gene] = (u8)((planes[gene * stride + (individual >> 5)] >> (individual & 31)) & 1u);
 }
 
 // read_sample: sample[g * words + w] = word w of gene g, the first individuals of the population.

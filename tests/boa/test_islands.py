@@ -32,7 +32,7 @@ def running(device: Member) -> Iterator[engine.Engine]:
 
 
 @pytest.mark.parametrize("options", [{}, {"niching": "rtr", "selection": "tournament"}], ids=["worst", "rtr"])
-def test_islands_are_those_of_the_twins(device: Member, options: dict[str, Any]) -> None:
+def test_islands_are_those_of_the_reference(device: Member, options: dict[str, Any]) -> None:
     fitness, generations = trap(30, 5), 7
     chosen = Options(population=500, islands=3, migration_interval=3, migration_fraction=0.07, **options)
     parameters = resolve(chosen, 30, 500, seed=11)

@@ -124,7 +124,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_generations_are_those_of_the_twin(device: Member, variant: str) -> None:
+def test_generations_are_those_of_the_reference(device: Member, variant: str) -> None:
     parameters = dataclasses.replace(BASE, **VARIANTS[variant])
     device.submit(follow, parameters, functions.trap(parameters.n, 5)).result()
 
@@ -176,7 +176,7 @@ def test_shapes_that_a_cpu_cannot_compile_are_refused(device: Member) -> None:
 
 @hypothesis_settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_networks_of_awkward_populations_are_those_of_the_twin(device: Member, data: st.DataObject) -> None:
+def test_networks_of_awkward_populations_are_those_of_the_reference(device: Member, data: st.DataObject) -> None:
     """Sizes that fill no word, constant genes, copies of genes, complements: ties everywhere."""
     n = data.draw(st.integers(1, 40), "genes")
     selected = data.draw(st.integers(1, 600), "selected")

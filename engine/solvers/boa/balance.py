@@ -1,6 +1,6 @@
 """How devices share a population: nodes to learn and offspring to sample, by how fast each device was before.
 
-What is learned and sampled does not depend on who does it, so shares may follow measured times: a CPU beside a GPU
+What is learned and sampled does not depend on the device, so shares may follow measured times: a CPU beside a GPU
 takes what it can do meanwhile.
 """
 
@@ -46,7 +46,7 @@ class Balance:
     Attributes
     ----------
     shares : list of Share
-        One a device; together every node and every word of offspring once.
+        One for each device; all shares cover every node and every word of offspring once.
     """
 
     def __init__(self, parameters: Parameters, devices: int) -> None:
@@ -73,7 +73,7 @@ def _ends(fractions: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _fractions(before: NDArray[np.float64], work: Sequence[int], seconds: Sequence[float]) -> NDArray[np.float64]:
-    """New fractions from the speeds measured, halfway from those before; who had nothing to do keeps its own."""
+    """New fractions from the speeds measured, halfway from those before; a device without work keeps its fraction."""
     done, taken = np.array(work, float), np.maximum(seconds, 1e-9)
     known = (done > 0) & (np.array(seconds) > 0)
     if not known.any():

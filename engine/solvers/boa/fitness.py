@@ -286,7 +286,7 @@ class Function(Fitness):
                 self.function(individual if self.each else individual[None, :].copy())
             except Exception:
                 return f"{text}, for {_shown(individual)}"
-        return f"{text}, for {len(bits)} individuals together, though for none of them alone"
+        return f"{text}, for {len(bits)} individuals in one call, though for none of them alone"
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """See :meth:`Fitness.to_arrays`: a function cannot be kept, only what it was called and is sought of it."""

@@ -24,7 +24,7 @@ from engine.devices.slices import SLICE_SECONDS, SliceLength
 from engine.errors import DeviceError, DeviceLost
 from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.options import Counting, Migration, Parameters
-from engine.solvers.boa.plan import learned_together, memory_by_member
+from engine.solvers.boa.plan import memory_by_member, nodes_at_once
 from engine.solvers.boa.population import HostEvaluation, Population, Snapshot
 from engine.solvers.boa.programs import HISTORY_FIELDS
 from engine.solvers.boa.worker import MOST_GENERATIONS, Ending, PopulationState, Slice
@@ -257,7 +257,7 @@ def _slots(pool: DevicePool, parameters: Parameters, crews: Sequence[Sequence[Me
     slots = {}
     for member in pool.members:
         sharing = sum(populations[other.label] for other in pool.members if other.info.id == member.info.id)
-        slots[member.label] = learned_together(parameters, member.info, member.memory().free, sharing)
+        slots[member.label] = nodes_at_once(parameters, member.info, member.memory().free, sharing)
     size = f"{parameters.population:,} x {parameters.n:,} genes"
     what = f"{len(crews)} populations of {size}" if len(crews) > 1 else f"the population ({size})"
     pool.require_memory(memory_by_member(parameters, slots, populations), what, "lower population or max_parents")

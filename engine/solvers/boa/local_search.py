@@ -33,7 +33,7 @@ def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None
     Of functions whose tables hold their maximum in half of their entries or more, such as clauses, most can be at their
     maximum at once: a walk over the others. Functions of pairs of genes, and those that share no gene: tabu search,
     which crosses the valleys that ascents end in. Others, such as NK landscapes: steepest ascent, whose many cheap
-    local optima tell the network more than few good ones (all measured; see BENCHMARKS.md).
+    local optima inform the network better than few good ones (all measured; see BENCHMARKS.md).
     """
     rule = options.local_search
     if rule == "none" or not isinstance(fitness, Decomposable):

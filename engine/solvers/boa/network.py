@@ -1,4 +1,4 @@
-"""The learned network as edges between genes, and individuals as rows of genes: for people and for other programs."""
+"""The learned network as edges between genes, and individuals as rows of genes, for display and export."""
 
 from __future__ import annotations
 

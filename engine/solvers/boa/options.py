@@ -63,73 +63,85 @@ class Options(SolverOptions):
 
     population: int | Literal["auto"] = Field(
         "auto",
-        description="individuals, 8 to 2097152; auto: begin with a few and double until the target or a limit is "
-        "reached, or two doublings bring nothing",
+        description="number of individuals, 8 to 2097152; auto: start small and double until the target or a limit "
+        "is reached, or two doublings bring no improvement",
     )
-    max_parents: int = Field(3, ge=0, le=6, description="most edges into a gene; 0 learns no network (UMDA)")
-    selection: Literal["truncation", "tournament"] = Field("truncation", description="how parents are selected")
+    max_parents: int = Field(
+        3, ge=0, le=6, description="maximum number of parents of a gene in the network; 0 learns no network (UMDA)"
+    )
+    selection: Literal["truncation", "tournament"] = Field("truncation", description="selection method")
     selection_fraction: float | None = Field(
-        None, gt=0, le=1, description="parents per individual; default 0.3 for truncation (the paper has 0.5), else 1"
+        None,
+        gt=0,
+        le=1,
+        description="selected individuals per individual; default 0.3 for truncation (0.5 in the paper), else 1",
     )
-    tournament_size: int = Field(2, ge=2, le=8, description="individuals in a tournament")
+    tournament_size: int = Field(2, ge=2, le=8, description="number of individuals in a tournament")
     offspring_fraction: float | None = Field(
         None,
         gt=0,
         le=1,
-        description="offspring per individual and generation; default: what truncation leaves, 0.5 for tournaments, "
-        "1 for rtr",
+        description="offspring per individual and generation; default: all that truncation does not select, 0.5 for "
+        "tournaments, 1 for rtr",
     )
     niching: Literal["worst", "rtr"] = Field(
-        "worst", description="whom offspring replace: the worst, or by restricted tournaments the most similar"
+        "worst", description="replacement: of the worst individuals, or by restricted tournaments (rtr) of similar ones"
     )
     window: int | None = Field(
         None,
         ge=1,
-        description="individuals a restricted tournament looks at; default: the genes, or a 20th of all if fewer",
+        description="window of a restricted tournament; default: the number of genes, at most population / 20",
     )
-    score: Literal["k2", "bic", "bdeu"] = Field("k2", description="what makes a network good")
+    score: Literal["k2", "bic", "bdeu"] = Field("k2", description="score that the network maximizes")
     equivalent_sample_size: float = Field(1.0, gt=0, description="prior weight of bdeu, in individuals")
     probabilities: Literal["frequency", "laplace"] = Field(
-        "frequency", description="chances from counts: as they are, or with one individual added to either value"
+        "frequency", description="conditional probabilities: relative frequencies, or with Laplace's correction"
     )
-    permutation: Literal["fresh", "fixed"] = Field("fresh", description="order of genes: new each generation, or kept")
-    structure_generations: int = Field(1, ge=1, description="generations that share a network's structure")
+    permutation: Literal["fresh", "fixed"] = Field(
+        "fresh", description="order of the genes that edges follow: new in each generation, or fixed"
+    )
+    structure_generations: int = Field(1, ge=1, description="number of generations that use the same network structure")
     counting: Literal["auto", "popcount", "tensor", "histogram"] = Field(
         "auto",
-        description="how pairs are counted; tensor needs an NVIDIA GPU of compute capability 8.0 or more, histogram is "
-        "the paper's; the result is the same",
+        description="how pairs are counted, with the same result: popcount, 1-bit tensor cores (NVIDIA, compute "
+        "capability 8.0 or more), or the histograms of the paper",
     )
     local_search: Literal["auto", "none", "steepest", "first", "tabu", "walk"] = Field(
         "auto",
-        description="how individuals are improved by flipping genes before they are evaluated, for functions given by "
-        "tables: steepest ascent, first improvement, tabu search, or a walk over functions below their maximum; auto "
-        "chooses by the function; none is the algorithm of the paper",
+        description="local search that improves individuals before they are evaluated, for functions given by tables: "
+        "steepest ascent, first improvement, tabu search, or a walk over unsatisfied clauses; auto chooses by the "
+        "function; none is the algorithm of the paper",
     )
     flips: int | None = Field(
         None,
         ge=1,
         le=(1 << 24) - 1,
-        description="most flips of an individual; default: 20 a gene, 4 for ascents",
+        description="maximum number of flips per individual; default: 20 per gene, 4 for ascents",
     )
-    local_search_share: float = Field(1.0, gt=0, le=1, description="share of the individuals that are improved")
+    local_search_share: float = Field(
+        1.0, gt=0, le=1, description="fraction of the individuals that local search improves"
+    )
     target: float | None = Field(None, description="stop when this value is reached; default: the optimum, where known")
-    max_generations: int = Field(10_000, ge=1, description="most generations of one population")
-    max_evaluations: int | None = Field(None, ge=1, description="most evaluations, all populations together")
+    max_generations: int = Field(10_000, ge=1, description="maximum number of generations of one population")
+    max_evaluations: int | None = Field(None, ge=1, description="maximum number of evaluations, of all populations")
     patience: int | None = Field(
         None,
         ge=1,
-        description="generations without a better individual that end a run; default: max(10, sqrt(genes)), and three "
-        "times that for rtr",
+        description="generations without improvement after which a population ends; default: max(10, sqrt(genes)), "
+        "three times that for rtr",
     )
-    restarts: int = Field(12, ge=1, le=18, description="most populations that auto tries")
+    restarts: int = Field(12, ge=1, le=18, description="maximum number of populations that auto tries")
     islands: int | Literal["devices"] = Field(
         1,
-        description="populations side by side, 1 to 64, shared out over the devices, or one for each device; they "
-        "exchange their best. With 1, all devices share one population",
+        description="number of populations that exchange their best individuals, 1 to 64, distributed over the "
+        "devices, or one for each device; with 1, all devices share one population",
     )
     migration_interval: int = Field(2, ge=1, description="generations between two migrations")
     migration_fraction: float = Field(
-        0.1, gt=0, le=0.5, description="the best of each island, as a part of it, that replace the worst of the next"
+        0.1,
+        gt=0,
+        le=0.5,
+        description="fraction of each island, its best individuals, that replaces the worst of the next one",
     )
 
     @model_validator(mode="after")

@@ -17,9 +17,9 @@ from engine.text import bytes_text
 __all__ = [
     "counting_for",
     "first_population",
-    "learned_together",
     "memory_by_member",
     "migration_for",
+    "nodes_at_once",
     "parameters_for",
     "validate",
 ]
@@ -126,7 +126,7 @@ def counting_for(options: Options, info: DeviceInfo) -> Counting:
     return options.counting
 
 
-def learned_together(parameters: Parameters, info: DeviceInfo, free: int, populations: int) -> int:
+def nodes_at_once(parameters: Parameters, info: DeviceInfo, free: int, populations: int) -> int:
     """How many nodes a device learns at a time: in half of what each of its populations may take of its free memory."""
     each = node_bytes(parameters)
     if not each:

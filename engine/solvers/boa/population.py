@@ -2,7 +2,7 @@
 
 Every device holds the whole population and does selection and replacement itself, with the same result. Nodes are
 shared out for learning and offspring for sampling; networks and offspring then pass through the host. As no device
-holds anything that the others lack, the population goes on when one of several devices fails.
+holds anything that the others lack, the population continues when one of several devices fails.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Population:
     host : callable, optional
         Keys of individuals for a fitness that devices cannot evaluate.
     on_loss : callable, optional
-        Called with the :class:`engine.errors.DeviceLost` of a device without which the population goes on.
+        Called with the :class:`engine.errors.DeviceLost` of a failed device; the population continues without it.
     interrupted : callable, optional
         Whether the run is to end, so that a generation in progress may be left undone; from any thread.
     """
@@ -245,7 +245,7 @@ class Population:
         return self.start(DevicePopulation.emigrants, count)
 
     def immigrate(self, migrants: Migrants) -> Callable[[], None]:
-        """Let individuals take the places of the worst; a population that had ended goes on."""
+        """Replace the worst individuals; a population that had ended is revived."""
         self.reason = 0
         return self.start(DevicePopulation.immigrate, migrants)
 

@@ -59,7 +59,7 @@ class Record:
         """The best value so far."""
         return None if self.best_key is None else self.fitness.value(self.best_key)
 
-    # --- while it goes on ---------------------------------------------------------------------------------------
+    # --- during the run -----------------------------------------------------------------------------------------
 
     def begin(self, parameters: Parameters, islands: int) -> None:
         """A population, or one for each island, begins or, after the program was started again, continues."""

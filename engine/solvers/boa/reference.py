@@ -226,7 +226,7 @@ def improve(
     -------
     bits : ndarray of uint8, shape (m, n)
     flips : int
-        How many genes were flipped, all individuals together.
+        Number of genes flipped, summed over the individuals.
     """
     improved, flips = bits.copy(), 0
     for individual in range(count):

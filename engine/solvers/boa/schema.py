@@ -9,7 +9,7 @@ from engine.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Sc
 __all__ = ["COLUMNS", "SCHEMA", "SNAPSHOT_GENES", "CheckpointState"]
 
 SNAPSHOT_GENES = 1000
-"""Up to so many genes, networks and individuals are shown while a run goes on."""
+"""Up to this number of genes, networks and individuals are shown during a run."""
 
 
 class CheckpointState(BaseModel):

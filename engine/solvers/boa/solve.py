@@ -58,7 +58,7 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: Run) -> Result:
 
     Notes
     -----
-    Besides the metrics, the run tells now and then, as traces whose iteration is the generation: ``"gene_entropy"``,
+    Besides the metrics, the run publishes traces whose iteration is the generation: ``"gene_entropy"``,
     bits for each gene; ``"edges"`` of the network, from and to in turn; and ``"population"``, the bit planes of up to
     64 individuals, from which :func:`engine.population_image` makes rows of genes.
     """

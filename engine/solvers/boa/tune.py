@@ -170,7 +170,7 @@ def _command(
     asked = BOA.read(problem) if genes is None and Path(problem).exists() else BOA(problem, genes)
     console.print(asked.describe())
 
-    def tell(trial: Trial) -> None:
+    def report(trial: Trial) -> None:
         low, high = trial.interval()
         console.print(
             f"population {trial.population:>8,}: {trial.solved}/{trial.runs} solved (95 %: {low:.0%} to {high:.0%}); a "
@@ -188,7 +188,7 @@ def _command(
             success_rate=success_rate,
             seed=seed,
             precision=precision,
-            on_trial=tell,
+            on_trial=report,
             **context.obj,
         )
     if tuning.population is None:

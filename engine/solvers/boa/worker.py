@@ -308,7 +308,7 @@ class DevicePopulation:
         self.device.put(orders.ravel(), self.memory.order)
 
     def select(self, generation: int, place: int) -> None:
-        """Choose whom to learn from, and bring their genes into the order of permutation ``place``."""
+        """Select individuals to learn from, their genes in the order of permutation ``place``."""
         memory, parameters = self.memory, self.parameters
         self.device.copy(memory.present_order, memory.order, 0, place * parameters.n, parameters.n)
         if parameters.selection == "truncation":
@@ -561,7 +561,7 @@ class DevicePopulation:
         return Migrants(planes, keys)
 
     def immigrate(self, migrants: Migrants) -> None:
-        """Let individuals take the places of the worst; a population that had ended goes on."""
+        """Replace the worst individuals; a population that had ended is revived."""
         memory, parameters = self.memory, self.parameters
         words = migrants.planes.shape[1]
         self._set_reason(0)
