@@ -159,6 +159,10 @@ def describe_solver(solver: Solver) -> None:
         classes = [kind.__name__ for kind in solver.problems if solver.options_model(kind) is model]
         print()
         describe_model(model, f"options for {', '.join(classes)}" if len(solver.option_models) > 1 else "")
+    for kind in solver.problems:
+        if kind.read_options is not None:
+            print()
+            describe_model(kind.read_options, f"options for files of {kind.__name__}")
     if solver.metrics:
         print()
         print_table(
@@ -174,6 +178,11 @@ def solver_to_dict(solver: Solver) -> dict[str, Any]:
         "title": solver.title,
         "problems": [problem.__name__ for problem in solver.problems],
         "options": {problem.__name__: solver.options_model(problem).model_json_schema() for problem in solver.problems},
+        "read_options": {
+            problem.__name__: problem.read_options.model_json_schema()
+            for problem in solver.problems
+            if problem.read_options is not None
+        },
         "metrics": [dataclasses.asdict(spec) for spec in solver.metrics],
         "generators": {kind: generator.options.model_json_schema() for kind, generator in solver.generators.items()},
     }

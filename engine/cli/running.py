@@ -66,7 +66,12 @@ _solution_option = click.option(
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
-@click.command(cls=SolverCommand, epilog="The solver's own options are --NAME VALUE; quintet solvers NAME lists them.")
+_EPILOG = """Options of the solver and of the problem's file format are written --NAME VALUE, in any place; quintet solvers
+NAME lists them. Examples: --variant tiles, --no-reduce, --instance 3 (which instance of a file with several), --target
+price (the column of a table to predict), --relax (take integer variables as continuous)."""
+
+
+@click.command(cls=SolverCommand, epilog=_EPILOG)
 @click.argument("file", required=False)
 @options(backend_option, devices_option, time_limit_option)
 @click.option("--seed", metavar="N", help="Seed of every random choice.")

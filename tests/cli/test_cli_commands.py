@@ -538,6 +538,8 @@ def test_solvers_are_listed_as_json(quintet: Any) -> None:
     listed = {solver["name"]: solver for solver in json.loads(output)["solvers"]}
     assert set(listed) == set(discover())
     assert listed["counting"]["options"]["Counting"]["properties"]["step"]["minimum"] == 1
+    assert listed["knapsack"]["read_options"]["Knapsack"]["properties"]["instance"]["default"] == 1
+    assert "which instance of a file" in quintet("solvers", "knapsack")[1]
     (one,) = json.loads(quintet("solvers", "counting", "--json")[1])["solvers"]
     assert one == listed["counting"]
 
