@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
@@ -208,7 +209,7 @@ class Engine:
         trust : bool
             Whether code that the folder brings may be executed; remembered for exactly that code.
         from_start : bool
-            Begin from the start, whatever checkpoints there are.
+            Begin from the start; the run's checkpoints and result are removed.
 
         Raises
         ------
@@ -224,7 +225,7 @@ class Engine:
         observers = _observers(on_event)
         solver, instance = folder.solver, folder.problem(problem, trust)
         chosen = config.solver_options(solver, None, folder.description.get("options", {}), type(instance))
-        finished = None if from_start else folder.result()
+        finished, damage = (None, None) if from_start else _earlier_result(folder)
         if finished is not None and not finished.status.stopped:
             keep = not folder.has_ended()
             return self._begin(
@@ -234,7 +235,13 @@ class Engine:
         self._validate(solver, instance, chosen)
         folder.acquire()
         try:
-            restored = None if from_start else folder.checkpoint()
+            if from_start:
+                folder.restart()
+            restored = folder.checkpoint()
+            if damage is not None and restored is None:
+                raise damage
+            if damage is not None and restored is not None:
+                restored = replace(restored, remarks=(f"{damage}; the run resumes from its last checkpoint",))
             return self._begin(
                 instance, solver, chosen, self._open(), settings,
                 folder=folder, observers=observers, keep=True, restored=restored,
@@ -527,6 +534,14 @@ def available_devices(backend: Backend = "auto") -> list[DeviceInfo]:
 def available_solvers() -> Mapping[str, Solver]:
     """The solvers by name, in alphabetical order."""
     return discover()
+
+
+def _earlier_result(folder: RunFolder) -> tuple[Result | None, RunFolderError | None]:
+    """The result that a run had, or why it cannot be read."""
+    try:
+        return folder.result(), None
+    except RunFolderError as error:
+        return None, error
 
 
 def _recorder(folder: RunFolder) -> Recorder:

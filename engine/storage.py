@@ -220,6 +220,22 @@ class RunFiles:
                 with contextlib.suppress(OSError):
                     path.unlink()
 
+    def restart(self) -> None:
+        """Remove the result and all checkpoints.
+
+        Raises
+        ------
+        engine.errors.RunFolderError
+            If one of them cannot be removed.
+        """
+        try:
+            for pattern in ("result.json", "result.npz", "checkpoint-*.json", "checkpoint-*.npz"):
+                for path in self.path.glob(pattern):
+                    path.unlink()
+        except OSError as error:
+            raise RunFolderError(f"cannot begin again in {self.path}: {error.strerror or error}") from error
+        sync_folder(self.path)
+
     # --- result -------------------------------------------------------------------------------------------------
 
     def save_result(self, result: Result) -> None:

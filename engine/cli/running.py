@@ -110,7 +110,7 @@ def solve(
 @click.argument("folder", metavar="DIR")
 @options(backend_option, devices_option)
 @click.option("--time-limit", metavar="SECONDS", help="End after this time, counted from the run's first start.")
-@click.option("--from-start", is_flag=True, help="Begin from the start, whatever checkpoints there are.")
+@click.option("--from-start", is_flag=True, help="Begin from the start; removes checkpoints and result.")
 @options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option, config_option, debug_option)
 @click.pass_context
 def resume(

@@ -83,12 +83,40 @@ def test_a_changed_byte_is_detected_or_harmless(name: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("size", [0, 1, 100])
-@pytest.mark.parametrize("name", ["run.toml", "problem.npz", "result.json", "result.npz"])
+@pytest.mark.parametrize("name", ["run.toml", "problem.npz"])
 def test_a_file_cut_short_is_detected(name: str, size: int, tmp_path: Path) -> None:
     path = stopped(tmp_path / "r")
     (path / name).write_bytes((path / name).read_bytes()[:size])
     with pytest.raises(RunFolderError, match=name):
         engine.resume(path)
+
+
+@pytest.mark.parametrize("change", [b"", b"{}", b'{"digest": ""}', None])
+@pytest.mark.parametrize("name", ["result.json", "result.npz"])
+def test_a_run_with_a_damaged_result_resumes_from_its_checkpoint(
+    name: str, change: bytes | None, tmp_path: Path
+) -> None:
+    path = stopped(tmp_path / "r")
+    (path / name).unlink()
+    if change is not None:
+        (path / name).write_bytes(change)
+    if change is not None or name == "result.npz":
+        with pytest.raises(RunFolderError, match=name):
+            RunFolder.open(path).result()
+    seen: list[Event] = []
+    assert engine.resume(path, on_event=seen.append).objective == ANSWER
+    notices = [event.message for event in seen if isinstance(event, Notice)]
+    expected = change is not None or name == "result.npz"
+    assert any(f"{name} is" in notice or f"{name} cannot" in notice for notice in notices) == expected
+    assert all(notice.endswith("; the run resumes from its last checkpoint") for notice in notices)
+
+
+def test_a_run_with_a_damaged_result_and_no_checkpoint_is_refused(tmp_path: Path) -> None:
+    engine.solve(Counting(5), run_folder=tmp_path / "r")
+    (tmp_path / "r" / "result.npz").unlink()
+    with pytest.raises(RunFolderError, match=r"result\.npz is missing"):
+        engine.resume(tmp_path / "r")
+    assert engine.resume(tmp_path / "r", from_start=True).objective == counting.expected(5)
 
 
 def test_the_checkpoint_before_a_damaged_one_is_used_and_said(tmp_path: Path) -> None:
