@@ -67,8 +67,8 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print the r
 
 
 _EPILOG = """Options of the solver and of the file format are written --NAME VALUE, in any place; quintet solvers NAME
-lists them. Examples: --variant tiles, --no-reduce, --instance 3 (which instance of a file with several), --target price (the
-column of a table to predict), --relax (take integer variables as continuous)."""
+lists them. Examples: --variant tiles, --no-reduce, --instance 3 (which instance of a file with several), --target
+price (the column of a table to predict), --relax (take integer variables as continuous)."""
 
 
 @click.command(cls=SolverCommand, epilog=_EPILOG)
