@@ -9,6 +9,8 @@
 //     beta ~ N(S^-1 b, S^-1), S = G + D^-1, D^-1 = diag(1 / (lambda_j tau)^2), by the Cholesky factor of C = s S s, where
 //     s_j = S_jj^-1/2 makes the diagonal of C one whatever lambda and tau are: beta = s C^-1/2' (C^-1/2 s b + normals)
 //
+// slab_j is added to D^-1_j: the prior of beta is also multiplied by N(0, 1 / slab_j), or by nothing where it is 0.
+//
 // Launch: a group of ${block} a chain. beta, local_precision (lambda^-2), nu (nu^-1), scale (s), prior (D^-1): (chains, q);
 // whole: (chains, 8): tau^-2, xi^-1, then what a draw reports of itself.
 // Columns before `first` have a normal prior of their own, of precision first_prior, and no lambda.
@@ -24,7 +26,7 @@ ${variates.scale_functions()}
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision, GLOBAL f64* RESTRICT nu,
     GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
-    i32 q, i32 first, f64 first_prior, f64 inverse_width, u64 seed, u32 stream, u32 step)
+    const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width, u64 seed, u32 stream, u32 step)
 {
     LOCAL_ARRAY(f64, part, ${block});
     LOCAL_ARRAY(f64, shared, 1);
@@ -59,7 +61,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
             const philox_words_t words = philox_words(seed, stream + number, step, j, 0u);
             const f64 fresh = local_precision[base + j];
             nu[base + j] = exponential_of(uniform_f64_wide(words.w2, words.w3)) / (1.0 + fresh);
-            own = tau * fresh;
+            own = tau * fresh + slab[j];
         }
         prior[base + j] = own;
         scale[base + j] = 1.0 / sqrt(diagonal[j] + own);

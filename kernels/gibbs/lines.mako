@@ -54,7 +54,7 @@ FUNCTION f64 line_likelihood(const GLOBAL f32* eta, const GLOBAL i32* row_index,
 KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, GLOBAL f32* RESTRICT margins,
     GLOBAL f64* RESTRICT whole, const GLOBAL i32* RESTRICT member_start, const GLOBAL i32* RESTRICT member_column,
     const GLOBAL f64* RESTRICT member_weight, const GLOBAL f64* RESTRICT line_intercept, const GLOBAL i64* RESTRICT row_start,
-    const GLOBAL i32* RESTRICT row_index, const GLOBAL f32* RESTRICT row_value, i64 pitch, i32 q, i32 stride, i32 first, i32 nulls,
+    const GLOBAL i32* RESTRICT row_index, const GLOBAL f32* RESTRICT row_value, const GLOBAL f64* RESTRICT slab, i64 pitch, i32 q, i32 stride, i32 first, i32 nulls,
     i32 null_tries, i32 pairs, i32 pair_tries, i32 tails, i32 tail_first, i32 tail_tries, f64 first_prior, u64 seed, u32 stream, u32 step)
 {
     LOCAL_ARRAY(f64, part, ${block});
@@ -87,6 +87,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
         for (i32 k = begin + LOCAL_ID; k < end; k += ${block}) {
             const f64 x = b[member_column[k]] / tau;
             mine += log_horseshoe_density(x + t * member_weight[k] / tau) - log_horseshoe_density(x);
+            const f64 moved = t * member_weight[k];
+            mine -= 0.5 * slab[member_column[k]] * moved * (moved + 2.0 * b[member_column[k]]);
         }
         const f32 t_row = (f32)t;
         f64 likelihood = 0.0;
@@ -141,6 +143,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
             ${reduce.block_sum("part", "f64", block)}
             const f64 shift = t * line_intercept[line];
             f64 density = part[0] + log_horseshoe_density(x) + log(cosh(s.at));
+            density -= 0.5 * slab[column] * tau * tau * x * x;
             if (first > 0)
                 density -= 0.5 * first_prior * shift * (shift + 2.0 * pivot);
             BARRIER();
@@ -170,7 +173,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
 //
 // signs: the column of the intercept, the rows' y = +-1; zeros if there is none.
 KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, GLOBAL f32* RESTRICT margins,
-    GLOBAL f64* RESTRICT whole, const GLOBAL f32* RESTRICT signs, i64 pitch, i64 row_count, i32 q, i32 stride, i32 first,
+    GLOBAL f64* RESTRICT whole, const GLOBAL f32* RESTRICT signs, const GLOBAL f64* RESTRICT slab, i64 pitch, i64 row_count, i32 q, i32 stride, i32 first,
     f64 inverse_width, u64 seed, u32 stream, u32 step)
 {
     LOCAL_ARRAY(f64, part, ${block});
@@ -180,6 +183,13 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
     GLOBAL f64* b = beta + (i64)chain * q;
     GLOBAL f32* eta = margins + (i64)chain * pitch;
     const f32 pivot = first > 0 ? (f32)b[0] : 0.0f;
+    f64 squares = 0.0;
+    for (i32 j = first + LOCAL_ID; j < q; j += ${block})
+        squares += slab[j] * b[j] * b[j];
+    part[LOCAL_ID] = squares;
+    ${reduce.block_sum("part", "f64", block)}
+    const f64 penalty = 0.5 * part[0];
+    BARRIER();
     slice_t s = slice_begin(0.0, 1.0);
     while (s.phase < 4) {    // the same for all of a group
         const f32 c = (f32)exp(s.at);
@@ -198,7 +208,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
 % endif
         part[LOCAL_ID] = mine;
         ${reduce.block_sum("part", "f64", block)}
-        const f64 density = part[0] + s.at - log(1.0 + inverse_width * exp(2.0 * s.at) / precision);
+        const f64 density = part[0] + s.at - log(1.0 + inverse_width * exp(2.0 * s.at) / precision) - penalty * exp(2.0 * s.at);
         BARRIER();
         s = slice_next(s, density, seed, number, step, 0);
     }

@@ -27,8 +27,8 @@ ${horseshoe.slice_functions()}
 
 // tau given beta: slices of log tau, whose density is tau / (1 + (tau / A)^2) prod_j f(beta_j / tau) / tau. Then lambda given both.
 KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision, GLOBAL f64* RESTRICT whole,
-    GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal, i32 q, i32 first, f64 first_prior,
-    f64 inverse_width, u64 seed, u32 stream, u32 step)
+    GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
+    const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width, u64 seed, u32 stream, u32 step)
 {
     LOCAL_ARRAY(f64, part, ${block});
     const i32 chain = GROUP_ID;
@@ -53,7 +53,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, G
             const f64 b = beta[base + j];
             const f64 fresh = CLAMPED(draw_local_precision(0.5 * tau * b * b, seed, stream + number, step, j));
             local_precision[base + j] = fresh;
-            own = tau * fresh;
+            own = tau * fresh + slab[j];
         }
         prior[base + j] = own;
         scale[base + j] = 1.0 / sqrt(diagonal[j] + own);

@@ -81,6 +81,39 @@ def prior(random: np.random.Generator, count: int, columns: int, intercept: bool
     return {"xi": xi, "tau": tau, "nu": nu, "lam": lam, "beta": beta}
 
 
+def mutate(template: str, right: str, wrong: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the templates have something wrong."""
+    root = folder / "kernels"
+    shutil.copytree(templates._TEMPLATES.root, root)
+    place = root / "gibbs" / f"{template}.mako"
+    text = place.read_text(encoding="utf-8")
+    assert right in text
+    place.write_text(text.replace(right, wrong), encoding="utf-8")
+    monkeypatch.setattr(templates, "_TEMPLATES", templates._Kernels(root))
+
+
+def slab_precisions(columns: NDArray[np.float64], intercept: bool, slab: float | None) -> NDArray[np.float64]:
+    """Mean square of the distances from the usual value over the slab's variance, column by column."""
+    if slab is None:
+        return np.zeros(columns.shape[1])
+    usual = np.sort(columns, axis=0)[(len(columns) - 1) // 2] if intercept else 0.0
+    apart = columns - usual
+    return np.array([np.mean(column[column != 0] ** 2) for column in apart.T]) / slab**2
+
+
+def bounded_prior(
+    random: np.random.Generator, count: int, columns: int, intercept: bool, precisions: NDArray[np.float64]
+) -> dict[str, NDArray[np.float64]]:
+    """Draws of the prior times the slab's densities, by rejection."""
+    found: list[dict[str, NDArray[np.float64]]] = []
+    while sum(len(part["tau"]) for part in found) < count:
+        part = prior(random, count, columns, intercept)
+        likely = np.exp(-0.5 * part["beta"][:, int(intercept) :] ** 2 @ precisions)
+        kept = random.random(count) < likely if precisions.any() else np.ones(count, bool)
+        found.append({name: array[kept] for name, array in part.items()})
+    return {name: np.concatenate([part[name] for part in found])[:count] for name in found[0]}
+
+
 def lines_of(design: Design, y: NDArray[np.bool_]) -> Lines:
     """The lines of the same columns with another target."""
     options = Options(standardize=False, intercept=bool(design.first))
@@ -127,19 +160,26 @@ def p_values(
     replicates: int = REPLICATES,
     columns: NDArray[np.float64] = X,
     family: str = "probit",
+    slab: float | None = None,
 ) -> dict[str, float]:
     """Kolmogorov-Smirnov's p-values of each parameter after the iterations."""
     random = np.random.default_rng(seed)
     rows, p = columns.shape
     chains = 512 if rows == 4 else 256
-    draws = prior(random, replicates, p, intercept)
     inside = int(intercept)
+    precisions = slab_precisions(columns, intercept, slab)
+    draws = bounded_prior(random, replicates, p, intercept, precisions)
     mean = draws["beta"][:, inside:] @ columns.T + (draws["beta"][:, :1] if intercept else 0.0)
     noise = random.standard_normal if family == "probit" else lambda size: random.logistic(size=size)
     y = (mean + noise((replicates, rows))) > 0
     pattern = y @ (1 << np.arange(rows))
     ends: list[dict[str, Any]] = []
-    options = {"standardize": False, "intercept": intercept, "intercept_scale": INTERCEPT_SCALE}
+    options: dict[str, Any] = {
+        "standardize": False,
+        "slab": slab,
+        "intercept": intercept,
+        "intercept_scale": INTERCEPT_SCALE,
+    }
     options["kernel"] = "hmc" if kernel == "lines" else kernel
     with sampling(
         member, columns, np.arange(rows) % 2, seed, chains=chains, provider="kernels", family=family, **options
@@ -167,7 +207,17 @@ def p_values(
         values[f"beta {j}"] = stats.kstest(beta[:, j] * np.sqrt(local[:, j]) / tau, "norm")
         if kernel in ("gibbs", "px"):
             values[f"nu {j}"] = stats.kstest(nu[:, j], stats.gamma(0.5).cdf)
-    if kernel == "lines":  # functions of the members of a line, and of the data: what the margins alone would not show
+    if slab is not None:  # the prior of the parameters has no closed form then
+        fresh = bounded_prior(np.random.default_rng(seed + 1), replicates, p, intercept, precisions)
+        found = {"tau": tau, "beta": beta, "lambda": local**-0.5}
+        expected = {"tau": fresh["tau"], "beta": fresh["beta"], "lambda": fresh["lam"]}
+        values = {"tau": stats.ks_2samp(found["tau"], expected["tau"])}
+        for j in range(inside, inside + p):
+            for name in ("beta", "lambda"):
+                values[f"{name} {j}"] = stats.ks_2samp(found[name][:, j], expected[name][:, j])
+    elif (
+        kernel == "lines"
+    ):  # functions of the members of a line, and of the data: what the margins alone would not show
         fresh = prior(np.random.default_rng(seed + 1), 10 * replicates, p, intercept)
         scaled, expected = beta[:, inside:] / tau[:, None], fresh["beta"][:, inside:] / fresh["tau"][:, None]
         for name, (j, k) in {"levels": (0, 1), "nested": (1, 2), "copies": (3, 4)}.items():
@@ -195,6 +245,28 @@ def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, kernel: str,
     assert {name: p for name, p in found.items() if p < LEVEL} == {}
 
 
+@pytest.mark.parametrize("kernel", ["gibbs", "lines"])
+def test_a_slab_leaves_its_own_posterior_as_it_is(device: Member, kernel: str) -> None:
+    found = p_values(device, kernel, 3, True, columns=COLLINEAR if kernel == "lines" else X, slab=0.3)
+    assert {name: p for name, p in found.items() if p < LEVEL} == {}
+
+
+SLAB_MUTANTS = {
+    "scales": ("trajectory", "own = tau * fresh + slab[j]", "own = tau * fresh"),
+    "jumps": ("lines", "mine -= 0.5 * slab", "mine -= 0.0 * slab"),
+    "tails": ("lines", "density -= 0.5 * slab", "density -= 0.0 * slab"),
+    "rescaling": ("lines", " - penalty * exp(2.0 * s.at)", ""),
+}
+
+
+@pytest.mark.parametrize("mutant", SLAB_MUTANTS)
+def test_a_slab_missing_from_one_move_is_found(
+    device: Member, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutate(*SLAB_MUTANTS[mutant], tmp_path, monkeypatch)
+    assert min(p_values(device, "lines", 3, True, columns=COLLINEAR, slab=0.3).values()) < LEVEL
+
+
 def test_the_lines_of_the_collinear_columns_are_of_all_sorts() -> None:
     design = Design.of(HorseshoeProbit(COLLINEAR, np.arange(6) % 2), Options(standardize=False))
     lines = lines_of(design, np.array([1, 0, 0, 1, 1, 0], bool))
@@ -212,13 +284,7 @@ def test_a_wrong_constant_is_found(
 ) -> None:
     kernel, template, right, wrong = MUTANTS[mutant]
     intercept = "intercept" in mutant or kernel == "lines"
-    root = tmp_path / "kernels"
-    shutil.copytree(templates._TEMPLATES.root, root)
-    place = root / "gibbs" / f"{template}.mako"
-    text = place.read_text(encoding="utf-8")
-    assert right in text
-    place.write_text(text.replace(right, wrong), encoding="utf-8")
-    monkeypatch.setattr(templates, "_TEMPLATES", templates._Kernels(root))
+    mutate(template, right, wrong, tmp_path, monkeypatch)
     replicates = 2 * REPLICATES if "intercept" in mutant else REPLICATES
     columns = COLLINEAR if kernel == "lines" else X
     assert min(p_values(device, kernel, 2, intercept, replicates, columns).values()) < LEVEL

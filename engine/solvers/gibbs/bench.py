@@ -82,6 +82,7 @@ def repeated(rows: int, columns: int, options: Options) -> Design:
         False,
         options.storage,
         layout,
+        np.zeros(columns),
     )
 
 

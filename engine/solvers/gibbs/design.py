@@ -13,9 +13,10 @@ from engine.solvers.gibbs.layout import Layout, layout_for
 from engine.solvers.gibbs.options import Options, Storage
 from engine.solvers.gibbs.problem import HorseshoeProbit
 
-__all__ = ["Design", "bfloat16_bits", "bfloat16_values", "stored_values"]
+__all__ = ["Design", "bfloat16_bits", "bfloat16_values", "stored_values", "usual_value"]
 
 _ROWS_AT_ONCE = 1 << 22  # values
+_ROWS_SAMPLED = 4096
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Design:
     ----------
     active : ndarray of int64
         Columns of X that are sampled; constant ones say nothing beside an intercept.
+    slab : ndarray of float64
+        Precision of the normal density that an active coefficient's prior is multiplied by; 0 without ``slab``.
     mean, scale : ndarray of float64
         What was taken off an active column, and what it was divided by.
     """
@@ -37,6 +40,7 @@ class Design:
     intercept: bool
     storage: Storage
     layout: Layout
+    slab: NDArray[np.float64]
 
     @classmethod
     def of(cls, problem: HorseshoeProbit, options: Options) -> Design:
@@ -64,7 +68,10 @@ class Design:
         else:
             mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         layout = layout_for(len(X), len(active) + options.intercept)
-        return cls(problem, active, mean, scale, options.intercept, options.storage, layout)
+        slab = np.zeros(len(active))
+        if options.slab is not None:
+            slab = _effects(problem, active, mean, scale, options.intercept) / options.slab**2
+        return cls(problem, active, mean, scale, options.intercept, options.storage, layout, slab)
 
     @property
     def first(self) -> int:
@@ -149,6 +156,32 @@ def _moments(X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]
         apart = X[begin : begin + rows] - mean
         squares += np.einsum("ij,ij->j", apart, apart)
     return mean, np.sqrt(squares / len(X))
+
+
+def usual_value(values: NDArray[Any]) -> NDArray[Any]:
+    """The middle of an evenly spaced sample of each column, which is a value of it; shape (p,)."""
+    some = values[:: max(1, len(values) // _ROWS_SAMPLED)]
+    middle: NDArray[Any] = np.sort(some, axis=0)[(len(some) - 1) // 2]
+    return middle
+
+
+def _effects(
+    problem: HorseshoeProbit,
+    active: NDArray[np.int64],
+    mean: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    intercept: bool,
+) -> NDArray[np.float64]:
+    """Mean square of each standardised column's distance from its usual value, over the rows that have another one."""
+    X = problem.X
+    usual = usual_value(X)[active] if intercept else np.zeros(len(active))
+    squares, count = np.zeros(len(active)), np.zeros(len(active))
+    rows = max(1, _ROWS_AT_ONCE // X.shape[1])
+    for begin in range(0, len(X), rows):
+        apart = X[begin : begin + rows][:, active] - usual
+        squares += np.einsum("ij,ij->j", apart, apart, dtype=np.float64)
+        count += (apart != 0).sum(axis=0)
+    return squares / np.maximum(count, 1.0) / scale**2
 
 
 def bfloat16_bits(values: NDArray[np.float32]) -> NDArray[np.uint16]:

@@ -57,6 +57,7 @@ class LatentMoves:
             scale=self._matrices.scale,
             prior=self._matrices.prior,
             diagonal=self._matrices.diagonal,
+            slab=self._matrices.slab,
             q=self._rows.layout.columns,
             first=self._rows.design.first,
             first_prior=settings.prior_precision,

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.gibbs.design import Design, stored_values
+from engine.solvers.gibbs.design import Design, stored_values, usual_value
 
 __all__ = ["Lines", "find_lines", "usual_values"]
 
@@ -95,9 +95,7 @@ def usual_values(design: Design) -> Floats:
 
     The middle is that of an evenly spaced sample of rows.
     """
-    X = design.problem.X
-    some = X[:: max(1, len(X) // 4096)][:, design.active].astype(np.float64)
-    middle = np.sort(some, axis=0)[(len(some) - 1) // 2]
+    middle = usual_value(design.problem.X)[design.active].astype(np.float64)
     usual = np.zeros((1, design.layout.stride), np.float32)
     usual[0, design.first : design.first + len(middle)] = (middle - design.mean) / design.scale
     stored = stored_values(design.store(usual), design.storage)

@@ -51,6 +51,8 @@ class Matrices:
         s and the diagonal of D^-1: see ``kernels/gibbs/conditionals.mako``.
     gram, diagonal : Buffer
         G, lower triangle, and its diagonal.
+    slab : Buffer, shape (q,)
+        Precisions of the slab; see :attr:`Design.slab`.
     failed : Buffer of int32
         Factorisations that have failed so far.
     concurrent : bool
@@ -63,6 +65,7 @@ class Matrices:
         q, chains = rows.layout.columns, settings.chains
         self.scale, self.prior = memory.empty((chains, q)), memory.empty((chains, q))
         self.gram, self.diagonal = memory.empty((q, q)), memory.empty(q)
+        self.slab = memory.put(np.append(np.zeros(rows.design.first), rows.design.slab))
         self.failed = memory.zeros(1, np.int32)
         capabilities = self.device.capabilities
         self.concurrent = not capabilities.shares_host_cores

@@ -46,6 +46,13 @@ class Options(SolverOptions):
     intercept: bool = Field(True, description="an intercept beside the coefficients, outside the horseshoe")
     intercept_scale: float = Field(10.0, gt=0, description="standard deviation of the intercept's normal prior")
     tau_scale: float = Field(1.0, gt=0, description="scale of the half-Cauchy prior of tau")
+    slab: float | None = Field(
+        None,
+        gt=0,
+        description="also multiply each coefficient's prior by a normal density of this standard deviation, as the "
+        "effect (in units of the margin) of a row's distance from the column's usual value; bounds the tails of "
+        "separable columns",
+    )
     coefficients: list[str] | None = Field(
         None, description="names of the coefficients whose draws are kept and traced; default: all, or what fits"
     )
