@@ -62,12 +62,14 @@ class Worker:
         self.device, self.design, self.settings = device, design, settings
         self.layout = layout = design.layout
         self._memory = memory = Memory(device)
+        shards = share_of(number, count)
+        strips = layout.bounds[shards[1]] - layout.bounds[shards[0]]
         most = {
             np.float64: (SHARDS + 2) * settings.chains * layout.width,
-            np.float32: settings.chains * -(-layout.strips // count + 1) * layout.strip_rows,
+            np.float32: settings.chains * strips * layout.strip_rows,
         }
         peer = None if meeting is None else Peer(memory, meeting, number, direct, most)
-        self.rows = Rows(memory, design, share_of(number, count), settings.streaming, peer)
+        self.rows = Rows(memory, design, shards, settings.streaming, peer)
         self.chains = Chains(memory, self.rows, settings)
         self.matrices = Matrices(memory, self.rows, settings, number)
         self._recorder = Recorder(memory, self.rows, self.chains, settings)
