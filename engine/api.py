@@ -16,6 +16,7 @@ from engine import config
 from engine.devices import Backend, DeviceInfo, DevicePool, available, select
 from engine.errors import DeviceError, InputError, OptionError, RunFolderError
 from engine.folder import RunFolder
+from engine.forecast import Estimate
 from engine.observers import Recorder
 from engine.problem import Problem
 from engine.results import Result, read_result, result_class
@@ -24,7 +25,7 @@ from engine.solver import Solver, SolverOptions
 from engine.solvers import discover, problem_classes, solver_for
 from engine.storage import Checkpoint
 
-__all__ = ["Engine", "available_devices", "available_solvers", "load", "resume", "solve"]
+__all__ = ["Engine", "available_devices", "available_solvers", "estimate", "load", "resume", "solve"]
 
 R = TypeVar("R", bound=Result)
 
@@ -266,6 +267,22 @@ class Engine:
         """
         return cast(R, wait_or_stop(self.start(problem, **arguments)))
 
+    def estimate(self, problem: Problem, *, seed: int | None = None, **options: Any) -> Estimate:
+        """Forecast the work that :meth:`solve` would take on this engine's devices, in a few seconds.
+
+        Raises
+        ------
+        engine.errors.InputError
+            If the problem's solver makes no estimates, or an option is unknown or not allowed.
+        """
+        resolved = self._resolved.with_arguments({"seed": seed})
+        solver = solver_for(problem)
+        if solver.estimate is None:
+            raise InputError(f"the solver {solver.name} makes no estimates")
+        chosen = config.solver_options(solver, resolved, options, type(problem))
+        self._validate(solver, problem, chosen)
+        return solver.estimate(problem, chosen, self._open(), resolved.settings.seed)
+
     def _validate(self, solver: Solver, problem: Problem, options: SolverOptions) -> None:
         """Refuse what cannot be solved on these devices, before any of them is opened."""
         self._require_open()
@@ -423,6 +440,28 @@ def solve(
             checkpoint_interval=checkpoint_interval,
             **options,
         )
+
+
+def estimate(
+    problem: Problem,
+    *,
+    backend: Backend | None = None,
+    devices: Sequence[str] | None = None,
+    seed: int | None = None,
+    config_file: str | Path | None = None,
+    **options: Any,
+) -> Estimate:
+    """Forecast the work that :func:`solve` would take with the same arguments; see :meth:`Engine.estimate`.
+
+    Examples
+    --------
+    >>> import engine
+    >>> forecast = engine.estimate(engine.Flowshop.taillard(21), upper_bound=2297)
+    >>> forecast.unit, forecast.low < forecast.amount < forecast.high
+    ('nodes', True)
+    """
+    with Engine(backend, devices, config_file=config_file) as owner:
+        return owner.estimate(problem, seed=seed, **options)
 
 
 def load(path: str | Path) -> Result:

@@ -19,6 +19,7 @@ from engine.problem import Problem
 if TYPE_CHECKING:
     from engine.devices.info import DeviceInfo
     from engine.devices.pool import DevicePool
+    from engine.forecast import Estimate
     from engine.results import Result
     from engine.run import Run
     from engine.schema import Schema
@@ -110,6 +111,8 @@ class Solver:
         :class:`engine.errors.OutOfDeviceMemory`.
     schema : Schema, optional
         What its results and checkpoints contain; run folders check it when they read and write.
+    estimate : callable, optional
+        ``estimate(problem, options, pool, seed) -> Estimate`` forecasts the work of :attr:`solve`.
     metrics : tuple of MetricSpec
         The live series it emits.
     generators : dict of str to Generator
@@ -133,6 +136,7 @@ class Solver:
     tune: Callable[[list[str]], int] | None = None
     validate: Callable[[Any, Any, Sequence[DeviceInfo]], None] | None = None
     schema: Schema | None = None
+    estimate: Callable[[Any, Any, DevicePool, int], Estimate] | None = None
 
     def options_model(self, problem: type[Problem]) -> type[SolverOptions]:
         """The options model for problems of this class, or of the nearest base class that has one.

@@ -1,4 +1,4 @@
-"""The command line: ``quintet solve | resume | replay | devices | solvers | demo | generate | bench | tune | gui``.
+"""The command line: ``quintet solve | resume | replay | estimate | devices | solvers | demo | generate | bench | ...``.
 
 Exit codes: 0 solved, or stopped by a limit with an answer; 2 bad input or options; 3 device or driver trouble; 4 no
 answer (infeasible is an answer); 130 after a second Ctrl-C; 1 for anything that should not happen.
@@ -31,6 +31,7 @@ COMMANDS = {
     "solve": ("engine.cli.running", "Solve the problem in FILE."),
     "resume": ("engine.cli.running", "Continue a stopped run from its last checkpoint."),
     "replay": ("engine.cli.running", "Show a recorded run again."),
+    "estimate": ("engine.cli.estimating", "Forecast the work that solving FILE would take."),
     "devices": ("engine.cli.listing", "List the devices of this machine."),
     "solvers": ("engine.cli.listing", "List the solvers, or the options of one."),
     "demo": ("engine.cli.instances", "Solve the bundled samples and check the answers."),

@@ -32,6 +32,7 @@ SOLVER = Solver(
     },
     solve=LazyImport("engine.solvers.branch_and_bound.solve", "solve"),
     validate=LazyImport("engine.solvers.branch_and_bound.validate", "validate"),
+    estimate=LazyImport("engine.solvers.branch_and_bound.forecast", "estimate"),
     schema=SCHEMA,
     metrics=(
         MetricSpec("active_ivms", "Active IVMs", "IVMs", per_device=True),

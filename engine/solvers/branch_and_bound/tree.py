@@ -188,6 +188,13 @@ class Tree(ABC):
         """
         return None
 
+    def strata(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """What tells nodes of one level with large subtrees from others, for estimates of the tree's size.
+
+        Parameters and result are as those of :meth:`bounds`, which is the default.
+        """
+        return self.bounds(paths, sides)
+
     @abstractmethod
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
         """The problem's own form of the leaf reached by choosing ``path`` on ``sides``, ``leaf_depth`` entries each."""

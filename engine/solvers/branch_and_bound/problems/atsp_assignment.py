@@ -133,6 +133,10 @@ class AssignmentTree(ATSPTree):
             found[node] = max(found[node], cost + int(costs[linear_sum_assignment(costs)].sum()))
         return found
 
+    def strata(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
+        """See :meth:`Tree.strata`: bounds without an assignment problem for every node, which would take too long."""
+        return super().bounds(paths, sides)
+
 
 def arborescence(weights: NDArray[np.int64]) -> int:
     """Weight of the minimum spanning arborescence from vertex 0 (Edmonds' algorithm).
@@ -150,8 +154,8 @@ def arborescence(weights: NDArray[np.int64]) -> int:
     entered_from = weights.argmin(axis=0)
     least = weights[entered_from, np.arange(n)]
     least[0] = 0
-    cycle = _cycle(entered_from)
-    if not cycle:
+    cycle = np.array(_cycle(entered_from), np.intp)
+    if not len(cycle):
         return int(least.sum())
     # The cycle becomes one vertex, the last; entering it at j saves the arc of the cycle into j.
     inside = np.zeros(n, np.bool_)

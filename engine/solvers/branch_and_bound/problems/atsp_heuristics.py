@@ -49,6 +49,8 @@ def nearest_neighbour(costs: NDArray[np.int64], start: int) -> Tour:
 
 def patched(costs: NDArray[np.int64]) -> Tour:
     """The subtours of the cheapest assignment, joined by the cheapest exchange of two arcs until one is left."""
+    from scipy.optimize import linear_sum_assignment
+
     n = len(costs)
     away = costs.copy()
     np.fill_diagonal(away, _FORBIDDEN)

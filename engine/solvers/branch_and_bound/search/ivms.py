@@ -294,6 +294,10 @@ class Ivms:
         """Say from how many active IVMs on the next launch may end early, and how many nodes it may do."""
         self._settle(1, 1, steps=self.steps, ramp_steps=self.shapes.ramp_steps)
 
+    def settle_steps(self, steps: int) -> None:
+        """Clear the lists and sums, and let the next launch decompose so many nodes in every IVM."""
+        self._settle(1, 1, steps=steps, ramp_steps=steps)
+
     def explore(self) -> None:
         """Let every IVM select, branch, bound and prune (variant ``pte``)."""
         self._explore(*self.programs.explore_grid(self.shapes.ivms))

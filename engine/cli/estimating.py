@@ -1,0 +1,68 @@
+"""``quintet estimate``: a forecast of the work that solving a problem would take."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from engine import config
+from engine.api import Engine
+from engine.cli.reading import read
+from engine.cli.solver_options import NoProblem, SolverCommand, problem_file
+from engine.cli_options import backend_option, config_option, debug_option, devices_option, options
+from engine.forecast import Estimate
+from engine.formats.source import limited
+from engine.text import number_text, seconds_text
+
+__all__ = ["estimate"]
+
+
+@click.command(cls=SolverCommand, epilog="The solver's own options are --NAME VALUE; quintet solvers NAME lists them.")
+@click.argument("file", required=False)
+@options(backend_option, devices_option)
+@click.option("--seed", metavar="N", help="Seed of the random sample.")
+@click.option("--trust", is_flag=True, help="Allow code that the file contains, now and later.")
+@click.option("--json", "as_json", is_flag=True, help="Print the forecast as JSON.")
+@options(config_option, debug_option)
+@click.pass_context
+def estimate(
+    context: click.Context,
+    /,
+    file: str | None,
+    config_file: str | None,
+    trust: bool,
+    as_json: bool,
+    **arguments: Any,
+) -> int:
+    """Forecast the work that solving the problem in FILE would take on these devices."""
+    path, config_file = problem_file(file, config_file)
+    resolved = config.resolve(arguments, file=config_file)
+    path = resolved.problem if path is None else path
+    if path is None:
+        raise NoProblem
+    with limited(resolved.settings.max_read_bytes):
+        problem = read(path, context.meta["quintet.reading"], trust)
+    with Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file) as owner:
+        found = owner.estimate(problem, **arguments, **context.meta["quintet.options"])
+    print(json.dumps({**asdict(found), "seconds": found.seconds}) if as_json else _sentences(problem.describe(), found))
+    return 0
+
+
+def _sentences(description: str, found: Estimate) -> str:
+    exact = found.low == found.high
+    amount = f"{number_text(_rounded(found.amount))} {found.unit}"
+    lines = [description, f"{amount}{'' if exact else ' (median of independent estimates)'}"]
+    if not exact:
+        low, high = number_text(_rounded(found.low)), number_text(_rounded(found.high))
+        lines.append(f"half of the estimates are between {low} and {high}")
+    rate = number_text(_rounded(found.rate))
+    lines.append(f"about {seconds_text(found.seconds)} at {rate} {found.unit}/s, as measured on these devices")
+    return "\n".join(lines)
+
+
+def _rounded(value: float) -> int:
+    """Two digits are what an estimate is good for."""
+    return int(float(f"{value:.2g}"))

@@ -1,0 +1,113 @@
+"""How large a search will be, before it: nodes by stochastic enumeration, seconds at the node rate of these devices."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Device, DevicePool
+from engine.devices.group import WorkerGroup
+from engine.forecast import Estimate
+from engine.solvers.branch_and_bound.intervals import cut
+from engine.solvers.branch_and_bound.options import Options
+from engine.solvers.branch_and_bound.search.messages import Report, Task
+from engine.solvers.branch_and_bound.search.sampling import TreeSampler
+from engine.solvers.branch_and_bound.search.worker import SearchWorker
+from engine.solvers.branch_and_bound.tree import INFINITY, PermutationProblem, Tree
+from engine.solvers.branch_and_bound.validate import tree_of
+
+__all__ = ["estimate"]
+
+_SECONDS = 0.3
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A short search: its node rate, nodes a second; and the nodes of the whole tree, if it came to the end."""
+
+    rate: float
+    nodes: int | None
+
+
+class _Forecaster:
+    """Estimates and trial searches on one device, on its thread."""
+
+    def __init__(self, device: Device, tree: Tree, options: Options, initial: int) -> None:
+        self._device = device
+        self._tree = tree
+        self._options = options
+        self._initial = initial
+
+    def estimates(self, seed: int) -> NDArray[np.float64]:
+        """See :meth:`TreeSampler.estimates`."""
+        sampler = TreeSampler(self._device, self._tree, self._options, self._initial)
+        try:
+            return sampler.estimates(self._initial, seed)
+        finally:
+            sampler.release()
+
+    def trial(self) -> _Trial:
+        """Search for a moment, after compiling, and measure the last turns."""
+        worker = SearchWorker(self._device, self._tree, self._options, self._initial)
+        try:
+            worker.warm_up()
+            return self._measured(worker)
+        finally:
+            worker.release()
+
+    def _measured(self, worker: SearchWorker) -> _Trial:
+        left, upper, rate, before = cut(self._tree.items, 0), self._initial, 0.0, 0
+        began = time.perf_counter()
+        while time.perf_counter() - began < _SECONDS:
+            report: Report = worker.turn(Task(upper, left, seconds=_SECONDS / 8))
+            left = report.returned
+            if report.found is not None:
+                upper = min(upper, report.found.value)
+            rate = (report.nodes - before) / max(report.seconds, 1e-9)
+            before = report.nodes
+            if not report.active and not len(left):
+                whole = report.nodes / max(time.perf_counter() - began, 1e-9)
+                return _Trial(whole, report.nodes if upper == self._initial else None)
+        return _Trial(rate, None)
+
+
+def estimate(problem: PermutationProblem, options: Options, pool: DevicePool, seed: int) -> Estimate:
+    """Forecast the search of a problem.
+
+    The tree is that of the initial solution, or of ``upper_bound`` where that is given: a better solution found on the
+    way makes the search shorter than this.
+
+    Returns
+    -------
+    Estimate
+        Unit ``"nodes"``: median and quartiles of independent estimates by stochastic enumeration; exact where the
+        search ends within the moment that its node rate is measured in.
+    """
+    tree = tree_of(problem, options)
+    initial = _initial(problem, tree, options, seed)
+    with WorkerGroup(pool.members, _Forecaster, [(tree, options, initial)] * len(pool)) as group:
+        trials = group.each(_Forecaster.trial)
+        rate = sum(trial.rate for trial in trials)
+        exact = next((trial.nodes for trial in trials if trial.nodes is not None), None)
+        if initial <= tree.lower_bound() and not tree.counts:
+            exact = 0
+        if exact is not None:
+            low = median = high = float(exact)
+        else:
+            seeds = [(seed * len(pool) + index,) for index in range(len(pool))]
+            found = group.map(_Forecaster.estimates, seeds)
+            values = np.concatenate([part for part in found if part is not None])
+            low, median, high = (float(value) for value in np.quantile(values, [0.25, 0.5, 0.75]))
+    return Estimate("nodes", median, low, high, rate)
+
+
+def _initial(problem: PermutationProblem, tree: Tree, options: Options, seed: int) -> int:
+    """The upper bound that a search begins with."""
+    upper = getattr(options, "upper_bound", None)
+    if tree.counts or upper is not None:
+        return INFINITY if upper is None else min(int(upper), INFINITY)
+    solution = problem.first_solution(getattr(options, "initial", "heuristic"), seed)
+    return INFINITY if solution is None else tree.evaluate(solution)
