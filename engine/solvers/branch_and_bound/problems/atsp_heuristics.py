@@ -54,7 +54,6 @@ def patched(costs: NDArray[np.int64]) -> Tour:
     n = len(costs)
     away = costs.copy()
     np.fill_diagonal(away, _FORBIDDEN)
-    from scipy.optimize import linear_sum_assignment  # slow to import
 
     _, following = linear_sum_assignment(away)
     following = following.astype(np.int64)
