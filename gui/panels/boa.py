@@ -25,7 +25,7 @@ from gui.plot.stacked import StackedPlot
 
 __all__ = ["BOAPanel"]
 
-_PHASES = ("selection", "learning", "sampling", "evaluation", "replacement")
+_PHASES = ("selection", "learning", "sampling", "improvement", "evaluation", "replacement")
 _ENTROPY_ROWS = 400
 _INDIVIDUALS = 64
 _MEANS = ("mean", "entropy", "edges", "open_genes")
