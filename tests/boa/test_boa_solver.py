@@ -396,7 +396,10 @@ def test_limits_end_a_run_where_they_say(running: engine.Engine) -> None:
     problem = engine.BOA("trap-5", 100)
     few = running.solve(problem, population=1000, max_generations=3)
     assert (few.status, few.counters["generations"]) == (engine.Status.ITERATION_LIMIT, 3)
-    spent = running.solve(problem, population=1000, max_evaluations=3000)
+    seen: list[Event] = []
+    spent = running.solve(problem, population=1000, max_evaluations=3000, on_event=seen.append)
+    advice = [event.message for event in seen if isinstance(event, Notice)]
+    assert advice == [f"a limit was reached with the value {spent.objective}; to go further, try local_search = auto"]
     assert spent.counters["evaluations"] == 1000 + 2 * 700
     target = running.solve(problem, population=1000, target=70)
     assert target.objective >= 70

@@ -21,6 +21,7 @@ from engine.solvers.boa.plan import counting_for, first_population, migration_fo
 from engine.solvers.boa.population import HostEvaluation
 from engine.solvers.boa.problem import BOA
 from engine.solvers.boa.record import Record
+from engine.solvers.boa.tables import Decomposable
 from engine.solvers.boa.worker import Ending, PopulationState
 
 __all__ = ["solve"]
@@ -74,7 +75,20 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: Run) -> Result:
                 raise
             run.notice(f"the run ends with its best so far: {error}", level="warning")
             status = Status.INTERRUPTED
+    if status is Status.ITERATION_LIMIT:
+        run.notice(f"a limit was reached with the value {record.value}; to go further, try {_advice(problem, options)}")
     return record.result(status)
+
+
+def _advice(problem: BOA, options: Options) -> str:
+    """What may find a better value than a run that has ended at a limit."""
+    if options.local_search == "none" and isinstance(problem.fitness, Decomposable):
+        return "local_search = auto"
+    if options.population != "auto":
+        return "population = auto, or a larger population"
+    if options.niching == "worst":
+        return "niching = rtr with selection = tournament"
+    return "higher values of max_evaluations, max_generations and restarts"
 
 
 @contextlib.contextmanager
