@@ -151,6 +151,9 @@ ACTIONS: tuple[Action, ...] = (
         "What does the same in Python",
         ("problem",),
     ),
+    Action(
+        "runs_at_once", "Runs &at once…", "Run", "", "", "How many runs may be in progress; further ones are queued"
+    ),
     Action("reset_options", "Reset all &options", "Run", "", "reset", "Back to the defaults", ("problem",)),
     Action("open_run", "&Open", "Runs", "Ctrl+Return", "open", "Show the selected runs", ("selected",)),
     Action("replay", "&Replay", "Runs", "F7", "replay", "Play a finished run again, at any speed", ("replayable",)),

@@ -15,7 +15,16 @@ def state_colour(theme: Theme, state: str, warnings: int = 0) -> str:
         return theme.warning if warnings else theme.good
     if state in ("failed", "killed"):
         return theme.bad
-    if state in ("interrupted", "time_limit", "paused", "stopping", "infeasible", "unbounded", "iteration_limit"):
+    if state in (
+        "interrupted",
+        "cancelled",
+        "time_limit",
+        "paused",
+        "stopping",
+        "infeasible",
+        "unbounded",
+        "iteration_limit",
+    ):
         return theme.warning
     return theme.accent
 

@@ -49,7 +49,7 @@ from gui.runs.recorded import Recorded, read_recorded
 from gui.runs.remaining import RemainingTime
 from gui.runs.summary import NO_SOLUTION, remaining_text, state_text
 
-_NEUTRAL_STATES = ("waiting", "starting", "running")
+_NEUTRAL_STATES = ("waiting", "queued", "starting", "running")
 _FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which they are drawn thin, to be quick
 
 __all__ = ["Panel", "RunInfo"]

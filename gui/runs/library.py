@@ -304,6 +304,9 @@ def _recover_state(note: RunNote) -> RunNote:
     """Find out from its folder how a run ended that was in progress when its window closed."""
     if not note.live or _runs_in_other_window(note):
         return note
+    if note.state == "queued":  # its window was closed before it started
+        note.state = "cancelled"
+        return note
     note.warnings = warnings_in(note.path / "events.jsonl")
     with contextlib.suppress(QuintetError):
         result = RunFolder.open(note.folder).result()

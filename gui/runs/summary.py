@@ -24,7 +24,7 @@ __all__ = [
     "state_text",
 ]
 
-LIVE_STATES = ("starting", "running", "paused", "stopping")
+LIVE_STATES = ("queued", "starting", "running", "paused", "stopping")
 NO_SOLUTION = ("infeasible", "unbounded")
 """States in which the last notice is the reason."""
 

@@ -79,6 +79,25 @@ class RunTab(Cleanup, QWidget):
 
     # --- where the events come from -----------------------------------------------------------------------------
 
+    @property
+    def queued(self) -> bool:
+        """Whether the run waits for another one to end."""
+        return self.child is None and self.note.state == "queued"
+
+    def show_queued(self) -> None:
+        """Show that the run waits for another one to end."""
+        self.summary.state = self.note.state = "queued"
+        self._waiting.setText("Queued. The run starts when another one has ended; Stop removes it from the queue.")
+        self.state_changed.emit()
+
+    def cancel(self) -> None:
+        """Show that the run was removed from the queue."""
+        self.summary.end("cancelled")
+        self.note.state = "cancelled"
+        self._waiting.setText("Removed from the queue before it started.")
+        self.complete = True
+        self.state_changed.emit()
+
     def show_live(self, child: Child, problem: Problem | None, recorded: bool = False) -> None:
         """Start a child and show its events; with ``recorded``, show the events in the run folder first."""
         self.child, self._problem = child, problem

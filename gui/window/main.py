@@ -127,7 +127,9 @@ class MainWindow(QMainWindow):
             self.jobs,
             self.log,
         )
-        self.runs = Runs(self, self.library, self.run_list, self.run_tabs, self.problems, self.jobs, self.log, command)
+        self.runs = Runs(
+            self, self.library, self.run_list, self.run_tabs, self.problems, self.jobs, self.log, self.settings, command
+        )
         self.exports = Exports(self, self.run_tabs, self.runs.targets, self.jobs, self.log)
         self.help = Help(
             self,
@@ -290,7 +292,7 @@ class MainWindow(QMainWindow):
             "tab": self.run_tabs.current() is not self.home,
             "tabs": self.tabs.count() > 1,
             "panel": compared or (tab is not None and tab.panel is not None),
-            "live": tab is not None and tab.live,
+            "live": tab is not None and (tab.live or tab.queued),
             "steerable": tab is not None and tab.steerable,
             "selected": bool(targets),
             "one": len(targets) == 1,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QFileSystemWatcher, QObject, QSettings, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QInputDialog, QMainWindow, QMessageBox
 
@@ -54,16 +54,19 @@ class Runs(QObject):
         problems: Problems,
         jobs: Jobs,
         log: LogPane,
+        settings: QSettings,
         command: Sequence[str] | None = None,
     ) -> None:
         super().__init__(window)
         self._window, self._library, self._list, self._tabs = window, library, run_list, tabs
-        self._problems, self._jobs, self._log = problems, jobs, log
+        self._problems, self._jobs, self._log, self._settings = problems, jobs, log, settings
+        self._queue: dict[str, Callable[[], None]] = {}
         self._command = list(command) if command is not None else None
         self.patience = (8.0, 4.0)
         self.accepting = True
         """Whether new runs may be started; False while the window is closing."""
         problems.folder_requested.connect(self.show_folder)
+        tabs.changed.connect(self._start_queued)
         library.runs.mkdir(parents=True, exist_ok=True)
         self._watcher = QFileSystemWatcher([str(library.runs)], self)
         self._rescan_timer = QTimer(self)
@@ -77,6 +80,7 @@ class Runs(QObject):
         """Handlers of the actions, by name."""
         return {
             "start": self.start,
+            "runs_at_once": self.ask_most_at_once,
             "pause": self.pause,
             "stop": self.stop,
             "resume_run": self.resume,
@@ -138,14 +142,59 @@ class Runs(QObject):
         self._start_child(note, resume_words(note.folder), problem, recorded=True)
 
     def _start_child(self, note: RunNote, words: list[str], problem: Problem, recorded: bool = False) -> None:
+        """Start a run in a tab of its own, or queue it while as many as are allowed are in progress."""
         note.state, note.message, note.window = "starting", "", os.getpid()
-        child = Child(words, command=self._command, patience=self.patience)
         tab = self._tabs.add(note)
         self._list.reload()
         self._list.select(note)
-        self._log.add("started: quintet " + " ".join(words), run=note.title)
-        tab.show_live(child, problem, recorded)
+        start = partial(self._launch, tab, words, problem, recorded)
+        if len(self._tabs.running()) < self.most_at_once:
+            start()
+        else:
+            self._queue[note.key] = start
+            tab.show_queued()
+            self._log.add(f"queued as number {len(self._queue)}", run=note.title)
         self._tabs.show(tab)
+
+    def _launch(self, tab: RunTab, words: list[str], problem: Problem, recorded: bool) -> None:
+        child = Child(words, command=self._command, patience=self.patience)
+        self._log.add("started: quintet " + " ".join(words), run=tab.note.title)
+        tab.show_live(child, problem, recorded)
+
+    def _start_queued(self) -> None:
+        """Start queued runs as far as is allowed."""
+        while self._queue and self.accepting and len(self._tabs.running()) < self.most_at_once:
+            key = next(iter(self._queue))
+            start, tab = self._queue.pop(key), self._tabs.runs.get(key)
+            if tab is not None:
+                start()
+
+    @property
+    def queued(self) -> list[str]:
+        """The keys of the queued runs, in the order in which they will start."""
+        return list(self._queue)
+
+    @property
+    def most_at_once(self) -> int:
+        """How many runs may be in progress at once; the others are queued."""
+        return max(1, int(str(self._settings.value("runs_at_once", 1))))
+
+    def ask_most_at_once(self) -> None:
+        """Ask how many runs may be in progress at once."""
+        dialog = QInputDialog(self._window)
+        dialog.setWindowTitle("Runs at once")
+        dialog.setLabelText("Runs in progress at once; further runs are queued:")
+        dialog.setInputMode(QInputDialog.InputMode.IntInput)
+        dialog.setIntRange(1, 64)
+        dialog.setIntValue(self.most_at_once)
+        dialog.intValueSelected.connect(self.set_most_at_once)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    def set_most_at_once(self, count: int) -> None:
+        """Allow ``count`` runs at once from now on."""
+        self._settings.setValue("runs_at_once", count)
+        self._start_queued()
 
     def pause(self) -> None:
         """Pause or resume the run, or the replay, of the current tab."""
@@ -156,8 +205,21 @@ class Runs(QObject):
     def stop(self) -> None:
         """Stop the run of the current tab: request, then SIGTERM, then SIGKILL."""
         tab = self._tabs.current_run()
-        if tab is not None:
+        if tab is not None and tab.queued:
+            self._cancel(tab)
+        elif tab is not None:
             tab.stop()
+
+    def _cancel(self, tab: RunTab) -> None:
+        self._queue.pop(tab.note.key, None)
+        tab.cancel()
+
+    def cancel_queued(self) -> None:
+        """Remove all runs from the queue."""
+        for key in list(self._queue):
+            if key in self._tabs.runs:
+                self._cancel(self._tabs.runs[key])
+        self._queue.clear()
 
     # --- showing ------------------------------------------------------------------------------------------------
 
@@ -282,7 +344,7 @@ class Runs(QObject):
 
     def _runs_here(self, note: RunNote) -> bool:
         tab: RunTab | None = self._tabs.runs.get(note.key)
-        return tab is not None and tab.live
+        return tab is not None and (tab.live or tab.queued)
 
     def release(self) -> None:
         """Watch the folder of runs no more; the window is closing."""

@@ -111,6 +111,7 @@ class Session:
                 self._ask(len(running))
             return False
         if not self.quitting:
+            self._runs.cancel_queued()
             self.save()
         self.closed = True
         event.accept()
@@ -135,6 +136,7 @@ class Session:
         self.save()
         self.quitting = True
         self._runs.accepting = False
+        self._runs.cancel_queued()
         self._tabs.discard_ended_hidden = False
         self._window.statusBar().showMessage("Stopping the runs…")
         for tab in self._tabs.running():

@@ -189,7 +189,7 @@ class Tabs(QObject):
 
     def close(self, tab: QWidget) -> None:
         """Close a tab; its run is kept, and continues if it is running."""
-        if isinstance(tab, RunTab) and tab.live:
+        if isinstance(tab, RunTab) and (tab.live or tab.queued):
             self.widget.removeTab(self.widget.indexOf(tab))
             self._log.add("tab closed; the run continues and can be opened from the run list", run=tab.note.title)
         elif isinstance(tab, (RunTab, CompareTab)):
@@ -236,10 +236,11 @@ class Tabs(QObject):
         return any(tab.fast_forwarding for tab in self.runs.values())
 
     def _on_state(self, tab: RunTab) -> None:
-        if tab.child is not None and self._library.find(tab.note.key) is tab.note:
+        waited = tab.note.state in ("queued", "cancelled")
+        if (tab.child is not None or waited) and self._library.find(tab.note.key) is tab.note:
             self._library.save(tab.note)
             self._run_list.update_run(tab.note)
-            if not tab.live and self.widget.indexOf(tab) < 0 and self.discard_ended_hidden:
+            if not (tab.live or waited) and self.widget.indexOf(tab) < 0 and self.discard_ended_hidden:
                 self.discard(tab)
         self.changed.emit()
         if not self.running():

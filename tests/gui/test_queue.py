@@ -1,0 +1,86 @@
+"""The queue: so many runs at once, the others in their order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from environment import COUNTING
+from interaction import SHIFT, begin, ended, load
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QInputDialog
+
+from gui.runs.library import Library
+
+
+@pytest.fixture
+def window(qtbot: Any, open_window: Any, counting_files: Path) -> Any:
+    shown = open_window(COUNTING)
+    load(qtbot, shown, counting_files / "endless.txt")
+    return shown
+
+
+def pressed(qtbot: Any, window: Any) -> Any:
+    qtbot.keyClick(window, Qt.Key.Key_F5)
+    return window.tabs.currentWidget()
+
+
+def test_run_pressed_three_times_starts_one_after_the_other(qtbot: Any, window: Any) -> None:
+    first = begin(qtbot, window)
+    second, third = pressed(qtbot, window), pressed(qtbot, window)
+    assert [tab.note.state for tab in (first, second, third)] == ["running", "queued", "queued"]
+    assert window.run_tabs.running() == [first]
+    assert window.runs.queued == [second.note.key, third.note.key]
+    assert window.status.state.text() == "queued"
+    window.tabs.setCurrentWidget(first)
+    window.actions_by_name["stop"].trigger()
+    ended(qtbot, first)
+    qtbot.waitUntil(lambda: second.summary.state == "running", timeout=30_000)
+    assert third.note.state == "queued"
+    window.tabs.setCurrentWidget(third)
+    qtbot.keyClick(window, Qt.Key.Key_F5, SHIFT)
+    assert (third.note.state, third.live, window.runs.queued) == ("cancelled", False, [])
+    assert not third.note.path.exists()
+    window.tabs.setCurrentWidget(second)
+    window.actions_by_name["stop"].trigger()
+    ended(qtbot, second)
+    qtbot.wait(100)
+    assert window.run_tabs.running() == []
+
+
+def test_the_number_of_runs_at_once_is_asked_for_and_kept(qtbot: Any, window: Any) -> None:
+    first = begin(qtbot, window)
+    second = pressed(qtbot, window)
+    assert second.queued
+    window.actions_by_name["runs_at_once"].trigger()
+    dialog = window.findChild(QInputDialog)
+    assert dialog.intValue() == 1
+    dialog.setIntValue(2)
+    dialog.accept()
+    qtbot.waitUntil(lambda: second.summary.state == "running", timeout=30_000)
+    assert window.run_tabs.running() == [first, second]
+    assert window.runs.most_at_once == int(window.settings.value("runs_at_once")) == 2
+
+
+def test_a_queued_run_is_cancelled_when_the_window_closes(qtbot: Any, window: Any) -> None:
+    begin(qtbot, window)
+    queued = pressed(qtbot, window).note
+    window.session.stop_and_quit()
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=30_000)
+    library = Library(window.library.home)
+    library.load()
+    states = {note.key: note.state for note in library}
+    assert states.pop(queued.key) == "cancelled"
+    assert list(states.values()) == ["interrupted"]
+
+
+def test_a_queued_run_starts_though_its_tab_is_closed(qtbot: Any, window: Any, counting_files: Path) -> None:
+    first = begin(qtbot, window)
+    second = pressed(qtbot, window)
+    window.run_tabs.close_current()
+    assert second not in window.run_tabs.opened()
+    window.tabs.setCurrentWidget(first)
+    window.actions_by_name["stop"].trigger()
+    ended(qtbot, first)
+    qtbot.waitUntil(lambda: second.summary.state == "running", timeout=30_000)
