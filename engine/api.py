@@ -245,7 +245,7 @@ class Engine:
                 restored = replace(restored, remarks=(f"{damage}; the run resumes from its last checkpoint",))
             return self._begin(
                 instance, solver, chosen, self._open(), settings,
-                folder=folder, observers=observers, keep=True, restored=restored,
+                folder=folder, observers=observers, keep=True, restored=restored, from_start=from_start,
             )  # fmt: skip
         except BaseException:
             folder.release()
@@ -322,6 +322,7 @@ class Engine:
         keep: bool,
         restored: Checkpoint | None = None,
         finished: Result | None = None,
+        from_start: bool = False,
     ) -> Run:
         """Start a run; ``keep``: record its events in its folder."""
         solver.load()
@@ -337,6 +338,7 @@ class Engine:
             folder=folder,
             restored=restored,
             resumed=folder is not None and folder.resumed,
+            from_start=from_start,
             finished=finished,
             observers=observers,
             recorder=_recorder(folder) if folder is not None and keep else None,

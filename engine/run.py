@@ -111,7 +111,9 @@ class Run:
     restored : Checkpoint, optional
         Where to resume from.
     resumed : bool
-        Whether the run was started before; without ``restored``, it begins again from the start.
+        Whether the run was started before; without ``restored``, it begins again from the start, with a warning.
+    from_start : bool
+        Whether it was asked to begin again from the start, so that there is nothing to warn of.
     finished : Result, optional
         The result of a run that has ended already; the run only emits it.
     recorder : callable, optional
@@ -134,6 +136,7 @@ class Run:
         folder: RunStorage | None = None,
         restored: Checkpoint | None = None,
         resumed: bool = False,
+        from_start: bool = False,
         finished: Result | None = None,
         observers: Sequence[Observer] = (),
         recorder: Observer | None = None,
@@ -151,6 +154,7 @@ class Run:
         self.pool = pool
         self._checkpoint_interval = checkpoint_interval
         self._resumed = resumed or restored is not None
+        self._from_start = from_start
         self._finished = finished
         self._checkpoints = 0
         self._publisher = Publisher(observers, recorder, lambda message: self.notice(message, level="warning"))
@@ -519,7 +523,7 @@ class Run:
         if self._publisher:
             self._publisher.call_at(time.monotonic() + _HEALTH_INTERVAL, self._start_sampler)
             self.emit(self._started())
-        if self._resumed and self.restored is None:
+        if self._resumed and self.restored is None and not self._from_start:
             self.notice("the run had written no checkpoint; it begins from the start", level="warning")
         for remark in () if self.restored is None else self.restored.remarks:
             self.notice(remark, level="warning")

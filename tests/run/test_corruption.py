@@ -136,7 +136,9 @@ def test_a_run_whose_checkpoints_are_all_damaged_begins_again_only_if_asked(tmp_
         file.unlink()
     with pytest.raises(RunFolderError, match=r"is missing.*begin again from the start"):
         engine.resume(path)
-    assert engine.resume(path, from_start=True).objective == ANSWER
+    seen: list[Event] = []
+    assert engine.resume(path, from_start=True, on_event=seen.append).objective == ANSWER
+    assert not [event for event in seen if isinstance(event, Notice)]
 
 
 def test_a_checkpoint_is_not_written_to_another_runs_folder(tmp_path: Path) -> None:
