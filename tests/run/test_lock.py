@@ -1,0 +1,102 @@
+"""At most one run writes to a folder, whatever has become of those before, and wherever they ran."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engine.lock
+from engine.errors import RunFolderError
+from engine.lock import FolderLock
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from engine.lock import FolderLock
+lock = FolderLock(Path(sys.argv[1]))
+print("locked", flush=True)
+time.sleep(120)
+"""
+
+
+def held_by_another(folder: Path) -> subprocess.Popen[str]:
+    child = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "locked\n"
+    return child
+
+
+@pytest.fixture(params=["system's lock", "file alone"])
+def _both_kinds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "file alone":
+        monkeypatch.setattr(engine.lock, "fcntl", None)
+    elif engine.lock.fcntl is None:
+        pytest.skip("this system has no such locks")
+
+
+@pytest.mark.usefixtures("_both_kinds")
+def test_a_second_lock_is_refused_until_the_first_is_released(tmp_path: Path) -> None:
+    first = FolderLock(tmp_path)
+    for _ in range(2):
+        with pytest.raises(RunFolderError, match=f"in use by process {os.getpid()} on .*, since 20"):
+            FolderLock(tmp_path)
+    first.release()
+    first.release()
+    assert list(tmp_path.iterdir()) == []
+    FolderLock(tmp_path).release()
+
+
+@pytest.mark.usefixtures("_both_kinds")
+def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
+    child = held_by_another(tmp_path)
+    try:
+        with pytest.raises(RunFolderError, match=f"in use by process {child.pid} on"):
+            FolderLock(tmp_path)
+    finally:
+        child.kill()
+        child.communicate()
+    assert (tmp_path / "run.lock").exists()
+    lock = FolderLock(tmp_path)
+    assert json.loads((tmp_path / "run.lock").read_text())["pid"] == os.getpid()
+    lock.release()
+
+
+@pytest.mark.parametrize(
+    ("owner", "taken"),
+    [
+        ({}, True),
+        ({"pid": "me"}, True),
+        ({"pid": 2**22 + 1}, True),
+        ({"process_start": 1}, sys.platform == "linux"),
+        ({"host": "elsewhere", "pid": 1}, False),
+    ],
+)
+def test_where_the_file_alone_is_the_lock_its_content_decides(
+    owner: dict[str, Any], taken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.lock, "fcntl", None)
+    FolderLock(tmp_path)  # never released: its process has ended, as far as the content says
+    file = tmp_path / "run.lock"
+    content = json.loads(file.read_text()) if owner else {}
+    file.write_text(json.dumps({**content, **owner}))
+    if taken:
+        FolderLock(tmp_path).release()
+    else:
+        with pytest.raises(RunFolderError, match="on elsewhere, since"):
+            FolderLock(tmp_path)
+
+
+def test_a_damaged_lock_file_is_taken_over(tmp_path: Path) -> None:
+    (tmp_path / "run.lock").write_bytes(b"[" * 5000)
+    FolderLock(tmp_path).release()
