@@ -120,7 +120,7 @@ class Engine:
 
     def start(
         self,
-        problem: Problem,
+        problem: Problem[R],
         *,
         time_limit: float | None = None,
         seed: int | None = None,
@@ -128,7 +128,7 @@ class Engine:
         run_folder: str | Path | None = None,
         checkpoint_interval: float | None = None,
         **options: Any,
-    ) -> Run:
+    ) -> Run[R]:
         """Begin to solve a problem and return its :class:`engine.run.Run` at once.
 
         Parameters
@@ -171,11 +171,13 @@ class Engine:
         self._validate(solver, problem, chosen)
         pool = self._open()
         if path is None:
-            return self._begin(problem, solver, chosen, pool, settings, folder=None, observers=observers, keep=False)
+            began = self._begin(problem, solver, chosen, pool, settings, folder=None, observers=observers, keep=False)
+            return cast("Run[R]", began)
         folder = RunFolder.create(path, problem, self._description(solver, chosen, settings))
         try:
             folder.acquire()
-            return self._begin(problem, solver, chosen, pool, settings, folder=folder, observers=observers, keep=True)
+            began = self._begin(problem, solver, chosen, pool, settings, folder=folder, observers=observers, keep=True)
+            return cast("Run[R]", began)
         except BaseException:  # the engine was closed meanwhile, or the folder was taken
             with contextlib.suppress(OSError):
                 folder.discard()

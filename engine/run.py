@@ -14,7 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ from engine.events import (
     StateChanged,
     Trace,
 )
+from engine.problem import R
 from engine.publisher import Observer, Publisher, delivering
 from engine.results import Result, Status, relative_gap
 from engine.schema import SchemaError
@@ -97,8 +98,8 @@ class _Throttle:
     held: Event | None = None
 
 
-class Run:
-    """One solving of one problem, from :meth:`engine.Engine.start`.
+class Run(Generic[R]):
+    """One solving of one problem, from :meth:`engine.Engine.start`; ``R`` is the class of its result.
 
     From outside: :meth:`pause`, :meth:`resume`, :meth:`stop` and :meth:`wait`, from any thread.
     From a solver: :meth:`poll`, :meth:`metric`, :meth:`progress`, :meth:`incumbent`, :meth:`notice`,
@@ -222,7 +223,7 @@ class Run:
                 self.emit(StateChanged(time=self.elapsed, state="stopping"))
                 self._control.notify_all()
 
-    def __await__(self) -> Generator[Any, None, Result]:
+    def __await__(self) -> Generator[Any, None, R]:
         """``await run``: the result, as :meth:`wait` returns it, without blocking the event loop."""
         import asyncio  # few need it
 
@@ -231,7 +232,7 @@ class Run:
     def __repr__(self) -> str:
         return f"<Run of {self.solver.name}: {self.problem.name}, {self.state}>"
 
-    def wait(self, timeout: float | None = None) -> Result:
+    def wait(self, timeout: float | None = None) -> R:
         """The result, once there is one.
 
         Raises
@@ -248,7 +249,7 @@ class Run:
         if self.error is not None:
             raise self.error
         assert self._result is not None
-        return self._result
+        return cast(R, self._result)
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait for the end, whatever it is; whether it has come within ``timeout`` seconds.

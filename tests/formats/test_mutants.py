@@ -34,6 +34,8 @@ FILES = {
     "EDGE_WEIGHT_FORMAT: FULL_MATRIX\nEDGE_WEIGHT_SECTION\n0 1\n2 0\nEOF\n",
     "queens.txt": "queens 8\n",
     "formula.cnf": "c note\np cnf 3 2\n1 -2 0\n3 0\n",
+    "weighted.wcnf": "p wcnf 3 2 10\n10 1 -2 0\n3 3 0\n",
+    "matrix.qubo": "p qubo 0 3 2 1\n0 0 1.5\n1 1 -2\n0 1 3\n",
     "nk.txt": "4 1 2\n0.1 0.2 0.3 0.4\n0.5 0.6 0.7 0.8\n1.2\n",
     "cut.txt": "3 2\n1 2 4\n2 3 -1\n",
     "glass.txt": "-2 0110\n2\n0 1 1\n2 3 -1\n",
@@ -110,6 +112,8 @@ def hostile() -> Iterator[tuple[str, bytes]]:
     yield "nk.txt", b"1000000000 0 1000000000\n0.5 0.5\n"
     yield "cut.txt", b"1000000000 1\n1 2 3\n"
     yield "f.cnf", b"p cnf 1000000000 1\n1 0\n"
+    yield "w.wcnf", b"p wcnf 1000000000 1 10\n10 1 0\n"
+    yield "q.qubo", b"p qubo 0 1000000000 1 0\n0 0 1\n"
     yield "trap.boa", b"boa trap n=1000000000 k=5\n"
     yield "huge.boa", b"boa snippet n=20 optimum=1e999\nfitness = 1;\n"
     yield "vrf.txt", b"100000 100000\n0 1 1 2\n0 1\n"

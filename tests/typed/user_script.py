@@ -26,6 +26,7 @@ def posterior() -> float:
     result = engine.solve(problem, draws=100)
     with engine.Engine() as owner:
         assert owner.solve(problem).summary
+        assert owner.start(problem).wait().summary
     return result.summary[0].mean
 
 
