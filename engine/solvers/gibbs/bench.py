@@ -210,8 +210,9 @@ def _repeat(task: Callable[[], Any], least: float = 0.5) -> float:
 @click.command("gibbs", help="Check and measure the Gibbs sampler on this machine.")
 @pool_options("Devices to measure together; all GPUs by default.", "auto")
 @click.option("--quick", is_flag=True, help="Small sizes only.")
-@click.option("--effective", type=click.Path(exists=True), help="Also effective draws a second, of this data file.")
-def _command(backend: Any, names: list[str] | None, quick: bool, effective: str | None) -> int:
+@click.option("--mixing", type=click.Path(exists=True), multiple=True, help="Also how well kernels mix on a data file.")
+@click.option("--seconds", type=float, default=60.0, show_default=True, help="Time limit of each run of --mixing.")
+def _command(backend: Any, names: list[str] | None, quick: bool, mixing: tuple[str, ...], seconds: float) -> int:
     console = Console(width=150)
     infos = select(backend, names)
     good = check(infos[:1], console)
@@ -237,27 +238,33 @@ def _command(backend: Any, names: list[str] | None, quick: bool, effective: str 
                 f"{rows}", f"{columns}", "NumPy + SciPy", "float32", "1", *2 * (f"{1e3 * seconds:.3f}",), "", ""
             )
     console.print(table)
-    if effective is not None:
-        _measure_effective(infos, effective, console)
+    for path in mixing:
+        _measure_mixing(infos, path, seconds, console)
     return 0 if good else 1
 
 
-def _measure_effective(infos: Sequence[DeviceInfo], path: str, console: Console) -> None:
-    """Effective draws a second of the slowest and of the median coefficient, by kernel and seed."""
+def _measure_mixing(infos: Sequence[DeviceInfo], path: str, seconds: float, console: Console) -> None:
+    """How well the kernels mix on a data file: worst R-hat, smallest ESS, and what an effective draw costs.
+
+    Passes and factorisations are of all chains together; the ESS is the smallest, bulk or tail, of all quantities.
+    """
     problem = HorseshoeProbit.read(path)
-    titles = ("kernel", "seed", "seconds", "iterations", "worst R-hat", "least ESS", "ESS/s", "median ESS", "median/s")
+    titles = ("kernel", "seed", "seconds", "draws", "worst R-hat", "least ESS", "ESS/s", "passes/ESS", "factors/ESS")
     table = Table(*titles, title=problem.describe())
     with Engine(devices=[info.id for info in infos]) as owner:
         for kernel in ("gibbs", "px", "hmc"):
             owner.solve(problem, kernel=kernel, draws=4, warmup=0)
             for seed in _SEEDS:
-                result = owner.solve(problem, kernel=kernel, draws=4000, warmup=1000, seed=seed)
-                ess = result.arrays["ess_bulk"][:-1]
-                least, median = float(np.nanmin(ess)), float(np.nanmedian(ess))
+                result = owner.solve(problem, kernel=kernel, seed=seed, time_limit=seconds)
+                counters = result.counters
+                if (least := float(counters.get("least_ess", 0))) <= 0:
+                    table.add_row(kernel, f"{seed}", f"{result.seconds:.1f}", f"{counters['draws']}", *("-",) * 5)
+                    continue
+                chains, passes = counters["chains"], counters["passes"]
                 table.add_row(
-                    *(kernel, f"{seed}", f"{result.seconds:.1f}", f"{result.counters['iterations']}"),
-                    *(f"{float(np.nanmax(result.arrays['r_hat'])):.3f}", f"{least:.0f}"),
-                    *(f"{least / result.seconds:.2f}", f"{median:.0f}", f"{median / result.seconds:.1f}"),
+                    *(kernel, f"{seed}", f"{result.seconds:.1f}", f"{counters['draws']}"),
+                    *(f"{counters['worst_r_hat']:.3f}", f"{least:.0f}", f"{least / result.seconds:.1f}"),
+                    *(f"{chains * passes / least:.1f}", f"{chains * counters['iterations'] / least:.1f}"),
                 )
     console.print(table)
 

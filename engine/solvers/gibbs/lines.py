@@ -78,7 +78,8 @@ class Lines:
 
     def members(self, line: int) -> list[int]:
         """The columns of one line."""
-        return self.member_column[self.member_start[line] : self.member_start[line + 1]].tolist()
+        members: list[int] = self.member_column[self.member_start[line] : self.member_start[line + 1]].tolist()
+        return members
 
     def tries(self, rows: int) -> tuple[int, int, int]:
         """How many null lines, pairs and tails are moved in an iteration."""
@@ -149,7 +150,7 @@ def _informative_rows(design: Design, usual: Floats, weights: Floats) -> tuple[F
         for number, value in enumerate((-1.0, 1.0)):
             seen[number] |= (squares[sign == value] > 0).any(axis=0)
         fourth += w @ (squares * squares)
-    return second**2 / np.maximum(fourth, 1e-300), ~seen.all(axis=0)
+    return second**2 / np.maximum(fourth, 1e-300), np.logical_not(seen.all(axis=0))
 
 
 def _covariance(design: Design, gram: Floats) -> tuple[Floats, Floats]:
@@ -194,7 +195,7 @@ def _rounded(basis: Floats) -> Floats:
     scaled = basis / np.abs(basis).max(axis=1, keepdims=True)
     scaled[np.abs(scaled) < 1e-6] = 0.0
     near = np.round(scaled)
-    return np.where(np.abs(scaled - near) < 1e-6, near, scaled)
+    return np.asarray(np.where(np.abs(scaled - near) < 1e-6, near, scaled))
 
 
 def _with_small_supports(basis: Floats) -> Floats:
