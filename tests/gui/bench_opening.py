@@ -67,7 +67,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         window = MainWindow(Path(home))
         collector = Collector(app)
-        window.ready.connect(collector.settle)
+        window.ready.connect(collector.freeze)
         window.ready.connect(loop.quit)
         window.show()
         loop.exec()
