@@ -10,13 +10,20 @@ active[1], active[2], ..., ascending, as slots from first_node on.
 // choose_parents: adds to each open node of ${level} parents the candidate that raises its score most, if any does.
 //
 // gain(j) = sum over configurations c of the parents and of j of L(zeros, ones) - score - price
+% if linked:
+// Candidates are the genes that the problem links to the node's: bit g % 32 of links[gene link_words + g / 32].
+% endif
 // L(a, b) = leaf[a] + leaf[b] - total[a + b]; all modulo 2^32, as only differences matter. Equal gains: the lower rank.
 // Launch: a group of ${block} work-items a node. leaf and total begin at their row for ${level + 1} parents.
 #define L(a, b) (leaf[a] + leaf[b] - total[(a) + (b)])
 KERNEL LAUNCH_BOUNDS(${block}, 1) choose_parents(const GLOBAL i32* RESTRICT pairs, const GLOBAL i32* RESTRICT counts, i32 n, i32 rows,
     i32 first_node, i32 selected, const GLOBAL i32* RESTRICT active, GLOBAL i32* RESTRICT parents, GLOBAL i32* RESTRICT parent_count,
     GLOBAL u32* RESTRICT scores, GLOBAL i32* RESTRICT totals, const GLOBAL u32* RESTRICT tables, i32 leaf_start,
-    i32 total_start, i32 row_length, i32 price, const GLOBAL i64* RESTRICT status)
+    i32 total_start, i32 row_length, i32 price, const GLOBAL i64* RESTRICT status\
+% if linked:
+, const GLOBAL u32* RESTRICT links, i32 link_words, const GLOBAL i32* RESTRICT order\
+% endif
+)
 {
     LOCAL_ARRAY(i64, best_of, ${block});
     LOCAL_ARRAY(i32, whole, ${cells});
@@ -56,7 +63,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) choose_parents(const GLOBAL i32* RESTRICT pair
     const GLOBAL i32* pair${i} = pairs + (i64)member${i} * n;
 % endfor
     i64 best = 0;
+% if linked:
+    const GLOBAL u32* linked_to = links + (i64)order[node] * link_words;
+% endif
     for (i32 j = LOCAL_ID; j < node; j += ${block}) {
+% if linked:
+        if (!((linked_to[order[j] >> 5] >> (order[j] & 31)) & 1u))
+            continue;
+% endif
 % if level:
         if (${" || ".join(f"j == member{i}" for i in range(1, level + 1))})
             continue;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from engine.devices import Device, Member
+from engine.solvers.boa import landscapes
 from engine.solvers.boa import tables as functions
 from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet
 from engine.solvers.boa.network import Network
@@ -230,6 +232,39 @@ def test_offspring_follow_the_joint_distribution_of_the_network() -> None:
     counted = np.bincount(sample(parameters, network, 0) @ weights, minlength=8)
     chi_square = float(((counted - expected) ** 2 / expected).sum())
     assert chi_square < 24.3  # the 0.999 quantile for 7 degrees of freedom
+
+
+def test_linkage_of_the_problem_limits_the_network_as_in_the_reference(device: Member) -> None:
+    fitness = landscapes.random_nk(40, 2, 2, seed=3)
+    expected = np.zeros((40, 40), bool)  # by definition: one step or two in the graph of shared functions
+    scopes = [fitness.genes[start:end] for start, end in itertools.pairwise(fitness.scope_starts)]
+    for scope in scopes:
+        for other in scopes:
+            if set(scope) & set(other):
+                expected[np.ix_(scope, other)] = True
+    assert np.array_equal(fitness.links(), expected)
+    parameters = dataclasses.replace(BASE, n=40, linked=True)
+    bits = ReferenceRun(parameters, fitness.keys).bits[:333]
+    order = permutation(parameters, 0)
+    reference = learn(bits, order, 3, score_tables("k2", 333, 3), expected.astype(np.uint8))
+
+    def learned(device: Device) -> Network:
+        worker = DevicePopulation(
+            device, shapes_for(device.capabilities), parameters, fitness, "popcount", parameters.n, 1
+        )
+        try:
+            worker.draw(np.concatenate([bits, np.zeros((667, 40), np.uint8)]))
+            worker.set_keys(np.r_[np.ones(333, np.int64), np.zeros(667, np.int64)])
+            worker.put_orders(order[None])
+            worker.select(0, 0)
+            worker.learner.learn(0, 40)
+            return worker.learner.network()
+        finally:
+            worker.close()
+
+    same_network(device.submit(learned).result(), reference.parents, reference.counts)
+    free = learn(bits, order, 3, score_tables("k2", 333, 3))
+    assert free.parents != reference.parents
 
 
 def test_learning_does_not_depend_on_how_genes_are_numbered() -> None:

@@ -32,6 +32,13 @@ TRAP = engine.BOA("trap-5", 100)
         (TRAP, {"population": 8, "selection_fraction": 0.99}, [BIG], OptionError, "selects all of them"),
         (engine.BOA("hiff", 64), {"local_search": "walk"}, [BIG], OptionError, "a function given by tables; got hiff"),
         (
+            engine.BOA("hiff", 64),
+            {"linkage": "problem"},
+            [BIG],
+            OptionError,
+            "linkage = problem needs a function given",
+        ),
+        (
             engine.BOA("trap-5", 20, seeds=np.zeros((50, 20), int)),
             {"population": 40},
             [BIG],

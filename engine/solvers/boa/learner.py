@@ -85,6 +85,7 @@ class Learner:
             row_length=memory.table_row,
             price=memory.prices[level],
             status=memory.status,
+            **memory.link_arguments,
         )
 
     def count_pairs(self) -> None:

@@ -35,7 +35,17 @@ def required_bytes(parameters: Parameters, slots: int) -> int:
         rows_of_genes += parameters.offspring * row_bytes + 4 * (parameters.population + parameters.offspring)
     keys = 8 * (parameters.population + parameters.offspring) + 4 * (2 * parameters.population + parameters.selected)
     tables = (8 * (k + 1) + 4) * (parameters.selected + 2)
-    return planes + 4 * n * n + node_bytes(parameters) * slots * (rows > 0) + network + rows_of_genes + keys + tables
+    links = n * row_bytes if parameters.linked else 0
+    return (
+        links
+        + planes
+        + 4 * n * n
+        + node_bytes(parameters) * slots * (rows > 0)
+        + network
+        + rows_of_genes
+        + keys
+        + tables
+    )
 
 
 def largest_buffer(parameters: Parameters) -> int:
@@ -118,6 +128,16 @@ class PopulationMemory(Memory):
             self.next = empty(parameters.offspring, np.uint32)
             device.zero(self.heads)
         self.fitness_arguments = self._fitness_buffers(fitness)
+        self.link_arguments: dict[str, Buffer | int] = {}
+        if parameters.linked and isinstance(fitness, Decomposable):
+            padded = np.zeros((n, 32 * row_words), np.uint8)
+            padded[:, :n] = fitness.links()
+            links = np.packbits(padded, axis=1, bitorder="little").view("<u4").astype(np.uint32)
+            self.link_arguments = {
+                "links": self.put(links.ravel()),
+                "link_words": row_words,
+                "order": self.present_order,
+            }
 
     def _fitness_buffers(self, fitness: Fitness) -> dict[str, Buffer | int]:
         """What the fitness kernel takes besides individuals and keys, by name."""

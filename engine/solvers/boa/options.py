@@ -100,6 +100,11 @@ class Options(SolverOptions):
     permutation: Literal["fresh", "fixed"] = Field(
         "fresh", description="order of the genes that edges follow: new in each generation, or fixed"
     )
+    linkage: Literal["none", "problem"] = Field(
+        "none",
+        description="edges that the network may have: all, as in the paper, or only those between genes that share a "
+        "function given by a table, or both share one with a third gene",
+    )
     structure_generations: int = Field(1, ge=1, description="number of generations that use the same network structure")
     counting: Literal["auto", "popcount", "tensor", "histogram"] = Field(
         "auto",
@@ -223,6 +228,7 @@ class Parameters:
     seed: int
     chain: int = 0
     improvement: Improvement | None = None
+    linked: bool = False
 
     def structure_step(self, generation: int) -> int:
         """The generation whose permutation and network a generation uses."""
@@ -281,4 +287,5 @@ def resolve(
         seed=seed,
         chain=chain,
         improvement=improvement,
+        linked=options.linkage == "problem",
     )

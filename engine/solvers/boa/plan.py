@@ -45,6 +45,8 @@ def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> N
         raise OptionError(
             f"local_search = {options.local_search} needs a function given by tables; got {problem.fitness.text}"
         )
+    if options.linkage == "problem" and not isinstance(problem.fitness, Decomposable):
+        raise OptionError(f"linkage = problem needs a function given by tables; got {problem.fitness.text}")
     for info in devices:
         counting_for(options, info)
     parameters = parameters_for(problem, options, first_population(problem, options), seed=0)

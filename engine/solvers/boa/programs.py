@@ -160,7 +160,7 @@ Spec = tuple[str, dict[str, Any]]
 
 
 def _specs(
-    shapes: Shapes, max_parents: int, laplace: bool, tournament: int, fitness: Fitness | None
+    shapes: Shapes, max_parents: int, laplace: bool, tournament: int, fitness: Fitness | None, linked: bool = False
 ) -> dict[str, Spec]:
     """Every program but those for counting and local search, by the name it has in :class:`Programs`."""
     block, group, node, k = shapes.block, shapes.group, shapes.node_block, max_parents
@@ -180,7 +180,10 @@ def _specs(
         "transpose": ("transpose", {"block": block}),
     }
     for level in range(k):
-        specs[f"learn{level}"] = ("learn", {"block": node, "group": group, "level": level, "max_parents": k})
+        specs[f"learn{level}"] = (
+            "learn",
+            {"block": node, "group": group, "level": level, "max_parents": k, "linked": linked},
+        )
     if fitness is not None:
         specs["fitness"] = _fitness_spec(fitness, shapes)
     return specs
@@ -241,6 +244,7 @@ class Programs:
         counting: Counting,
         fitness: Fitness | None,
         local_search: LocalSearchProgram | None = None,
+        linked: bool = False,
     ) -> None:
         if not device.capabilities.simt and shapes.simt and max_parents > _MOST_PARENTS_ELSEWHERE:
             raise ValueError(f"a CPU's compiler takes minutes for the shapes of GPUs with {max_parents} parents")
@@ -250,7 +254,7 @@ class Programs:
         self._counting: Counting = counting
         made = {
             name: device.program(f"boa/{template}", **constants)
-            for name, (template, constants) in _specs(shapes, max_parents, laplace, tournament, fitness).items()
+            for name, (template, constants) in _specs(shapes, max_parents, laplace, tournament, fitness, linked).items()
         }
         self.initialise, self.select, self.tournaments = made["initialise"], made["select"], made["tournaments"]
         self.gather, self.network, self.sample = made["gather"], made["network"], made["sample"]
@@ -343,6 +347,7 @@ def _wanted(capabilities: Capabilities) -> Iterator[Spec]:
     shapes = shapes_for(capabilities)
     for k in (0, 3):
         yield from _specs(shapes, k, k == 3, 2, None).values()
+    yield from _specs(shapes, 3, False, 2, None, linked=True).values()
     fitnesses: list[Fitness] = [onemax(4), trap(10), Hierarchy("hiff", 8), Hierarchy("htrap", 27)]
     fitnesses += [Decomposable(4, [[0], [1, 2]], [[0, 0.5], [0, 1e9, 2, 3]]), Snippet("fitness = BIT(0);", 4)]
     for fitness in fitnesses:

@@ -114,7 +114,13 @@ class Learned:
     counts: list[NDArray[np.int64]]
 
 
-def learn(chosen: Bits, order: NDArray[np.int32], max_parents: int, tables: ScoreTables) -> Learned:
+def learn(
+    chosen: Bits,
+    order: NDArray[np.int32],
+    max_parents: int,
+    tables: ScoreTables,
+    links: NDArray[np.uint8] | None = None,
+) -> Learned:
     """Greedy edge additions under a permutation, each node by itself.
 
     Parameters
@@ -125,6 +131,8 @@ def learn(chosen: Bits, order: NDArray[np.int32], max_parents: int, tables: Scor
         Gene of each rank.
     max_parents : int
     tables : ScoreTables
+    links : ndarray, shape (n, n), optional
+        Which genes may be joined by an edge; all, if not given.
 
     Returns
     -------
@@ -148,6 +156,8 @@ def learn(chosen: Bits, order: NDArray[np.int32], max_parents: int, tables: Scor
             for part in (with_one, totals[:, None] - with_one):
                 gains += _score(tables, level + 1, part[0::2], part[1::2])
             gains[own] = np.iinfo(np.int64).min
+            if links is not None:
+                gains[links[order[node], order[:node]] == 0] = np.iinfo(np.int64).min
             best = int(np.argmax(gains))
             if gains[best] <= 0:
                 break

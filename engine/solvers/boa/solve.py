@@ -16,6 +16,7 @@ from engine.run import Run, StopRequested
 from engine.solvers.boa.checkpoint import audit, restore, save
 from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.islands import TARGET, Islands
+from engine.solvers.boa.local_search import choose_improvement
 from engine.solvers.boa.options import MOST_INDIVIDUALS, Options
 from engine.solvers.boa.plan import counting_for, first_population, migration_for, parameters_for
 from engine.solvers.boa.population import HostEvaluation
@@ -80,6 +81,20 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: Run) -> Result:
     return record.result(status)
 
 
+def _announce(problem: BOA, options: Options, run: Run) -> None:
+    """Report where the run differs from the algorithm of the paper."""
+    improvement = choose_improvement(problem.fitness, options)
+    if improvement is not None:
+        run.notice(
+            f"local search improves individuals: {improvement.rule}, at most {improvement.flips:,} flips each "
+            "(local_search = none is the algorithm of the paper)"
+        )
+    if options.linkage == "problem":
+        run.notice(
+            "edges are restricted to genes that the problem links (linkage = none is the algorithm of the paper)"
+        )
+
+
 def _advice(problem: BOA, options: Options) -> str:
     """What may find a better value than a run that has ended at a limit."""
     if options.local_search == "none" and isinstance(problem.fitness, Decomposable):
@@ -118,6 +133,8 @@ def _populations(
     size = first_population(problem, options)
     counting = [counting_for(options, member.info) for member in pool.members]
     restored = restore(run, record)
+    if restored is None:
+        _announce(problem, options, run)
     for chain in range(record.populations, options.restarts if auto else 1):
         size_now = min(size << chain, MOST_INDIVIDUALS)
         parameters = parameters_for(problem, options, size_now, run.seed, chain)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from engine.errors import ProblemError, nearest
 from engine.formats.bit_strings import Parsed
@@ -133,6 +134,14 @@ class Decomposable(Fitness):
 
     def _distinct(self, sizes: NDArray[Any]) -> list[tuple[int, int]]:
         return sorted({(int(at), int(size)) for at, size in zip(self.table_starts, sizes, strict=True)})
+
+    def links(self) -> NDArray[np.uint8]:
+        """Which genes share a function, or both share one with a third gene: 0 or 1, shape (n, n)."""
+        functions = np.repeat(np.arange(len(self.table_starts)), np.diff(self.scope_starts))
+        ones = np.ones(len(functions), np.float32)
+        member = csr_array((ones, (self.genes, functions)), shape=(self.n, len(self.table_starts)))
+        shared = member @ member.T
+        return np.asarray(((shared @ shared).toarray() > 0), np.uint8)
 
     def keys(self, bits: Bits) -> Keys:
         """See :meth:`Fitness.keys`."""

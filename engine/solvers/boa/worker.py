@@ -124,6 +124,7 @@ class DevicePopulation:
             counting=counting,
             fitness=None if isinstance(fitness, Function) else fitness,
             local_search=search,
+            linked=parameters.linked,
         )
         self.learner = Learner(self.memory, self.programs, parameters)
         self._local_search = None
