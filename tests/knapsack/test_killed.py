@@ -18,17 +18,23 @@ from engine.solvers.knapsack.generators import GeneratorOptions, generate, write
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
-def test_a_run_killed_at_random_moments_resumes_to_the_same_items(one_device: Engine, tmp_path: Path) -> None:
-    problem = generate(GeneratorOptions(type="strongly-correlated", n=8000, seed=6))
+@pytest.mark.parametrize("variant", ["rows", "sparse"])
+def test_a_run_killed_at_random_moments_resumes_to_the_same_items(
+    one_device: Engine, tmp_path: Path, variant: str
+) -> None:
+    options = {"rows": {"n": 8000, "seed": 6}, "sparse": {"type": "exponential-groups", "n": 500, "capacity": 10**7}}[
+        variant
+    ]
+    problem = generate(GeneratorOptions(**options))
     write(problem, tmp_path / "problem.txt")
-    whole = one_device.solve(problem, reduce=False)
+    whole = one_device.solve(problem, reduce=False, variant="auto" if variant == "rows" else variant)
     seed = random.randrange(10**6)
     print(f"seed {seed}")
     moments = random.Random(seed)
     for attempt in range(3):
         folder = tmp_path / f"run{attempt}"
         words = ["solve", tmp_path / "problem.txt", "--run-folder", folder, "--checkpoint-interval", "0.02"]
-        words += ["--variant", "rows", "--no-reduce", "--devices", one_device.device_infos[0].id]
+        words += ["--variant", variant, "--no-reduce", "--devices", one_device.device_infos[0].id]
         child = subprocess.Popen(
             [sys.executable, "-m", "engine", *map(str, words)],
             stdout=subprocess.DEVNULL,
