@@ -207,6 +207,18 @@ def test_unlike_devices_share_by_speed(three_devices: Engine, monkeypatch: pytes
     assert any(0.6 < share < 1 for share in shares)
 
 
+@pytest.mark.parametrize("variant", ["dense", "tiles", "rows"])
+def test_second_halves_wider_than_the_whole_are_divided_elsewhere(one_device: Engine, variant: str) -> None:
+    """The rows of the lighter half of these items, divided by work, would be wider than any row of all of them."""
+    weights = [2971, 2966, 2959, 2915, 2843, 2757, 2728, 2659, 2659, 2622, 2532, 2407, 2389, 2356, 2342, 2332, 2272]
+    weights += [2136, 2132, 2114, 2002, 1825, 1764, 1674, 1640, 1424, 1378, 1225, 1220, 1210, 1184, 1169, 1113, 1083]
+    weights += [873, 791, 715, 700, 650, 626, 626, 615, 612, 606, 456, 252, 213, 197, 159, 94, 34]
+    profits = [weight + 37 * index % 91 for index, weight in enumerate(weights)]
+    problem = Knapsack(profits, weights, 40_107)
+    result = one_device.solve(problem, variant=variant, reduce=False, keep_memory=0.16)
+    assert_solved(result, problem, optimal_value(problem))
+
+
 def test_a_problem_too_large_is_refused_before_anything_is_allocated(one_device: Engine) -> None:
     problem = Knapsack([7, 9, 8], [4 * 10**13, 5 * 10**13, 6 * 10**13], 10**14)
     with pytest.raises(OutOfDeviceMemory, match=r"needs .* TB on .*, which has .*; add devices"):

@@ -195,11 +195,26 @@ class Backtracker:
 
     # --- divide and conquer -------------------------------------------------------------------------------------
 
+    def _middle(self, begin: int, goal: Goal) -> int:
+        """Where to divide: at half of the work, or later if the second half's rows would not fit.
+
+        They can be wider than those of the whole, by as many cells as the row in the middle has.
+        """
+        work = np.cumsum(self._schedule.work(begin, goal.end, goal))
+        last = len(work) - 1
+        half = min(max(int(np.searchsorted(work, work[-1] / 2)) + 1, 1), last)
+        rest = last - half
+        while True:
+            middle = begin + last - rest
+            lo, hi = self._schedule.range(middle, goal)
+            other = Goal(goal.end, goal.high - hi, goal.high - lo, middle)
+            if rest == 0 or self._sweep.holds(int(self._schedule.widths(middle, goal.end, other).max())):
+                return middle
+            rest //= 2
+
     def _divide(self, start: Start, goal: Goal, found: Callable[[int], bool], phase: str) -> int | None:
         """Where an optimal solution divides its capacity between two halves of the items; then each half."""
-        work = np.cumsum(self._schedule.work(start.stage, goal.end, goal))
-        half = int(np.searchsorted(work, work[-1] / 2)) + 1
-        middle = start.stage + min(max(half, 1), len(work) - 1)
+        middle = self._middle(start.stage, goal)
         before = self._used
         lo, hi = self._schedule.range(middle, goal)
         keep = {middle: before} if hi - lo < self._sweep.store_cells - before else {}

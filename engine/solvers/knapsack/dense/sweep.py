@@ -255,6 +255,13 @@ class Sweep:
             wanted += 1
         return wanted
 
+    def holds(self, width: int) -> bool:
+        """Whether a row of so many cells fits the members' memory."""
+        if not self._even:  # any of them may get nearly all
+            return width <= self.row_cells
+        devices = self._devices_for(width)
+        return math.ceil(width / devices) + (3 * self._halo if devices > 1 else 0) <= self.row_cells
+
     def _parts(self, stage: int, goal: Goal, devices: int) -> tuple[tuple[int, int], ...]:
         """Divide the active range: evenly among like devices, by measured speed among unlike ones."""
         lo, hi = self.schedule.range(stage, goal)

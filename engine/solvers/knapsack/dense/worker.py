@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Buffer, Device
+from engine.errors import AuditError
 from engine.solvers.knapsack.dense.schedule import MOST_FUSED, Group, Schedule
 from engine.solvers.knapsack.programs import PAD, RowPrograms, RowView, Shapes
 
@@ -227,6 +228,8 @@ class RowWorker:
             target = RowView(self._other(source.buffer), step.base, step.lo, step.hi)
         else:
             target = RowView(self.store, step.lo - step.keep, step.lo, step.hi)
+        if step.lo < target.base or step.hi - target.base >= target.buffer.size:
+            raise AuditError(f"cells {step.lo} to {step.hi} were planned for a row of {target.buffer.size}")
         group: Group = self.schedule.groups[step.group]
         first, weight = group.first, group.weight
         if group.kind == "row":
