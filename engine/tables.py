@@ -98,10 +98,8 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
     schema = solver_for(problem).schema
     units = {} if schema is None else {spec.name: spec.unit for spec in schema.counters}
     for name, value in result.counters.items():
-        if units.get(name) == "bytes":
-            pairs.append((name.removesuffix("_bytes").replace("_", " "), bytes_text(value)))
-        else:
-            pairs.append((name.replace("_", " "), number_text(value, 4)))
+        text = bytes_text(value) if units.get(name) == "bytes" else number_text(value, 4)
+        pairs.append((name.replace("_", " "), text))
     if result.solution is not None and result.solution.size <= _SHOWN:
         pairs.append(("solution", " ".join(number_text(value, 6) for value in result.solution.ravel().tolist())))
     if saved:
