@@ -42,7 +42,8 @@ class _Event(BaseModel):
 class Started(_Event):
     """The first event: what is solved, how, and where.
 
-    ``metrics`` describes the series the solver will emit, so that a viewer needs no knowledge of the solver.
+    ``metrics`` describes the series the solver will emit, so that a viewer needs no knowledge of the solver. ``run`` is
+    the identity that all files of the run folder contain, if the run has one.
     """
 
     type: Literal["started"] = "started"
@@ -58,6 +59,7 @@ class Started(_Event):
     seed: int
     metrics: list[dict[str, Any]] = []
     resumed: bool = False
+    run: str = ""
 
 
 class StateChanged(_Event):

@@ -64,6 +64,7 @@ class RunStorage(Protocol):
     """Where a run is kept: a :class:`engine.folder.RunFolder`."""
 
     path: Path
+    identity: str
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Add a checkpoint."""
@@ -635,6 +636,7 @@ class Run(Generic[R]):
             seed=self.seed,
             metrics=[dict(vars(spec)) for spec in self.solver.metrics],
             resumed=self._resumed,
+            run="" if self.folder is None else self.folder.identity,
         )
 
     def _last_event(self, result: Result) -> Finished:

@@ -230,6 +230,8 @@ def test_a_resumed_run_gives_the_answer_of_an_uninterrupted_one(tmp_path: Path) 
     assert last.objective == counting.expected(target, seed=5)
     recorded = list(RunFolder.open(tmp_path / "r").events())
     assert [type(event) for event in recorded].count(events.Started) == 3
+    identity = RunFolder.open(tmp_path / "r").identity
+    assert {event.run for event in recorded if isinstance(event, events.Started)} == {identity}
     assert recorded[-1].type == "finished"
 
 
