@@ -84,8 +84,12 @@ def test_a_fast_device_waits_for_a_launch_or_two_of_a_slow_one(
 
     monkeypatch.setattr(Sharing, "ask", noted_ask)
     monkeypatch.setattr(Sharing, "deliver", noted_deliver)
-    result = engine.solve(engine.Queens(13), devices=[device.info.id] * 2, sharing=sharing, seed=seed)
-    assert (result.objective, result.counters["nodes"]) == (73712, 2490838)
+    for _ in range(4):  # a search may end without such a request
+        result = engine.solve(engine.Queens(14), devices=[device.info.id] * 2, sharing=sharing, seed=seed, ivms=32)
+        assert (result.objective, result.counters["nodes"]) == (365596, 13496479)
+        if waited:
+            break
+    assert waited
     assert all(rounds <= 2 for rounds in waited), waited
 
 
@@ -106,16 +110,19 @@ def test_a_slow_device_gives_all_its_work_back_when_a_fast_one_runs_low(
         return report
 
     monkeypatch.setattr(Slow, "turn", noted)
-    result = engine.solve(engine.Queens(13), devices=[device.info.id] * 2, sharing=sharing, ivms=32)
-    assert (result.objective, result.counters["nodes"]) == (73712, 2490838)
+    for _ in range(4):  # a search may end before a fast device runs low
+        given.clear()
+        result = engine.solve(engine.Queens(14), devices=[device.info.id] * 2, sharing=sharing, ivms=32)
+        assert (result.objective, result.counters["nodes"]) == (365596, 13496479)
+        if sum(given):
+            break
+    assert sum(given)
     assert all(active == 0 for active in left)
     assert result.counters["exchanged_intervals"] >= sum(given)
 
 
 @pytest.mark.usefixtures("slow_second")
-def test_a_device_that_is_hardly_faster_than_nothing_is_dismissed(
-    device: Member, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_device_that_contributes_too_little_is_dropped(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinator, "_SLOW_SLICE", 0.001)
     monkeypatch.setattr(sharing_rules, "_TURNS_TO_ASSESS", 1)
     monkeypatch.setattr(sharing_rules, "_LEAST_SHARE", 1e9)  # however fast it is
@@ -129,10 +136,15 @@ def test_a_device_that_is_hardly_faster_than_nothing_is_dismissed(
         return begin(self, snapshot, now)
 
     monkeypatch.setattr(WorkerState, "begin", noted)
-    result = engine.solve(engine.Queens(14), devices=[device.info.id] * 2, ivms=32, on_event=events.append)
-    assert (result.objective, result.counters["nodes"]) == (365596, 13496479)
-    notices = [event.message for event in events if isinstance(event, Notice)]
-    assert all(message.endswith("% of the pool's node rate; it gets no more work") for message in notices)
+    for rows, solutions in ((14, 365596), (15, 2279184), (16, 14772512)):  # until it lasts long enough
+        result = engine.solve(engine.Queens(rows), devices=[device.info.id] * 2, ivms=32, on_event=events.append)
+        assert result.objective == solutions
+        notices = [event.message for event in events if isinstance(event, Notice)]
+        if notices:
+            break
+    assert len(notices) == 1
+    assert notices[0].endswith("% of the pool's node rate; it gets no more work")
+    assert taken_after
     assert sum(taken_after) == 0
 
 

@@ -20,7 +20,7 @@ from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentTree
 from engine.solvers.branch_and_bound.problems.atsp_heuristics import improve, patched, tour_cost
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
-from engine.solvers.branch_and_bound.problems.flowshop_heuristics import iterated_greedy, makespan, neh
+from engine.solvers.branch_and_bound.problems.flowshop_heuristics import _Chain, iterated_greedy, makespan, neh
 from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.problems.taillard_seeds import SIZES
 from engine.solvers.branch_and_bound.reference import search
@@ -235,6 +235,19 @@ def test_neh_and_iterated_greedy_are_orders_that_get_better() -> None:
     assert sorted(first.tolist()) == sorted(better.tolist()) == list(range(20))
     assert makespan(times, better) <= makespan(times, first) < makespan(times, np.arange(20))
     assert iterated_greedy(times, first, seed=0).tolist() == better.tolist()
+
+
+def test_insertions_of_many_schedules_are_evaluated_as_makespans() -> None:
+    random = np.random.default_rng(4)
+    times = random.integers(1, 99, (5, 8))
+    forward, backward = _Chain(np.ascontiguousarray(times.T)), _Chain(np.ascontiguousarray(times[::-1].T))
+    orders = np.array([random.permutation(8)[:6] for _ in range(4)])
+    jobs = np.array([next(job for job in range(8) if job not in order) for order in orders.tolist()])
+    heads, tails = forward.completions(orders), backward.completions(orders[:, ::-1])[::-1, :, ::-1]
+    values = (forward.after(heads, jobs) + tails).max(axis=2)
+    for index, (order, job) in enumerate(zip(orders.tolist(), jobs.tolist(), strict=True)):
+        for place in range(7):
+            assert values[place, index] == makespan(times, [*order[:place], job, *order[place:]])
 
 
 @pytest.mark.parametrize("method", ["neh", "iterated_greedy"])

@@ -12,7 +12,6 @@ problem", European Journal of Operational Research 177 (2007) 2033-2049.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -20,8 +19,10 @@ from numpy.typing import NDArray
 
 __all__ = ["iterated_greedy", "makespan", "neh"]
 
-_DESTROYED = 4
+_SEARCHES = 16
+_DESTROYED = 3
 _TEMPERATURE = 0.4
+_EXCHANGE_AFTER = 20
 _WORK = 2_000_000
 
 
@@ -92,7 +93,9 @@ def neh(times: NDArray[np.int64], expired: Callable[[], bool] = _never) -> NDArr
 def iterated_greedy(
     times: NDArray[np.int64], start: NDArray[np.int64], seed: int, expired: Callable[[], bool] = _never
 ) -> NDArray[np.int64]:
-    """Remove a few random jobs, insert each at its best place, improve by insertions, accept at a low temperature.
+    """Several searches side by side: remove random jobs, insert each at its best place, improve, accept; repeat.
+
+    Now and then the worst searches continue from the best schedule of all.
 
     Parameters
     ----------
@@ -106,47 +109,112 @@ def iterated_greedy(
     Returns
     -------
     ndarray of int64, shape (jobs,)
-        The best order seen.
+        The best schedule seen.
     """
     machines, jobs = times.shape
-    columns = times.T.tolist()
     random = np.random.Generator(np.random.PCG64(seed))
-    order = start.tolist()
-    value = makespan(times, order)
-    best, best_value = order, value
-    temperature = _TEMPERATURE * float(times.mean()) / 10
-    for _ in range(_WORK // (jobs * jobs * machines + 200 * jobs)):
-        trial = list(order)
-        if expired():
+    search = _Searches(times, np.tile(start, (_SEARCHES, 1)), random, expired)
+    temperature = max(1e-9, _TEMPERATURE * float(times.mean()) / 10)
+    best, values = search.orders.copy(), search.values.copy()
+    for iteration in range(1, max(2, _WORK // (jobs * (jobs * (40 + machines)))) + 1):
+        if expired() or jobs < 2:
             break
-        taken = [trial.pop(int(random.integers(len(trial)))) for _ in range(min(_DESTROYED, jobs - 1))]
-        for job in taken:
-            trial, trial_value = _inserted(columns, trial, job)
-        trial, trial_value = _improved(columns, trial, makespan(times, trial), random, expired)
-        worse = trial_value - value
-        if worse <= 0 or (temperature > 0 and random.random() < math.exp(-worse / temperature)):
-            order, value = trial, trial_value
-        if value < best_value:
-            best, best_value = order, value
-    return np.array(best, np.int64)
+        before, before_values = search.orders, search.values
+        search.destroy_and_construct(min(_DESTROYED, jobs - 1))
+        search.improve()
+        better = search.values < values
+        best[better], values[better] = search.orders[better], search.values[better]
+        worse = np.maximum(0, search.values - before_values)
+        rejected = random.random(_SEARCHES) >= np.exp(-worse / temperature)
+        search.orders = np.where(rejected[:, None], before, search.orders)
+        search.values = np.where(rejected, before_values, search.values)
+        if iteration % _EXCHANGE_AFTER == 0:
+            behind = np.argsort(values, kind="stable")[-(_SEARCHES // 4) :]
+            leader = int(values.argmin())
+            search.orders[behind], search.values[behind] = best[leader], values[leader]
+    return best[int(values.argmin())]
 
 
-def _improved(
-    columns: list[list[int]],
-    order: list[int],
-    value: int,
-    random: np.random.Generator,
-    expired: Callable[[], bool],
-) -> tuple[list[int], int]:
-    """Move every job, in random order, to its best place, until a whole round improves nothing or time is up."""
-    improving = True
-    while improving:
-        improving = False
-        for job in random.permutation(len(order)).tolist():
-            if expired():
-                return order, value
-            without = [other for other in order if other != job]
-            moved, moved_value = _inserted(columns, without, job)
-            if moved_value < value:
-                order, value, improving = moved, moved_value, True
-    return order, value
+class _Searches:
+    """Schedules of several searches, shape (searches, jobs), and their makespans; every step is one for all."""
+
+    def __init__(
+        self,
+        times: NDArray[np.int64],
+        orders: NDArray[np.int64],
+        random: np.random.Generator,
+        expired: Callable[[], bool],
+    ) -> None:
+        self.orders = orders
+        self.values = np.full(len(orders), makespan(times, orders[0]), np.int64)
+        self._random = random
+        self._expired = expired
+        self._forward = _Chain(np.ascontiguousarray(times.T))
+        self._backward = _Chain(np.ascontiguousarray(times[::-1].T))
+
+    def destroy_and_construct(self, count: int) -> None:
+        """Remove random jobs, and insert each at its best place."""
+        searches, jobs = self.orders.shape
+        shuffled = self._random.permuted(np.tile(np.arange(jobs), (searches, 1)), axis=1)
+        taken = np.take_along_axis(self.orders, shuffled[:, :count], axis=1)
+        left = np.take_along_axis(self.orders, np.sort(shuffled[:, count:], axis=1), axis=1)
+        for index in range(count):
+            left, self.values = self._inserted(left, taken[:, index])
+        self.orders = left
+
+    def improve(self) -> None:
+        """Move every job, in random order, to its best place, where that is better or, at random, as good."""
+        searches, jobs = self.orders.shape
+        sequence = self._random.permuted(np.tile(np.arange(jobs), (searches, 1)), axis=1)
+        for index in range(jobs):
+            if self._expired():
+                return
+            job = sequence[:, index]
+            without = self.orders[self.orders != job[:, None]].reshape(searches, jobs - 1)
+            moved, values = self._inserted(without, job)
+            kept = values <= self.values
+            self.orders = np.where(kept[:, None], moved, self.orders)
+            self.values = np.where(kept, values, self.values)
+
+    def _inserted(
+        self, orders: NDArray[np.int64], job: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Each order with its job at its best place, of equals a random one, and the makespans."""
+        searches, placed = orders.shape
+        heads = self._forward.completions(orders)
+        tails = self._backward.completions(orders[:, ::-1])[::-1, :, ::-1]
+        values = (self._forward.after(heads, job) + tails).max(axis=2)
+        ties = values * 2.0 + self._random.random(values.shape)  # the same order as the values, which are whole
+        place = ties.argmin(axis=0)
+        columns = np.arange(placed + 1)
+        source = np.clip(columns - (columns > place[:, None]), 0, max(0, placed - 1))
+        made = np.take_along_axis(orders, source, axis=1) if placed else np.empty((searches, 1), np.int64)
+        rows = np.arange(searches)
+        made[rows, place] = job
+        return made, values[place, rows]
+
+
+class _Chain:
+    """Completion times along the machines, of many schedules at once.
+
+    With the sums P of a job's times up to each machine, its completion from the machines' completion times e before it
+    is P_i + max over k <= i of (e_k - P_(k-1)).
+    """
+
+    def __init__(self, columns: NDArray[np.int64]) -> None:
+        self._sums = np.cumsum(columns, axis=1)
+        self._before = self._sums - columns
+
+    def after(self, done: NDArray[np.int64], job: NDArray[np.int64]) -> NDArray[np.int64]:
+        """When each machine is done with a job too; ``done`` of shape (..., searches, machines)."""
+        reach: NDArray[np.int64] = np.maximum.accumulate(done - self._before[job], axis=-1)
+        reach += self._sums[job]
+        return reach
+
+    def completions(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:
+        """When each machine is done with the first jobs of each order, shape (jobs + 1, searches, machines)."""
+        searches, jobs = orders.shape
+        done = np.zeros((jobs + 1, searches, self._sums.shape[1]), np.int64)
+        for place in range(jobs):
+            done[place + 1] = self.after(done[place], orders[:, place])
+        return done
