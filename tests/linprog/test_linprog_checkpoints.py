@@ -38,6 +38,7 @@ def stopped(device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             patched.setattr(race, "SLICE_SECONDS", 0.0)
             patched.setattr(pdhg, "_PERIOD", 4)
             patched.setattr(Run, "metric", stop)
+            patched.setattr(race.HighsRacer, "_request", lambda self: setattr(self, "future", race.Future()))
             result = engine.solve(PROBLEM, devices=[device.info.id], run_folder=folder, **options)
         assert result.status == "interrupted"
         return folder

@@ -45,8 +45,12 @@ def data(m: int, n: int, density: float, dense_columns: int) -> ShardData:
     )
 
 
+@pytest.mark.parametrize("mapped", [True, False])
 @pytest.mark.parametrize(("m", "n", "density", "dense"), [(1, 1, 1.0, 0), (40, 90, 0.05, 0), (600, 900, 0.003, 3)])
-def test_solutions_are_those_of_dense_factors(library: str, m: int, n: int, density: float, dense: int) -> None:
+def test_solutions_are_those_of_dense_factors(
+    library: str, monkeypatch: pytest.MonkeyPatch, mapped: bool, m: int, n: int, density: float, dense: int
+) -> None:
+    monkeypatch.setattr(sparse_cholesky, "_MAPPED_PRODUCTS", 10**9 if mapped else 0)
     given = data(m, n, density, dense)
     random = np.random.default_rng(0)
     equations = SparseNormalEquations(given)

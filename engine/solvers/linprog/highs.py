@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 
 from engine.solvers.linprog.child_process import ChildError, ChildProcess
 from engine.solvers.linprog.problem import LinearProgram, sp
-from engine.solvers.linprog.standard import equilibrate
 
 __all__ = ["Presolve", "Scaling", "highs_outcome", "model_of", "program_of", "to_vertex"]
 
 Vector = NDArray[np.float64]
 Model = dict[str, Any]
 _IN_PROCESS = 100_000  # nonzeros of a program that is presolved in this process
-_SMALL_ENTRY, _LARGE_ENTRY = 1e-5, 1e7  # of a matrix that HiGHS gets as it is
-_SMALL_NUMBER, _LARGE_NUMBER = 1e-2, 1e9  # of the largest bound or cost that it gets as it is
+_SMALL_ENTRY, _LARGE_ENTRY = 1e-8, 1e10  # of a matrix that HiGHS gets as it is
+_ALL_TINY, _ALL_HUGE = 1e-2, 1e5  # bounds, or costs, that are all below or above are scaled
 _SOLVE_IN_PROCESS = 2_000  # of one that is solved,
 _IN_PROCESS_CROSSOVER = 20_000  # and of one whose optimum is moved to a vertex
 
@@ -73,35 +72,34 @@ def program_of(model: Model, name: str) -> LinearProgram:
 class Scaling:
     """Powers of two that bring a badly scaled model into the range that HiGHS's absolute tolerances are made for.
 
-    Well scaled models are left as they are. A value of the program is ``column * x / bound``, a row's dual
-    ``row * y / cost``, for x and y of the scaled model.
+    Rows are scaled by their largest entries where some entry is tiny (HiGHS drops entries below 1e-9) or huge; bounds
+    and costs where all of them are. Other models are left as they are. Columns are not scaled: that would move their
+    costs to other sizes. A value of the program is ``x / bound``, a row's dual ``row * y / cost``, for x and y of the
+    scaled model.
     """
 
     def __init__(self, model: Model) -> None:
-        self.row, self.column = np.ones(model["row_lower"].size), np.ones(model["c"].size)
-        self.bound = self.cost = 1.0
+        self.row = np.ones(model["row_lower"].size)
         sizes = np.abs(model["values"])
         if sizes.size and (sizes.min() < _SMALL_ENTRY or sizes.max() > _LARGE_ENTRY):
-            shape = (self.row.size, self.column.size)
-            matrix = sp.csc_array((model["values"], model["rows"], model["starts"]), shape=shape)
-            self.row, self.column = equilibrate(sp.csr_array(matrix))
+            largest = np.zeros(self.row.size)
+            np.maximum.at(largest, model["rows"], sizes)
+            self.row = np.exp2(-np.round(np.log2(np.where(largest > 0.0, largest, 1.0))))
         sides = (self.row * model["row_lower"], self.row * model["row_upper"])
-        bounds = (model["lower"] / self.column, model["upper"] / self.column)
-        self.bound = _power_of_two(np.concatenate([*sides, *bounds]))
-        self.cost = _power_of_two(self.column * model["c"])
+        self.bound = _power_of_two(np.concatenate([*sides, model["lower"], model["upper"]]))
+        self.cost = _power_of_two(model["c"])
 
     def scaled(self, model: Model) -> Model:
         """The scaled model."""
-        if self.bound == self.cost == 1.0 and (self.row == 1.0).all() and (self.column == 1.0).all():
+        if self.bound == self.cost == 1.0 and (self.row == 1.0).all():
             return model
-        by_column = np.repeat(self.column, np.diff(model["starts"]))
         return model | {
-            "c": self.cost * self.column * model["c"],
-            "lower": self.bound * model["lower"] / self.column,
-            "upper": self.bound * model["upper"] / self.column,
+            "c": self.cost * model["c"],
+            "lower": self.bound * model["lower"],
+            "upper": self.bound * model["upper"],
             "row_lower": self.bound * self.row * model["row_lower"],
             "row_upper": self.bound * self.row * model["row_upper"],
-            "values": model["values"] * self.row[model["rows"]] * by_column,
+            "values": model["values"] * self.row[model["rows"]],
             "offset": self.bound * self.cost * model["offset"],
         }
 
@@ -109,10 +107,9 @@ class Scaling:
         """Points and rays of the scaled model as those of the program."""
         out = dict(found)
         for name, factor in (
-            ("x", self.column / self.bound),
+            ("x", 1.0 / self.bound),
             ("row_duals", self.row / self.cost),
             ("farkas", self.row),
-            ("ray", self.column),
         ):
             if name in out:
                 out[name] = out[name] * factor
@@ -120,11 +117,15 @@ class Scaling:
 
 
 def _power_of_two(values: Vector) -> float:
-    """The factor that brings the largest finite number near 1; 1 if it is of an ordinary size, or there is none."""
+    """The factor for numbers that are all tiny, or all huge; 1 for others, and if there is none.
+
+    A few huge numbers among others are left: scaled down, the others would fall below HiGHS's tolerances.
+    """
     sizes = np.abs(values[np.isfinite(values) & (values != 0.0)])
-    if not sizes.size or _SMALL_NUMBER <= sizes.max() <= _LARGE_NUMBER:
+    if not sizes.size:
         return 1.0
-    return float(np.exp2(-np.round(np.log2(sizes.max()))))
+    size = float(sizes.max()) if sizes.max() < _ALL_TINY else float(sizes.min()) if sizes.min() > _ALL_HUGE else 1.0
+    return float(np.exp2(-np.round(np.log2(size))))
 
 
 def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callable[[], None]) -> dict[str, Any]:

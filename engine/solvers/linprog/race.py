@@ -74,11 +74,14 @@ class Racer(ABC):
         Done when :meth:`collect` has news.
     error : float
         Error of the latest point, as the method measures it; nan if there is none.
+    refusals : int
+        Points that reached the method's goal, but failed the audit of the program as given.
     """
 
     name: str
     future: Future[Any]
     error: float = float("nan")
+    refusals: int = 0
 
     @abstractmethod
     def collect(self) -> News:

@@ -38,6 +38,7 @@ _RACE_NONZEROS = 10_000  # `auto`: sparse programs of more nonzeros than this ar
 _RACE_ROWS = 1_000  # and those of more rows
 _PRESOLVE_DENSE = 20_000  # dense programs of up to so many nonzeros are presolved,
 _PRESOLVE_DENSITY = 0.25  # and those with up to this share of nonzeros
+_MOST_REFUSALS = 3  # points that fail the audit before presolve is given up
 _PDHG_CORES = 8  # cores from which PDHG takes part in a race on a device that computes on the host's cores
 
 
@@ -163,7 +164,9 @@ class _Solving:
         self.winner: Racer | None = None
         self._closed: list[Racer] = []
         self._solved_by_presolve = False
-        self._restore: _Restore | None = None
+        self._restores: dict[Racer, _Restore] = {}
+        self._unpresolve = False
+        self._presolved_once = False
         self._stopping = False
         self.counters: Counters = {
             "iterations": 0,
@@ -209,14 +212,14 @@ class _Solving:
             program, restore = self._presolved(stack)
         except _Decided:
             return None
-        self._restore = restore
+        self._presolved_once = True
         if self._decided:
             return None
         if program is not None:
             self._start_own(program, restore, began)
             if self._decided:
                 return None
-        self._race(restore)
+        self._race()
         if self._decided:
             return None
         return self._certificate(program is None)
@@ -283,6 +286,7 @@ class _Solving:
             self._solved_by_presolve = error <= self.options.acceptable
             return
         self._check_restored(prepared, program)
+        others = len(self.racers)
         if self.method != "pdhg":
             self._start_interior(prepared, program)
         if self.method == "pdhg" or (self.method == "race" and self._pdhg_takes_part(program)):
@@ -290,6 +294,8 @@ class _Solving:
             restored = self.restored if self.restored is not None and self.restored[1].pdhg else None
             same = program is self.problem
             self.racers.append(PdhgRacer(program, self.sign, self.options, member, same, restored))
+        if restore is not _unchanged:
+            self._restores |= dict.fromkeys(self.racers[others:], restore)
 
     def _start_interior(self, prepared: Prepared, program: LinearProgram) -> None:
         values = prepared.values.copy()
@@ -346,25 +352,38 @@ class _Solving:
             If that decides the race.
         """
         self._poll()
-        if self._restore is None:  # the methods have not begun: all racers work on the program as given
-            for racer in [racer for racer in self.racers if racer.future.done()]:
-                self._take_news(racer, _unchanged)
-            if self._decided:
-                raise _Decided
+        for racer in [racer for racer in self.racers if racer.future.done() and racer not in self._restores]:
+            self._take_news(racer)
+        if self._decided and not self._presolved_once:
+            raise _Decided
 
-    def _race(self, restore: _Restore) -> None:
+    def _race(self) -> None:
         """Let the racers work until one wins, or all have ended."""
-        while self.racers:
+        while self.racers or self._unpresolve:
+            if self._unpresolve:
+                self._start_without_presolve()
             self.run.poll()
             wait([racer.future for racer in self.racers], timeout=_WAIT_SECONDS, return_when=FIRST_COMPLETED)
             for racer in [racer for racer in self.racers if racer.future.done()]:
-                self._take_news(racer, restore)
+                self._take_news(racer)
                 if self._decided:
                     return
             if self.run.checkpoint_due():
                 self._save_checkpoint()
 
-    def _take_news(self, racer: Racer, restore: _Restore) -> None:
+    def _start_without_presolve(self) -> None:
+        """Let our methods work on the program as given: presolve cannot restore the duals of some inner points."""
+        self._unpresolve = False
+        own = [racer for racer in [*self.racers, *self.finished] if racer in self._restores]
+        for racer in own:
+            self._end(racer)
+            for listed in (self.racers, self.finished):
+                if racer in listed:
+                    listed.remove(racer)
+        self.run.notice("presolve could not restore the duals of the optimum; the program is solved without it")
+        self._start_own(self.problem, _unchanged, time.perf_counter())
+
+    def _take_news(self, racer: Racer) -> None:
         try:
             news = racer.collect()
         except DeviceError as error:
@@ -377,28 +396,35 @@ class _Solving:
             self.proof = proof_of_infeasibility(self.problem, news.farkas) or proof_of_infeasibility(
                 self.problem, -news.farkas
             )
+        ended = news.ended
         if news.point is not None and self.proof is None:
-            self._judge_point(racer, news, restore)
+            ended |= self._judge_point(racer, news)
         if news.ray is not None and self.proof is None:
             self._judge_ray(news.ray)
         if self.proof is not None:
             self.winner = racer
-        elif news.ended:
+        elif ended and self.winner is None:
             self.racers.remove(racer)
             self.finished.append(racer)
 
-    def _judge_point(self, racer: Racer, news: News, restore: _Restore) -> None:
-        """Audit a point: the racer wins, or goes on, or has ended."""
+    def _judge_point(self, racer: Racer, news: News) -> bool:
+        """Audit a point: the racer wins, or goes on, or has ended; whether it has ended."""
         assert news.point is not None
-        error = self._consider(*(news.point if news.original else restore(*news.point)))
+        restore = _unchanged if news.original else self._restores.get(racer, _unchanged)
+        error = self._consider(*restore(*news.point))
         racer.error = error
-        if error <= self.options.tolerance or (error <= self.options.acceptable and news.original):
+        good = error <= self.options.acceptable
+        if error <= self.options.tolerance or (good and (news.original or (news.final and not news.ended))):
             self.winner = racer
-        elif news.final:
-            if error <= self.options.acceptable and not news.ended:
-                self.winner = racer
-        else:
-            racer.refine()
+            return False
+        if news.final:
+            return True
+        racer.refusals += 1
+        if racer.refusals >= _MOST_REFUSALS and not good and restore is not _unchanged:
+            self._unpresolve = True
+            return True
+        racer.refine()
+        return False
 
     def _judge_ray(self, ray: Vector) -> None:
         """Accept a ray as a proof if some point is feasible."""
@@ -464,9 +490,10 @@ class _Solving:
         self._stopping = True
         self._save_checkpoint()
         for racer in self.racers:
-            if isinstance(racer, InteriorRacer) and self._restore is not None:
+            if isinstance(racer, InteriorRacer):
+                restore = self._restores.get(racer, _unchanged)
                 with contextlib.suppress(ChildError):
-                    self._consider(*self._restore(*racer.present_point()))
+                    self._consider(*restore(*racer.present_point()))
 
     def _save_after_failure(self) -> None:
         """A device has failed: what the other racers have is kept."""
@@ -506,13 +533,18 @@ class _Solving:
 
     def _close_racers(self) -> None:
         for racer in [*self.racers, *self.finished]:
-            if racer not in self._closed:
-                self._closed.append(racer)
-                with contextlib.suppress(DeviceError):
-                    racer.close()
-                racer.count(self.counters)
-                own = isinstance(racer, InteriorRacer) or self.method == "pdhg"
-                self.history += getattr(racer, "history", []) if own else []
+            self._end(racer)
+
+    def _end(self, racer: Racer) -> None:
+        """Close a racer, once, and keep its counters and history."""
+        if racer in self._closed:
+            return
+        self._closed.append(racer)
+        with contextlib.suppress(DeviceError):
+            racer.close()
+        racer.count(self.counters)
+        own = isinstance(racer, InteriorRacer) or self.method == "pdhg"
+        self.history += getattr(racer, "history", []) if own else []
 
     def _judged(self, ended: Status | None) -> Result:
         """The result, with the status that the audit or a proof allows."""

@@ -34,7 +34,8 @@ _DENSE_ROWS = 200  # up to so many rows a dense factor is always faster
 _DENSE_COLUMN = 40  # a column of more than so many times the mean number of entries, and
 _DENSE_ENTRIES = 200  # of more entries than this, is dense
 _IN_PROCESS = 20_000  # entries of a pattern that is factorised here, by SuperLU
-_MOST_PRODUCTS = 100_000_000
+_MAPPED_PRODUCTS = 8_000_000  # products of two entries up to which they are kept
+_MOST_PRODUCTS = 1_000_000_000
 _HOST_RATE, _SPARSE_RATE, _DEVICE_RATE = 1.5e10, 4e9, 1.2e11  # operations a second, of a core or a multiprocessor
 
 
@@ -102,7 +103,9 @@ class SparseNormalEquations:
         kept = columns.copy()
         kept.data[np.repeat(dense, entries)] = 0.0
         kept.eliminate_zeros()
-        self._products, pattern = _product_map(kept)
+        few = int((np.diff(kept.indptr).astype(np.int64) ** 2).sum()) <= _MAPPED_PRODUCTS
+        self._products: _ProductMap | _Multiplication = _ProductMap(kept) if few else _Multiplication(kept)
+        pattern = self._products.pattern
         self._diagonal = pattern.indptr[:-1].astype(np.int64)  # the first entry of a column of the lower triangle
         self._values = np.zeros(pattern.nnz)
         self._theta_dense = np.zeros(self._dense.size)
@@ -134,7 +137,7 @@ class SparseNormalEquations:
             data, self._data = self._data, None
             with contextlib.suppress(ChildError):
                 self._factors = self._analyse(data)
-        self._values = np.asarray(self._products @ theta)
+        self._values = self._products.values(theta)
         self._theta_dense = theta[self._dense]
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
@@ -167,39 +170,92 @@ class SparseNormalEquations:
             child.close()
 
 
-def _product_map(columns: Any) -> tuple[Any, Any]:
-    """The matrix P with ``values = P theta``, and the pattern of the lower triangle of ``A A^T`` that they belong to.
+class _ProductMap:
+    """``A diag(theta) A^T`` with all products of two entries of A kept: the values are P theta.
 
-    All diagonal entries are in the pattern.
+    Attributes
+    ----------
+    pattern : scipy.sparse.csc_matrix
+        The lower triangle that :meth:`values` belong to, with all diagonal entries.
     """
-    m, count = columns.shape
-    entries = np.diff(columns.indptr).astype(np.int64)
-    products = entries * (entries + 1) // 2
-    total = int(products.sum())
-    if total > _MOST_PRODUCTS:
-        raise OutOfDeviceMemory(
-            f"the sparse normal equations of this program have {total:,} products of entries, more than "
-            f"{_MOST_PRODUCTS:,}; "
-            'use method = "race" or "pdhg"'
-        )
-    ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
-    pattern = sp.csc_matrix(sp.tril(ones @ ones.T + sp.eye_array(m), format="csc"))
-    pattern.sort_indices()
-    parts = []
-    for size in np.unique(entries[entries > 0]).tolist():
-        chosen = np.flatnonzero(entries == size)
-        places = columns.indptr[chosen][:, None] + np.arange(size)
-        above, below = np.triu_indices(size)
-        rows, values = columns.indices[places], columns.data[places]
-        parts.append((rows[:, below], rows[:, above], values[:, below] * values[:, above], chosen, below.size))
-    if not parts:
-        return sp.csr_array((pattern.nnz, count)), pattern
-    row = np.concatenate([part[0].ravel() for part in parts])
-    column = np.concatenate([part[1].ravel() for part in parts])
-    values = np.concatenate([part[2].ravel() for part in parts])
-    source = np.concatenate([np.repeat(part[3], part[4]) for part in parts])
-    places = _places(pattern, row, column)
-    return sp.csr_array(sp.coo_array((values, (places, source)), shape=(pattern.nnz, count))), pattern
+
+    def __init__(self, columns: Any) -> None:
+        m, count = columns.shape
+        entries = np.diff(columns.indptr).astype(np.int64)
+        ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
+        self.pattern = sp.csc_matrix(sp.tril(ones @ ones.T + sp.eye_array(m), format="csc"))
+        self.pattern.sort_indices()
+        parts = []
+        for size in np.unique(entries[entries > 0]).tolist():
+            chosen = np.flatnonzero(entries == size)
+            places = columns.indptr[chosen][:, None] + np.arange(size)
+            above, below = np.triu_indices(size)
+            rows, values = columns.indices[places], columns.data[places]
+            parts.append((rows[:, below], rows[:, above], values[:, below] * values[:, above], chosen, below.size))
+        if not parts:
+            self._map = sp.csr_array((self.pattern.nnz, count))
+            return
+        row = np.concatenate([part[0].ravel() for part in parts])
+        column = np.concatenate([part[1].ravel() for part in parts])
+        values = np.concatenate([part[2].ravel() for part in parts])
+        source = np.concatenate([np.repeat(part[3], part[4]) for part in parts])
+        places = _places(self.pattern, row, column)
+        self._map = sp.csr_array(sp.coo_array((values, (places, source)), shape=(self.pattern.nnz, count)))
+
+    def values(self, theta: Vector) -> Vector:
+        """The values of the lower triangle for theta (N,)."""
+        return np.asarray(self._map @ theta)
+
+
+class _Multiplication:
+    """``A diag(theta) A^T`` by a sparse product each time, for programs with many products of two entries.
+
+    Attributes
+    ----------
+    pattern : scipy.sparse.csc_matrix
+        The lower triangle that :meth:`values` belong to, with all diagonal entries.
+
+    Raises
+    ------
+    engine.errors.OutOfDeviceMemory
+        If the program has too many products for this, too.
+    """
+
+    def __init__(self, columns: Any) -> None:
+        total = int((np.diff(columns.indptr).astype(np.int64) ** 2).sum())
+        if total > _MOST_PRODUCTS:
+            raise OutOfDeviceMemory(
+                f"the sparse normal equations of this program have {total:,} products of entries, more than "
+                f'{_MOST_PRODUCTS:,}; use method = "race" or "pdhg"'
+            )
+        self._columns = columns
+        self._rows = sp.csc_array(columns.T)
+        self.pattern = self._lower(np.ones(columns.shape[1]))
+
+    def _lower(self, theta: Vector) -> Any:
+        scaled = self._columns.copy()
+        scaled.data = scaled.data * np.repeat(theta, np.diff(scaled.indptr))
+        found = sp.csc_matrix(sp.tril(scaled @ self._rows, format="csc"))
+        found.sort_indices()
+        return _with_diagonal(found)
+
+    def values(self, theta: Vector) -> Vector:
+        """The values of the lower triangle for theta (N,)."""
+        return np.asarray(self._lower(theta).data)
+
+
+def _with_diagonal(lower: Any) -> Any:
+    """A sorted lower triangle with all diagonal entries, zeros among them."""
+    m = lower.shape[0]
+    filled = np.diff(lower.indptr) > 0
+    first = np.minimum(lower.indptr[:-1], max(0, lower.nnz - 1))
+    missing = np.flatnonzero(~(filled & (lower.indices[first] == np.arange(m)))) if lower.nnz else np.arange(m)
+    if not missing.size:
+        return lower
+    data = np.insert(lower.data, lower.indptr[missing], 0.0)
+    indices = np.insert(lower.indices, lower.indptr[missing], missing)
+    starts = lower.indptr + np.concatenate([[0], np.cumsum(np.isin(np.arange(m), missing))])
+    return sp.csc_matrix((data, indices, starts.astype(lower.indptr.dtype)), shape=lower.shape)
 
 
 def _places(pattern: Any, row: NDArray[np.integer], column: NDArray[np.integer]) -> NDArray[np.int64]:
