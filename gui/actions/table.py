@@ -179,6 +179,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "delete", "&Delete…", "Runs", "Shift+Del", "delete", "Delete the selected runs and their folders", ("selected",)
     ),
+    Action("undo_delete", "&Undo delete", "Runs", "Ctrl+Z", "reset", "Restore the runs deleted last", ("trashed",)),
     Action(_SEPARATOR, menu="Runs"),
     Action("reveal", "Show in file &manager", "Runs", "", "folder", "", ("folder",)),
     Action("focus_problem", "Go to &problem", "View", "Ctrl+1", "problem"),

@@ -4,6 +4,7 @@
 
     <data>/runs/20260102-030405-ta030/        the run folder of the engine (see engine.folder)
     <data>/runs/20260102-030405-ta030.json    title, colour, what was asked for, the last numbers
+    <data>/trash/                             deleted runs, for 30 days
     <data>/window.ini                         the window's own state
 
 A run folder without a note, as one copied here, is taken in; a note may name a folder elsewhere.
@@ -31,10 +32,13 @@ from engine.folder import RunFolder
 from engine.results import relative_gap
 from gui.runs.summary import LIVE_STATES, Summary
 
-__all__ = ["COLOURS", "Library", "RunNote", "default_home"]
+__all__ = ["COLOURS", "TRASH_DAYS", "Library", "RunNote", "default_home"]
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
 """Distinguishable with every kind of colour vision (after Okabe and Ito), on light and dark."""
+
+TRASH_DAYS = 30
+"""Days that deleted runs stay in the trash."""
 
 
 def default_home() -> Path:
@@ -118,6 +122,7 @@ class Library:
         """Read every note, and take in the folders that have none."""
         self.notes, self._stamps = [], {}
         self.rescan(lambda _note: False)
+        self.empty_trash()
 
     def rescan(self, held: Callable[[RunNote], bool]) -> bool:
         """Follow changes that other windows and people made to the folder.
@@ -221,20 +226,58 @@ class Library:
         if (stamp := _stamp(path)) is not None:
             self._stamps[note.key] = stamp
 
-    def delete(self, note: RunNote) -> None:
-        """Forget a run, and delete its folder if it is one of ours.
+    def delete(self, note: RunNote) -> Path:
+        """Move a run to the trash: its note, and its folder if that is in the folder of runs.
+
+        Returns
+        -------
+        Path
+            Its place in the trash, for :meth:`restore`.
 
         Raises
         ------
         OSError
-            If something of it cannot be deleted.
+            If it cannot be moved.
         """
-        if note.path.parent == self.runs and note.path.is_dir():
-            shutil.rmtree(note.path)
+        place, count = self.home / "trash" / note.key, 1
+        while place.exists():
+            count += 1
+            place = self.home / "trash" / f"{note.key}.{count}"
+        place.mkdir(parents=True)
+        write_whole(place / "note.json", json.dumps(asdict(note), indent=1).encode())
+        if self.owns(note) and note.path.is_dir():
+            os.rename(note.path, place / "run")
         (self.runs / f"{note.key}.json").unlink(missing_ok=True)
         self._stamps.pop(note.key, None)
         if note in self.notes:  # another window may have been quicker
             self.notes.remove(note)
+        return place
+
+    def restore(self, place: Path) -> RunNote:
+        """Move a run back from the trash.
+
+        Raises
+        ------
+        OSError
+            If it is not there any more, or its folder exists again.
+        """
+        note = _read(place / "note.json")
+        if (place / "run").is_dir():
+            if note.path.exists():
+                raise FileExistsError(f"{note.folder} exists")
+            os.rename(place / "run", note.path)
+        shutil.rmtree(place)
+        self.save(note)
+        self.notes.append(note)
+        self.notes.sort(key=lambda one: one.created, reverse=True)
+        return note
+
+    def empty_trash(self, days: float = TRASH_DAYS) -> None:
+        """Delete for good what has been in the trash for longer than ``days``."""
+        for place in self.home.glob("trash/*"):
+            with contextlib.suppress(OSError):
+                if time.time() - (place / "note.json").stat().st_mtime > 86400 * days:
+                    shutil.rmtree(place)
 
     def owns(self, note: RunNote) -> bool:
         """Whether deleting it deletes its folder."""

@@ -292,6 +292,7 @@ class MainWindow(QMainWindow):
             "tab": self.run_tabs.current() is not self.home,
             "tabs": self.tabs.count() > 1,
             "panel": compared or (tab is not None and tab.panel is not None),
+            "trashed": self.runs.can_undo,
             "live": tab is not None and (tab.live or tab.queued),
             "steerable": tab is not None and tab.steerable,
             "selected": bool(targets),

@@ -16,7 +16,7 @@ from engine.problem import Problem
 from gui.app.jobs import Jobs
 from gui.problem.command_line import resume_words, solve_words
 from gui.runs.child import Child
-from gui.runs.library import Library, RunNote
+from gui.runs.library import TRASH_DAYS, Library, RunNote
 from gui.runs.recorded import read_problem_of
 from gui.runs.run_list import RunList
 from gui.runs.tab import RunTab
@@ -61,6 +61,7 @@ class Runs(QObject):
         self._window, self._library, self._list, self._tabs = window, library, run_list, tabs
         self._problems, self._jobs, self._log, self._settings = problems, jobs, log, settings
         self._queue: dict[str, Callable[[], None]] = {}
+        self._trashed: list[Path] = []
         self._command = list(command) if command is not None else None
         self.patience = (8.0, 4.0)
         self.accepting = True
@@ -90,6 +91,7 @@ class Runs(QObject):
             "rerun": self.rerun,
             "rename": self.rename,
             "delete": self.delete,
+            "undo_delete": self.undo_delete,
             "reveal": self.reveal,
         }
 
@@ -307,7 +309,7 @@ class Runs(QObject):
         own = [note for note in notes if self._library.owns(note)]
         box = QMessageBox(QMessageBox.Icon.Question, "Delete", f"Delete {what}?", parent=self._window)
         box.setInformativeText(
-            "The run folders are deleted, with all results."
+            f"The run folders are moved to the trash, and deleted after {TRASH_DAYS} days."
             if own
             else "It is removed from the list; its folder is outside the data folder and is kept."
         )
@@ -318,13 +320,35 @@ class Runs(QObject):
         box.open()
 
     def _delete(self, notes: Sequence[RunNote]) -> None:
+        self._trashed = []
         for note in notes:
             self._tabs.discard_run(note)
             try:
-                self._library.delete(note)
+                self._trashed.append(self._library.delete(note))
             except OSError as error:
                 self._log.add(f"{note.folder} cannot be deleted: {error}", "error")
+        if self._trashed:
+            count = len(self._trashed)
+            self._log.add(f"moved {count} run{'s' * (count > 1)} to the trash; Runs > Undo delete restores them")
         self._list.reload()
+        self.changed.emit()
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether the last deletion can be undone."""
+        return bool(self._trashed)
+
+    def undo_delete(self) -> None:
+        """Restore the runs that were deleted last."""
+        restored: list[RunNote] = []
+        for place in self._trashed:
+            try:
+                restored.append(self._library.restore(place))
+            except (OSError, ValueError) as error:
+                self._log.add(f"cannot restore {place.name}: {error}", "error")
+        self._trashed = []
+        self._list.reload()
+        self._list.select(*restored)
         self.changed.emit()
 
     # --- other windows ------------------------------------------------------------------------------------------
