@@ -272,6 +272,14 @@ class Engine:
     def estimate(self, problem: Problem, *, seed: int | None = None, **options: Any) -> Estimate:
         """Forecast the work that :meth:`solve` would take on this engine's devices, in a few seconds.
 
+        Parameters
+        ----------
+        problem : Problem
+        seed : int, optional
+            Seed of the samples; 0 by default.
+        **options
+            Options of the solver.
+
         Raises
         ------
         engine.errors.InputError
@@ -456,6 +464,14 @@ def estimate(
     **options: Any,
 ) -> Estimate:
     """Forecast the work that :func:`solve` would take with the same arguments; see :meth:`Engine.estimate`.
+
+    Parameters
+    ----------
+    problem : Problem
+    backend, devices, seed, config_file : optional
+        As for :func:`solve`.
+    **options
+        Options of the solver.
 
     Examples
     --------
