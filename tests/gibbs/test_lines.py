@@ -68,6 +68,18 @@ def test_margins_do_not_change_along_null_lines_and_change_as_told_along_the_oth
             assert np.abs(rows @ direction - told).max() < 1e-4 * np.abs(direction).max()
 
 
+def test_a_rare_column_is_found_among_many_rows() -> None:
+    random = np.random.default_rng(2)
+    X = random.standard_normal((300_000, 2))
+    assert lines_of(X, X[:, 0] > 0)[1].count == 0
+    rare = np.zeros(len(X))
+    rare[random.choice(len(X), 6, replace=False)] = 1.0
+    _, lines = lines_of(np.column_stack([X, rare]), X[:, 0] > 0)
+    assert (lines.nulls, lines.pairs, lines.tails) == (0, 0, 1)
+    assert lines.members(0) == [3]
+    assert sorted(lines.row_index.tolist()) == np.flatnonzero(rare).tolist()
+
+
 def test_independent_columns_have_no_lines() -> None:
     X = np.random.default_rng(3).standard_normal((500, 6))
     assert lines_of(X, X[:, 0] > 0)[1].count == 0

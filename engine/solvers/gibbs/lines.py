@@ -39,6 +39,7 @@ _NULL_EIGENVALUE = {"float32": 1e-9, "float16": 1e-5, "bfloat16": 1e-3}  # of th
 _VISITS = 1 << 17  # rows of lines that a chain visits in an iteration, or all rows once
 _VISITS_A_SLICE = 8
 _FLAT = 1e-5
+_SAMPLE, _SAMPLES = 1 << 17, 64  # rows that are looked at first where there are many, and in how many places
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def find_lines(design: Design, gram: Floats, weights: Floats) -> Lines:
         Curvature of the log-likelihood of every row at a mode; shorter than the layout's rows or not.
     """
     usual = usual_values(design) if design.first else np.zeros(len(design.active))
-    informative, one_class = _informative_rows(design, usual, weights)
+    informative, one_class = _screened(design, usual, weights)
     covariance, means = _covariance(design, gram)
     nulls = _verified(design, _null_directions(design, covariance), means)
     twins = {max(columns) for columns, weight in nulls if len(columns) == 2}
@@ -128,22 +129,39 @@ def find_lines(design: Design, gram: Floats, weights: Floats) -> Lines:
     return found.lines(tuple(int(j) + design.first for j in np.flatnonzero(one_class)))
 
 
-def _chunks(design: Design) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
-    """First row, columns inside the horseshoe, and signs of the rows, chunk by chunk."""
+def _chunks(design: Design, sampled: bool = False) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
+    """First row, columns inside the horseshoe, and signs of the rows, chunk by chunk; or of evenly spaced samples."""
     layout, first = design.layout, design.first
-    for begin in range(0, layout.rows, design.chunk_rows):
-        end = min(layout.rows, begin + design.chunk_rows)
+    size, step = design.chunk_rows, design.chunk_rows
+    if sampled:
+        size, step = _SAMPLE // _SAMPLES, layout.rows // _SAMPLES
+    for begin in range(0, layout.rows, step):
+        end = min(layout.rows, begin + size)
         sign = np.where(design.problem.y[begin:end], 1.0, -1.0).astype(np.float32)
         stored = stored_values(design.rows(begin, end), design.storage)
         yield begin, stored[:, first : layout.columns] * sign[:, None], sign
 
 
-def _informative_rows(design: Design, usual: Floats, weights: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def _screened(design: Design, usual: Floats, weights: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """See :func:`_informative_rows`; of many rows first a sample, then all if a column may have few informative ones.
+
+    A column without informative rows in the sample has none there at all, so rare columns are not missed.
+    """
+    if design.layout.rows > 2 * _SAMPLE:
+        informative, one_class = _informative_rows(design, usual, weights, sampled=True)
+        if (informative >= 2.0 * INFORMATIVE_ROWS).all():
+            return informative, one_class
+    return _informative_rows(design, usual, weights)
+
+
+def _informative_rows(
+    design: Design, usual: Floats, weights: Floats, sampled: bool = False
+) -> tuple[Floats, NDArray[np.bool_]]:
     """(sum w z^2)^2 / sum w z^4 of every column, z the distance from its usual value; columns with one class there."""
     count = len(usual)
     second, fourth = np.zeros(count), np.zeros(count)
     seen = np.zeros((2, count), bool)
-    for begin, x, sign in _chunks(design):
+    for begin, x, sign in _chunks(design, sampled):
         squares = (x - usual.astype(np.float32)) ** 2
         w = weights[begin : begin + len(x)].astype(np.float32)
         second += w @ squares
@@ -294,6 +312,8 @@ class _Collector:
         self, pairs: list[tuple[NDArray[np.int64], Floats]], tails: list[tuple[NDArray[np.int64], Floats]]
     ) -> None:
         """Lines with rows, as far as these are not too many."""
+        if not pairs and not tails:
+            return
         parts: list[list[tuple[NDArray[np.int64], NDArray[np.float32]]]] = [[] for _ in (*pairs, *tails)]
         entries = [0, 0]
         full = [len(pairs), len(tails)]  # lines from there on are left out
