@@ -16,7 +16,7 @@ FINISHED = events.Finished(time=9, status="optimal")
 FAILED = events.Failed(time=9, error="KeyError", message="bead", exit_code=1)
 
 
-def told(at: float) -> events.Event:
+def metric(at: float) -> events.Event:
     return events.Metric(time=at, name="x", value=at)
 
 
@@ -27,7 +27,7 @@ def test_the_recorder_appends_and_every_event_is_on_disk_at_once(tmp_path: Path)
     assert path.read_text() == events.to_json(STARTED) + "\n"
     record(FINISHED)
     with pytest.raises(ValueError, match="closed"):
-        record(told(1))
+        record(metric(1))
     again = Recorder(path)
     again(FAILED)
     again.close()
@@ -38,9 +38,9 @@ def test_the_recorder_starts_a_line_of_its_own_after_one_cut_short(tmp_path: Pat
     path = tmp_path / "events.jsonl"
     path.write_text('{"time":0}\n{"time":1,"ty')
     record = Recorder(path)
-    record(told(2))
+    record(metric(2))
     record.close()
-    assert path.read_text() == '{"time":0}\n{"time":1,"ty\n' + events.to_json(told(2)) + "\n"
+    assert path.read_text() == '{"time":0}\n{"time":1,"ty\n' + events.to_json(metric(2)) + "\n"
 
 
 class Flushed(io.StringIO):
@@ -58,7 +58,7 @@ class Flushed(io.StringIO):
 def test_json_lines_are_flushed_one_by_one_and_end_with_the_run(last: events.Event) -> None:
     stream = Flushed()
     lines = JsonLines(stream)
-    for event in (STARTED, last, told(10)):
+    for event in (STARTED, last, metric(10)):
         lines(event)
     whole = [events.to_json(event) + "\n" for event in (STARTED, last)]
     assert stream.seen == [whole[0], whole[0] + whole[1]]

@@ -86,7 +86,7 @@ def test_a_run_refused_after_the_devices_were_opened_leaves_no_folder(
     assert engine.solve(Counting(50), run_folder=tmp_path / "r").status == "optimal"
 
 
-def test_a_run_that_failed_later_keeps_its_folder_and_tells_its_best(tmp_path: Path) -> None:
+def test_a_run_that_failed_later_keeps_its_folder(tmp_path: Path) -> None:
     with pytest.raises(engine.DeviceError) as caught:
         engine.solve(Counting(50), run_folder=tmp_path / "r", trouble="device")
     assert caught.value.run_folder is None  # there is no checkpoint to resume from

@@ -49,7 +49,7 @@ def run_of(solve: Callable[[Run], Result | None], **arguments: Any) -> Run:
         return run
 
 
-def test_a_solve_tells_its_story_in_order() -> None:
+def test_a_solve_emits_its_events_in_order() -> None:
     watch = Watch()
     result = engine.solve(Counting(200), on_event=watch, seed=3)
     assert result.status == "optimal"
@@ -65,7 +65,7 @@ def test_a_solve_tells_its_story_in_order() -> None:
         assert times == sorted(times)
 
 
-def test_a_metric_is_told_ten_times_a_second_and_its_last_value_always() -> None:
+def test_a_metric_is_emitted_ten_times_a_second_and_its_last_value_always() -> None:
     watch = Watch()
 
     def solve(run: Run) -> None:
@@ -78,14 +78,14 @@ def test_a_metric_is_told_ten_times_a_second_and_its_last_value_always() -> None
     run = run_of(solve, observers=[watch])
     seconds = run.wait().seconds
     for name, device, last in (("at", "a", 450), ("at", "b", 450), ("other", None, -450)):
-        told = [event for event in watch.of(events.Metric) if (event.name, event.device) == (name, device)]
-        assert 3 <= len(told) <= 10 * seconds + 2
-        assert told[-1].value == last
-        gaps = [after.time - before.time for before, after in itertools.pairwise(told[:-1])]
+        emitted = [event for event in watch.of(events.Metric) if (event.name, event.device) == (name, device)]
+        assert 3 <= len(emitted) <= 10 * seconds + 2
+        assert emitted[-1].value == last
+        gaps = [after.time - before.time for before, after in itertools.pairwise(emitted[:-1])]
         assert min(gaps) > 0.09
 
 
-def test_a_value_that_stays_is_told_soon() -> None:
+def test_a_value_that_stays_is_emitted_soon() -> None:
     watch = Watch()
 
     def solve(run: Run) -> None:
@@ -100,7 +100,7 @@ def test_a_value_that_stays_is_told_soon() -> None:
     assert [event.type for event in watch] == ["started", "metric", "metric", "notice", "finished"]
 
 
-def test_progress_tells_each_phase_and_its_end_at_once() -> None:
+def test_progress_emits_the_begin_and_end_of_each_phase_at_once() -> None:
     watch = Watch()
 
     def solve(run: Run) -> None:
@@ -111,11 +111,11 @@ def test_progress_tells_each_phase_and_its_end_at_once() -> None:
         run.progress("left", 2, 3)
 
     run_of(solve, observers=[watch])
-    told = [(event.phase, event.done) for event in watch.of(events.Progress)]
-    assert told == [("up", 0), ("up", 10), ("down", 0), ("down", 10), ("left", 1), ("left", 2)]
+    emitted = [(event.phase, event.done) for event in watch.of(events.Progress)]
+    assert emitted == [("up", 0), ("up", 10), ("down", 0), ("down", 10), ("left", 1), ("left", 2)]
 
 
-def test_an_incumbent_is_told_when_it_changes() -> None:
+def test_an_incumbent_is_emitted_when_it_changes() -> None:
     watch = Watch()
 
     def solve(run: Run) -> None:
@@ -123,11 +123,11 @@ def test_an_incumbent_is_told_when_it_changes() -> None:
             run.incumbent(objective, bound)
 
     run_of(solve, observers=[watch])
-    told = [(event.objective, event.bound, event.gap) for event in watch.of(events.Incumbent)]
-    assert told == [(None, 9, None), (5, 9, 0.8), (5, 8, 0.6), (8, 8, 0.0)]
+    emitted = [(event.objective, event.bound, event.gap) for event in watch.of(events.Incumbent)]
+    assert emitted == [(None, 9, None), (5, 9, 0.8), (5, 8, 0.6), (8, 8, 0.0)]
 
 
-def test_a_solution_is_told_with_its_objective_now_and_then_and_the_newest_in_the_end() -> None:
+def test_a_solution_is_emitted_with_its_objective_at_intervals_and_the_newest_in_the_end() -> None:
     watch = Watch()
 
     def solve(run: Run) -> None:
@@ -138,14 +138,14 @@ def test_a_solution_is_told_with_its_objective_now_and_then_and_the_newest_in_th
         run.incumbent(0, 0, np.zeros(10_001))
 
     run_of(solve, observers=[watch])
-    told = watch.of(events.Incumbent)
-    values = [value for value, _ in itertools.groupby((event.objective, event.bound) for event in told)]
+    emitted = watch.of(events.Incumbent)
+    values = [value for value, _ in itertools.groupby((event.objective, event.bound) for event in emitted)]
     assert values == [*((value, 0) for value in range(50, 0, -1)), (1, 1), (0, 0)]
-    shown = [event for event in told if event.solution]
+    shown = [event for event in emitted if event.solution]
     assert [event.solution for event in shown] == [[event.objective, 7] for event in shown]
     assert (shown[0].objective, shown[-1].objective) == (50, 1)
     assert all(later.time - former.time >= 0.1 for former, later in itertools.pairwise(shown))
-    assert told[-1].objective == 0
+    assert emitted[-1].objective == 0
 
 
 def test_the_time_limit_ends_a_run_with_the_slice_it_falls_in() -> None:
@@ -154,7 +154,7 @@ def test_the_time_limit_ends_a_run_with_the_slice_it_falls_in() -> None:
     assert result.status == Status.TIME_LIMIT
     assert result.seconds >= 0.4
     assert result.objective is not None
-    ends = {event.objective: event.time for event in watch.of(events.Incumbent)}  # told after every slice
+    ends = {event.objective: event.time for event in watch.of(events.Incumbent)}  # emitted after every slice
     assert len([time for time in ends.values() if time > 0.4]) <= 1
 
 
@@ -167,9 +167,9 @@ def test_pauses_are_not_on_the_clock_and_nothing_moves_in_them() -> None:
         run.pause()
         run.pause()
         assert run.state == "paused"
-        told, clock = wait_for_silence(watch), run.elapsed
+        emitted, clock = wait_for_silence(watch), run.elapsed
         time.sleep(0.4)
-        assert (len(watch), run.elapsed) == (told, clock)
+        assert (len(watch), run.elapsed) == (emitted, clock)
         run.resume()
         run.resume()
         result = run.wait()
@@ -215,7 +215,7 @@ def test_runs_of_one_engine_take_turns_on_their_own_clocks() -> None:
     assert 0 < result.seconds < time.monotonic() - began - before
 
 
-def test_wait_gives_up_when_told() -> None:
+def test_wait_ends_after_its_timeout() -> None:
     with engine.Engine() as owner:
         run = owner.start(LONG)
         with pytest.raises(TimeoutError, match=r"has not ended after 0\.01 s"):
@@ -315,7 +315,7 @@ def test_ctrl_c_in_solve_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch
     assert engine.solve(LONG).status == Status.INTERRUPTED
 
 
-def test_an_unknown_option_is_told_before_a_device_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_option_is_refused_before_devices_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.api.select", lambda *_: pytest.fail("looked for a device"))
     with pytest.raises(engine.errors.OptionError, match="unknown option 'stile' of counting; did you mean 'style'"):
         engine.solve(LONG, stile="plain")
