@@ -280,12 +280,12 @@ def test_the_python_snippet_does_what_it_says(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_a_form_has_an_editor_for_every_option_of_every_solver(qtbot: Any) -> None:
-    for solver in discover().values():
-        form = Form(solver.options)
+    for model in (model for solver in discover().values() for model in solver.option_models):
+        form = Form(model)
         qtbot.addWidget(form)
         assert form.given() == {}
         assert form.errors() == []
-        for name, field in solver.options.model_fields.items():
+        for name, field in model.model_fields.items():
             editor = form.editor(name)
             assert editor.accessibleName()
             assert field.description in editor.accessibleDescription()
