@@ -132,7 +132,8 @@ def iterated_greedy(
             behind = np.argsort(values, kind="stable")[-(_SEARCHES // 4) :]
             leader = int(values.argmin())
             search.orders[behind], search.values[behind] = best[leader], values[leader]
-    return best[int(values.argmin())]
+    found: NDArray[np.int64] = best[int(values.argmin())]
+    return found
 
 
 class _Searches:

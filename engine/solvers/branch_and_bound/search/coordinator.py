@@ -331,7 +331,8 @@ class Coordinator:
         for worker in dropped:
             part = worker.full_rate / max(1e-9, sum(one.full_rate for one in self._workers))
             self._run.notice(
-                f"{worker.member.label} contributes {100 * part:.1f} % of the pool's node rate; it gets no more work"
+                f"{worker.member.label} contributes {100 * part:.1f} % of the pool's node rate; it gets no more work",
+                level="warning",
             )
 
     def _publish_shares(self) -> None:

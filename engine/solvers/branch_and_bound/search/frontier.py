@@ -1,9 +1,9 @@
-"""What a search has proved so far: the least lower bound of the nodes that are still open.
+"""The bound that a search has proved so far: the least lower bound of the nodes that are still open.
 
-An IVM's rows tell its open nodes: the one it stands at, and the siblings that it still has to visit at each level of
-its path. Open nodes with a common ancestor are as good as that ancestor, which may take many looks less; so
-the tree of open nodes is walked from its root, and always where the bound is least, until time is up. What is left is
-a set of nodes that have all open work below them, whose least bound nothing that is open can beat.
+The rows of an IVM contain its open nodes: the present node, and the siblings still to be visited at each level of its
+path. Open nodes with a common ancestor are covered by that ancestor, whose bound is quicker to compute; so the tree of
+open nodes is searched best first from its root, until time is up. The nodes that remain cover all open nodes, and the
+least of their bounds is a lower bound on every open leaf.
 """
 
 from __future__ import annotations
