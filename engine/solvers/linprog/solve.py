@@ -581,6 +581,8 @@ class _Solving:
 
     def _report_race(self, result: Result) -> None:
         """Who won, and how far the others were."""
+        if self._solved_by_presolve:
+            return
         others = [racer for racer in self._closed if racer is not self.winner]
         order = [*([self.winner] if self.winner is not None else []), *others]
         if not order:
