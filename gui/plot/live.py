@@ -29,7 +29,10 @@ from gui.plot.figure import Figure
 from gui.plot.series import Window
 from gui.plot.tables import Table
 
-__all__ = ["LivePlot"]
+__all__ = ["WAITING", "LivePlot"]
+
+WAITING = "waiting for the first values"
+_NOTHING_REPORTED = "no values: the run ended before its first report"
 
 Floats = NDArray[np.float64]
 _NOTHING = Window(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), merged=False)
@@ -77,7 +80,7 @@ class LivePlot(Figure):
         from_zero: bool = True,
         top: float | None = None,
         whole: bool = False,
-        empty: str = "waiting for the first values",
+        empty: str = WAITING,
         y_title: str | None = None,
         parent: Any = None,
     ) -> None:
@@ -236,6 +239,8 @@ class LivePlot(Figure):
         """The run has ended: end the horizontal axis where the curves end."""
         self._end = 0.0
         self.finished = True
+        if self._void and self.empty == WAITING:
+            self.hint(_NOTHING_REPORTED)
         self.dirty = True
         self.draw_later()
 

@@ -312,3 +312,13 @@ def test_an_empty_figure_says_that_kernels_are_being_compiled(qtbot: Any) -> Non
     assert plot._hint_text == plot.empty
     panel.feed([Metric(time=1.0, name="speed", value=1.0)])
     assert plot._hint_text == ""
+
+
+def test_a_run_without_reports_is_not_shown_as_waiting(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("knapsack"), LIGHT)
+    qtbot.addWidget(panel)
+    panel.feed([STARTED, Finished(time=0.05, status="optimal", objective=3, bound=3, gap=0.0)])
+    plots = [figure for figure in panel.plots() if isinstance(figure, LivePlot) and not figure.curves_have_data]
+    assert plots
+    assert not any("waiting" in plot._hint_text for plot in plots)
+    assert "the run ended" in next(plot for plot in plots if plot.key == "items_done")._hint_text
