@@ -15,12 +15,12 @@ from engine.errors import DeviceError
 
 problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
 owner = engine.Engine()
-assert owner.solve(problem).objective == 220
+assert owner.solve(problem, reduce=False).objective == 220
 warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forks beside threads
 child = os.fork()
 if child == 0:
     try:
-        engine.solve(problem) if sys.argv[1] == "new" else owner.solve(problem)
+        engine.solve(problem, reduce=False) if sys.argv[1] == "new" else owner.solve(problem, reduce=False)
     except DeviceError as error:
         os.write(1, str(error).encode())
         os._exit(3)

@@ -105,6 +105,7 @@ def with_objects() -> bytes:
         (b"PK\x05\x06" + bytes(18), "contains no Counting"),
         (b"", "cannot be read"),
     ],
+    ids=["too large", "cut short", "compressed", "objects", "another name", "no member", "empty"],
 )
 def test_arrays_that_are_none_are_one_sentence(content: bytes, message: str, stopped: Path) -> None:
     problem_file(stopped, content)

@@ -17,6 +17,9 @@ from engine.solvers.linprog.problem import LinearProgram, Matrix, sp
 
 __all__ = ["Audit", "audit", "polished", "polished_ray", "proves_infeasible", "proves_unbounded", "reach_is_enough"]
 
+_MOST_POLISHING = 1_000_000_000
+"""Products of the sizes of a least-squares problem beyond which a ray is not polished: a second or so on one core."""
+
 Vector = NDArray[np.float64]
 
 _LARGE = 1 << 16
@@ -117,7 +120,7 @@ def polished(problem: LinearProgram, y: Vector) -> Vector:
         wrong = _priced(reduced, problem.lower, problem.upper)[1]
         at_fault |= wrong > 0.0
         count = int(at_fault.sum())
-        if not (wrong > 0.0).any() or count * problem.m > 20_000_000:
+        if not (wrong > 0.0).any() or count * problem.m * min(count, problem.m) > _MOST_POLISHING:
             break
         weights = np.abs(y)
         block = turned[np.flatnonzero(at_fault)]
@@ -163,7 +166,10 @@ def polished_ray(problem: LinearProgram, direction: Vector) -> Vector:
         wrong = _ended(problem, moves)
         at_fault |= wrong > 0.0
         support = np.flatnonzero(d)
-        if not (wrong > 0.0).any() or not support.size or int(at_fault.sum()) * support.size > 20_000_000:
+        count = int(at_fault.sum())
+        if not (wrong > 0.0).any() or not support.size:
+            break
+        if count * support.size * min(count, support.size) > _MOST_POLISHING:
             break
         block = problem.A[np.flatnonzero(at_fault)][:, support]
         dense = block.toarray() if sp.issparse(block) else np.asarray(block)
