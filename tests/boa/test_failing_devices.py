@@ -22,7 +22,7 @@ def run_with_failure(
     """The result of two devices of which the second fails at some launch, and the warnings of the run."""
     seen: list[Event] = []
     with failing(f"{device.info.id}#2", at_launch=at_launch) as failures:
-        result = engine.solve(problem, devices=[device.info.id] * 2, on_event=seen.append, **options)
+        result = engine.solve(problem, devices=[device.info.id] * 2, share="always", on_event=seen.append, **options)
     assert failures[0] > 0
     return result, [event.message for event in seen if isinstance(event, Notice) and event.level == "warning"]
 

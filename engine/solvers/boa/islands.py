@@ -70,6 +70,8 @@ class Islands:
         Keys of individuals for a fitness that devices cannot evaluate.
     on_loss : callable, optional
         Called with the :class:`engine.errors.DeviceLost` of each device that fails while others remain.
+    share : bool
+        Whether all devices work on a single population, or the first alone.
     interrupted : callable, optional
         Whether the run is to end, so that a generation in progress may be left undone; from any thread. Not used with
         several islands, which would then no longer be in lockstep.
@@ -91,6 +93,7 @@ class Islands:
         host: HostEvaluation | None = None,
         on_loss: Callable[[DeviceLost], None] = lambda error: None,
         interrupted: Callable[[], bool] = lambda: False,
+        share: bool = True,
     ) -> None:
         self.parameters = parameters
         self.step = 0
@@ -99,7 +102,8 @@ class Islands:
         self._on_loss = on_loss
         self._best_keys = np.full(migration.islands, np.iinfo(np.int64).min)
         count = migration.islands
-        crews = [[pool.members[i % len(pool)]] for i in range(count)] if count > 1 else [pool.members]
+        one = pool.members if share else pool.members[:1]
+        crews = [[pool.members[i % len(pool)]] for i in range(count)] if count > 1 else [one]
         slots = _slots(pool, parameters, crews)
         ways = {member.label: way for member, way in zip(pool.members, counting, strict=True)}
         # As a user's function may fail, what came before is reported at once.

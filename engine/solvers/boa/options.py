@@ -139,7 +139,12 @@ class Options(SolverOptions):
     islands: int | Literal["devices"] = Field(
         1,
         description="number of populations that exchange their best individuals, 1 to 64, distributed over the "
-        "devices, or one for each device; with 1, all devices share one population",
+        "devices, or one for each device; with 1 there is one population",
+    )
+    share: Literal["auto", "always"] = Field(
+        "auto",
+        description="devices that share one population: all of them (always), or of GPUs only the first, because they "
+        "exchange individuals through the host, which takes longer than sharing saves (auto)",
     )
     migration_interval: int = Field(2, ge=1, description="generations between two migrations")
     migration_fraction: float = Field(

@@ -18,7 +18,13 @@ from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.islands import TARGET, Islands
 from engine.solvers.boa.local_search import choose_improvement
 from engine.solvers.boa.options import MOST_INDIVIDUALS, Options
-from engine.solvers.boa.plan import counting_for, first_population, migration_for, parameters_for
+from engine.solvers.boa.plan import (
+    counting_for,
+    first_population,
+    migration_for,
+    parameters_for,
+    shares_population,
+)
 from engine.solvers.boa.population import HostEvaluation
 from engine.solvers.boa.problem import BOA
 from engine.solvers.boa.record import Record
@@ -146,6 +152,7 @@ def _populations(
                 *(pool, parameters, fitness, counting, Ending(target, patience), migration, host),
                 on_loss=lambda error: run.notice(f"{error}; the run continues without it", level="warning"),
                 interrupted=lambda: run.state == "stopping" or run.time_left <= 0,
+                share=shares_population(options, [member.info for member in pool.members]),
             )
         except OutOfDeviceMemory as error:
             if record.best is None:
