@@ -15,7 +15,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 from engine.devices.backends import backends
 from engine.devices.base import Device
 from engine.devices.info import DeviceInfo, MemoryInfo, bytes_text
-from engine.devices.processes import require_own_process
+from engine.devices.processes import in_own_process, require_own_process
 from engine.errors import OutOfDeviceMemory
 
 __all__ = ["DevicePool", "Member", "beside_gpus", "gather"]
@@ -111,7 +111,9 @@ class Member:
         return self.submit(lambda device: device.memory()).result()
 
     def close(self) -> None:
-        """Close the device on its own thread and end the thread."""
+        """Close the device on its own thread and end the thread; a forked child has no such thread, and does nothing."""
+        if not in_own_process():
+            return
 
         def stop() -> None:
             if self._device is not None:

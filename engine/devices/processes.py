@@ -6,9 +6,14 @@ import os
 
 from engine.errors import DeviceError
 
-__all__ = ["require_own_process"]
+__all__ = ["in_own_process", "require_own_process"]
 
 _first_user: int | None = None
+
+
+def in_own_process() -> bool:
+    """Whether this process is the one that first used devices, or none has been used."""
+    return _first_user in (None, os.getpid())
 
 
 def require_own_process() -> None:

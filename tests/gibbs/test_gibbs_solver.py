@@ -360,9 +360,11 @@ def test_a_chain_keeps_its_coefficients_where_a_factorisation_fails(
     result = solve_on(device, problem_of(200, 4), **chosen)
     assert result.counters["failed_factorisations"] == 30
     assert np.isfinite(result.arrays["beta"]).all()
-    still = np.ptp(result.arrays["beta"], axis=1).max(axis=1)
-    assert still[1] > 0
-    assert still[0] == 0
+    failed, good = result.arrays["beta"]
+    assert np.ptp(good, axis=0).max() > 0
+    if kernel == "hmc":  # a joint rescaling of the coefficients and tau needs no factor
+        failed = failed[:, 1:] / np.linalg.norm(failed[:, 1:], axis=1, keepdims=True)  # the intercept is not rescaled
+    assert np.ptp(failed, axis=0).max() < 1e-12
     assert any("kept its coefficients" in event.message for event in notices if event.type == "notice")
 
 
