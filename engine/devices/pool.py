@@ -111,7 +111,7 @@ class Member:
         return self.submit(lambda device: device.memory()).result()
 
     def close(self) -> None:
-        """Close the device on its own thread and end the thread; a forked child has no such thread, and does nothing."""
+        """Close the device on its own thread and end the thread; a forked child has no such thread."""
         if not in_own_process():
             return
 

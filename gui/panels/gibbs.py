@@ -227,9 +227,9 @@ class GibbsPanel(Panel):
 
     def _whole_trace(self, curve: Curve, iterations: Floats, draws: Floats) -> None:
         """Show every kept draw in place of the live samples; the warm-up stays as recorded live."""
-        told, old = curve.data.points()
-        before = told < self._warmup
-        times, values = np.concatenate([told[before], iterations]), np.concatenate([old[before], draws])
+        times_before, old = curve.data.points()
+        before = times_before < self._warmup
+        times, values = np.concatenate([times_before[before], iterations]), np.concatenate([old[before], draws])
         curve.replace(Series.of(times, values))
 
 

@@ -412,8 +412,8 @@ class LivePlot(Figure):
     def _show_values(self) -> None:
         for curve in self.curves:
             value = curve.data.last if self._cursor is None else curve.data.at(self._cursor)
-            told = not math.isnan(value) and (self.latest or self._cursor is not None)
-            curve.entry.show_value(self.value_text(value) if told else "")
+            known = not math.isnan(value) and (self.latest or self._cursor is not None)
+            curve.entry.show_value(self.value_text(value) if known else "")
 
     # --- the rest -----------------------------------------------------------------------------------------------
 

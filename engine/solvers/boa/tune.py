@@ -79,7 +79,7 @@ def smallest_population(
     precision : float
         Bisection ends when the populations on either side differ by this fraction.
     on_trial : callable, optional
-        Told each trial.
+        Called with each trial.
     **options
         Of the solver.
 

@@ -119,9 +119,9 @@ def find_lines(design: Design, gram: Floats, weights: Floats) -> Lines:
     informative, one_class = _screened(design, usual, weights)
     covariance, means = _covariance(design, gram)
     nulls = _verified(design, _null_directions(design, covariance), means)
-    twins = {max(columns) for columns, weight in nulls if len(columns) == 2}
+    collinear = {max(columns) for columns, weight in nulls if len(columns) == 2}
     tails = [j for j in np.argsort(informative, kind="stable").tolist() if informative[j] < INFORMATIVE_ROWS]
-    tails = [j for j in tails if j not in twins]
+    tails = [j for j in tails if j not in collinear]
     found = _Collector(design, usual, means)
     for columns, weight in nulls:
         found.add_null(columns, weight)
@@ -209,7 +209,7 @@ def _null_directions(design: Design, covariance: Floats) -> list[tuple[NDArray[n
 
 
 def _rounded(basis: Floats) -> Floats:
-    """Without what is not told from 0 beside the largest entry, each row's largest entry 1."""
+    """Entries that are rounding errors beside the row's largest one set to 0; each row's largest entry 1."""
     scaled = basis / np.abs(basis).max(axis=1, keepdims=True)
     scaled[np.abs(scaled) < 1e-6] = 0.0
     near = np.round(scaled)
