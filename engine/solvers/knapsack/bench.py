@@ -53,7 +53,7 @@ def _command(
         chosen = select(backend, names)
     else:
         found, _ = available(backend)
-        gpus = [info for info in found if info.capabilities.kind == "gpu"]
+        gpus = [info for info in found if info.capabilities.simt]
         chosen = gpus or select(backend)
     if instances is not None:
         good = True
@@ -62,7 +62,7 @@ def _command(
                 good &= _solve_folder(engine, instances, pattern, limit, repeat, console)
         return 0 if good else 1
     good = all(_check(Engine(devices=[info.id] * count), console) for info in chosen for count in (1, 2))
-    gpu = any(info.capabilities.kind == "gpu" for info in chosen)
+    gpu = any(info.capabilities.simt for info in chosen)
     for n in sizes or ((10_000, 100_000) if gpu else (10_000,)):
         good &= _measure(n, chosen, repeat, with_numpy and n <= 10_000, console)
     return 0 if good else 1
