@@ -1,4 +1,4 @@
-"""0/1 knapsack by dense dynamic programming over one or several devices.
+"""Knapsack problems by bounds, a core search, and dynamic programming over one or several devices.
 
 After Boyer, El Baz, Elkihel, *Dense dynamic programming on multi GPU*, and *Solving knapsack problems on GPU*
 (Computers & Operations Research 39, 2012). Equal weights fused in registers after the observation of Huang and Chou,
@@ -20,7 +20,7 @@ kernel_variants = LazyImport("engine.solvers.knapsack.programs", "kernel_variant
 
 SOLVER = Solver(
     name="knapsack",
-    title="0/1 knapsack by dense dynamic programming",
+    title="Knapsack by core search and dynamic programming",
     problems=(Knapsack,),
     options=Options,
     solve=LazyImport("engine.solvers.knapsack.solve", "solve"),
