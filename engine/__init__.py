@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 # adapter offers are found at run time (see engine.solvers); the imports below tell type checkers and editors about
 # them, and a test compares both.
 _MODULES = {
-    "engine.api": ("Engine", "available_devices", "available_solvers", "estimate", "load", "resume", "solve"),
+    "engine.engine": ("Engine",),
+    "engine.api": ("available_devices", "available_solvers", "estimate", "load", "resume", "solve"),
     "engine.results": ("Result", "Status"),
     "engine.run": ("Run",),
     "engine.errors": (
@@ -55,13 +56,13 @@ if TYPE_CHECKING:
     from engine.adapters.scipy_linprog import scipy_result as scipy_result
     from engine.adapters.sklearn_probit import HorseshoeClassifier as HorseshoeClassifier
     from engine.adapters.sklearn_probit import HorseshoeProbitClassifier as HorseshoeProbitClassifier
-    from engine.api import Engine as Engine
     from engine.api import available_devices as available_devices
     from engine.api import available_solvers as available_solvers
     from engine.api import estimate as estimate
     from engine.api import load as load
     from engine.api import resume as resume
     from engine.api import solve as solve
+    from engine.engine import Engine as Engine
     from engine.errors import AuditError as AuditError
     from engine.errors import BackendUnavailable as BackendUnavailable
     from engine.errors import DeviceError as DeviceError

@@ -15,9 +15,10 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 
+from engine.errors import OptionError
 from engine.events import Event, Failed, Finished
 
-__all__ = ["PATIENCE", "Observer", "Publisher", "delivering"]
+__all__ = ["PATIENCE", "Observer", "Publisher", "as_observers", "delivering"]
 
 Observer = Callable[[Event], None]
 
@@ -26,6 +27,22 @@ PATIENCE = 30.0
 
 _LOG = logging.getLogger("engine")
 _HERE = threading.local()
+
+
+def as_observers(on_event: Observer | Sequence[Observer] | None) -> list[Observer]:
+    """The argument ``on_event`` as a list.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If it is neither a callable nor a sequence of callables.
+    """
+    if on_event is None:
+        return []
+    found = [on_event] if callable(on_event) else on_event
+    if not isinstance(found, Sequence) or not all(callable(observer) for observer in found):
+        raise OptionError(f"on_event must be a callable, or a sequence of callables; got {on_event!r}")
+    return list(found)
 
 
 def delivering() -> Publisher | None:

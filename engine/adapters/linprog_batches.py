@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine import config
-from engine.api import Engine, _observers
 from engine.devices import Backend
+from engine.engine import Engine
 from engine.errors import ProblemError
 from engine.events import Progress
+from engine.publisher import as_observers
 from engine.results import Result
 from engine.solvers import solver_named
 from engine.solvers.linprog.batch import batches, solve_batch
@@ -77,7 +78,7 @@ def solve_many(
     for index, problem in enumerate(problems):
         if not isinstance(problem, LinearProgram):
             raise ProblemError(f"entry {index} of problems must be a LinearProgram; got {type(problem).__name__}")
-    report = _ProgressReport(len(problems), _observers(on_event))
+    report = _ProgressReport(len(problems), as_observers(on_event))
     results: dict[int, Result] = {}
     with Engine(backend, devices) as owner:
         report.emit(0)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.api import Engine
 from engine.devices import Backend
+from engine.engine import Engine
 from engine.errors import OptionError, ProblemError
 from engine.results import Result, Status
 from engine.run import Run

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.api import Engine
 from engine.devices import Backend
+from engine.engine import Engine
 from engine.errors import OptionError, ProblemError
 from engine.events import Metric, Progress
 from engine.results import Result, Status

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from engine.api import Engine
+from engine.engine import Engine
 from engine.solvers.gibbs.posterior import Posterior, verdict
 from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit
 

@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from engine import config, tables
-from engine.api import Engine
 from engine.cli_options import (
     backend_option,
     debug_option,
@@ -25,6 +24,7 @@ from engine.cli_options import (
 from engine.control import Controls
 from engine.demo import Outcome, load, samples
 from engine.devices import select
+from engine.engine import Engine
 from engine.errors import InputError, OptionError, QuintetError, nearest
 from engine.models import Given, validated
 from engine.observers import ProgressBar

@@ -316,7 +316,7 @@ def test_ctrl_c_in_solve_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_unknown_option_is_refused_before_devices_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.api.select", lambda *_: pytest.fail("looked for a device"))
+    monkeypatch.setattr("engine.engine.select", lambda *_: pytest.fail("looked for a device"))
     with pytest.raises(engine.errors.OptionError, match="unknown option 'stile' of counting; did you mean 'style'"):
         engine.solve(LONG, stile="plain")
     with pytest.raises(engine.errors.InputError, match="no solver takes a int"):

@@ -68,7 +68,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
 def test_a_folder_in_use_is_refused_before_a_device_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("mine")
-    monkeypatch.setattr("engine.api.DevicePool", lambda *_: pytest.fail("opened a device"))
+    monkeypatch.setattr("engine.engine.DevicePool", lambda *_: pytest.fail("opened a device"))
     for path in (tmp_path / "full", tmp_path / "full" / "thesis.txt"):
         with pytest.raises(RunFolderError, match="exists and is not empty"):
             engine.solve(Counting(7), run_folder=path)

@@ -13,9 +13,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from engine.api import Engine
 from engine.cli_options import pool_options, run_command
 from engine.devices import Device, DevicePool, select
+from engine.engine import Engine
 from engine.solvers.boa.options import Counting, Options, Parameters, resolve
 from engine.solvers.boa.population import permutations
 from engine.solvers.boa.problem import BOA

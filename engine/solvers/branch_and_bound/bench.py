@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from engine.api import Engine
 from engine.cli_options import pool_options, run_command
 from engine.devices import Backend
+from engine.engine import Engine
 from engine.results import Result
 from engine.solvers.branch_and_bound.generators import ATSPFamily, generate_atsp
 from engine.solvers.branch_and_bound.problems.atsp import ATSP

@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
-from engine.api import Engine
 from engine.cli_options import pool_options, run_command
 from engine.devices import DeviceInfo, DevicePool, select
+from engine.engine import Engine
 from engine.solvers.gibbs.design import Design, stored_values
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.problem import HorseshoeProbit

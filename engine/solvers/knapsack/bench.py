@@ -14,10 +14,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from engine.api import Engine
 from engine.cli_options import pool_options, run_command
 from engine.devices import DeviceInfo, available, select
 from engine.devices.info import bytes_text
+from engine.engine import Engine
 from engine.results import Status
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.problem import Knapsack

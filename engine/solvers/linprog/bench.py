@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 from engine.adapters.linprog_batches import solve_many
-from engine.api import Engine
 from engine.cli_options import pool_options, run_command
 from engine.devices import Device, DeviceInfo, DevicePool, select
+from engine.engine import Engine
 from engine.numerics.linear_algebra import linear_algebra
 from engine.results import Result
 from engine.solvers.linprog.bench_collection import bench_collection

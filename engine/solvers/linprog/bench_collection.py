@@ -18,7 +18,7 @@ from engine.solvers.linprog.highs import model_of
 from engine.solvers.linprog.problem import LinearProgram
 
 if TYPE_CHECKING:
-    from engine.api import Engine
+    from engine.engine import Engine
 
 __all__ = ["bench_collection"]
 

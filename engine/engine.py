@@ -1,0 +1,427 @@
+"""The class :class:`Engine`: opened devices, and the runs that take turns on them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar, cast
+
+from engine import config
+from engine.devices import Backend, DeviceInfo, DevicePool, select
+from engine.errors import DeviceError, InputError, RunFolderError
+from engine.folder import RunFolder
+from engine.forecast import Estimate
+from engine.observers import Recorder
+from engine.problem import Problem
+from engine.publisher import as_observers
+from engine.results import Result
+from engine.run import Observer, Run
+from engine.solver import Solver, SolverOptions
+from engine.solvers import solver_for
+from engine.storage import Checkpoint
+
+__all__ = ["Engine", "engine_to_resume", "wait_or_stop"]
+
+R = TypeVar("R", bound=Result)
+
+
+class Engine:
+    """Opened devices with their compiled kernels, reused from one run to the next.
+
+    Parameters
+    ----------
+    backend : {"auto", "cuda", "opencl"}, optional
+        By default what the configuration says (see :mod:`engine.config`), else ``"auto"``.
+    devices : sequence of str, optional
+        Names of devices (see :func:`engine.devices.select`); the same may be named twice. By default every GPU of the
+        backend, or its first device if there is no GPU.
+    config_file : path-like, optional
+        A TOML file to read instead of ``quintet.toml``.
+
+    Runs of one engine take turns: :meth:`start` returns at once, and the run begins when the one before has ended.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If the configuration is wrong. The devices themselves are looked for when they are first needed.
+    """
+
+    def __init__(
+        self,
+        backend: Backend | None = None,
+        devices: Sequence[str] | None = None,
+        *,
+        config_file: str | Path | None = None,
+    ) -> None:
+        self._resolved = config.resolve({"backend": backend, "devices": devices}, file=config_file)
+        self._pool: DevicePool | None = None
+        self._turn = threading.Lock()
+        self._opening = threading.RLock()
+        self._runs: list[Run] = []
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close(wait=kind is None or not issubclass(kind, KeyboardInterrupt))
+
+    def __repr__(self) -> str:
+        settings = self._resolved.settings
+        devices = "default devices" if settings.devices is None else ", ".join(settings.devices)
+        return f"<Engine {settings.backend}: {devices}>"
+
+    def alike(self, other: Engine) -> bool:
+        """Whether both have the same devices and settings, from the same sources."""
+        return self._resolved == other._resolved
+
+    @functools.cached_property
+    def device_infos(self) -> list[DeviceInfo]:
+        """The devices this engine uses, described."""
+        settings = self._resolved.settings
+        return select(settings.backend, settings.devices)
+
+    @property
+    def backend(self) -> str:
+        """What runs are labelled with: ``"cuda"``, ``"opencl"``, or ``"mixed"``."""
+        languages = {info.language for info in self.device_infos}
+        return languages.pop() if len(languages) == 1 else "mixed"
+
+    def close(self, wait: bool = True) -> None:
+        """Stop what still runs, and close the devices; without ``wait``, leave that to the end of the program.
+
+        Raises
+        ------
+        RuntimeError
+            If an observer of one of its runs calls it: the run ends only after its observers have returned.
+        """
+        with self._opening:
+            runs = list(self._runs)
+            for run in runs:
+                run.require_other_thread()
+            self._closed = True
+        for run in runs:
+            run.stop()
+        if not wait:
+            return
+        for run in runs:
+            run.join()
+        with self._opening:
+            if self._pool is not None:
+                pool, self._pool = self._pool, None
+                pool.close()
+
+    def start(
+        self,
+        problem: Problem[R],
+        *,
+        time_limit: float | None = None,
+        seed: int | None = None,
+        on_event: Observer | Sequence[Observer] | None = None,
+        run_folder: str | Path | None = None,
+        checkpoint_interval: float | None = None,
+        **options: Any,
+    ) -> Run[R]:
+        """Begin to solve a problem and return its :class:`engine.run.Run` at once.
+
+        Parameters
+        ----------
+        problem : Problem
+        time_limit : float, optional
+            Seconds, pauses left out; the best found by then is the result.
+        seed : int, optional
+            Of every random choice; 0 by default.
+        on_event : callable or sequence of callables, optional
+            Called with each :mod:`engine.events` event, on a thread of the run.
+        run_folder : path-like, optional
+            Where to keep the run; made here, must not exist or be empty.
+        checkpoint_interval : float, optional
+            Seconds between checkpoints in the run folder.
+        **options
+            The solver's own (``quintet solvers NAME`` lists them).
+
+        Raises
+        ------
+        engine.errors.InputError
+            If an option is unknown or not allowed, or no solver takes the problem.
+        engine.errors.DeviceError
+            If a device cannot be opened.
+        """
+        arguments = {
+            "time_limit": time_limit,
+            "seed": seed,
+            "run_folder": None if run_folder is None else str(run_folder),
+            "checkpoint_interval": checkpoint_interval,
+        }
+        resolved = self._resolved.with_arguments(arguments)
+        solver = solver_for(problem)
+        chosen = config.solver_options(solver, resolved, options, type(problem))
+        settings = resolved.settings
+        observers = as_observers(on_event)
+        path = settings.run_folder
+        if path is not None:
+            RunFolder.require_free(path)
+        self._validate(solver, problem, chosen)
+        pool = self._open()
+        if path is None:
+            began = self._begin(problem, solver, chosen, pool, settings, folder=None, observers=observers, keep=False)
+            return cast("Run[R]", began)
+        folder = RunFolder.create(path, problem, self._description(solver, chosen, settings))
+        try:
+            folder.acquire()
+            began = self._begin(problem, solver, chosen, pool, settings, folder=folder, observers=observers, keep=True)
+            return cast("Run[R]", began)
+        except BaseException:  # the engine was closed meanwhile, or the folder was taken
+            with contextlib.suppress(OSError):
+                folder.discard()
+            folder.release()
+            raise
+
+    def resume(
+        self,
+        run_folder: str | Path,
+        *,
+        problem: Problem | None = None,
+        time_limit: float | None = None,
+        checkpoint_interval: float | None = None,
+        on_event: Observer | Sequence[Observer] | None = None,
+        trust: bool = False,
+        from_start: bool = False,
+    ) -> Run:
+        """Resume a run that was stopped or killed from its last checkpoint, on this engine's devices.
+
+        A run that has ended is not run again: the :class:`engine.run.Run` returns the result it had. A run that wrote
+        no checkpoint begins from the start, with a warning.
+
+        Parameters
+        ----------
+        run_folder : path-like
+        problem : Problem, optional
+            Needed where the folder cannot keep all of it: a Python function.
+        time_limit : float, optional
+            Seconds, counted from the run's first start; the run's former limit no longer holds.
+        checkpoint_interval, on_event
+            As in :meth:`start`.
+        trust : bool
+            Whether code that the folder brings may be executed; remembered for exactly that code.
+        from_start : bool
+            Begin from the start; the run's checkpoints and result are removed.
+
+        Raises
+        ------
+        engine.errors.RunFolderError
+            If the folder is none, is damaged, is of another problem, or is in use by another run.
+        engine.errors.UntrustedCode
+            If the folder brings code that is not trusted.
+        engine.errors.InputError, engine.errors.OutOfDeviceMemory
+            If the run does not fit this engine's devices.
+        """
+        folder = RunFolder.open(run_folder)
+        settings = _resumed_settings(folder, time_limit, checkpoint_interval)
+        observers = as_observers(on_event)
+        solver, instance = folder.solver, folder.problem(problem, trust)
+        chosen = config.solver_options(solver, None, folder.description.get("options", {}), type(instance))
+        finished, damage = (None, None) if from_start else _earlier_result(folder)
+        if finished is not None and not finished.status.stopped:
+            keep = not folder.has_ended()
+            return self._begin(
+                instance, solver, chosen, DevicePool([]), settings,
+                folder=folder, observers=observers, keep=keep, finished=finished,
+            )  # fmt: skip
+        self._validate(solver, instance, chosen)
+        folder.acquire()
+        try:
+            if from_start:
+                folder.restart()
+            restored = folder.checkpoint()
+            if damage is not None and restored is None:
+                raise damage
+            if damage is not None and restored is not None:
+                restored = replace(restored, remarks=(f"{damage}; the run resumes from its last checkpoint",))
+            return self._begin(
+                instance, solver, chosen, self._open(), settings,
+                folder=folder, observers=observers, keep=True, restored=restored, from_start=from_start,
+            )  # fmt: skip
+        except BaseException:
+            folder.release()
+            raise
+
+    def solve(self, problem: Problem[R], **arguments: Any) -> R:
+        """Start a run and wait for its result; Ctrl-C stops the run and returns its best solution so far.
+
+        Parameters
+        ----------
+        problem : Problem
+        **arguments
+            Those of :meth:`start`.
+
+        Returns
+        -------
+        Result
+            Of the class that the problem declares.
+        """
+        return cast(R, wait_or_stop(self.start(problem, **arguments)))
+
+    def estimate(self, problem: Problem, *, seed: int | None = None, **options: Any) -> Estimate:
+        """Forecast the work that :meth:`solve` would take on this engine's devices, in a few seconds.
+
+        Parameters
+        ----------
+        problem : Problem
+        seed : int, optional
+            Seed of the samples; 0 by default.
+        **options
+            Options of the solver.
+
+        Raises
+        ------
+        engine.errors.InputError
+            If the problem's solver makes no estimates, or an option is unknown or not allowed.
+        """
+        resolved = self._resolved.with_arguments({"seed": seed})
+        solver = solver_for(problem)
+        if solver.estimate is None:
+            raise InputError(f"the solver {solver.name} makes no estimates")
+        chosen = config.solver_options(solver, resolved, options, type(problem))
+        self._validate(solver, problem, chosen)
+        return solver.estimate(problem, chosen, self._open(), resolved.settings.seed)
+
+    def _validate(self, solver: Solver, problem: Problem, options: SolverOptions) -> None:
+        """Refuse what cannot be solved on these devices, before any of them is opened."""
+        self._require_open()
+        devices = self.device_infos
+        if solver.validate is not None:
+            solver.validate(problem, options, devices)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise InputError("the engine is closed; use it inside its with block, or make another")
+
+    def _description(self, solver: Solver, options: SolverOptions, settings: config.Settings) -> dict[str, Any]:
+        """What ``run.toml`` says, apart from the problem."""
+        return {
+            "solver": solver.name,
+            "options": options.model_dump(mode="json"),
+            "settings": settings.model_dump(mode="json"),
+            "devices": [_described(info) for info in self.device_infos],
+        }
+
+    def _open(self) -> DevicePool:
+        with self._opening:
+            if self._pool is None:
+                self._pool = DevicePool(self.device_infos)
+            return self._pool
+
+    def _begin(
+        self,
+        problem: Problem,
+        solver: Solver,
+        options: SolverOptions,
+        pool: DevicePool,
+        settings: config.Settings,
+        *,
+        folder: RunFolder | None,
+        observers: list[Observer],
+        keep: bool,
+        restored: Checkpoint | None = None,
+        finished: Result | None = None,
+        from_start: bool = False,
+    ) -> Run:
+        """Start a run; ``keep``: record its events in its folder."""
+        solver.load()
+        run = Run(
+            problem,
+            solver,
+            options,
+            pool,
+            backend=self.backend if finished is None else finished.backend,
+            seed=settings.seed,
+            time_limit=settings.time_limit,
+            checkpoint_interval=settings.checkpoint_interval,
+            folder=folder,
+            restored=restored,
+            resumed=folder is not None and folder.resumed,
+            from_start=from_start,
+            finished=finished,
+            observers=observers,
+            recorder=_recorder(folder) if folder is not None and keep else None,
+            turn=self._turn,
+        )
+        run.on_turn = self._its_turn
+        run.on_end = self._ended
+        with self._opening:
+            self._require_open()
+            self._runs = [other for other in self._runs if other.state != "ended"]
+            self._runs.append(run)
+        return run.start()
+
+    def _its_turn(self, run: Run) -> None:
+        run.pool = self._open()
+
+    def _ended(self, run: Run) -> None:
+        """Close the devices if one has failed: the next run opens them again."""
+        with self._opening:
+            if not isinstance(run.error, DeviceError) or self._pool is None:
+                return
+            pool, self._pool = self._pool, None
+            try:
+                pool.close()
+            except Exception as error:
+                run.notice(f"closing the devices: {error}", level="warning")
+
+
+def wait_or_stop(run: Run) -> Result:
+    """The run's result; a KeyboardInterrupt stops it first and still returns the best so far."""
+    try:
+        return run.wait()
+    except KeyboardInterrupt:
+        run.stop()
+        return run.wait()
+
+
+def engine_to_resume(
+    run_folder: str | Path,
+    backend: Backend | None = None,
+    devices: Sequence[str] | None = None,
+    config_file: str | Path | None = None,
+) -> Engine:
+    """An engine for the run in a folder: what is not given is as that run was asked for."""
+    kept = RunFolder.open(run_folder).description.get("settings", {})
+    if backend is None and devices is None:
+        backend, devices = (None if kept.get("backend") == "auto" else kept.get("backend")), kept.get("devices")
+    return Engine(backend, devices, config_file=config_file)
+
+
+def _earlier_result(folder: RunFolder) -> tuple[Result | None, RunFolderError | None]:
+    """The result that a run had, or why it cannot be read."""
+    try:
+        return folder.result(), None
+    except RunFolderError as error:
+        return None, error
+
+
+def _recorder(folder: RunFolder) -> Recorder:
+    try:
+        return Recorder(folder.events_path)
+    except OSError as error:
+        raise RunFolderError(f"cannot write to {folder.events_path}: {error.strerror or error}") from error
+
+
+def _resumed_settings(
+    folder: RunFolder, time_limit: float | None, checkpoint_interval: float | None
+) -> config.Settings:
+    """The settings of a run's first start, with what is given now."""
+    kept = {**folder.description.get("settings", {}), "time_limit": None}
+    former = config.Resolved(config.Settings()).with_arguments(kept)
+    return former.with_arguments({"time_limit": time_limit, "checkpoint_interval": checkpoint_interval}).settings
+
+
+def _described(info: DeviceInfo) -> dict[str, Any]:
+    return {"id": info.id, "name": info.name, "platform": info.platform, "driver": info.driver, "uuid": info.uuid}
