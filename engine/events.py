@@ -73,7 +73,9 @@ class Progress(_Event):
     """How far a phase is: ``done`` of ``total`` ``unit``.
 
     With ``limit``, ``total`` is a limit that is seldom reached, such as ``max_iterations``: ``done / total`` is then no
-    measure of progress.
+    measure of progress. Where the work is estimated while it is being done, ``total`` is the latest estimate, 0
+    before the first one, and ``seconds_left`` the time until the end, probably between ``seconds_left_low`` and
+    ``seconds_left_high``.
     """
 
     type: Literal["progress"] = "progress"
@@ -82,6 +84,9 @@ class Progress(_Event):
     total: float
     unit: str = ""
     limit: bool = False
+    seconds_left: float | None = None
+    seconds_left_low: float | None = None
+    seconds_left_high: float | None = None
 
 
 class Metric(_Event):

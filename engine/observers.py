@@ -128,7 +128,7 @@ class JsonLines:
 
 
 class ProgressBar:
-    """Shows a run on the terminal: phase, bar, done of total, rate, best and bound, seconds.
+    """Shows a run on the terminal: phase, bar, done of total, rate, time left where it is estimated, best and bound, seconds.
 
     Notices are printed above the bar. Where the output is no terminal only warnings are printed.
 
@@ -197,13 +197,14 @@ class ProgressBar:
             BarColumn(bar_width=20),
             text("counts", "default"),
             text("rate", "cyan"),
+            text("left", "magenta"),
             text("best", "green"),
             _elapsed_column(self),
             console=self._console,
             refresh_per_second=10,
             redirect_stdout=sys.stdout.isatty(),
         )
-        self._task = self._bar.add_task("", total=None, phase="", counts="", rate="", best="")
+        self._task = self._bar.add_task("", total=None, phase="", counts="", rate="", left="", best="")
         self._bar.start()
 
     def _update(self, **fields: Any) -> None:
@@ -218,15 +219,19 @@ class ProgressBar:
         seconds = event.time - self._first.time
         speed = (event.done - self._first.done) / seconds if seconds > 0 else 0.0
         done, total = short_number_text(event.done), short_number_text(event.total)
+        endless = event.limit or not event.total
         counts = f"{done} {event.unit} (at most {total})" if event.limit else f"{done}/{total} {event.unit}".rstrip()
-        if event.limit and self._bar is not None:
+        if not event.total:
+            counts = f"{done} {event.unit}".rstrip()
+        if endless and self._bar is not None:
             self._bar.tasks[0].total = None  # a bar without an end
         self._update(
             phase=event.phase,
-            total=None if event.limit else max(event.total, 1e-300),
+            total=None if endless else max(event.total, 1e-300),
             completed=event.done,
             counts=counts,
             rate=f"{short_number_text(speed)}/s" if speed > 0 else "",
+            left=_left_text(event),
         )
 
     def _print(self, notice: Notice) -> None:
@@ -249,6 +254,15 @@ def _elapsed_column(owner: ProgressBar) -> Any:
             return Text(seconds_text(owner.elapsed()), style="dim")
 
     return Elapsed(Column(no_wrap=True))
+
+
+def _left_text(event: Progress) -> str:
+    """The time left, as an interval where its limits differ."""
+    if event.seconds_left is None:
+        return ""
+    low, high = (seconds_text(value or 0.0) for value in (event.seconds_left_low, event.seconds_left_high))
+    middle = seconds_text(event.seconds_left)
+    return f"about {middle} left" if low == high else f"about {middle} left ({low} to {high})"
 
 
 def _best_text(event: Incumbent, wide: bool) -> str:

@@ -337,7 +337,15 @@ class Run(Generic[R]):
         event = Metric(time=self.elapsed, name=name, value=value, device=device)
         self._throttled(self._metrics.setdefault((name, device), _Throttle()), event)
 
-    def progress(self, phase: str, done: float, total: float, unit: str = "", limit: bool = False) -> None:
+    def progress(
+        self,
+        phase: str,
+        done: float,
+        total: float,
+        unit: str = "",
+        limit: bool = False,
+        seconds_left: tuple[float, float, float] | None = None,
+    ) -> None:
         """How far the present phase is; throttled like a metric, but a phase's begin and end are emitted at once.
 
         Parameters
@@ -345,14 +353,27 @@ class Run(Generic[R]):
         phase : str
             What is being done, for people.
         done, total : float
-            How much of how much, in ``unit``.
+            How much of how much, in ``unit``; ``total`` is 0 while it is not known.
         unit : str
         limit : bool
             Whether ``total`` is a limit that is seldom reached.
+        seconds_left : (float, float, float), optional
+            Where the work is estimated: the time until the end, and the limits that it is probably between.
         """
-        event = Progress(time=self.elapsed, phase=phase, done=done, total=total, unit=unit, limit=limit)
+        middle, low, high = seconds_left or (None, None, None)
+        event = Progress(
+            time=self.elapsed,
+            phase=phase,
+            done=done,
+            total=total,
+            unit=unit,
+            limit=limit,
+            seconds_left=middle,
+            seconds_left_low=low,
+            seconds_left_high=high,
+        )
         last = self._progress.emitted
-        news = not isinstance(last, Progress) or last.phase != phase or (done >= total and last.done != done)
+        news = not isinstance(last, Progress) or last.phase != phase or (done >= total > 0 and last.done != done)
         self._throttled(self._progress, event, at_once=news)
 
     def _throttled(self, series: _Throttle, event: Event, at_once: bool = False) -> None:

@@ -37,9 +37,14 @@ def short_number_text(value: float) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """A duration: ``3.2 s``, ``4:05`` or ``1:02:03``."""
+    """A duration: ``3.2 s``, ``4:05``, ``1:02:03``, ``12.5 days`` or ``3.21 years``."""
     if seconds < 60:
         return f"{seconds:.1f} s"
+    days = seconds / 86400
+    if days >= 1000:
+        return f"{short_number_text(days / 365.25)} years"
+    if days >= 2:
+        return f"{days:.3g} days"
     whole = int(seconds)
     hours, minutes = divmod(whole // 60, 60)
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"

@@ -90,6 +90,20 @@ def test_the_bar_shows_phase_counts_rate_best_bound_gap_and_seconds() -> None:
         assert part in last
 
 
+def test_the_bar_shows_the_time_left_with_its_limits() -> None:
+    last = events.Progress(
+        time=2, phase="search", done=3e6, total=4e6, seconds_left=70, seconds_left_low=9, seconds_left_high=400_000
+    )
+    assert "about 1:10 left (9.0 s to 4.63 days)" in shown(STARTED, last, width=160)
+    exact = last.model_copy(update={"seconds_left_low": 70.0, "seconds_left_high": 70.0})
+    assert "about 1:10 left " in shown(STARTED, exact, width=160)
+    assert "left" not in shown(*STORY)
+
+
+def test_the_bar_has_no_end_while_the_total_is_unknown() -> None:
+    assert "3M nodes" in shown(STARTED, events.Progress(time=2, phase="search", done=3e6, total=0, unit="nodes"))
+
+
 def test_notices_stand_above_the_bar() -> None:
     output = shown(*STORY, FINISHED)
     assert "3 of [9] items fixed\n" in output
