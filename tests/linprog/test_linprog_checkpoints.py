@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from engine.devices import Member
 from engine.errors import DeviceError, RunFolderError
 from engine.folder import RunFolder
 from engine.run import Run
-from engine.solvers.linprog import SCHEMA, pdhg, race
+from engine.solvers.linprog import SCHEMA, pdhg
 from engine.solvers.linprog.generators import GeneratorOptions, generate
+from engine.solvers.linprog.racers import interior
+from engine.solvers.linprog.racers.highs import HighsRacer
 from engine.storage import Checkpoint
 from tests.devices.faults import failing
 
@@ -35,10 +38,10 @@ def stopped(device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             self.stop()
 
         with monkeypatch.context() as patched:
-            patched.setattr(race, "SLICE_SECONDS", 0.0)
+            patched.setattr(interior, "SLICE_SECONDS", 0.0)
             patched.setattr(pdhg, "_PERIOD", 4)
             patched.setattr(Run, "metric", stop)
-            patched.setattr(race.HighsRacer, "_request", lambda self: setattr(self, "future", race.Future()))
+            patched.setattr(HighsRacer, "_request", lambda self: setattr(self, "future", Future()))
             result = engine.solve(PROBLEM, devices=[device.info.id], run_folder=folder, **options)
         assert result.status == "interrupted"
         return folder

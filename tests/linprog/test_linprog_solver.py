@@ -19,9 +19,11 @@ from engine.devices import Member
 from engine.errors import OptionError, ProblemError
 from engine.events import Metric
 from engine.run import Run
-from engine.solvers.linprog import SOLVER, race
-from engine.solvers.linprog.audit import audit, proves_infeasible, proves_unbounded
+from engine.solvers.linprog import SOLVER
 from engine.solvers.linprog.generators import GeneratorOptions, generate
+from engine.solvers.linprog.racers import interior
+from engine.solvers.linprog.verification.audit import audit
+from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded
 
 SAMPLE = Path(__file__).resolve().parents[2] / "samples" / "linprog" / "blend.mps"
 
@@ -352,7 +354,7 @@ def test_a_stopped_run_goes_on_from_its_iterate(
         self.stop()  # on the run's own thread, so it is seen at the next poll
 
     with monkeypatch.context() as patched:
-        patched.setattr(race, "SLICE_SECONDS", 0.0)
+        patched.setattr(interior, "SLICE_SECONDS", 0.0)
         patched.setattr(Run, "metric", stop)
         stopped = engine.solve(problem, devices=[device.info.id], run_folder=tmp_path / "run")
     assert stopped.status == "interrupted"

@@ -12,7 +12,8 @@ import pytest
 
 import engine
 from engine.devices import Member
-from engine.solvers.linprog.audit import audit, proves_infeasible, reach_is_enough
+from engine.solvers.linprog.verification.audit import audit
+from engine.solvers.linprog.verification.rays import proves_infeasible, reach_is_enough
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "netlib"
 THIRD = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,18 @@ import scipy.sparse as sp
 import engine
 from engine.devices import Member
 from engine.events import Notice
-from engine.solvers.linprog import highs, race, solve
-from engine.solvers.linprog.audit import audit, proves_infeasible, proves_unbounded, reach_is_enough
-from engine.solvers.linprog.child_process import ChildError, ChildProcess
-from engine.solvers.linprog.highs import Presolve, model_of, program_of
+from engine.solvers.linprog import solve
+from engine.solvers.linprog.highs import presolve
+from engine.solvers.linprog.highs.model import model_of, program_of
+from engine.solvers.linprog.highs.presolve import Presolve
+from engine.solvers.linprog.highs.process import ChildError, ChildProcess
 from engine.solvers.linprog.options import Options
+from engine.solvers.linprog.racers import highs as racer
+from engine.solvers.linprog.racers.base import News
+from engine.solvers.linprog.racers.highs import HighsRacer
+from engine.solvers.linprog.validate import method_for
+from engine.solvers.linprog.verification.audit import audit
+from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded, reach_is_enough
 from tests.devices.faults import failing
 
 
@@ -79,7 +87,7 @@ def test_highs_may_win(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, so
     no_interior_point(monkeypatch)
 
     def only(self: Any) -> None:
-        self.racers.append(race.HighsRacer(self.problem, solver, 1e-8))
+        self.racers.append(HighsRacer(self.problem, solver, 1e-8))
 
     monkeypatch.setattr(solve._Solving, "_start_highs", only)
     problem = sparse_program(3)
@@ -107,14 +115,14 @@ def test_highs_certificates_are_checked(owner: engine.Engine, monkeypatch: pytes
 def test_a_wrong_claim_of_highs_is_not_believed(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = sparse_program(4)
 
-    class Liar(race.HighsRacer):
+    class Liar(HighsRacer):
         """HiGHS that calls everything infeasible and returns a point that is not optimal."""
 
-        def collect(self) -> race.News:
+        def collect(self) -> News:
             honest = super().collect()
             assert honest.point is not None
             x, y = honest.point
-            return race.News(point=(1.1 * x, y), original=True, final=True, farkas=np.ones(y.size), ended=True)
+            return News(point=(1.1 * x, y), original=True, final=True, farkas=np.ones(y.size), ended=True)
 
     monkeypatch.setattr(solve, "HighsRacer", Liar)
     result = owner.solve(problem, method="race")
@@ -136,7 +144,7 @@ def test_without_highs_the_race_goes_on(owner: engine.Engine, monkeypatch: pytes
     def missing(*_: Any, **__: Any) -> None:
         raise ChildError("no processes today")
 
-    monkeypatch.setattr(race, "ChildProcess", missing)
+    monkeypatch.setattr(racer, "ChildProcess", missing)
     messages: list[str] = []
     problem = sparse_program(6)
     result = owner.solve(
@@ -156,13 +164,13 @@ def test_pdhg_takes_part_where_cores_allow(owner: engine.Engine, monkeypatch: py
 def test_auto_is_a_race_for_large_sparse_programs_only() -> None:
     small, dense = sparse_program(0), engine.LinearProgram(np.ones(3), A_ub=np.ones((2, 3)), b_ub=[1.0, 1.0])
     large = engine.LinearProgram(np.ones(3000), A_ub=sp.eye_array(3000), b_ub=np.ones(3000))
-    assert [solve.method_for(problem, Options()) for problem in (small, dense, large)] == ["mpc", "mpc", "race"]
-    assert solve.method_for(large, Options(method="pdhg")) == "pdhg"
+    assert [method_for(problem, Options()) for problem in (small, dense, large)] == ["mpc", "mpc", "race"]
+    assert method_for(large, Options(method="pdhg")) == "pdhg"
 
 
 def test_a_time_limit_ends_highs_at_once(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     no_interior_point(monkeypatch)
-    monkeypatch.setattr(race.HighsRacer, "_request", lambda self: setattr(self, "future", race.Future()))
+    monkeypatch.setattr(HighsRacer, "_request", lambda self: setattr(self, "future", Future()))
     before, began = children(), time.monotonic()
     result = owner.solve(sparse_program(8), method="race", time_limit=0.3)
     assert result.status == "time_limit"
@@ -182,15 +190,15 @@ def test_a_process_that_ends_is_an_error_and_not_a_hang() -> None:
 @pytest.mark.parametrize("apart", [False, True])
 def test_presolve_and_its_way_back(monkeypatch: pytest.MonkeyPatch, apart: bool) -> None:
     if apart:
-        monkeypatch.setattr(highs, "_IN_PROCESS", -1)
+        monkeypatch.setattr(presolve, "_IN_PROCESS", -1)
     polls: list[None] = []
     problem = sparse_program(9)
-    with Presolve(problem, lambda: polls.append(None)) as presolve:
-        assert presolve.status == "reduced"
-        assert presolve.program is not None
-        assert presolve.program.n < problem.n
-        solved = engine.solve(presolve.program, presolve=False, backend="opencl")
-        x, y = presolve.restore(solved.solution, solved.arrays["row_duals"])
+    with Presolve(problem, lambda: polls.append(None)) as reduced:
+        assert reduced.status == "reduced"
+        assert reduced.program is not None
+        assert reduced.program.n < problem.n
+        solved = engine.solve(reduced.program, presolve=False, backend="opencl")
+        x, y = reduced.restore(solved.solution, solved.arrays["row_duals"])
     found = audit(problem, x, y)
     assert found.error < 1e-7
     assert found.primal == pytest.approx(reference(problem), rel=1e-6)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import engine
 from engine.devices import Member
-from engine.solvers.linprog.audit import polished_ray, proves_infeasible, proves_unbounded, reach_is_enough
 from engine.solvers.linprog.interior.system import System
+from engine.solvers.linprog.verification.rays import polished_ray, proves_infeasible, proves_unbounded, reach_is_enough
 
 KINDS = ("plain", "degenerate", "free", "boxed", "equalities", "infeasible", "unbounded", "scaled")
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 import engine
 from engine.devices import Buffer, Device, DevicePool, Member, gather
 from engine.numerics.linear_algebra import linear_algebra
-from engine.solvers.linprog.audit import _product, audit
 from engine.solvers.linprog.interior import staged_copy
 from engine.solvers.linprog.interior.host_memory import make_shard
 from engine.solvers.linprog.interior.shard import ShardData
@@ -24,6 +23,8 @@ from engine.solvers.linprog.interior.system import PoolSystem, System
 from engine.solvers.linprog.interior.worker import DeviceShard
 from engine.solvers.linprog.reference import HostShard
 from engine.solvers.linprog.standard import Prepared, prepare
+from engine.solvers.linprog.verification.audit import audit
+from engine.solvers.linprog.verification.sums import product
 
 
 def shard_data(batch: int, m: int, n: int, sparse: bool) -> ShardData:
@@ -396,7 +397,7 @@ def test_sums_of_the_audit_are_exact_to_the_last_digit() -> None:
     x = random.standard_normal(400)
     exact = [float(sum(Fraction(p) * Fraction(q) for p, q in zip(row, x, strict=True))) for row in a.tolist()]
     for matrix in (a, sp.csr_array(a)):
-        assert np.array_equal(_product(matrix, x), np.array(exact))
+        assert np.array_equal(product(matrix, x), np.array(exact))
 
 
 def test_the_audit_finds_what_is_wrong() -> None:

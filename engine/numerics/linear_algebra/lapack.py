@@ -171,7 +171,7 @@ class Lapack(LinearAlgebra):
         """BLAS with one thread for few operations, with all it has for many."""
         return self._one_thread if operations < _ONE_THREAD else self._one_thread.suspended()
 
-    def calm(self) -> contextlib.AbstractContextManager[None]:
+    def one_thread(self) -> contextlib.AbstractContextManager[None]:
         """One thread for all the small calls within the context, so that each need not ask for it."""
         return self._one_thread
 

@@ -25,7 +25,7 @@ SOLVER = Solver(
     problems=(LinearProgram,),
     options=Options,
     solve=LazyImport("engine.solvers.linprog.solve", "solve"),
-    validate=LazyImport("engine.solvers.linprog.solve", "validate"),
+    validate=LazyImport("engine.solvers.linprog.validate", "validate"),
     schema=SCHEMA,
     metrics=(
         MetricSpec("primal_objective", "Primal objective"),
@@ -45,5 +45,5 @@ SOLVER = Solver(
         MetricSpec("seconds_solve", "Solving with the factor", "s"),
     ),
     generators={"linprog": Generator(GeneratorOptions, generate, write, ".mps")},
-    bench=LazyImport("engine.solvers.linprog.bench", "bench"),
+    bench=LazyImport("engine.solvers.linprog.bench.command", "bench"),
 )

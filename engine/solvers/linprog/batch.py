@@ -16,14 +16,13 @@ from engine.devices import Device, DevicePool, Member
 from engine.results import Result, Status
 from engine.solvers.linprog.interior.driver import add_counters, iterate, new_method
 from engine.solvers.linprog.interior.host_memory import make_shard
-from engine.solvers.linprog.interior.method import InteriorPoint
+from engine.solvers.linprog.interior.method import LEAST_GOAL, InteriorPoint
 from engine.solvers.linprog.interior.shard import shard_bytes
 from engine.solvers.linprog.interior.system import System
 from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.outcome import AuditedPoint
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.race import LEAST_GOAL
 from engine.solvers.linprog.standard import Prepared, prepare, shard_data
+from engine.solvers.linprog.verification.outcome import AuditedPoint
 
 __all__ = ["BatchEntry", "batches", "solve_batch"]
 

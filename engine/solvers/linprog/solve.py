@@ -4,112 +4,48 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, wait
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import DeviceInfo, DevicePool
-from engine.errors import DeviceError, OptionError, RunFolderError
+from engine.devices import DevicePool
+from engine.errors import DeviceError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
-from engine.solvers.linprog.certificates import Certificates
-from engine.solvers.linprog.child_process import ChildError
-from engine.solvers.linprog.highs import Presolve, highs_outcome, to_vertex
-from engine.solvers.linprog.interior.driver import Counters, planned_bytes, require_fit
-from engine.solvers.linprog.interior.shard import ShardData
+from engine.solvers.linprog.checkpoint import check_restored, saved
+from engine.solvers.linprog.highs.presolve import Presolve, highs_outcome
+from engine.solvers.linprog.highs.process import ChildError
+from engine.solvers.linprog.highs.vertex import vertex_near
+from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.outcome import AuditedPoint, Proof, proof_of_infeasibility, proof_of_unboundedness
 from engine.solvers.linprog.pdhg import pdhg_bytes
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.race import HighsRacer, InteriorRacer, News, PdhgRacer, Racer, host_cores
+from engine.solvers.linprog.racers.base import News, Racer, host_cores
+from engine.solvers.linprog.racers.highs import HighsRacer
+from engine.solvers.linprog.racers.interior import InteriorRacer
+from engine.solvers.linprog.racers.pdhg import PdhgRacer
 from engine.solvers.linprog.schema import CheckpointState
 from engine.solvers.linprog.standard import NoOptimum, Prepared, prepare
+from engine.solvers.linprog.validate import PRESOLVE_DENSITY, is_presolved, method_for
+from engine.solvers.linprog.verification.outcome import (
+    AuditedPoint,
+    Proof,
+    proof_of_infeasibility,
+    proof_of_unboundedness,
+)
+from engine.solvers.linprog.verification.search import Certificates
 
-__all__ = ["method_for", "solve", "validate"]
+__all__ = ["solve"]
 
 Vector = NDArray[np.float64]
 _Restore = Callable[[Vector, Vector], tuple[Vector, Vector]]
 
 _WAIT_SECONDS = 0.05
-_RACE_NONZEROS = 10_000  # `auto`: sparse programs of more nonzeros than this are raced
-_RACE_ROWS = 1_000  # and those of more rows
-_PRESOLVE_DENSE = 20_000  # dense programs of up to so many nonzeros are presolved,
-_PRESOLVE_DENSITY = 0.25  # and those with up to this share of nonzeros
 _MOST_REFUSALS = 3  # points that fail the audit before presolve is given up
 _PDHG_CORES = 8  # cores from which PDHG takes part in a race on a device that computes on the host's cores
-
-
-def method_for(problem: LinearProgram, options: Options) -> str:
-    """The method that ``auto`` stands for."""
-    if options.method != "auto":
-        return options.method
-    if options.linear_solver != "auto" or not problem.is_sparse:
-        return "mpc"
-    return "race" if problem.nonzeros > _RACE_NONZEROS or problem.m > _RACE_ROWS else "mpc"
-
-
-def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceInfo]) -> None:
-    """Check the rules that join problem, options and devices.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If options exclude each other, or what they ask for is not for this problem or these devices.
-    engine.errors.DeviceError
-        If a device has no float64.
-    engine.errors.OutOfDeviceMemory
-        If the matrix and the factor do not fit.
-    """
-    solver = options.linear_solver
-    if solver == "sherman_morrison" and (options.method != "pdas" or len(devices) > 1):
-        raise OptionError(
-            'linear_solver = "sherman_morrison" requires method = "pdas" on one device; '
-            f'got method = "{options.method}" on {len(devices)}'
-        )
-    if solver == "sparse_cholesky" and not problem.is_sparse:
-        raise OptionError('linear_solver = "sparse_cholesky" requires a sparse matrix; the problem has a dense one')
-    for info in devices:
-        if not info.capabilities.fp64:
-            raise DeviceError(f"{info.id} ({info.name}) has no float64, which linear programs need")
-    method = method_for(problem, options)
-    if method == "pdhg":
-        require_fit(devices[:1], *pdhg_bytes(problem.m, problem.n, problem.nonzeros), "the matrix in both orders")
-    elif not problem.is_sparse or solver in ("cholesky", "sherman_morrison"):
-        _require_dense_fit(problem, options, devices)
-
-
-def _require_dense_fit(problem: LinearProgram, options: Options, devices: Sequence[DeviceInfo]) -> None:
-    """Refuse a program whose matrix and dense factor do not fit.
-
-    A sparse program may shrink by presolve; it is planned when its size is known, unless nothing will be removed.
-    """
-    if options.presolve and _presolves(problem):
-        return
-    slacks = int((problem.row_lower != problem.row_upper).sum())
-    shape = (1, problem.n + slacks)
-    nothing = np.zeros(shape, bool)
-    data = ShardData(
-        A=problem.A if problem.is_sparse else problem.A[None],
-        c=nothing,
-        upper=nothing,
-        free=nothing,
-        slack_rows=np.zeros(0, np.int64),
-        slack_signs=np.zeros(0),
-        m=problem.m,
-    )
-    used = devices[: max(1, problem.n)]
-    what = f"a factor of {problem.m} x {problem.m} and a matrix of {problem.m} x {problem.n}"
-    require_fit(used, *planned_bytes(data, len(used), options), what)
-
-
-def _presolves(problem: LinearProgram) -> bool:
-    """Whether presolve is worth its time."""
-    if problem.is_sparse or problem.m * problem.n <= _PRESOLVE_DENSE:
-        return problem.m > 0
-    return problem.nonzeros <= _PRESOLVE_DENSITY * problem.m * problem.n
 
 
 def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) -> Result:
@@ -243,7 +179,7 @@ class _Solving:
     def _presolved(self, stack: contextlib.ExitStack) -> tuple[LinearProgram | None, _Restore]:
         """The program that the methods work on, and the way back; None if presolve found that there is no optimum."""
 
-        if not self.options.presolve or not _presolves(self.problem):
+        if not self.options.presolve or not is_presolved(self.problem):
             return self.problem, _unchanged
         try:
             presolve = stack.enter_context(Presolve(self.problem, self._poll_race))
@@ -265,7 +201,7 @@ class _Solving:
         self.run.notice(
             f"presolve: {self.problem.m} rows and {self.problem.n} variables reduced to {program.m} and {program.n}"
         )
-        if program.nonzeros > _PRESOLVE_DENSITY * program.m * program.n:
+        if program.nonzeros > PRESOLVE_DENSITY * program.m * program.n:
             program = program.to_dense()
         return program, presolve.restore
 
@@ -285,7 +221,8 @@ class _Solving:
             error = self._consider(*restore(*prepared.back(np.zeros(standard.n), np.zeros(standard.m))))
             self._solved_by_presolve = error <= self.options.acceptable
             return
-        self._check_restored(prepared, program)
+        if self.restored is not None:
+            check_restored(self.restored, prepared, program)
         others = len(self.racers)
         if self.method != "pdhg":
             self._start_interior(prepared, program)
@@ -317,24 +254,6 @@ class _Solving:
             return False
         needed, largest = pdhg_bytes(program.m, program.n, program.nonzeros)
         return needed <= self.pool.members[-1].memory().free and largest <= info.max_allocation
-
-    def _check_restored(self, prepared: Prepared, program: LinearProgram) -> None:
-        if self.restored is None:
-            return
-        arrays, state = self.restored
-        sizes = state.rows, state.variables
-        if sizes != (prepared.standard.m, prepared.standard.n):
-            raise RunFolderError(
-                f"the checkpoint is of a program with {sizes[0]} rows and {sizes[1]} variables after presolve; "
-                f"this one has {prepared.standard.m} and {prepared.standard.n}"
-            )
-        for name, array in arrays.items():
-            if name != "history" and not np.isfinite(array).all():
-                raise RunFolderError(f"the array '{name}' of the checkpoint has an entry that is not finite")
-        if state.interior and not ((arrays["x"] > 0) | (prepared_free(prepared, arrays["x"].shape[1]))).all():
-            raise RunFolderError("the iterate of the checkpoint is not inside the bounds")
-        if state.pdhg and arrays["pdhg_x"].size != program.n:
-            raise RunFolderError("the PDHG iterate of the checkpoint does not fit the program")
 
     # --- the loop -----------------------------------------------------------------------------------------------
 
@@ -501,33 +420,8 @@ class _Solving:
             self._save_checkpoint()
 
     def _save_checkpoint(self) -> None:
-        if self.run.folder is None:
-            return
-        arrays: dict[str, NDArray[Any]] = {}
-        interior = next((racer for racer in self.racers if isinstance(racer, InteriorRacer)), None)
-        pdhg = next((racer for racer in self.racers if isinstance(racer, PdhgRacer)), None)
-        state: dict[str, Any] = {
-            "rows": self.counters["rows"],
-            "variables": self.counters["variables"],
-            "interior": interior is not None,
-            "iteration": 0,
-            "pdhg": pdhg is not None,
-            "pdhg_iteration": 0,
-            "pdhg_weight": 1.0,
-        }
-        history = list(self.history)
-        if interior is not None:
-            saved, state["iteration"] = interior.save()
-            arrays |= saved
-            history += interior.history
-        if pdhg is not None:
-            arrays["pdhg_x"], arrays["pdhg_y"], state["pdhg_iteration"], state["pdhg_weight"] = pdhg.save()
-            history += pdhg.history if self.method == "pdhg" else []
-        arrays["history"] = np.array(history, np.float64).reshape(-1, 10)
-        counters = dict(self.counters)
-        for racer in self.racers:
-            racer.count(counters)
-        self.run.save_checkpoint(arrays, state | {"counters": counters})
+        if self.run.folder is not None:
+            self.run.save_checkpoint(*saved(self.racers, self.counters, self.history, self.method == "pdhg"))
 
     # --- the end ------------------------------------------------------------------------------------------------
 
@@ -596,31 +490,15 @@ class _Solving:
     def _crossover(self) -> None:
         """Move the best point to a vertex, and keep the status of each basis entry."""
         assert self.best is not None
-        point = self.best
-        given = {
-            "x": point.x,
-            "row_duals": point.y,
-            "reduced_costs": point.audit.reduced_costs,
-            "activities": point.audit.activities,
-        }
         try:
-            found = to_vertex(self.problem, given, self._poll)
-        except ChildError as error:
-            self.run.notice(f"no basis: {error}", level="warning")
-            return
+            found = vertex_near(self.problem, self.best, self.options.acceptable, self._poll)
         except StopRequested:
-            self.run.notice("no basis: the run was stopped during crossover", level="warning")
+            found = "the run was stopped during crossover"
+        if isinstance(found, str):
+            self.run.notice(f"no basis: {found}", level="warning")
             return
-        if "x" not in found or "column_status" not in found:
-            self.run.notice("no basis: HiGHS's crossover has failed", level="warning")
-            return
-        vertex = AuditedPoint.of(self.problem, found["x"], found["row_duals"])
-        if vertex.audit.error > max(self.options.acceptable, point.audit.error):
-            self.run.notice(f"no basis: the vertex has an error of {vertex.audit.error:.1e}", level="warning")
-            return
-        self.best = vertex
-        self.counters["crossover_iterations"] = found["crossover_iterations"]
-        self.arrays = {"column_status": found["column_status"], "row_status": found["row_status"]}
+        self.best, self.arrays = found.point, found.arrays
+        self.counters["crossover_iterations"] = found.iterations
 
 
 class _Decided(Exception):
@@ -630,13 +508,6 @@ class _Decided(Exception):
 def _unchanged(x: Vector, y: Vector) -> tuple[Vector, Vector]:
     """A point of the program as given."""
     return x, y
-
-
-def prepared_free(prepared: Prepared, count: int) -> NDArray[np.bool_]:
-    """Which of the standard form's variables have no bound, slacks included (count,)."""
-    free = np.zeros(count, bool)
-    free[: prepared.standard.n] = prepared.standard.free
-    return free
 
 
 def _better(one: AuditedPoint, other: AuditedPoint) -> bool:

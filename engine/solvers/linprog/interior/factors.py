@@ -1,6 +1,6 @@
 """Sparse symmetric factors by the libraries that are installed; run in this process, or in a child.
 
-The module imports nothing of this package, so that :mod:`engine.solvers.linprog.child` can load it by its path.
+The module imports nothing of this package, so that :mod:`engine.solvers.linprog.highs.child` can load it by its path.
 """
 
 from __future__ import annotations

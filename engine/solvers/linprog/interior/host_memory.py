@@ -70,13 +70,13 @@ class HostMemoryShard(DeviceShard):
         self._buffers["plan"] = device.empty(3, np.int32)
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""
         self._arrays.clear()
         super().close()
 
     def session(self) -> contextlib.AbstractContextManager[None]:
         """See :class:`DeviceShard`."""
-        return self.algebra.calm()
+        return self.algebra.one_thread()
 
     # --- one launch instead of several --------------------------------------------------------------------------
 

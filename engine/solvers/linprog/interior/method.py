@@ -22,10 +22,12 @@ from numpy.typing import NDArray
 
 from engine.solvers.linprog.interior.system import System
 
-__all__ = ["InteriorPoint", "Measures", "Settings"]
+__all__ = ["LEAST_GOAL", "InteriorPoint", "Measures", "Settings"]
 
 Vector = NDArray[np.float64]
 
+LEAST_GOAL = 1e-13
+"""The smallest error that a method is asked for."""
 _RELATIVE, _ABSOLUTE = 1e-13, 1e-10  # what is added to the diagonal of A Theta A^T
 _RHO, _RHO_FREE = 1e-10, 1e-7  # what is added to 1 / theta, and what stands for it where there is no bound
 _PATIENCE = {"mpc": 25, "pdas": 120}  # iterations without a better point

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from engine.devices import Capabilities
 from engine.errors import OutOfDeviceMemory
-from engine.solvers.linprog.child_process import ChildError, ChildProcess
+from engine.solvers.linprog.highs.process import ChildError, ChildProcess
 from engine.solvers.linprog.interior import factors
 from engine.solvers.linprog.interior.factors import Factors
 from engine.solvers.linprog.interior.shard import ShardData

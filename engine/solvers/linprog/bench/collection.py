@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from engine.solvers.linprog.child_process import ChildError, ChildProcess
-from engine.solvers.linprog.highs import model_of
+from engine.solvers.linprog.highs.model import model_of
+from engine.solvers.linprog.highs.process import ChildError, ChildProcess
 from engine.solvers.linprog.problem import LinearProgram
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """HiGHS behind a small set of functions, and a child process that runs them, or sparse factorisations.
 
 The module imports nothing of this package, so that ``python -P child.py`` starts quickly; the parent's side is
-:mod:`engine.solvers.linprog.child_process`. A linear program is a dictionary of its arrays, always a minimization:
+:mod:`engine.solvers.linprog.highs.process`. A linear program is a dictionary of its arrays, always a minimization:
 ``c``, ``lower``, ``upper`` (n,), ``row_lower``, ``row_upper`` (m,), ``starts`` (n + 1,), ``rows`` and ``values`` (the
 matrix in compressed columns), and ``offset``.
 

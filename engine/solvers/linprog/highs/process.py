@@ -1,4 +1,4 @@
-"""Child processes that run HiGHS or sparse factorisations; see :mod:`engine.solvers.linprog.child`.
+"""Child processes that run HiGHS or sparse factorisations; see :mod:`engine.solvers.linprog.highs.child`.
 
 A call of these libraries cannot always be interrupted, and HiGHS does not always obey its time limit; a process can be
 ended at any time. It also keeps the fault of a library from ending the program that uses this one.

@@ -8,18 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.results import Result, Status
-from engine.solvers.linprog.audit import (
-    Audit,
-    audit,
+from engine.solvers.linprog.interior.driver import Counters
+from engine.solvers.linprog.options import Options
+from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.verification.audit import Audit, audit
+from engine.solvers.linprog.verification.rays import (
     polished,
     polished_ray,
     proves_infeasible,
     proves_unbounded,
     reach_is_enough,
 )
-from engine.solvers.linprog.interior.driver import Counters
-from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.problem import LinearProgram
 
 __all__ = ["AuditedPoint", "Proof", "proof_of_infeasibility", "proof_of_unboundedness"]
 

@@ -1,0 +1,95 @@
+"""Checkpoints of linear programs: what the racers save, and the checks of what is restored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import RunFolderError
+from engine.solvers.linprog.interior.driver import Counters
+from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.racers.base import Racer
+from engine.solvers.linprog.racers.interior import InteriorRacer
+from engine.solvers.linprog.racers.pdhg import PdhgRacer
+from engine.solvers.linprog.schema import CheckpointState
+from engine.solvers.linprog.standard import Prepared
+
+__all__ = ["Restored", "check_restored", "saved"]
+
+Restored = tuple[dict[str, NDArray[Any]], CheckpointState]
+
+
+def check_restored(restored: Restored, prepared: Prepared, program: LinearProgram) -> None:
+    """Refuse a checkpoint that does not belong to the program after presolve.
+
+    Raises
+    ------
+    engine.errors.RunFolderError
+        If sizes differ, or an iterate is not inside the bounds or not finite.
+    """
+    arrays, state = restored
+    sizes = state.rows, state.variables
+    if sizes != (prepared.standard.m, prepared.standard.n):
+        raise RunFolderError(
+            f"the checkpoint is of a program with {sizes[0]} rows and {sizes[1]} variables after presolve; "
+            f"this one has {prepared.standard.m} and {prepared.standard.n}"
+        )
+    for name, array in arrays.items():
+        if name != "history" and not np.isfinite(array).all():
+            raise RunFolderError(f"the array '{name}' of the checkpoint has an entry that is not finite")
+    if state.interior and not ((arrays["x"] > 0) | (_free(prepared, arrays["x"].shape[1]))).all():
+        raise RunFolderError("the iterate of the checkpoint is not inside the bounds")
+    if state.pdhg and arrays["pdhg_x"].size != program.n:
+        raise RunFolderError("the PDHG iterate of the checkpoint does not fit the program")
+
+
+def _free(prepared: Prepared, count: int) -> NDArray[np.bool_]:
+    """Which of the standard form's variables have no bound, slacks included (count,)."""
+    free = np.zeros(count, bool)
+    free[: prepared.standard.n] = prepared.standard.free
+    return free
+
+
+def saved(
+    racers: Sequence[Racer], counters: Counters, history: list[list[float]], pdhg_alone: bool
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Arrays and state of a checkpoint of the racers that are at work.
+
+    Parameters
+    ----------
+    racers : sequence of Racer
+    counters : dict
+        Of what has ended, and of earlier starts; the work of the racers is added.
+    history : list of rows
+        Of what has ended, and of earlier starts.
+    pdhg_alone : bool
+        Whether the history is that of PDHG.
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    interior = next((racer for racer in racers if isinstance(racer, InteriorRacer)), None)
+    pdhg = next((racer for racer in racers if isinstance(racer, PdhgRacer)), None)
+    state: dict[str, Any] = {
+        "rows": counters["rows"],
+        "variables": counters["variables"],
+        "interior": interior is not None,
+        "iteration": 0,
+        "pdhg": pdhg is not None,
+        "pdhg_iteration": 0,
+        "pdhg_weight": 1.0,
+    }
+    rows = list(history)
+    if interior is not None:
+        iterate, state["iteration"] = interior.save()
+        arrays |= iterate
+        rows += interior.history
+    if pdhg is not None:
+        arrays["pdhg_x"], arrays["pdhg_y"], state["pdhg_iteration"], state["pdhg_weight"] = pdhg.save()
+        rows += pdhg.history if pdhg_alone else []
+    arrays["history"] = np.array(rows, np.float64).reshape(-1, 10)
+    total = dict(counters)
+    for racer in racers:
+        racer.count(total)
+    return arrays, state | {"counters": total}

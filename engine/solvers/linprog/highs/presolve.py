@@ -1,0 +1,148 @@
+"""HiGHS in child processes: presolve and postsolve, whole solves, crossover.
+
+Small programs are handled in this process, which takes less time than the start of a child.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.linprog.highs.model import Scaling, model_of, program_of
+from engine.solvers.linprog.highs.process import ChildError, ChildProcess
+from engine.solvers.linprog.problem import LinearProgram
+
+__all__ = ["Presolve", "highs_outcome", "to_vertex"]
+
+Vector = NDArray[np.float64]
+_IN_PROCESS = 100_000  # nonzeros of a program that is presolved in this process
+_SOLVE_IN_PROCESS = 2_000  # of one that is solved,
+_IN_PROCESS_CROSSOVER = 20_000  # and of one whose optimum is moved to a vertex
+
+
+def _highs() -> ModuleType:
+    """The functions of the child, to be called here.
+
+    Raises
+    ------
+    ChildError
+        If HiGHS cannot be imported.
+    """
+    try:
+        return importlib.import_module("engine.solvers.linprog.highs.child")
+    except ImportError as error:
+        raise ChildError(f"HiGHS cannot be imported: {error}") from error
+
+
+def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callable[[], None]) -> dict[str, Any]:
+    """Solve with HiGHS, here if the program is small and else in a process of its own.
+
+    Returns
+    -------
+    dict
+        See :func:`engine.solvers.linprog.highs.child.solve`.
+
+    Raises
+    ------
+    ChildError
+        If HiGHS cannot be used.
+    """
+    model = model_of(problem)
+    scaling = Scaling(model)
+    model = scaling.scaled(model)
+    if model["values"].size <= _SOLVE_IN_PROCESS:
+        return scaling.back(_highs().solve(model, options))
+    with ChildProcess() as process:
+        return scaling.back(process.call(poll, "solve", model, options))
+
+
+def to_vertex(problem: LinearProgram, point: dict[str, Any], poll: Callable[[], None]) -> dict[str, Any]:
+    """Crossover from an optimal point: see :func:`engine.solvers.linprog.highs.child.crossover`.
+
+    Raises
+    ------
+    ChildError
+        If HiGHS cannot be used.
+    """
+    model = model_of(problem)
+    if model["values"].size <= _IN_PROCESS_CROSSOVER:
+        found: dict[str, Any] = _highs().crossover(model, point, {})
+        return found
+    with ChildProcess() as process:
+        answer: dict[str, Any] = process.call(poll, "crossover", model, point, {})
+        return answer
+
+
+class Presolve:
+    """HiGHS's presolve of a program, here or in a process of its own, and the way back.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    poll : callable
+        Called while a process works; may raise to end it.
+
+    Attributes
+    ----------
+    status : str
+        See :class:`engine.solvers.linprog.highs.child.Presolved`.
+    program : LinearProgram or None
+        The reduced program (a minimization), if it was reduced to one that is not empty.
+
+    Raises
+    ------
+    ChildError
+        If HiGHS cannot be used.
+    """
+
+    def __init__(self, problem: LinearProgram, poll: Callable[[], None]) -> None:
+        self.problem = problem
+        self._poll = poll
+        self._process: ChildProcess | None = None
+        self._local: Any = None
+        model = model_of(problem)
+        self._scaling = Scaling(model)
+        model = self._scaling.scaled(model)
+        if model["values"].size <= _IN_PROCESS:
+            self._local = _highs().Presolved(model)
+            self.status, reduced = self._local.status, self._local.model
+        else:
+            self._process = ChildProcess()
+            try:
+                answer = self._process.call(poll, "presolve", model)
+            except BaseException:
+                self.close()
+                raise
+            self.status, reduced = answer["status"], answer["model"]
+        self.program = None if reduced is None else program_of(reduced, problem.name)
+
+    def __enter__(self) -> Presolve:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def restore(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
+        """Values (n,) and row duals (m,) of the original program, as a minimization, for a point of the reduced one."""
+        empty = np.zeros(0)
+        point = {"x": empty, "reduced_costs": empty, "activities": empty, "row_duals": empty}
+        if self.program is not None:
+            matrix = self.program.A
+            point = {"x": x, "reduced_costs": self.program.c - matrix.T @ y, "activities": matrix @ x, "row_duals": y}
+        if self._process is not None:
+            found = self._process.call(self._poll, "restore", point)
+        else:
+            found = self._local.restore(point)
+        found = self._scaling.back(found)
+        return found["x"], found["row_duals"]

@@ -1,0 +1,49 @@
+"""Vertices: HiGHS's crossover from an optimal point, audited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.linprog.highs.presolve import to_vertex
+from engine.solvers.linprog.highs.process import ChildError
+from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.verification.outcome import AuditedPoint
+
+__all__ = ["Vertex", "vertex_near"]
+
+
+@dataclass(frozen=True)
+class Vertex:
+    """A vertex, the status of each basis entry, and the iterations of crossover."""
+
+    point: AuditedPoint
+    arrays: dict[str, NDArray[Any]]
+    iterations: int
+
+
+def vertex_near(
+    problem: LinearProgram, point: AuditedPoint, acceptable: float, poll: Callable[[], None]
+) -> Vertex | str:
+    """Move an optimal point to a vertex by HiGHS's crossover; a reason if there is none that passes the audit."""
+    given = {
+        "x": point.x,
+        "row_duals": point.y,
+        "reduced_costs": point.audit.reduced_costs,
+        "activities": point.audit.activities,
+    }
+    try:
+        found = to_vertex(problem, given, poll)
+    except ChildError as error:
+        return str(error)
+    if "x" not in found or "column_status" not in found or not np.isfinite(found["x"]).all():
+        return "HiGHS's crossover has failed"
+    vertex = AuditedPoint.of(problem, found["x"], found["row_duals"])
+    if vertex.audit.error > max(acceptable, point.audit.error):
+        return f"the vertex has an error of {vertex.audit.error:.1e}"
+    arrays = {name: found[name] for name in ("column_status", "row_status")}
+    return Vertex(vertex, arrays, int(found["crossover_iterations"]))

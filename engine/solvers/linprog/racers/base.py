@@ -1,0 +1,90 @@
+"""What the solver's loop needs of a method that takes part in a race, and what a method returns to it."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.run import Run
+from engine.solvers.linprog.interior.driver import Counters
+
+__all__ = ["News", "Racer", "host_cores"]
+
+Vector = NDArray[np.float64]
+
+
+def host_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class News:
+    """What a racer has found since it was last asked.
+
+    Attributes
+    ----------
+    point : tuple of ndarray, optional
+        x and y: of the program that the racer works on, or, with ``original``, of the program as given.
+    original : bool
+    final : bool
+        Whether the racer cannot improve the point.
+    farkas, ray : ndarray, optional
+        Unchecked certificates of the program as given.
+    ended : bool
+        Whether the racer has ended.
+    """
+
+    point: tuple[Vector, Vector] | None = None
+    original: bool = False
+    final: bool = False
+    farkas: Vector | None = None
+    ray: Vector | None = None
+    ended: bool = False
+
+
+class Racer(ABC):
+    """One method at work.
+
+    Attributes
+    ----------
+    name : str
+        For people.
+    future : Future
+        Done when :meth:`collect` has news.
+    error : float
+        Error of the latest point, as the method measures it; nan if there is none.
+    refusals : int
+        Points that reached the method's goal, but failed the audit of the program as given.
+    """
+
+    name: str
+    future: Future[Any]
+    error: float = float("nan")
+    refusals: int = 0
+
+    @abstractmethod
+    def collect(self) -> News:
+        """What was found; called when ``future`` is done. Work goes on unless the racer has ended."""
+
+    @abstractmethod
+    def refine(self) -> None:
+        """The point that was collected is not good enough: aim at a smaller error."""
+
+    @abstractmethod
+    def report(self, run: Run) -> None:
+        """Emit the metrics of the latest point."""
+
+    @abstractmethod
+    def count(self, counters: Counters) -> None:
+        """Add the work done to the counters."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End now."""

@@ -1,0 +1,180 @@
+"""The interior-point method in a race."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import DevicePool, Member
+from engine.devices.slices import SLICE_SECONDS
+from engine.run import Run
+from engine.solvers.linprog.interior.driver import Counters, add_counters, iterate, new_method, open_system
+from engine.solvers.linprog.interior.method import LEAST_GOAL, InteriorPoint, Measures
+from engine.solvers.linprog.interior.system import PoolSystem
+from engine.solvers.linprog.options import Options
+from engine.solvers.linprog.racers.base import News, Racer
+from engine.solvers.linprog.schema import CheckpointState
+from engine.solvers.linprog.standard import Prepared, Standard, big_m, shard_data
+
+__all__ = ["InteriorRacer"]
+
+Vector = NDArray[np.float64]
+
+
+class InteriorRacer(Racer):
+    """An interior-point method on devices.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        The program in standard form; it must have rows and variables.
+    constant : float
+        Added to the standard form's objective, in the sense of minimization.
+    sign : float
+        -1 if the user's program is a maximization.
+    members : list of Member
+        Devices that share the matrix.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        constant: float,
+        sign: float,
+        options: Options,
+        pool: DevicePool,
+        members: list[Member],
+        run: Run,
+        counters: Counters,
+        restored: tuple[dict[str, NDArray[Any]], CheckpointState] | None,
+    ) -> None:
+        self.name = "interior point"
+        self.prepared, self.options = prepared, options
+        self.history: list[list[float]] = []
+        self.limited = False  # whether the iterations have run out
+        self._constant, self._sign = constant, sign
+        standard, first_point = prepared.standard, None
+        if options.method == "pdas" and options.start == "big_m":
+            standard, first_point = big_m(standard)
+        self.standard: Standard = standard
+        self._system: PoolSystem = open_system(shard_data([standard]), options, pool, members, counters, run.notice)
+        try:
+            self.method: InteriorPoint = new_method(self._system, standard.b[None], options)
+            if options.linear_solver == "sherman_morrison":
+                self._system.use_updates(options.block, options.refinements, options.constant_memory)
+            begin: Callable[[], None] | None = None
+            self._first_iteration = 0
+            if restored is not None:
+                arrays, state = restored
+                self._first_iteration = state.iteration
+                self._system.run(lambda: self.method.restore(arrays, {"iteration": state.iteration}))
+            elif first_point is not None:
+                start = first_point
+                self._system.run(lambda: self._system.set_point(*start[:4]))
+                self.method.state.y = start[4]
+            else:
+                begin = self._start
+            self.measures: Measures | None = None
+            self._latest: dict[str, float] = {}
+            self.future = self._system.submit(lambda: self._slice(begin))
+        except BaseException:
+            self._system.__exit__(None, None, None)
+            raise
+
+    def _start(self) -> None:
+        updating, self._system.updating = self._system.updating, False  # the start needs A A^T alone
+        self.method.start()
+        self._system.updating = updating
+
+    def _slice(self, begin: Callable[[], None] | None = None) -> tuple[Measures, Vector | None]:
+        """Iterations for a while; the last measures, and x if the method has reached its goal."""
+        if begin is not None:
+            begin()
+        measures = iterate(self.method, self.options.max_iterations, self._note, SLICE_SECONDS)
+        return measures, self._system.get_point()[0] if self.method.done[0] else None
+
+    def _note(self, measures: Measures) -> None:
+        self._latest = self.series(measures)  # with the iteration of these measures: the state goes on
+        self.history.append(list(self._latest.values()))
+
+    def series(self, measures: Measures) -> dict[str, float]:
+        """The columns of the history for a point; objectives in the user's sense."""
+        state = self.method.state
+        steps = bool(state.iteration and state.spread.size)
+        return {
+            "iteration": float(state.iteration),
+            "primal_objective": self._sign * (float(measures.primal_objective[0]) + self._constant),
+            "dual_objective": self._sign * (float(measures.dual_objective[0]) + self._constant),
+            "duality_gap": float(measures.gap[0]),
+            "primal_infeasibility": float(measures.primal_infeasibility[0]),
+            "dual_infeasibility": float(measures.dual_infeasibility[0]),
+            "mu": float(measures.mu[0]),
+            "primal_step": float(state.primal_step[0]) if steps else np.nan,
+            "dual_step": float(state.dual_step[0]) if steps else np.nan,
+            "spread_of_d": float(state.spread[0]) if steps else np.nan,
+        }
+
+    def collect(self) -> News:
+        """See :class:`Racer`."""
+        self.measures, x = self.future.result()
+        self.error = float(self.measures.error[0])
+        method = self.method
+        if method.done[0] and x is not None:
+            return News(point=self._point(x), final=bool(method.goal[0] <= LEAST_GOAL))
+        if method.stuck[0] or method.state.iteration >= self.options.max_iterations:
+            self.limited = not method.stuck[0]
+            return News(point=self.best_point(), final=True, ended=True)
+        self.future = self._system.submit(self._slice)
+        return News()
+
+    def _point(self, x: Vector) -> tuple[Vector, Vector]:
+        standard = self.prepared.standard
+        return self.prepared.back(x[0, : standard.n], self.method.state.y[0, : standard.m])
+
+    def best_point(self) -> tuple[Vector, Vector]:
+        """The best point that the method has kept; it must not be at work."""
+
+        def read() -> Vector:
+            self.method.return_to_best()
+            return self._system.get_point()[0]
+
+        return self._point(self._system.run(read))
+
+    def present_point(self) -> tuple[Vector, Vector]:
+        """The present point; waits for the end of the slice."""
+        return self._point(self._system.run(self._system.get_point)[0])
+
+    def refine(self) -> None:
+        """See :class:`Racer`."""
+        self.method.goal *= 0.1
+        self.future = self._system.submit(self._slice)
+
+    def save(self) -> tuple[dict[str, NDArray[Any]], int]:
+        """The iterate for a checkpoint, and its iteration; waits for the end of the slice."""
+        arrays, state = self._system.run(self.method.save)
+        return arrays, int(state["iteration"])
+
+    def report(self, run: Run) -> None:
+        """See :class:`Racer`."""
+        while self._system.warnings:
+            run.notice(self._system.warnings.pop(0), level="warning")
+        if self.measures is None:
+            return
+        latest = self._latest
+        for name, value in latest.items():
+            if name != "iteration" and np.isfinite(value):
+                run.metric(name, value)
+        for name, seconds in self._system.seconds.items():
+            run.metric(f"seconds_{name}", seconds)
+        run.progress("iterations", latest["iteration"], self.options.max_iterations, "iterations", limit=True)
+
+    def count(self, counters: Counters) -> None:
+        """See :class:`Racer`."""
+        add_counters(counters, self._system, self.method, self._first_iteration)
+
+    def close(self) -> None:
+        """See :class:`Racer`."""
+        self._system.__exit__(None, None, None)

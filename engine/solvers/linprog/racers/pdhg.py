@@ -1,0 +1,119 @@
+"""The primal-dual hybrid gradient method in a race."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Member
+from engine.devices.group import WorkerGroup
+from engine.run import Run
+from engine.solvers.linprog.interior.driver import Counters
+from engine.solvers.linprog.interior.method import LEAST_GOAL
+from engine.solvers.linprog.options import Options
+from engine.solvers.linprog.pdhg import PdhgMeasures, PdhgWorker
+from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.racers.base import News, Racer
+from engine.solvers.linprog.schema import CheckpointState
+
+__all__ = ["PdhgRacer"]
+
+Vector = NDArray[np.float64]
+
+
+class PdhgRacer(Racer):
+    """The primal-dual hybrid gradient method on one device."""
+
+    def __init__(
+        self,
+        program: LinearProgram,
+        sign: float,
+        options: Options,
+        member: Member,
+        certificates: bool,
+        restored: tuple[dict[str, NDArray[Any]], CheckpointState] | None,
+    ) -> None:
+        self.name = "pdhg"
+        self._sign, self._options, self._certificates = sign, options, certificates
+        self.history: list[list[float]] = []
+        self.measures: PdhgMeasures | None = None
+        self._goal = options.tolerance
+        self._slices = 0
+        x = y = None
+        weight = 1.0
+        self._before = 0
+        if restored is not None and restored[1].pdhg:
+            x, y, weight = restored[0]["pdhg_x"], restored[0]["pdhg_y"], restored[1].pdhg_weight
+            self._before = restored[1].pdhg_iteration
+        self._group: WorkerGroup[PdhgWorker] = WorkerGroup([member], PdhgWorker, [(program, x, y, weight)])
+        self._submit()
+
+    def _submit(self) -> None:
+        most = max(0, self._options.pdhg_iterations - self._before)
+        self.future = self._group.submit(0, PdhgWorker.advance, most, self._goal)
+
+    def collect(self) -> News:
+        """See :class:`Racer`."""
+        self.measures = found = self.future.result()
+        self.error = found.error
+        nothing = float("nan")
+        self.history.append(
+            [
+                float(self._before + found.iteration),
+                self._sign * found.primal_objective,
+                self._sign * found.dual_objective,
+                found.gap,
+                found.primal_infeasibility,
+                found.dual_infeasibility,
+                *(nothing,) * 4,
+            ]
+        )
+        if found.error <= self._goal:
+            return News(point=self._group.first(PdhgWorker.point), final=self._goal <= LEAST_GOAL)
+        if self._before + found.iteration >= self._options.pdhg_iterations or not np.isfinite(found.error):
+            return News(point=self._group.first(PdhgWorker.point), final=True, ended=True)
+        self._slices += 1
+        farkas = ray = None
+        if self._certificates and self._slices & (self._slices - 1) == 0:  # at slices 1, 2, 4, 8, ...
+            ray, farkas = self._group.first(PdhgWorker.differences)
+        self._submit()
+        return News(farkas=farkas, ray=ray)
+
+    def refine(self) -> None:
+        """See :class:`Racer`."""
+        self._goal *= 0.1
+        self._submit()
+
+    def save(self) -> tuple[Vector, Vector, int, float]:
+        """The last measured point, its iteration and primal weight; waits for the end of the slice."""
+        x, y = self._group.first(PdhgWorker.point)
+        iteration = self._before + (self.measures.iteration if self.measures is not None else 0)
+        return x, y, iteration, self.measures.primal_weight if self.measures is not None else 1.0
+
+    def report(self, run: Run) -> None:
+        """See :class:`Racer`."""
+        found = self.measures
+        if found is None:
+            return
+        run.metric("pdhg_error", found.error)
+        run.metric("pdhg_primal_weight", found.primal_weight)
+        if self._options.method == "pdhg":
+            run.metric("primal_objective", self._sign * found.primal_objective)
+            run.metric("dual_objective", self._sign * found.dual_objective)
+            run.metric("duality_gap", found.gap)
+            run.metric("primal_infeasibility", found.primal_infeasibility)
+            run.metric("dual_infeasibility", found.dual_infeasibility)
+            iteration, most = self._before + found.iteration, self._options.pdhg_iterations
+            run.progress("iterations", iteration, most, "iterations", limit=True)
+
+    def count(self, counters: Counters) -> None:
+        """See :class:`Racer`."""
+        if self.measures is not None:
+            counters["pdhg_iterations"] = counters.get("pdhg_iterations", 0) + self.measures.iteration
+            counters["pdhg_restarts"] = counters.get("pdhg_restarts", 0) + self.measures.restarts
+
+    def close(self) -> None:
+        """See :class:`Racer`."""
+        self._group.__exit__(None, None, None)

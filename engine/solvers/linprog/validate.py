@@ -1,0 +1,92 @@
+"""The rules that join a linear program, the options and the devices; which method and presolve a program gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from engine.devices import DeviceInfo
+from engine.errors import DeviceError, OptionError
+from engine.solvers.linprog.interior.driver import planned_bytes, require_fit
+from engine.solvers.linprog.interior.shard import ShardData
+from engine.solvers.linprog.options import Options
+from engine.solvers.linprog.pdhg import pdhg_bytes
+from engine.solvers.linprog.problem import LinearProgram
+
+__all__ = ["PRESOLVE_DENSITY", "is_presolved", "method_for", "validate"]
+
+_RACE_NONZEROS = 10_000  # `auto`: sparse programs of more nonzeros than this are raced
+_RACE_ROWS = 1_000  # and those of more rows
+_PRESOLVE_DENSE = 20_000  # dense programs of up to so many nonzeros are presolved,
+PRESOLVE_DENSITY = 0.25  # and those with up to this share of nonzeros
+
+
+def method_for(problem: LinearProgram, options: Options) -> str:
+    """The method that ``auto`` stands for."""
+    if options.method != "auto":
+        return options.method
+    if options.linear_solver != "auto" or not problem.is_sparse:
+        return "mpc"
+    return "race" if problem.nonzeros > _RACE_NONZEROS or problem.m > _RACE_ROWS else "mpc"
+
+
+def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceInfo]) -> None:
+    """Check the rules that join problem, options and devices.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If options exclude each other, or what they ask for is not for this problem or these devices.
+    engine.errors.DeviceError
+        If a device has no float64.
+    engine.errors.OutOfDeviceMemory
+        If the matrix and the factor do not fit.
+    """
+    solver = options.linear_solver
+    if solver == "sherman_morrison" and (options.method != "pdas" or len(devices) > 1):
+        raise OptionError(
+            'linear_solver = "sherman_morrison" requires method = "pdas" on one device; '
+            f'got method = "{options.method}" on {len(devices)}'
+        )
+    if solver == "sparse_cholesky" and not problem.is_sparse:
+        raise OptionError('linear_solver = "sparse_cholesky" requires a sparse matrix; the problem has a dense one')
+    for info in devices:
+        if not info.capabilities.fp64:
+            raise DeviceError(f"{info.id} ({info.name}) has no float64, which linear programs need")
+    method = method_for(problem, options)
+    if method == "pdhg":
+        require_fit(devices[:1], *pdhg_bytes(problem.m, problem.n, problem.nonzeros), "the matrix in both orders")
+    elif not problem.is_sparse or solver in ("cholesky", "sherman_morrison"):
+        _require_dense_fit(problem, options, devices)
+
+
+def _require_dense_fit(problem: LinearProgram, options: Options, devices: Sequence[DeviceInfo]) -> None:
+    """Refuse a program whose matrix and dense factor do not fit.
+
+    A sparse program may shrink by presolve; it is planned when its size is known, unless nothing will be removed.
+    """
+    if options.presolve and is_presolved(problem):
+        return
+    slacks = int((problem.row_lower != problem.row_upper).sum())
+    shape = (1, problem.n + slacks)
+    nothing = np.zeros(shape, bool)
+    data = ShardData(
+        A=problem.A if problem.is_sparse else problem.A[None],
+        c=nothing,
+        upper=nothing,
+        free=nothing,
+        slack_rows=np.zeros(0, np.int64),
+        slack_signs=np.zeros(0),
+        m=problem.m,
+    )
+    used = devices[: max(1, problem.n)]
+    what = f"a factor of {problem.m} x {problem.m} and a matrix of {problem.m} x {problem.n}"
+    require_fit(used, *planned_bytes(data, len(used), options), what)
+
+
+def is_presolved(problem: LinearProgram) -> bool:
+    """Whether presolve is worth its time."""
+    if problem.is_sparse or problem.m * problem.n <= _PRESOLVE_DENSE:
+        return problem.m > 0
+    return problem.nonzeros <= PRESOLVE_DENSITY * problem.m * problem.n

@@ -1,0 +1,115 @@
+"""Products of a matrix and a vector by compensated sums, and exact sums.
+
+Activities and reduced costs are added up with error-free transformations (Ogita, Rump, Oishi, *Accurate sum and dot
+product*, SIAM J. Sci. Comput. 26, 2005). Large dense matrices are multiplied in blocks of 32 columns; the sums of the
+blocks are added with these transformations.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.linprog.problem import Matrix, sp
+
+__all__ = ["exact_sum", "product", "term_sizes", "transposed"]
+
+Vector = NDArray[np.float64]
+
+_LARGE = 1 << 16
+_BLOCK = 32
+_SPLIT = 134217729.0  # 2^27 + 1
+_SPLITS = 1e150  # the largest number that is split
+
+
+def transposed(matrix: Matrix) -> Matrix:
+    """The transposed matrix; a sparse one by rows again."""
+    return sp.csr_array(matrix.T) if isinstance(matrix, sp.csr_array) else matrix.T
+
+
+def term_sizes(matrix: Matrix, vector: Vector) -> Vector:
+    """``sqrt(sum_j (a_ij v_j)^2)``: the size of what is added up in each row."""
+    squares = vector * vector
+    if isinstance(matrix, sp.csr_array):
+        return np.asarray(np.sqrt(matrix.power(2) @ squares))
+    return np.asarray(np.sqrt(np.einsum("ij,ij,j->i", matrix, matrix, squares)))
+
+
+def exact_sum(terms: Vector) -> float:
+    """The sum, rounded once; NaN if a term is not finite."""
+    return math.fsum(terms.tolist()) if np.isfinite(terms).all() else math.nan
+
+
+def product(matrix: Matrix, vector: Vector) -> Vector:
+    """``A v`` by compensated sums, rounded once."""
+    rows, columns = matrix.shape
+    if not rows or not columns:
+        return np.zeros(rows)
+    if isinstance(matrix, sp.csr_array):
+        high, low = _two_products(matrix.data, vector[matrix.indices])
+        return _segment_sums(high, low, matrix.indptr)
+    if matrix.size > _LARGE:
+        total, error = np.zeros(rows), np.zeros(rows)
+        for first in range(0, columns, _BLOCK):
+            part = matrix[:, first : first + _BLOCK] @ vector[first : first + _BLOCK]
+            total, more = _two_sums(total, part)
+            error += more
+        return np.asarray(total + error)
+    high, low = _two_products(np.ascontiguousarray(matrix.T), vector[:, None])
+    while len(high) > 1:
+        half = len(high) // 2
+        total, error = _two_sums(high[:half], high[half : 2 * half])
+        error += low[:half]
+        error += low[half : 2 * half]
+        if len(high) > 2 * half:
+            total[0], more = _two_sums(total[0], high[-1])
+            error[0] += low[-1] + more
+        high, low = total, error
+    return np.asarray(high[0] + low[0])
+
+
+def _segment_sums(high: Vector, low: Vector, starts: NDArray[np.integer]) -> Vector:
+    """Compensated sums of the segments ``starts[i] .. starts[i + 1] - 1``, by trees."""
+    counts = np.diff(starts).astype(np.int64)
+    out = np.zeros(counts.size)
+    while high.size and counts.max() > 1:
+        begin = np.concatenate([[0], np.cumsum(counts)])[:-1]
+        place = np.arange(high.size) - np.repeat(begin, counts)
+        first = place % 2 == 0
+        paired = first & (place + 1 < np.repeat(counts, counts))
+        index = np.flatnonzero(paired)
+        total, error = _two_sums(high[index], high[index + 1])
+        low = low.copy()
+        high = high.copy()
+        high[index] = total
+        low[index] += low[index + 1] + error
+        high, low = high[first], low[first]
+        counts = (counts + 1) // 2
+    out[counts > 0] = high + low
+    return out
+
+
+def _two_sums(a: Vector, b: Vector) -> tuple[Vector, Vector]:
+    total = a + b
+    virtual = total - a
+    return total, (a - (total - virtual)) + (b - virtual)
+
+
+def _two_products(a: Vector, b: Vector) -> tuple[Vector, Vector]:
+    """Rounded products and their errors; the error is left out where splitting would overflow."""
+    product = a * b
+    with np.errstate(over="ignore", invalid="ignore"):
+        (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+        error = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    if max(float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0))) > _SPLITS:
+        error = np.where(np.maximum(np.abs(a), np.abs(b)) > _SPLITS, 0.0, error)
+    return product, error
+
+
+def _halves(a: Vector) -> tuple[Vector, Vector]:
+    """Each number as the sum of two with half its digits (Dekker's splitting)."""
+    part = _SPLIT * a
+    high = part - (part - a)
+    return high, a - high
