@@ -11,10 +11,10 @@ import pytest
 
 from engine.errors import RunFolderError
 from engine.solvers.boa.checkpoint import audit
+from engine.solvers.boa.device.programs import HISTORY_FIELDS
+from engine.solvers.boa.device.state import PopulationState
 from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import Options, resolve
-from engine.solvers.boa.programs import HISTORY_FIELDS
-from engine.solvers.boa.worker import PopulationState
 
 PARAMETERS = resolve(Options(max_parents=2), 6, 40, seed=1)
 

@@ -16,10 +16,10 @@ import engine
 from engine.devices import Member, available
 from engine.errors import AuditError, OptionError, ProblemError, RunFolderError
 from engine.events import Event, Metric, Notice, Trace
-from engine.solvers.boa import islands, landscapes, record
+from engine.solvers.boa import islands, record
 from engine.solvers.boa.balance import Balance
-from engine.solvers.boa.fitness import Snippet
-from engine.solvers.boa.learner import Learner
+from engine.solvers.boa.device.learner import Learner
+from engine.solvers.boa.fitness import Snippet, landscapes
 from engine.solvers.boa.options import Options, resolve
 from engine.solvers.boa.schema import COLUMNS
 

@@ -11,10 +11,9 @@ import pytest
 
 import engine
 from engine.errors import ProblemError
-from engine.solvers.boa import landscapes, tables
-from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet
+from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet, landscapes, tables
+from engine.solvers.boa.fitness.tables import Decomposable, deceptive3, onemax, trap
 from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
-from engine.solvers.boa.tables import Decomposable, deceptive3, onemax, trap
 
 
 def every(n: int) -> np.ndarray:

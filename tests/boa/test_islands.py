@@ -15,14 +15,14 @@ import engine
 from engine.devices import DevicePool, Member
 from engine.errors import OptionError
 from engine.solvers.boa import islands as islands_module
+from engine.solvers.boa.device.state import Ending
+from engine.solvers.boa.fitness.tables import onemax, trap
 from engine.solvers.boa.islands import ISLAND_STRIDE, Islands
 from engine.solvers.boa.network import individuals
 from engine.solvers.boa.options import Migration, Options, resolve
 from engine.solvers.boa.plan import migration_for
 from engine.solvers.boa.reference import ReferenceRun, migrate
 from engine.solvers.boa.schema import COLUMNS
-from engine.solvers.boa.tables import onemax, trap
-from engine.solvers.boa.worker import Ending
 
 
 @pytest.fixture(scope="module")

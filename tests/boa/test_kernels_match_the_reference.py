@@ -13,15 +13,15 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from engine.devices import Device, Member
-from engine.solvers.boa import landscapes
-from engine.solvers.boa import tables as functions
-from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet
+from engine.solvers.boa.device.programs import Shapes, shapes_for
+from engine.solvers.boa.device.state import Ending
+from engine.solvers.boa.device.worker import DevicePopulation
+from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet, landscapes
+from engine.solvers.boa.fitness import tables as functions
 from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import Counting, Parameters
-from engine.solvers.boa.programs import Shapes, shapes_for
 from engine.solvers.boa.reference import ReferenceRun, learn, permutation, sample
 from engine.solvers.boa.scores import score_tables
-from engine.solvers.boa.worker import DevicePopulation, Ending
 
 BASE = Parameters(
     n=30,

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 import engine
 from engine.devices import Device, Member
 from engine.errors import OptionError
-from engine.solvers.boa import landscapes, tables
-from engine.solvers.boa.local_search import choose_improvement
+from engine.solvers.boa.device.local_search import choose_improvement
+from engine.solvers.boa.device.programs import HISTORY_FIELDS, Shapes, shapes_for
+from engine.solvers.boa.device.worker import DevicePopulation
+from engine.solvers.boa.fitness import landscapes, tables
+from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.options import STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters, Rule, resolve
-from engine.solvers.boa.programs import HISTORY_FIELDS, Shapes, shapes_for
 from engine.solvers.boa.reference import improve
-from engine.solvers.boa.tables import Decomposable
-from engine.solvers.boa.worker import DevicePopulation
 
 INDIVIDUALS = 35
 IMPROVED = 6

@@ -12,7 +12,7 @@ import engine
 from engine.devices.info import DeviceInfo
 from engine.devices.variants import CPU, GPU
 from engine.errors import OptionError, OutOfDeviceMemory
-from engine.solvers.boa.memory import required_bytes
+from engine.solvers.boa.device.memory import required_bytes
 from engine.solvers.boa.options import Options
 from engine.solvers.boa.plan import first_population, parameters_for, validate
 
@@ -69,7 +69,7 @@ def test_plan_of_memory_is_what_a_population_allocates(device: Any) -> None:
     """Within the small buffers of fixed size, and the tables of the fitness."""
 
     def allocated(running: Any, parameters: Any, fitness: Any) -> int:
-        from engine.solvers.boa.memory import PopulationMemory
+        from engine.solvers.boa.device.memory import PopulationMemory
 
         memory = PopulationMemory(running, parameters, fitness, 7, 1)
         try:

@@ -10,8 +10,8 @@ from engine.errors import ProblemError
 from engine.formats.bit_strings import read, recognize
 from engine.solvers import problem_classes
 from engine.solvers.boa.fitness import Snippet
-from engine.solvers.boa.landscapes import ising_grid_optimum, nk_optimum
-from engine.solvers.boa.tables import Decomposable, from_parsed
+from engine.solvers.boa.fitness.landscapes import ising_grid_optimum, nk_optimum
+from engine.solvers.boa.fitness.tables import Decomposable, from_parsed
 
 GOOD = {
     "f.cnf": ("c comment\np cnf 3 2\n1 -2 0 3\n-1 0\n%\n0\n", "cnf", 3),

@@ -15,7 +15,7 @@ from engine.solvers.boa.schema import SCHEMA
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
-kernel_variants = LazyImport("engine.solvers.boa.programs", "kernel_variants")
+kernel_variants = LazyImport("engine.solvers.boa.device.programs", "kernel_variants")
 PUBLIC = {
     name: LazyImport("engine.solvers.boa.network", name)
     for name in ("network_dot", "network_graph", "population_image")

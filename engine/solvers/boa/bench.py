@@ -16,13 +16,13 @@ from rich.table import Table
 from engine.cli_options import pool_options, run_command
 from engine.devices import Device, DevicePool, select
 from engine.engine import Engine
+from engine.solvers.boa.device.programs import Shapes, shapes_for
+from engine.solvers.boa.device.worker import DevicePopulation
+from engine.solvers.boa.fitness.tables import max_sat, trap
 from engine.solvers.boa.options import Counting, Options, Parameters, resolve
 from engine.solvers.boa.population import permutations
 from engine.solvers.boa.problem import BOA
-from engine.solvers.boa.programs import Shapes, shapes_for
 from engine.solvers.boa.reference import ReferenceRun
-from engine.solvers.boa.tables import max_sat, trap
-from engine.solvers.boa.worker import DevicePopulation
 
 __all__ = ["bench"]
 

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from engine.errors import RunFolderError
 from engine.run import Run
+from engine.solvers.boa.device.programs import HISTORY_FIELDS
+from engine.solvers.boa.device.state import PopulationState
 from engine.solvers.boa.fitness import Fitness, Function, Snippet
 from engine.solvers.boa.islands import Islands
 from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import Parameters
-from engine.solvers.boa.programs import HISTORY_FIELDS
 from engine.solvers.boa.record import Record
 from engine.solvers.boa.schema import CheckpointState
-from engine.solvers.boa.worker import PopulationState
 
 __all__ = ["audit", "restore", "save"]
 

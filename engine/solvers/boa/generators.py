@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.files import write_whole
 from engine.models import Seed
+from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.problem import BOA
-from engine.solvers.boa.tables import Decomposable
 
 __all__ = ["NKOptions", "generate_nk", "write_nk"]
 

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from engine.devices import DevicePool, Member
 from engine.devices.slices import SLICE_SECONDS, SliceLength
 from engine.errors import DeviceError, DeviceLost
+from engine.solvers.boa.device.programs import HISTORY_FIELDS
+from engine.solvers.boa.device.state import MOST_GENERATIONS, Ending, PopulationState, Slice
 from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.options import Counting, Migration, Parameters
 from engine.solvers.boa.plan import memory_by_member, nodes_at_once
 from engine.solvers.boa.population import HostEvaluation, Population, Snapshot
-from engine.solvers.boa.programs import HISTORY_FIELDS
-from engine.solvers.boa.worker import MOST_GENERATIONS, Ending, PopulationState, Slice
 
 __all__ = ["CONVERGED", "ISLAND_STRIDE", "STALLED", "TARGET", "Islands", "Round"]
 

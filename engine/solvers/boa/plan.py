@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from engine.devices import DeviceInfo
 from engine.errors import OptionError, OutOfDeviceMemory
-from engine.solvers.boa.local_search import choose_improvement
-from engine.solvers.boa.memory import largest_buffer, node_bytes, required_bytes
+from engine.solvers.boa.device.local_search import choose_improvement
+from engine.solvers.boa.device.memory import largest_buffer, node_bytes, required_bytes
+from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.options import MOST_INDIVIDUALS, Counting, Migration, Options, Parameters, Rule, resolve
 from engine.solvers.boa.problem import BOA
-from engine.solvers.boa.tables import Decomposable
 from engine.text import bytes_text
 
 __all__ = [

@@ -20,18 +20,12 @@ from engine.devices import Device, Member, WorkerGroup
 from engine.errors import DeviceLost
 from engine.numerics.philox import philox4x32, stream_word
 from engine.solvers.boa.balance import Balance, Share
+from engine.solvers.boa.device.programs import HISTORY_FIELDS, shapes_for
+from engine.solvers.boa.device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice
+from engine.solvers.boa.device.worker import DevicePopulation
 from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.network import Network, individuals
 from engine.solvers.boa.options import PHASES, STREAM_PERMUTATION, Counting, Parameters
-from engine.solvers.boa.programs import HISTORY_FIELDS, shapes_for
-from engine.solvers.boa.worker import (
-    MOST_GENERATIONS,
-    DevicePopulation,
-    Ending,
-    Migrants,
-    PopulationState,
-    Slice,
-)
 
 __all__ = ["HostEvaluation", "Population", "Snapshot", "permutations"]
 

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from engine.errors import ProblemError
 from engine.formats import bit_strings
 from engine.problem import Problem, frozen
-from engine.solvers.boa import tables
-from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet
-from engine.solvers.boa.landscapes import random_ising, random_nk
-from engine.solvers.boa.tables import Decomposable
+from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet, tables
+from engine.solvers.boa.fitness.landscapes import random_ising, random_nk
+from engine.solvers.boa.fitness.tables import Decomposable
 
 __all__ = ["BOA"]
 
@@ -99,7 +98,7 @@ class BOA(Problem):
     def decomposable(
         cls, n: int, scopes: Sequence[Sequence[int]], tables: Sequence[ArrayLike], **arguments: Any
     ) -> Self:
-        """A sum of tables over a few genes each; see :class:`engine.solvers.boa.tables.Decomposable`.
+        """A sum of tables over a few genes each; see :class:`engine.solvers.boa.fitness.tables.Decomposable`.
 
         Parameters
         ----------

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from engine.errors import AuditError
 from engine.results import Result, Status
 from engine.run import Run
+from engine.solvers.boa.device.programs import HISTORY_FIELDS
+from engine.solvers.boa.device.state import PopulationState
 from engine.solvers.boa.fitness import Fitness, Function, Snippet
 from engine.solvers.boa.islands import Islands, Round
 from engine.solvers.boa.network import edge_list, individuals
 from engine.solvers.boa.options import Parameters
 from engine.solvers.boa.population import Snapshot
-from engine.solvers.boa.programs import HISTORY_FIELDS
 from engine.solvers.boa.schema import COLUMNS, SCHEMA, SNAPSHOT_GENES, CheckpointState
 from engine.solvers.boa.scores import ENTROPY_UNIT
-from engine.solvers.boa.worker import PopulationState
 
 __all__ = ["Record", "gene_entropies"]
 

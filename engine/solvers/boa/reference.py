@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.numerics.philox import uniform_words
+from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.network import individuals
 from engine.solvers.boa.options import (
     GENE_STRIDE,
@@ -31,7 +32,6 @@ from engine.solvers.boa.options import (
     Parameters,
 )
 from engine.solvers.boa.scores import ScoreTables, score_tables
-from engine.solvers.boa.tables import Decomposable
 
 __all__ = [
     "Learned",

@@ -14,9 +14,11 @@ from engine.errors import OutOfDeviceMemory, ProblemError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.solvers.boa.checkpoint import audit, restore, save
+from engine.solvers.boa.device.local_search import choose_improvement
+from engine.solvers.boa.device.state import Ending, PopulationState
 from engine.solvers.boa.fitness import Fitness, Function
+from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.islands import TARGET, Islands
-from engine.solvers.boa.local_search import choose_improvement
 from engine.solvers.boa.options import MOST_INDIVIDUALS, Options
 from engine.solvers.boa.plan import (
     counting_for,
@@ -28,8 +30,6 @@ from engine.solvers.boa.plan import (
 from engine.solvers.boa.population import HostEvaluation
 from engine.solvers.boa.problem import BOA
 from engine.solvers.boa.record import Record
-from engine.solvers.boa.tables import Decomposable
-from engine.solvers.boa.worker import Ending, PopulationState
 
 __all__ = ["solve"]
 

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from engine.errors import ProblemError, nearest
 from engine.formats.bit_strings import Parsed
 from engine.problem import frozen
-from engine.solvers.boa.fitness import Bits, Fitness, Hierarchy, Keys, Snippet, check_genes
+from engine.solvers.boa.fitness.functions import Bits, Fitness, Hierarchy, Keys, Snippet, check_genes
 
 __all__ = [
     "BUILT_IN",

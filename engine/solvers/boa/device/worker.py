@@ -4,78 +4,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Buffer, Device
 from engine.numerics.philox import stream_word
+from engine.solvers.boa.device.learner import Learner
+from engine.solvers.boa.device.local_search import LocalSearch, improve_program
+from engine.solvers.boa.device.memory import FIELDS, SAMPLE_WORDS, PopulationMemory
+from engine.solvers.boa.device.programs import HISTORY_FIELDS, Programs, Shapes
+from engine.solvers.boa.device.selection import Selection
+from engine.solvers.boa.device.state import Ending, Migrants, PopulationState, Slice
 from engine.solvers.boa.fitness import Fitness, Function
-from engine.solvers.boa.learner import Learner
-from engine.solvers.boa.local_search import LocalSearch, improve_program
-from engine.solvers.boa.memory import FIELDS, SAMPLE_WORDS, PopulationMemory
+from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import (
     PHASES,
     STREAM_INITIAL,
     STREAM_OFFSPRING,
-    STREAM_TOURNAMENT,
-    STREAM_WINDOW,
     Counting,
     Parameters,
-    padded_words,
 )
-from engine.solvers.boa.programs import HISTORY_FIELDS, Programs, Shapes
-from engine.solvers.boa.tables import Decomposable
 
-__all__ = ["MOST_GENERATIONS", "DevicePopulation", "Ending", "Migrants", "PopulationState", "Slice"]
-
-"""The parts of a generation whose seconds are reported."""
-
-MOST_GENERATIONS = 64
-"""Generations of a slice, at most."""
+__all__ = ["DevicePopulation"]
 
 _REASON, _FLIPS = HISTORY_FIELDS.index("reason"), HISTORY_FIELDS.index("flips")
-
-
-@dataclass(frozen=True)
-class Ending:
-    """When the device stops by itself: a key to reach, and how many generations may pass without a better one."""
-
-    target: int | None
-    patience: int
-
-
-@dataclass(frozen=True)
-class Migrants:
-    """Individuals on their way to another population: bit planes (n, words) and keys (m,)."""
-
-    planes: NDArray[np.uint32]
-    keys: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class PopulationState:
-    """A population as a checkpoint keeps it: bit planes (n, words), keys (N,), status, and the network."""
-
-    planes: NDArray[np.uint32]
-    keys: NDArray[np.int64]
-    status: NDArray[np.int64]
-    network: Network
-
-
-@dataclass
-class Slice:
-    """What some generations did: rows of history, mean values where rows do not have them, and seconds by phase.
-
-    ``is_interrupted``: the last generation (or the initial population) was left undone, because the run is to end.
-    """
-
-    history: NDArray[np.int64]
-    means: list[float] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
-    is_interrupted: bool = False
 
 
 class DevicePopulation:
@@ -127,6 +81,7 @@ class DevicePopulation:
             linked=parameters.linked,
         )
         self.learner = Learner(self.memory, self.programs, parameters)
+        self._selection = Selection(self.memory, self.programs, parameters)
         self._local_search = None
         if search is not None and isinstance(fitness, Decomposable):
             self._local_search = LocalSearch(*(self.memory, self.programs, parameters, fitness, search), interrupted)
@@ -310,55 +265,7 @@ class DevicePopulation:
 
     def select(self, generation: int, place: int) -> None:
         """Select individuals to learn from, their genes in the order of permutation ``place``."""
-        memory, parameters = self.memory, self.parameters
-        self.device.copy(memory.present_order, memory.order, 0, place * parameters.n, parameters.n)
-        if parameters.selection == "truncation":
-            self._best(parameters.selected, memory.columns)
-        else:
-            block = self.shapes.tournament_block
-            self.programs.tournaments.run_tournaments(
-                self.shapes.spread(parameters.selected, block),
-                block,
-                keys=memory.keys,
-                count=parameters.population,
-                wanted=parameters.selected,
-                chosen=memory.columns,
-                seed=parameters.seed,
-                stream=stream_word(STREAM_TOURNAMENT, parameters.chain),
-                step=generation,
-                status=memory.status,
-            )
-        self._gather(parameters.selected, memory.chosen_words)
-
-    def _gather(self, count: int, words: int) -> None:
-        """The first ``count`` individuals of ``columns``, their genes in the present order, as planes of ``words``."""
-        memory, n = self.memory, self.parameters.n
-        self.programs.gather.gather_planes(
-            self.shapes.tiles(words, n),
-            self.shapes.node_block,
-            planes=memory.population,
-            stride=memory.words,
-            columns=memory.columns,
-            count=count,
-            order=memory.present_order,
-            n=n,
-            out=memory.chosen,
-            out_stride=words,
-            status=memory.status,
-        )
-
-    def _best(self, wanted: int, chosen: Buffer) -> None:
-        """The numbers of the ``wanted`` best; of the others, which offspring take their places."""
-        memory = self.memory
-        self.programs.select.select_best(
-            *(1, self.shapes.group),
-            keys=memory.keys,
-            count=self.parameters.population,
-            wanted=wanted,
-            chosen=chosen,
-            source=memory.source,
-            status=memory.status,
-        )
+        self._selection.select(generation, place)
 
     def learn(self, generation: int, first: int, last: int) -> None:
         """Nodes first .. last - 1 of the network, or their counts only, if the structure is kept in this generation."""
@@ -446,78 +353,7 @@ class DevicePopulation:
 
     def replace(self, generation: int) -> None:
         """Bring the offspring into the population."""
-        memory, parameters = self.memory, self.parameters
-        if parameters.replacement == "rtr":
-            self._find_nearest(generation)
-        elif (
-            parameters.selection == "tournament" or parameters.offspring != parameters.population - parameters.selected
-        ):
-            self._best(parameters.population - parameters.offspring, memory.kept)
-        self._merge(memory.offspring_words)
-
-    def _merge(self, offspring_words: int) -> None:
-        memory, n = self.memory, self.parameters.n
-        self.programs.gather.merge_planes(
-            self.shapes.tiles(memory.words, n),
-            self.shapes.node_block,
-            population=memory.population,
-            stride=memory.words,
-            keys=memory.keys,
-            count=self.parameters.population,
-            offspring=memory.offspring,
-            offspring_stride=offspring_words,
-            offspring_keys=memory.offspring_keys,
-            source=memory.source,
-            n=n,
-            status=memory.status,
-        )
-
-    def _find_nearest(self, generation: int) -> None:
-        """Which offspring takes whose place by restricted tournaments."""
-        memory, parameters, shapes = self.memory, self.parameters, self.shapes
-        count = parameters.population
-        row_words = -(-parameters.n // 32)
-        for planes, words, individuals, rows in (
-            (memory.population, memory.words, count, memory.population_rows),
-            (memory.offspring, memory.offspring_words, parameters.offspring, memory.offspring_rows),
-        ):
-            self.programs.transpose.turn_planes(
-                shapes.spread(individuals * row_words, shapes.block),
-                shapes.block,
-                planes=planes,
-                stride=words,
-                n=parameters.n,
-                first=0,
-                last=individuals,
-                rows=rows,
-                status=memory.status,
-            )
-        self.programs.nearest.find_nearest(
-            *(parameters.offspring, shapes.rival_block),
-            rows=memory.population_rows,
-            offspring_rows=memory.offspring_rows,
-            n=parameters.n,
-            count=count,
-            keys=memory.keys,
-            offspring_keys=memory.offspring_keys,
-            window=parameters.window,
-            seed=parameters.seed,
-            stream=stream_word(STREAM_WINDOW, parameters.chain),
-            step=generation,
-            heads=memory.heads,
-            next=memory.next,
-            status=memory.status,
-        )
-        self.programs.nearest.settle(
-            shapes.spread(count, shapes.block),
-            shapes.block,
-            heads=memory.heads,
-            next=memory.next,
-            offspring_keys=memory.offspring_keys,
-            count=count,
-            source=memory.source,
-            status=memory.status,
-        )
+        self._selection.replace(generation)
 
     def summarise(self, generation: int, place: int, ending: Ending) -> NDArray[np.int64]:
         """Note the state after ``generation`` generations as row ``place`` of the history; the rows so far."""
@@ -549,30 +385,11 @@ class DevicePopulation:
 
     def emigrants(self, count: int) -> Migrants:
         """Copies of the ``count`` best individuals, in the order of their numbers; also after the population's end."""
-        memory = self.memory
-        n, words = self.parameters.n, padded_words(count)
-        ended = self.device.get(memory.status, 0, 1)
-        self._set_reason(0)
-        self.device.put(np.arange(n, dtype=np.int32), memory.present_order)
-        self._best(count, memory.columns)
-        self._gather(count, words)
-        planes = self.device.get(memory.chosen, 0, n * words).reshape(n, words)
-        keys = self.keys()[self.device.get(memory.columns, 0, count)]
-        self._set_reason(int(ended[0]))
-        return Migrants(planes, keys)
+        return self._selection.emigrants(count)
 
     def immigrate(self, migrants: Migrants) -> None:
         """Replace the worst individuals; a population that had ended is revived."""
-        memory, parameters = self.memory, self.parameters
-        words = migrants.planes.shape[1]
-        self._set_reason(0)
-        self.device.put(migrants.planes.ravel(), memory.offspring)
-        self.device.put(migrants.keys, memory.offspring_keys)
-        self._best(parameters.population - len(migrants.keys), memory.kept)
-        self._merge(words)
-
-    def _set_reason(self, reason: int) -> None:
-        self.device.put(np.array([reason], np.int64), self.memory.status)
+        self._selection.immigrate(migrants)
 
     # --- reading ------------------------------------------------------------------------------------------------
 

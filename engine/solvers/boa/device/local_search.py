@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from engine.devices import Buffer
 from engine.devices.slices import SliceLength
 from engine.numerics.philox import stream_word
+from engine.solvers.boa.device.memory import PopulationMemory
+from engine.solvers.boa.device.programs import HISTORY_FIELDS, LocalSearchProgram, Programs, improve_bytes
 from engine.solvers.boa.fitness import Fitness
-from engine.solvers.boa.memory import PopulationMemory
+from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters
-from engine.solvers.boa.programs import HISTORY_FIELDS, LocalSearchProgram, Programs, improve_bytes
-from engine.solvers.boa.tables import Decomposable
 
 __all__ = ["LocalSearch", "choose_improvement", "gain_arrays", "improve_program"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.errors import ProblemError
-from engine.solvers.boa.tables import Decomposable, ising, nearest_neighbour_nk
+from engine.solvers.boa.fitness.tables import Decomposable, ising, nearest_neighbour_nk
 
 __all__ = ["ising_grid_optimum", "nk_optimum", "random_ising", "random_nk"]
 

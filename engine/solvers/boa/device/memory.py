@@ -6,11 +6,11 @@ import numpy as np
 
 from engine.devices import Buffer, Device
 from engine.numerics.memory import Memory
+from engine.solvers.boa.device.programs import HISTORY_FIELDS
 from engine.solvers.boa.fitness import Fitness, Hierarchy
+from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.options import Parameters, padded_words
-from engine.solvers.boa.programs import HISTORY_FIELDS
 from engine.solvers.boa.scores import entropy_table, score_tables
-from engine.solvers.boa.tables import Decomposable
 
 __all__ = ["FIELDS", "SAMPLE_WORDS", "PopulationMemory", "largest_buffer", "node_bytes", "required_bytes"]
 

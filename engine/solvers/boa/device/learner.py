@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.solvers.boa.memory import PopulationMemory
+from engine.solvers.boa.device.memory import PopulationMemory
+from engine.solvers.boa.device.programs import Programs
 from engine.solvers.boa.network import Network
 from engine.solvers.boa.options import Parameters
-from engine.solvers.boa.programs import Programs
 
 __all__ = ["Learner"]
 

@@ -10,9 +10,9 @@ from engine.devices import Capabilities, Device
 from engine.devices.program import Program
 from engine.devices.variants import each_once
 from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet
+from engine.solvers.boa.fitness.tables import Decomposable, onemax, trap
 from engine.solvers.boa.options import RULES, Counting, Rule
 from engine.solvers.boa.scores import ENTROPY_UNIT
-from engine.solvers.boa.tables import Decomposable, onemax, trap
 
 __all__ = [
     "HISTORY_FIELDS",

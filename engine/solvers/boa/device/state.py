@@ -1,0 +1,54 @@
+"""What passes between a population on a device and the host: slices of generations, states, and migrants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.boa.network import Network
+
+__all__ = ["MOST_GENERATIONS", "Ending", "Migrants", "PopulationState", "Slice"]
+
+MOST_GENERATIONS = 64
+"""Generations of a slice, at most."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """When the device stops by itself: a key to reach, and how many generations may pass without a better one."""
+
+    target: int | None
+    patience: int
+
+
+@dataclass(frozen=True)
+class Migrants:
+    """Individuals on their way to another population: bit planes (n, words) and keys (m,)."""
+
+    planes: NDArray[np.uint32]
+    keys: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PopulationState:
+    """A population as a checkpoint keeps it: bit planes (n, words), keys (N,), status, and the network."""
+
+    planes: NDArray[np.uint32]
+    keys: NDArray[np.int64]
+    status: NDArray[np.int64]
+    network: Network
+
+
+@dataclass
+class Slice:
+    """What some generations did: rows of history, mean values where rows do not have them, and seconds by phase.
+
+    ``is_interrupted``: the last generation (or the initial population) was left undone, because the run is to end.
+    """
+
+    history: NDArray[np.int64]
+    means: list[float] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    is_interrupted: bool = False

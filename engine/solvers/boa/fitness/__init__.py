@@ -1,0 +1,13 @@
+"""What is maximised: functions of a bit string, as Python, as a kernel's snippet, or given by tables."""
+
+from engine.solvers.boa.fitness.functions import (
+    Bits,
+    Fitness,
+    Function,
+    Hierarchy,
+    Keys,
+    Snippet,
+    check_genes,
+)
+
+__all__ = ["Bits", "Fitness", "Function", "Hierarchy", "Keys", "Snippet", "check_genes"]
