@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine.run import Run
     from engine.schema import Schema
 
-__all__ = ["Generator", "LazyImport", "MetricSpec", "Solver", "SolverOptions"]
+__all__ = ["Generator", "LazyImport", "MetricSpec", "Reproduction", "Solver", "SolverOptions"]
 
 
 class SolverOptions(BaseModel):
@@ -67,6 +67,23 @@ class Generator:
     make: Callable[[Any], Problem]
     write: Callable[[Any, Path], None]
     suffix: str = ".txt"
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The measurements of a publication, repeated: ``quintet reproduce NAME ARGUMENTS`` calls ``run(arguments)``.
+
+    Attributes
+    ----------
+    title : str
+        The publication, in one line.
+    run : callable
+        ``run(arguments) -> int`` measures, writes a report, and returns an exit code. It reads its own command-line
+        arguments; :func:`engine.reports.study.run_study` offers those that all have in common.
+    """
+
+    title: str
+    run: Callable[[list[str]], int]
 
 
 @dataclass(frozen=True)
@@ -120,6 +137,8 @@ class Solver:
     bench, tune : callable, optional
         ``bench(arguments) -> int`` runs ``quintet bench NAME``: it measures, checks, and returns an exit code.
         ``tune(arguments) -> int`` runs ``quintet tune NAME``: it searches for settings that solve a problem reliably.
+    reproductions : dict of str to Reproduction
+        What ``quintet reproduce`` offers of this solver, by name.
     report : callable, optional
         ``report(result)`` returns the titles and rows of a table which the command line prints below a result, or None.
     """
@@ -137,6 +156,7 @@ class Solver:
     validate: Callable[[Any, Any, Sequence[DeviceInfo]], None] | None = None
     schema: Schema | None = None
     estimate: Callable[[Any, Any, DevicePool, int], Estimate] | None = None
+    reproductions: dict[str, Reproduction] = field(default_factory=dict)
 
     def options_model(self, problem: type[Problem]) -> type[SolverOptions]:
         """The options model for problems of this class, or of the nearest base class that has one.

@@ -1,4 +1,4 @@
-"""``quintet bench | tune | gui``: commands that pass their arguments on."""
+"""``quintet bench | tune | reproduce | gui``: commands that pass their arguments on."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable
 import click
 
 from engine.cli_options import debug_option
-from engine.errors import InputError, OptionError
+from engine.errors import InputError, OptionError, nearest
 from engine.layout import load_app
-from engine.solver import Solver
+from engine.solver import Reproduction, Solver
 from engine.solvers import discover, solver_named
 
-__all__ = ["bench", "gui", "tune"]
+__all__ = ["bench", "gui", "reproduce", "tune"]
 
 
 class _PerSolver(click.Command):
@@ -36,6 +36,22 @@ class _Bench(_PerSolver):
 
 class _Tune(_PerSolver):
     offers = staticmethod(lambda solver: solver.tune)
+
+
+class _Reproduce(click.Command):
+    """A command whose first argument is a reproduction that a solver declares. Its help lists them."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the reproductions of all solvers."""
+        with formatter.section("Names"):
+            formatter.write_dl([(name, found.title) for name, found in reproductions().items()])
+        formatter.write_paragraph()
+        formatter.write_text(f"{ctx.command_path} NAME --help lists the arguments for one of them.")
+
+
+def reproductions() -> dict[str, Reproduction]:
+    """All reproductions by name, in the order of the solvers."""
+    return {name: found for solver in discover().values() for name, found in solver.reproductions.items()}
 
 
 _PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
@@ -61,6 +77,17 @@ def tune(solver: str, arguments: tuple[str, ...]) -> int:
     if found.tune is None:
         raise OptionError(f"the solver {solver} has no settings to tune")
     return found.tune(list(arguments))
+
+
+@click.command(cls=_Reproduce, context_settings=_PASS_ON)
+@click.argument("name")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def reproduce(name: str, arguments: tuple[str, ...]) -> int:
+    """Repeat the measurements of a publication on this machine, and write a report."""
+    known = reproductions()
+    if name not in known:
+        raise OptionError(f"unknown reproduction '{name}'{nearest(name, known)} (known: {', '.join(known)})")
+    return known[name].run(list(arguments))
 
 
 @click.command()

@@ -7,7 +7,7 @@ J. Supercomputing 78 (2022) 13653, that items of one weight only connect cells o
 
 from __future__ import annotations
 
-from engine.solver import Generator, LazyImport, MetricSpec, Solver
+from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from engine.solvers.knapsack.generators import GeneratorOptions, generate, write
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.problem import Knapsack
@@ -38,4 +38,10 @@ SOLVER = Solver(
     ),
     generators={"knapsack": Generator(GeneratorOptions, generate, write)},
     bench=LazyImport("engine.solvers.knapsack.bench", "bench"),
+    reproductions={
+        "knapsack": Reproduction(
+            "Boyer, El Baz, Elkihel: dense dynamic programming on multi GPU",
+            LazyImport("engine.solvers.knapsack.reproduce", "reproduce"),
+        )
+    },
 )

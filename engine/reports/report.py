@@ -1,0 +1,186 @@
+"""A report: sections of text, tables, figures and findings, written as Markdown, HTML and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from mako.template import Template
+
+from engine.errors import InputError
+from engine.files import write_whole
+from engine.reports.machine import machine_lines
+
+__all__ = ["Figure", "Finding", "Report", "Section", "Table", "Text"]
+
+FORMAT = 1
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+    kind: str = "text"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells; ``note`` is the line of context above them. Numbers are formatted by whoever adds the table."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    kind: str = "table"
+
+    @property
+    def numeric(self) -> list[bool]:
+        """For each column whether all of its cells begin like numbers."""
+        return [
+            all(not row[index] or row[index][0] in "-+.<0123456789" for row in self.rows)
+            for index in range(len(self.columns))
+        ]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture in a file beside the report."""
+
+    title: str
+    file: str
+    caption: str = ""
+    kind: str = "figure"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A statement of the publication, whether it was confirmed (None: not tested), and what was seen."""
+
+    claim: str
+    holds: bool | None
+    seen: str
+    kind: str = "finding"
+
+
+Block = Text | Table | Figure | Finding
+_KINDS: dict[str, type[Block]] = {"text": Text, "table": Table, "figure": Figure, "finding": Finding}
+
+
+@dataclass
+class Section:
+    """A heading and what follows it."""
+
+    title: str
+    blocks: list[Block] = field(default_factory=list)
+
+
+@dataclass
+class Report:
+    """What was measured.
+
+    Attributes
+    ----------
+    name, title : str
+        Name of the reproduction or benchmark, and the headline.
+    source : str
+        The publication, or the command that made the measurements.
+    profile : str
+        Which sizes were used.
+    machine : dict
+        From :func:`engine.reports.machine.describe_machine`.
+    seconds : float
+        Wall time of all measurements together.
+    sections : list of Section
+    """
+
+    name: str
+    title: str
+    source: str
+    profile: str
+    machine: dict[str, Any]
+    seconds: float = 0.0
+    sections: list[Section] = field(default_factory=list)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings of all sections."""
+        return [block for section in self.sections for block in section.blocks if isinstance(block, Finding)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        return {"format": FORMAT, **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """The inverse of :meth:`to_dict`.
+
+        Raises
+        ------
+        engine.errors.InputError
+            If this is not the content of a report.
+        """
+        try:
+            if content["format"] != FORMAT:
+                raise InputError(f"this report has the format {content['format']}; format {FORMAT} can be read")
+            plain = {name: value for name, value in content.items() if name not in ("format", "sections")}
+            sections = [
+                Section(section["title"], [_block(block) for block in section["blocks"]])
+                for section in content["sections"]
+            ]
+            return cls(**plain, sections=sections)
+        except (KeyError, TypeError) as error:
+            raise InputError(f"this is not a report: {error}") from error
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read the file ``report.json`` of a report.
+
+        Raises
+        ------
+        engine.errors.InputError
+            If the file cannot be read or is not a report.
+        """
+        try:
+            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise InputError(f"cannot read the report {path}: {error}") from error
+
+    def markdown(self) -> str:
+        """The report in Markdown; figures are links."""
+        return self._render("report.md.mako", [])
+
+    def html(self) -> str:
+        """The report as a page that links its figures."""
+        return self._render("report.html.mako", ["str", "h"])
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write ``report.md``, ``report.html`` and ``report.json`` into a folder, and return their paths."""
+        contents = {
+            "report.md": self.markdown(),
+            "report.html": self.html(),
+            "report.json": json.dumps(self.to_dict(), indent=1) + "\n",
+        }
+        for name, text in contents.items():
+            write_whole(folder / name, text.encode())
+        return [folder / name for name in contents]
+
+    def _render(self, template: str, filters: Sequence[str]) -> str:
+        page = Template(filename=str(_HERE / template), default_filters=list(filters) or ["str"], strict_undefined=True)
+        text: str = page.render(report=self, lines=machine_lines(self.machine), cell=_markdown_cell)
+        return text
+
+
+def _block(content: dict[str, Any]) -> Block:
+    kind = _KINDS[content["kind"]]
+    if kind is Table:
+        content = {**content, "columns": tuple(content["columns"]), "rows": tuple(map(tuple, content["rows"]))}
+    return kind(**content)
+
+
+def _markdown_cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,171 @@
+"""A study: the measurements of one publication, run on the devices at hand and written as a report."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as ScreenTable
+
+from engine.engine import Engine
+from engine.cli_options import pool_options, run_command
+from engine.devices import DeviceInfo, select
+from engine.errors import OptionError
+from engine.reports.figures import can_draw, draw_svg
+from engine.reports.machine import describe_machine
+from engine.reports.report import Figure, Finding, Report, Section, Table, Text
+
+__all__ = ["Profile", "Study", "run_study"]
+
+Profile = Literal["quick", "cpu", "gpu"]
+"""The sizes: ``quick`` takes seconds, ``cpu`` minutes on two cores, ``gpu`` minutes on a GPU."""
+
+
+class Study:
+    """Where a study measures, and what it has found so far.
+
+    Attributes
+    ----------
+    engine : Engine
+        The open devices.
+    profile : {"quick", "cpu", "gpu"}
+        The sizes to use.
+    report : Report
+        Filled by the methods of this class; each call also prints what it adds.
+    """
+
+    def __init__(self, engine: Engine, report: Report, profile: Profile, folder: Path, console: Console) -> None:
+        self.engine = engine
+        self.report = report
+        self.profile = profile
+        self._folder = folder
+        self._console = console
+        self._figures = can_draw()
+
+    def pick(self, quick: Any, cpu: Any, gpu: Any) -> Any:
+        """The value for the chosen profile."""
+        return {"quick": quick, "cpu": cpu, "gpu": gpu}[self.profile]
+
+    def section(self, title: str, text: str = "") -> None:
+        """Begin a section, with a paragraph if one is given."""
+        self.report.sections.append(Section(title))
+        self._console.print(f"\n[bold]{title}[/bold]")
+        if text:
+            self.text(text)
+
+    def text(self, text: str) -> None:
+        """Add a paragraph."""
+        self._add(Text(text))
+
+    def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], note: str = "") -> None:
+        """Add a table; cells become text, None an empty cell."""
+        cells = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in rows)
+        block = Table(title, tuple(columns), cells, note)
+        self._add(block)
+        screen = ScreenTable(title=escape(title))
+        for name, numeric in zip(block.columns, block.numeric, strict=True):
+            screen.add_column(escape(name), justify="right" if numeric else "left")
+        for row in cells:
+            screen.add_row(*map(escape, row))
+        self._console.print(screen)
+
+    def figure(self, name: str, title: str, draw: Callable[[Any], None], caption: str = "") -> None:
+        """Add a figure; ``draw`` gets the axes. Without matplotlib there are no figures.
+
+        Parameters
+        ----------
+        name : str
+            Of the file, without suffix.
+        title : str
+            What a reader who does not see it is told it shows.
+        draw : callable
+            ``draw(axes)``.
+        caption : str
+        """
+        if self._figures:
+            draw_svg(self._folder / f"{name}.svg", draw)
+            self._add(Figure(title, f"{name}.svg", caption))
+
+    def finding(self, claim: str, holds: bool | None, seen: str) -> None:
+        """Add a statement of the publication, and whether the measurements confirm it; None if they cannot tell."""
+        self._add(Finding(claim, holds, seen))
+        mark = {True: "[green]confirmed[/green]", False: "[red]not confirmed[/red]", None: "not tested"}[holds]
+        self._console.print(f"{mark}: {escape(claim)} ({escape(seen)})")
+
+    def _add(self, block: Text | Table | Figure | Finding) -> None:
+        self.report.sections[-1].blocks.append(block)
+
+
+def run_study(name: str, title: str, source: str, study: Callable[[Study], None], arguments: Sequence[str]) -> int:
+    """Run ``quintet reproduce NAME``: open the devices, measure, write the report.
+
+    Parameters
+    ----------
+    name : str
+        The name on the command line.
+    title : str
+        Headline of the report.
+    source : str
+        The publication.
+    study : callable
+        ``study(study)`` measures with ``study.engine`` and fills the report.
+    arguments : sequence of str
+        The words of the command line after the name.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+
+    @click.command(name, help=f"Repeat the measurements of: {source}")
+    @pool_options("Devices to measure; by default those that a run uses.", None)
+    @click.option("--folder", type=click.Path(path_type=Path), help="Where to write the report.")
+    @click.option(
+        "--profile",
+        type=click.Choice(["auto", "quick", "cpu", "gpu"]),
+        default="auto",
+        show_default=True,
+        help="The sizes: quick takes seconds, cpu and gpu take minutes; auto chooses by the devices.",
+    )
+    def command(backend: str | None, names: list[str] | None, folder: Path | None, profile: str) -> int:
+        infos = select(backend or "auto", names)
+        chosen = _profile(profile, infos)
+        place = _new_folder(folder or Path(f"reproduce-{name}-{datetime.datetime.now():%Y%m%d-%H%M%S}"))
+        console = Console(width=120)
+        report = Report(name, title, source, chosen, describe_machine(infos))
+        console.print(f"{title}: profile {chosen}, {', '.join(info.id for info in infos)}")
+        if not can_draw():
+            console.print("matplotlib is not installed (extra reports): the report has no figures")
+        began = time.perf_counter()
+        with Engine(devices=[info.id for info in infos]) as engine:
+            study(Study(engine, report, chosen, place, console))
+        report.seconds = time.perf_counter() - began
+        for path in report.write(place):
+            console.print(f"written: {path}")
+        return 0
+
+    return run_command(command, f"quintet reproduce {name}", arguments)
+
+
+def _profile(asked: str, infos: Sequence[DeviceInfo]) -> Profile:
+    if asked == "auto":
+        return "gpu" if any(info.capabilities.simt for info in infos) else "cpu"
+    found: Profile = "quick" if asked == "quick" else "cpu" if asked == "cpu" else "gpu"
+    return found
+
+
+def _new_folder(path: Path) -> Path:
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise OptionError(f"the folder for the report must be new or empty: {path}")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"cannot make the folder {path}: {error.strerror or error}") from error
+    return path

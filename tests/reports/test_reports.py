@@ -1,0 +1,82 @@
+"""Reports are written and read back whole; text from measurements cannot become markup."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.cli import command_line
+from engine.cli.delegating import reproductions
+from engine.errors import InputError
+from engine.reports.machine import describe_machine
+from engine.reports.report import Figure, Finding, Report, Section, Table, Text
+from engine.solvers import discover
+
+
+def example() -> Report:
+    table = Table("Times", ("size", "sec|onds", "who"), (("10", "0.5", "<b>"), ("-3", "", "x|y")), "warm runs")
+    blocks = [Text("a < b"), table, Figure("curve", "c.svg"), Finding("it holds", False, "no"), Finding("?", None, "-")]
+    return Report("x", "A title", "A paper.", "quick", describe_machine([]), 1.5, [Section("First", blocks)])
+
+
+def test_a_written_report_is_read_back_equal(tmp_path: Path) -> None:
+    report = example()
+    report.write(tmp_path)
+    assert Report.read(tmp_path / "report.json") == report
+
+
+def test_markdown_has_headings_alignment_and_escaped_bars() -> None:
+    text = example().markdown()
+    assert "# A title" in text
+    assert "\n## First\n" in text
+    assert "| size | sec\\|onds | who |\n|---:|---:|---|" in text
+    assert "x\\|y" in text
+    assert "| it holds | **no** | no |" in text
+    assert "| ? | not tested | - |" in text
+
+
+def test_html_escapes_what_was_measured() -> None:
+    page = example().html()
+    assert '<td class="">&lt;b&gt;</td>' in page
+    assert "a &lt; b" in page
+    assert '<td class="number">0.5</td>' in page
+    assert "<b>" not in page
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"format": 2}', '{"format": 1, "sections": 3}'])
+def test_what_is_not_a_report_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "report.json").write_text(text)
+    with pytest.raises(InputError):
+        Report.read(tmp_path / "report.json")
+
+
+def test_names_of_reproductions_are_unique_and_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [name for solver in discover().values() for name in solver.reproductions]
+    assert len(names) == len(set(names))
+    assert command_line(["reproduce", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in names)
+
+
+def test_an_unknown_name_is_refused_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line(["reproduce", "knapsak"]) == 2
+    assert "did you mean 'knapsack'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", reproductions())
+def test_the_quick_profile_writes_a_report_whose_figures_exist(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    assert command_line(["reproduce", name, "--profile", "quick", "--folder", str(folder)]) == 0
+    report = Report.read(folder / "report.json")
+    assert report.name == name
+    assert report.findings
+    blocks = [block for section in report.sections for block in section.blocks]
+    assert any(isinstance(block, Table) for block in blocks)
+    assert all((folder / block.file).is_file() for block in blocks if isinstance(block, Figure))
+
+
+def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    assert command_line(["reproduce", "knapsack", "--profile", "quick", "--folder", str(tmp_path)]) == 2
+    assert (tmp_path / "mine.txt").read_text() == "mine"
