@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as ScreenTable
 
-from engine.engine import Engine
 from engine.cli_options import pool_options, run_command
 from engine.devices import DeviceInfo, select
+from engine.engine import Engine
 from engine.errors import OptionError
 from engine.reports.figures import can_draw, draw_svg
 from engine.reports.machine import describe_machine
