@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 # them, and a test compares both.
 _MODULES = {
     "engine.engine": ("Engine",),
-    "engine.api": ("available_devices", "available_solvers", "estimate", "load", "resume", "solve"),
+    "engine.api": ("available_devices", "available_solvers", "estimate", "load", "map", "resume", "solve"),
+    "engine.batch": ("Batch", "Failure"),
     "engine.results": ("Result", "Status"),
     "engine.run": ("Run",),
     "engine.errors": (
@@ -60,8 +61,11 @@ if TYPE_CHECKING:
     from engine.api import available_solvers as available_solvers
     from engine.api import estimate as estimate
     from engine.api import load as load
+    from engine.api import map as map
     from engine.api import resume as resume
     from engine.api import solve as solve
+    from engine.batch import Batch as Batch
+    from engine.batch import Failure as Failure
     from engine.engine import Engine as Engine
     from engine.errors import AuditError as AuditError
     from engine.errors import BackendUnavailable as BackendUnavailable

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from engine.batch import Batch
 from engine.devices import Backend, DeviceInfo, available
 from engine.engine import Engine, engine_to_resume, wait_or_stop
 from engine.errors import InputError, RunFolderError
@@ -18,7 +19,7 @@ from engine.run import Observer
 from engine.solver import Solver
 from engine.solvers import discover, problem_classes
 
-__all__ = ["Engine", "available_devices", "available_solvers", "estimate", "load", "resume", "solve"]
+__all__ = ["Engine", "available_devices", "available_solvers", "estimate", "load", "map", "resume", "solve"]
 
 R = TypeVar("R", bound=Result)
 
@@ -89,6 +90,65 @@ def solve(
             checkpoint_interval=checkpoint_interval,
             **options,
         )
+
+
+def map(
+    problems: Problem | str | Path | Iterable[Problem | str | Path],
+    *,
+    each: Sequence[Mapping[str, Any]] | None = None,
+    seeds: Sequence[int] | None = None,
+    time_limit: float | None = None,
+    backend: Backend | None = None,
+    devices: Sequence[str] | None = None,
+    on_event: Observer | Sequence[Observer] | None = None,
+    config_file: str | Path | None = None,
+    **options: Any,
+) -> Batch:
+    """Solve many problems, or one problem with many options or seeds; a failure does not end the rest.
+
+    Many problems of a solver that can solve them together (knapsacks, dense linear programs) share kernel launches.
+
+    Parameters
+    ----------
+    problems : Problem, path-like, or iterable of these
+        Instance files are read when their turn comes.
+    each : sequence of mappings, optional
+        Options of each run, on top of ``options``.
+    seeds : sequence of int, optional
+        The seed of each run. Of ``problems``, ``each`` and ``seeds``, one entry goes with any number of the others.
+    time_limit : float, optional
+        Seconds of each run.
+    backend, devices, config_file : optional
+        As for :func:`solve`.
+    on_event : callable or sequence of callables, optional
+        Called with an :class:`engine.events.Progress` (problems done, of all) some ten times a second.
+    **options
+        Options of every run: those of the solver, and ``seed``.
+
+    Returns
+    -------
+    Batch
+        A sequence of results in the order of what was given. An :class:`engine.Failure` with its ``error`` stands in
+        the place of a run that failed; ``table()`` has one row a run. After Ctrl-C, the runs that did not end are
+        failures.
+
+    Raises
+    ------
+    engine.errors.InputError
+        If the numbers of problems, options and seeds differ, or an option is unknown or not allowed.
+    engine.errors.DeviceError
+        If no device can be opened.
+
+    Examples
+    --------
+    >>> import engine
+    >>> knapsack = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)
+    >>> [result.objective for result in engine.map([knapsack, knapsack])]
+    [220, 220]
+    """
+    with Engine(backend, devices, config_file=config_file) as owner:
+        arguments: dict[str, Any] = {"each": each, "seeds": seeds, "time_limit": time_limit, "on_event": on_event}
+        return owner.map(problems, **arguments, **options)
 
 
 def estimate(

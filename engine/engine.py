@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 from engine import config
+from engine.batch import Batch, items_of
 from engine.devices import Backend, DeviceInfo, DevicePool, select
 from engine.errors import DeviceError, InputError, RunFolderError
 from engine.folder import RunFolder
 from engine.forecast import Estimate
+from engine.mapping import BatchProgress, as_batch, check_options, solve_items
 from engine.observers import Recorder
 from engine.problem import Problem
 from engine.publisher import as_observers
@@ -268,6 +270,41 @@ class Engine:
             Of the class that the problem declares.
         """
         return cast(R, wait_or_stop(self.start(problem, **arguments)))
+
+    def map(
+        self,
+        problems: Problem | str | Path | Iterable[Problem | str | Path],
+        *,
+        each: Sequence[Mapping[str, Any]] | None = None,
+        seeds: Sequence[int] | None = None,
+        time_limit: float | None = None,
+        on_event: Observer | Sequence[Observer] | None = None,
+        **options: Any,
+    ) -> Batch:
+        """Solve many problems, or one with many options or seeds; see :func:`engine.map`.
+
+        Parameters
+        ----------
+        problems, each, seeds, time_limit, on_event, **options
+            As for :func:`engine.map`.
+
+        Returns
+        -------
+        Batch
+        """
+        self._require_open()
+        items = items_of(problems, each, seeds)
+        check_options(items, {name: value for name, value in options.items() if name != "seed"})
+        report = BatchProgress(len(items), as_observers(on_event))
+        entries = solve_items(self, items, options, time_limit, report)
+        return as_batch(items, entries, lambda: InputError("the batch was interrupted before this problem was solved"))
+
+    @contextlib.contextmanager
+    def exclusive(self) -> Iterator[DevicePool]:
+        """The opened devices, while no run of this engine works."""
+        self._require_open()
+        with self._turn:
+            yield self._open()
 
     def estimate(self, problem: Problem, *, seed: int | None = None, **options: Any) -> Estimate:
         """Forecast the work that :meth:`solve` would take on this engine's devices, in a few seconds.

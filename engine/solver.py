@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from engine.problem import Problem
 
 if TYPE_CHECKING:
+    from engine.batch import BatchControl
     from engine.devices.info import DeviceInfo
     from engine.devices.pool import DevicePool
     from engine.forecast import Estimate
@@ -130,6 +131,11 @@ class Solver:
         What its results and checkpoints contain; run folders check it when they read and write.
     estimate : callable, optional
         ``estimate(problem, options, pool, seed) -> Estimate`` forecasts the work of :attr:`solve`.
+    solve_batch : callable, optional
+        ``solve_batch(problems, options, pool, control) -> {place: Result}`` solves many problems of one class together,
+        with the same options, for :func:`engine.map`; ``control`` is an :class:`engine.batch.BatchControl`. Problems
+        that are missing in what it returns are solved alone, and so are all if it raises a
+        :class:`engine.errors.QuintetError`.
     metrics : tuple of MetricSpec
         The live series it emits.
     generators : dict of str to Generator
@@ -157,6 +163,7 @@ class Solver:
     schema: Schema | None = None
     estimate: Callable[[Any, Any, DevicePool, int], Estimate] | None = None
     reproductions: dict[str, Reproduction] = field(default_factory=dict)
+    solve_batch: Callable[[Sequence[Any], Any, DevicePool, BatchControl], Mapping[int, Result]] | None = None
 
     def options_model(self, problem: type[Problem]) -> type[SolverOptions]:
         """The options model for problems of this class, or of the nearest base class that has one.

@@ -1,0 +1,201 @@
+"""What :func:`engine.map` is given and returns: items, and results in their order with failures in place."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, overload
+
+from engine.errors import InputError
+from engine.problem import Problem
+from engine.results import Result
+from engine.text import number_text
+
+__all__ = ["Batch", "BatchControl", "Failure", "Item", "items_of"]
+
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Item:
+    """One run of a batch.
+
+    Attributes
+    ----------
+    index : int
+        Its place among the results.
+    problem : Problem or str or Path
+        A path is read when its turn comes.
+    options : dict
+        Options of its own, on top of those of all.
+    seed : int or None
+        None: the seed of all.
+    """
+
+    index: int
+    problem: Problem[Any] | str | Path
+    options: dict[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of its problem, or its file."""
+        return self.problem.name if isinstance(self.problem, Problem) else str(self.problem)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What stands in the place of a result that could not be computed.
+
+    Attributes
+    ----------
+    name : str
+        Name of the problem, or its file.
+    error : Exception
+    """
+
+    name: str
+    error: Exception
+
+    def __repr__(self) -> str:
+        return f"<Failure of {self.name}: {type(self.error).__name__}: {self.error}>"
+
+
+class Batch(Sequence["Result | Failure"]):
+    """The results of :func:`engine.map` in the order of what was given, with failures in place.
+
+    Parameters
+    ----------
+    items : sequence of Item
+    entries : sequence of Result or Failure
+        One an item.
+    """
+
+    def __init__(self, items: Sequence[Item], entries: Sequence[Result | Failure]) -> None:
+        self._items, self._entries = list(items), list(entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @overload
+    def __getitem__(self, index: int) -> Result | Failure: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Result | Failure]: ...
+
+    def __getitem__(self, index: int | slice) -> Result | Failure | list[Result | Failure]:
+        return self._entries[index]
+
+    def __iter__(self) -> Iterator[Result | Failure]:
+        return iter(self._entries)
+
+    @property
+    def results(self) -> list[Result]:
+        """The results alone; failures are left out."""
+        return [entry for entry in self._entries if isinstance(entry, Result)]
+
+    @property
+    def failures(self) -> dict[int, Failure]:
+        """The failures by index."""
+        return {index: entry for index, entry in enumerate(self._entries) if isinstance(entry, Failure)}
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row an entry, as plain values: for :class:`pandas.DataFrame`, the ``csv`` module, or a notebook.
+
+        The columns are ``index``, ``problem``, the options of its own, ``seed``, ``status`` (``"failed"`` for a
+        failure), ``objective``, ``bound``, ``seconds``, ``devices`` and ``message``.
+        """
+        own = list(dict.fromkeys(name for item in self._items for name in item.options))
+        rows = []
+        for item, entry in zip(self._items, self._entries, strict=True):
+            row: dict[str, Any] = {"index": item.index, "problem": item.name}
+            row |= {name: item.options.get(name) for name in own}
+            values: tuple[Any, ...]
+            if isinstance(entry, Failure):
+                values = (item.seed, "failed", None, None, None, "", f"{type(entry.error).__name__}: {entry.error}")
+            else:
+                status, devices = str(entry.status), ", ".join(entry.devices)
+                values = (entry.seed, status, entry.objective, entry.bound, entry.seconds, devices, "")
+            names = ("seed", "status", "objective", "bound", "seconds", "devices", "message")
+            rows.append(row | dict(zip(names, values, strict=True)))
+        return rows
+
+    def __repr__(self) -> str:
+        failed = len(self.failures)
+        return f"<Batch of {len(self)} results{f', {failed} failed' if failed else ''}>"
+
+    def __str__(self) -> str:
+        """The table as text; the middle of a long one is left out."""
+        rows = self.table()
+        if not rows:
+            return repr(self)
+        shown = rows if len(rows) <= _SHOWN else [*rows[: _SHOWN // 2], None, *rows[-_SHOWN // 2 :]]
+        titles = list(rows[0])
+        cells = [["..." if row is None else _cell(row[name]) for name in titles] for row in shown]
+        widths = [max(len(line[column]) for line in [titles, *cells]) for column in range(len(titles))]
+        lines = (
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in [titles, *cells]
+        )
+        return "\n".join([repr(self), *(line.rstrip() for line in lines)])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+@dataclass
+class BatchControl:
+    """What :attr:`engine.solver.Solver.solve_batch` is given besides problems, options and devices.
+
+    Attributes
+    ----------
+    seeds : tuple of int
+        One a problem.
+    backend : str
+        For the results.
+    progress : callable
+        Called with how many of the problems are solved so far.
+    """
+
+    seeds: tuple[int, ...]
+    backend: str
+    progress: Callable[[int], None]
+
+
+def items_of(
+    problems: Problem[Any] | str | Path | Iterable[Problem[Any] | str | Path],
+    each: Sequence[Mapping[str, Any]] | None = None,
+    seeds: Sequence[int] | None = None,
+) -> list[Item]:
+    """The items of a batch: problems beside options and seeds of their own; a single one of these goes with all.
+
+    Raises
+    ------
+    engine.errors.InputError
+        If their numbers differ, or an entry is of another type.
+    """
+    given = [problems] if isinstance(problems, (Problem, str, Path)) else list(problems)
+    for index, problem in enumerate(given):
+        if not isinstance(problem, (Problem, str, Path)):
+            raise InputError(f"entry {index} of problems must be a problem or a path; got {type(problem).__name__}")
+    options = [{}] if each is None else [dict(entry) for entry in each]
+    chosen: Sequence[int | None] = [None] if seeds is None else list(seeds)
+    sizes = {"problems": len(given), "each": len(options), "seeds": len(chosen)}
+    count = 0 if 0 in sizes.values() else max(sizes.values())
+    if any(size not in (1, count) for size in sizes.values()):
+        given_sizes = ", ".join(f"{name} has {size}" for name, size in sizes.items())
+        raise InputError(f"problems, each and seeds must have equally many entries, or one; {given_sizes}")
+
+    def at(entries: Sequence[Any], index: int) -> Any:
+        return entries[0] if len(entries) == 1 else entries[index]
+
+    return [Item(index, at(given, index), at(options, index), at(chosen, index)) for index in range(count)]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return number_text(value)
+    return str(value)

@@ -1,0 +1,109 @@
+"""``engine.map``: many runs, results in their order, failures in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import counting
+import pytest
+from counting import Counting
+
+import engine
+from engine.batch import BatchControl
+from engine.errors import InputError, OptionError, ProblemError
+from engine.events import Event, Progress
+from engine.results import Result, Status
+from engine.solvers import discover
+
+
+def test_results_come_in_the_order_of_the_problems() -> None:
+    found = engine.map([Counting(target) for target in (30, 10, 20)], slice_seconds=0)
+    assert [result.bound for result in found.results] == [30, 10, 20]
+    assert [result.objective for result in found.results] == [counting.expected(t) for t in (30, 10, 20)]
+    assert not found.failures
+
+
+def test_a_failure_stands_in_its_place_and_the_others_are_solved() -> None:
+    each = [{}, {"trouble": "device"}, {"trouble": "bug"}, {}]
+    found = engine.map(Counting(10), each=each, slice_seconds=0)
+    assert [type(entry).__name__ for entry in found] == ["Result", "Failure", "Failure", "Result"]
+    assert isinstance(found.failures[1].error, engine.DeviceError)
+    assert isinstance(found.failures[2].error, KeyError)
+    rows = found.table()
+    assert [row["status"] for row in rows] == ["optimal", "failed", "failed", "optimal"]
+    assert rows[1]["trouble"] == "device"
+    assert rows[1]["message"] == "DeviceError: the abacus broke"
+    assert "the abacus broke" in str(found)
+
+
+def test_one_problem_is_solved_with_many_seeds() -> None:
+    found = engine.map(Counting(10), seeds=[3, 1, 2], slice_seconds=0)
+    assert [result.objective for result in found.results] == [counting.expected(10, seed) for seed in (3, 1, 2)]
+    assert [row["seed"] for row in found.table()] == [3, 1, 2]
+
+
+def test_files_are_read_and_unreadable_ones_are_failures(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
+    good.write_text("count 12\n")
+    bad.write_text("count many\n")
+    found = engine.map([good, bad, str(good)], slice_seconds=0)
+    assert [result.bound for result in found.results] == [12, 12]
+    assert isinstance(found.failures[1].error, ProblemError)
+
+
+def test_wrong_options_are_refused_before_anything_runs() -> None:
+    seen: list[Event] = []
+    with pytest.raises(OptionError, match="stile"):
+        engine.map([Counting(10)], each=[{"stile": 1}], on_event=seen.append)
+    with pytest.raises(InputError, match="problems has 2, each has 1, seeds has 3"):
+        engine.map([Counting(1), Counting(2)], seeds=[1, 2, 3])
+    with pytest.raises(InputError, match="entry 1 of problems"):
+        engine.map([Counting(1), 7])  # type: ignore[list-item]
+    assert not seen
+
+
+def test_a_time_limit_is_that_of_each_run() -> None:
+    found = engine.map([Counting(10**6), Counting(5)], time_limit=0.1, slice_seconds=0.01)
+    assert [result.status for result in found.results] == [Status.TIME_LIMIT, Status.OPTIMAL]
+
+
+def test_nothing_is_a_batch_too() -> None:
+    assert list(engine.map([])) == []
+
+
+def test_progress_ends_with_the_number_of_problems() -> None:
+    seen: list[Event] = []
+    engine.map([Counting(3)] * 7, on_event=seen.append, slice_seconds=0)
+    last = seen[-1]
+    assert isinstance(last, Progress)
+    assert (last.done, last.total) == (7, 7)
+
+
+def test_what_a_solver_solves_together_is_not_solved_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[int, ...]] = []
+
+    def together(problems: Sequence[Counting], options: Any, pool: Any, control: BatchControl) -> dict[int, Result]:
+        calls.append(control.seeds)
+        assert [member.label for member in pool.members] == ["opencl:0"]
+        return {
+            place: Result(Status.OPTIMAL, -problem.target, problem.target, None, backend=control.backend)
+            for place, problem in enumerate(problems)
+            if problem.target != 13
+        }
+
+    monkeypatch.setitem(discover(), "counting", replace(counting.SOLVER, solve_batch=together))
+    found = engine.map([Counting(target) for target in (11, 12, 13, 14)], seeds=[5, 6, 7, 8], slice_seconds=0)
+    assert calls == [(5, 6, 7, 8)]
+    assert [result.objective for result in found.results] == [-11, -12, counting.expected(13, 7), -14]
+
+
+def test_a_solver_that_refuses_a_group_solves_its_problems_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any) -> dict[int, Result]:
+        raise engine.OutOfDeviceMemory("too many at once")
+
+    monkeypatch.setitem(discover(), "counting", replace(counting.SOLVER, solve_batch=refuse))
+    found = engine.map([Counting(3), Counting(4)], slice_seconds=0)
+    assert [result.bound for result in found.results] == [3, 4]
