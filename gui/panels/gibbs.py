@@ -280,7 +280,7 @@ def _running_diagnostics(
     traced: list[Floats], warmup: float, every: Callable[[int], int]
 ) -> tuple[Series | None, Series | None]:
     """R-hat and effective draws of growing parts of the draws, in place of the live values."""
-    from engine.solvers.gibbs.diagnostics import diagnose
+    from engine.solvers.gibbs.draws.diagnostics import diagnose
 
     count = min((one.shape[1] for one in traced), default=0)
     if count < _FEWEST_DRAWS:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import DevicePool, Member
-from engine.solvers.gibbs.design import Design
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit
-from engine.solvers.gibbs.sampler import Sampler
 from engine.solvers.gibbs.solve import settings_for
 
 

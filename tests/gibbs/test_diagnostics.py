@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 import engine
-from engine.solvers.gibbs.diagnostics import diagnose
-from engine.solvers.gibbs.draws import Draws
+from engine.solvers.gibbs.draws.diagnostics import diagnose
+from engine.solvers.gibbs.draws.store import Draws
 from engine.solvers.gibbs.posterior import summary_table, verdict
 
 

@@ -20,13 +20,13 @@ from engine.devices import Buffer, Device, DevicePool, Member, available
 from engine.numerics.linear_algebra import providers
 from engine.solvers.gibbs import SOLVER
 from engine.solvers.gibbs.bench import follow
-from engine.solvers.gibbs.design import Design
-from engine.solvers.gibbs.diagnostics import diagnose
-from engine.solvers.gibbs.layout import share_of_chains
-from engine.solvers.gibbs.matrices import Matrices
+from engine.solvers.gibbs.design.layout import share_of_chains
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device.matrices import Matrices
+from engine.solvers.gibbs.device.sampler import required_bytes
+from engine.solvers.gibbs.draws.diagnostics import diagnose
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import verdict
-from engine.solvers.gibbs.sampler import required_bytes
 from engine.solvers.gibbs.solve import settings_for
 
 _OWNERS: dict[tuple[str, int], engine.Engine] = {}

@@ -17,13 +17,13 @@ from samplers import sampling, state_of
 from scipy import stats
 
 from engine.devices import Member, templates
-from engine.solvers.gibbs.design import Design
-from engine.solvers.gibbs.lines import Lines, find_lines
+from engine.solvers.gibbs.design.lines import Lines, find_lines
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device.sampler import Sampler
+from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
 from engine.solvers.gibbs.reference import ReferenceChain
-from engine.solvers.gibbs.sampler import Sampler
-from engine.solvers.gibbs.worker import Worker
 
 REPLICATES, ITERATIONS = 20_000, 2
 INTERCEPT_SCALE = 1.5

@@ -11,11 +11,11 @@ from samplers import sampling, state_of
 
 import engine
 from engine.devices import Member
-from engine.solvers.gibbs.design import Design
-from engine.solvers.gibbs.lines import Lines, find_lines
+from engine.solvers.gibbs.design.lines import Lines, find_lines
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
-from engine.solvers.gibbs.worker import Worker
 
 
 def categorical(rows: int = 600, seed: int = 1) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

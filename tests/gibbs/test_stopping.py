@@ -13,7 +13,7 @@ import engine
 from engine.devices import Member
 from engine.errors import DeviceError, RunFolderError
 from engine.folder import RunFolder
-from engine.solvers.gibbs.convergence import check_points
+from engine.solvers.gibbs.draws.convergence import check_points
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "devices"))
 

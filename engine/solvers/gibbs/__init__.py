@@ -15,7 +15,7 @@ from engine.solvers.gibbs.schema import SCHEMA
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
-kernel_variants = LazyImport("engine.solvers.gibbs.programs", "kernel_variants")
+kernel_variants = LazyImport("engine.solvers.gibbs.device.programs", "kernel_variants")
 PUBLIC = {"posterior_summary": summary}
 
 

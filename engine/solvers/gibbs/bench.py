@@ -18,13 +18,13 @@ from threadpoolctl import threadpool_limits
 from engine.cli_options import pool_options, run_command
 from engine.devices import DeviceInfo, DevicePool, select
 from engine.engine import Engine
-from engine.solvers.gibbs.design import Design, stored_values
+from engine.solvers.gibbs.design.matrix import Design, stored_values
+from engine.solvers.gibbs.device.sampler import Sampler
+from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
 from engine.solvers.gibbs.reference import BlasSampler, ReferenceChain
-from engine.solvers.gibbs.sampler import Sampler
 from engine.solvers.gibbs.solve import settings_for
-from engine.solvers.gibbs.worker import Worker
 
 __all__ = ["SIZES", "Repeated", "bench", "check", "time_iterations"]
 
@@ -70,7 +70,7 @@ def _block(design: Design) -> NDArray[Any]:
 
 def repeated(rows: int, columns: int, options: Options) -> Design:
     """A design of standard normals of this size."""
-    from engine.solvers.gibbs.layout import layout_for
+    from engine.solvers.gibbs.design.layout import layout_for
 
     problem = HorseshoeProbit(np.array([[0.0], [1.0]]), [0, 1])
     layout = layout_for(rows, columns)

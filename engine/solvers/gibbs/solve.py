@@ -14,22 +14,22 @@ from engine.devices.slices import SliceLength
 from engine.errors import AuditError, OptionError
 from engine.results import Status
 from engine.run import Run, StopRequested
-from engine.solvers.gibbs.chains import REPORT, STATE, Settings
-from engine.solvers.gibbs.convergence import CHECKS, Mixing, check_points, mixing_of
-from engine.solvers.gibbs.design import Design
-from engine.solvers.gibbs.diagnostics import diagnose
-from engine.solvers.gibbs.draws import Draws
-from engine.solvers.gibbs.hamiltonian import FIRST_STEPS
-from engine.solvers.gibbs.lines import Lines, find_lines
+from engine.solvers.gibbs.checkpoint import RunState, Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
+from engine.solvers.gibbs.design.lines import Lines, find_lines
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device.chains import REPORT, STATE, Settings
+from engine.solvers.gibbs.device.sampler import Sampler, validate_memory
+from engine.solvers.gibbs.device.start import find_mode, start_state
+from engine.solvers.gibbs.device.worker import Worker
+from engine.solvers.gibbs.draws.convergence import CHECKS, Mixing, check_points, mixing_of
+from engine.solvers.gibbs.draws.diagnostics import diagnose
+from engine.solvers.gibbs.draws.store import Draws
+from engine.solvers.gibbs.draws.summary import posterior_of
+from engine.solvers.gibbs.moves.hamiltonian import FIRST_STEPS
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.posterior import Posterior
 from engine.solvers.gibbs.problem import HorseshoeProbit
-from engine.solvers.gibbs.run_state import RunState, Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
-from engine.solvers.gibbs.sampler import Sampler, validate_memory
 from engine.solvers.gibbs.schema import CheckpointState
-from engine.solvers.gibbs.start import find_mode, start_state
-from engine.solvers.gibbs.summarise import posterior_of
-from engine.solvers.gibbs.worker import Worker
 
 __all__ = ["settings_for", "solve", "validate"]
 

@@ -13,11 +13,11 @@ from engine.devices import DeviceInfo, DevicePool
 from engine.devices.group import Rendezvous, WorkerGroup
 from engine.devices.info import bytes_text
 from engine.errors import DeviceError, OptionError, OutOfDeviceMemory
-from engine.solvers.gibbs.chains import Recorded, Settings
-from engine.solvers.gibbs.design import Design
-from engine.solvers.gibbs.layout import SHARDS, share_of_chains
-from engine.solvers.gibbs.lines import Lines
-from engine.solvers.gibbs.worker import Worker
+from engine.solvers.gibbs.design.layout import SHARDS, share_of_chains
+from engine.solvers.gibbs.design.lines import Lines
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device.chains import Recorded, Settings
+from engine.solvers.gibbs.device.worker import Worker
 
 __all__ = ["Sampler", "required_bytes", "validate_memory"]
 

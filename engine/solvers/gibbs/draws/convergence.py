@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.gibbs.diagnostics import Diagnostics, diagnose
-from engine.solvers.gibbs.draws import Draws
+from engine.solvers.gibbs.draws.diagnostics import Diagnostics, diagnose
+from engine.solvers.gibbs.draws.store import Draws
 
 __all__ = ["CHECKS", "Mixing", "check_points", "mixing_of"]
 

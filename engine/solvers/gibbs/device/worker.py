@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from engine.devices import Device
 from engine.devices.group import Rendezvous
 from engine.numerics.memory import Memory
-from engine.solvers.gibbs.chains import Chains, Recorded, Recorder, Settings
-from engine.solvers.gibbs.design import Design
-from engine.solvers.gibbs.exchange import Peer
-from engine.solvers.gibbs.hamiltonian import HamiltonianMoves
-from engine.solvers.gibbs.latent import LatentMoves
-from engine.solvers.gibbs.layout import SHARDS, share_of
-from engine.solvers.gibbs.matrices import Matrices
-from engine.solvers.gibbs.rows import Rows
+from engine.solvers.gibbs.design.layout import SHARDS, share_of
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device.chains import Chains, Recorded, Recorder, Settings
+from engine.solvers.gibbs.device.exchange import Peer
+from engine.solvers.gibbs.device.matrices import Matrices
+from engine.solvers.gibbs.device.rows import Rows
+from engine.solvers.gibbs.moves.hamiltonian import HamiltonianMoves
+from engine.solvers.gibbs.moves.latent import LatentMoves
 
 __all__ = ["Worker"]
 

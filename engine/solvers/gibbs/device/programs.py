@@ -9,7 +9,7 @@ from typing import Any, Literal
 from engine.devices import Buffer, Capabilities, Device
 from engine.devices.program import Kernel
 from engine.devices.variants import each_once
-from engine.solvers.gibbs.layout import Layout
+from engine.solvers.gibbs.design.layout import Layout
 
 __all__ = ["FAMILIES", "Mode", "Programs", "SweepShape", "kernel_variants", "sweep_shape"]
 

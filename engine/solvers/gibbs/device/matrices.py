@@ -16,10 +16,10 @@ from engine.devices import Buffer, StreamEvent
 from engine.errors import DeviceError
 from engine.numerics.linear_algebra import LinearAlgebra, linear_algebra
 from engine.numerics.memory import Memory
-from engine.solvers.gibbs.chains import Settings
-from engine.solvers.gibbs.exchange import Part
-from engine.solvers.gibbs.layout import LARGE_FROM, share_of_chains
-from engine.solvers.gibbs.rows import Rows
+from engine.solvers.gibbs.design.layout import LARGE_FROM, share_of_chains
+from engine.solvers.gibbs.device.chains import Settings
+from engine.solvers.gibbs.device.exchange import Part
+from engine.solvers.gibbs.device.rows import Rows
 
 __all__ = ["Group", "Matrices"]
 

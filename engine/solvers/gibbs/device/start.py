@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.numerics.philox import uniform_float64_wide, uniform_words
-from engine.solvers.gibbs.chains import WHOLE
-from engine.solvers.gibbs.sampler import Sampler
-from engine.solvers.gibbs.worker import Worker
+from engine.solvers.gibbs.device.chains import WHOLE
+from engine.solvers.gibbs.device.sampler import Sampler
+from engine.solvers.gibbs.device.worker import Worker
 
 __all__ = ["RIDGE", "find_mode", "start_state"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from engine.numerics.memory import Memory
-from engine.solvers.gibbs.chains import Chains, Settings
-from engine.solvers.gibbs.layout import SHARDS
-from engine.solvers.gibbs.matrices import Group, Matrices
-from engine.solvers.gibbs.rows import Rows
+from engine.solvers.gibbs.design.layout import SHARDS
+from engine.solvers.gibbs.device.chains import Chains, Settings
+from engine.solvers.gibbs.device.matrices import Group, Matrices
+from engine.solvers.gibbs.device.rows import Rows
 
 __all__ = ["STREAM_LATENT", "STREAM_NOISE", "STREAM_SCALES", "LatentMoves"]
 

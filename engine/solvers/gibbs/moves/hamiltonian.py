@@ -2,7 +2,7 @@
 
 An iteration, for all chains at once:
 
-1. beta and tau times a common factor, and moves along lines (:mod:`engine.solvers.gibbs.lines`), both
+1. beta and tau times a common factor, and moves along lines (:mod:`engine.solvers.gibbs.design.lines`), both
    with lambda integrated out and on the margins X beta;
 2. tau given beta with lambda integrated out, then lambda given both;
 3. a trajectory of beta given lambda and tau in the metric X'WX + D^-1, one pass over the rows a leapfrog step. W is
@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from engine.devices import Buffer
 from engine.numerics.memory import Memory
-from engine.solvers.gibbs.chains import WHOLE, Chains, Settings
-from engine.solvers.gibbs.exchange import Part
-from engine.solvers.gibbs.layout import SHARDS
-from engine.solvers.gibbs.lines import Lines
-from engine.solvers.gibbs.matrices import Group, Matrices
-from engine.solvers.gibbs.rows import Rows
+from engine.solvers.gibbs.design.layout import SHARDS
+from engine.solvers.gibbs.design.lines import Lines
+from engine.solvers.gibbs.device.chains import WHOLE, Chains, Settings
+from engine.solvers.gibbs.device.exchange import Part
+from engine.solvers.gibbs.device.matrices import Group, Matrices
+from engine.solvers.gibbs.device.rows import Rows
 
 __all__ = ["CONTROL", "FIRST_STEPS", "HamiltonianMoves"]
 

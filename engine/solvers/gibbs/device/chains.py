@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from engine.devices import Buffer, StreamEvent
 from engine.numerics.memory import Memory
+from engine.solvers.gibbs.device.rows import Rows
 from engine.solvers.gibbs.options import KernelName
-from engine.solvers.gibbs.rows import Rows
 
 __all__ = ["REPORT", "STATE", "WHOLE", "Chains", "Recorded", "Recorder", "Settings"]
 

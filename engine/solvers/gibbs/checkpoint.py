@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import RunFolderError
-from engine.solvers.gibbs.design import Design
-from engine.solvers.gibbs.draws import Draws
-from engine.solvers.gibbs.lines import Lines
-from engine.solvers.gibbs.sampler import Sampler
+from engine.solvers.gibbs.design.lines import Lines
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device.sampler import Sampler
+from engine.solvers.gibbs.draws.store import Draws
 
 __all__ = ["RunState", "Snapshot", "audit", "checkpoint_of", "restore_draws", "snapshot_of"]
 
@@ -28,7 +28,7 @@ class RunState:
     Attributes
     ----------
     draws, statistics, scales : Draws
-        Of the coefficients in the user's units, of :data:`engine.solvers.gibbs.chains.REPORT`, and of log lambda.
+        Of the coefficients in the user's units, of :data:`engine.solvers.gibbs.device.chains.REPORT`, and of log lambda.
     traced : ndarray of int64
         Coefficients that are traced, in the numbering of the result.
     iteration : int

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
-from engine.solvers.gibbs.layout import Layout, layout_for
+from engine.solvers.gibbs.design.layout import Layout, layout_for
 from engine.solvers.gibbs.options import Options, Storage
 from engine.solvers.gibbs.problem import HorseshoeProbit
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.gibbs.design import Design, stored_values, usual_value
+from engine.solvers.gibbs.design.matrix import Design, stored_values, usual_value
 
 __all__ = ["Lines", "find_lines", "usual_values"]
 

@@ -13,10 +13,10 @@ from engine.devices import Buffer, StreamEvent
 from engine.errors import DeviceError
 from engine.numerics.linear_algebra import LinearAlgebra
 from engine.numerics.memory import Memory
-from engine.solvers.gibbs.design import Design
-from engine.solvers.gibbs.exchange import Part, Peer
-from engine.solvers.gibbs.layout import SHARDS
-from engine.solvers.gibbs.programs import Mode, Programs
+from engine.solvers.gibbs.design.layout import SHARDS
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device.exchange import Part, Peer
+from engine.solvers.gibbs.device.programs import Mode, Programs
 
 __all__ = ["Rows"]
 

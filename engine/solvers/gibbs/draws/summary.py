@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from engine.results import Status
 from engine.run import Run
-from engine.solvers.gibbs.chains import REPORT
-from engine.solvers.gibbs.diagnostics import diagnose
+from engine.solvers.gibbs.checkpoint import RunState
+from engine.solvers.gibbs.device.chains import REPORT
+from engine.solvers.gibbs.draws.diagnostics import diagnose
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import Posterior, verdict
 from engine.solvers.gibbs.problem import HorseshoeProbit
-from engine.solvers.gibbs.run_state import RunState
 
 __all__ = ["posterior_of"]
 

@@ -1,0 +1,1 @@
+"""The iterations of the kernels ``gibbs``, ``px`` and ``hmc``."""
