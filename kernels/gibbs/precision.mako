@@ -32,7 +32,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) take_diagonal(const GLOBAL f64* RESTRICT gram,
         diagonal[j] = gram[j * q + j];
 }
 
-// failed[0] += number of factorisations whose status is not zero; launches on several lanes may count at once
+// failed[0] += number of factorisations whose status is not zero; launches on several streams may count at once
 KERNEL LAUNCH_BOUNDS(1, 1) count_failures(const GLOBAL i32* RESTRICT status, i32 count, GLOBAL i32* RESTRICT failed)
 {
     if (GLOBAL_ID == 0)

@@ -28,9 +28,9 @@
 % endif
 //
 // Launch: any number of groups of ${size} work-items: ${row_lanes} rows at a time by ${lanes} lanes, ${rows} rows and ${chunks} chunks of 16 bytes each.
-// A group handles strips of `strip_rows` rows, a multiple of ${row_lanes * rows}, one after the other as it takes the next ticket; a strip's sums have a
+// A group handles strips of `strip_rows` rows, a multiple of ${row_lanes * rows}, which it takes from a dynamic work queue; a strip's sums have a
 // place of their own, out[strip][beta][width], so that what is added to what depends on the data alone. Rows from row_count on are padding: zeros.
-// tickets: {the next strip, groups that have ended}, both zero before and after a launch.
+// queue: {the next strip, groups that have ended}, both zero before and after a launch.
 // Groups on the first `spared` multiprocessors leave when others are at work, so that kernels of other streams find room there.
 // design: (rows, chunk_count chunks); beta: (betas, stride); strip_first is the strip's place in `out`.
 ${philox.functions()}
@@ -47,9 +47,9 @@ typedef uint4 chunk_t;
 
 KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${"f32" if storage == "f32" else "u16"}* RESTRICT design, const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out,
     i64 first_row, i64 row_count, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first,
-    i32 betas,${" u64 seed, u32 stream, u32 step," if mode == "draw" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode == "margins" else ""} GLOBAL u32* RESTRICT tickets, u32 spared)
+    i32 betas,${" u64 seed, u32 stream, u32 step," if mode == "draw" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode == "margins" else ""} GLOBAL u32* RESTRICT queue, u32 spared)
 {
-    LOCAL_ARRAY(i32, ticket, 4);
+    LOCAL_ARRAY(i32, taken, 4);
 % if shuffled:
     LOCAL_ARRAY(f32, part, ${outputs * parts});
 % else:
@@ -87,15 +87,15 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${"f32" if st
         i32 others = 0;
         if (MULTIPROCESSOR_ID() < spared)
             for (i32 tries = 0; tries < 64 && !others; ++tries)
-                others = ATOMIC_ADD_U32(tickets, 0u) != 0u;
-        ticket[0] = others ? strips : (i32)ATOMIC_ADD_U32(tickets, 1u);
+                others = ATOMIC_ADD_U32(queue, 0u) != 0u;
+        taken[0] = others ? strips : (i32)ATOMIC_ADD_U32(queue, 1u);
     }
     BARRIER();
-    i32 strip = ticket[0];
+    i32 strip = taken[0];
     while (strip < strips) {    // the same for all of a group
         i32 following = 0;
         if (LOCAL_ID == 0)
-            following = (i32)ATOMIC_ADD_U32(tickets, 1u);
+            following = (i32)ATOMIC_ADD_U32(queue, 1u);
         f32 extra = 0.0f;
 % for c in range(chains):
         f32 ${", ".join(f"a{c}_{k}_{e} = 0.0f" for k in range(chunks) for e in range(each))};
@@ -311,12 +311,12 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${"f32" if st
         }
         BARRIER();
         if (LOCAL_ID == 0)
-            ticket[0] = following;
+            taken[0] = following;
         BARRIER();
-        strip = ticket[0];
+        strip = taken[0];
     }
-    if (LOCAL_ID == 0 && ATOMIC_ADD_U32(tickets + 1, 1u) == (u32)GROUP_COUNT - 1u) {
-        tickets[0] = 0u;
-        tickets[1] = 0u;
+    if (LOCAL_ID == 0 && ATOMIC_ADD_U32(queue + 1, 1u) == (u32)GROUP_COUNT - 1u) {
+        queue[0] = 0u;
+        queue[1] = 0u;
     }
 }

@@ -229,7 +229,9 @@ def test_backends_agree_over_the_first_iterations() -> None:
         with DevicePool([info]) as pool:
             draws.append(draws_of(pool.members[0], problem_of(), kernel="hmc"))
     for other in draws[1:]:
-        first, same = other[:, :8], draws[0][:, :8]  # rounding in float32 grows from draw to draw
+        # Backends add up float32 sums in different orders. The difference grows with every trajectory, and the first
+        # acceptance that is decided otherwise separates the chains for good; eight draws come long before that.
+        first, same = other[:, :8], draws[0][:, :8]
         assert np.allclose(first, same, rtol=1e-3, atol=1e-4)
 
 
@@ -362,10 +364,11 @@ def test_a_chain_keeps_its_coefficients_where_a_factorisation_fails(
     assert np.isfinite(result.arrays["beta"]).all()
     failed, good = result.arrays["beta"]
     assert np.ptp(good, axis=0).max() > 0
-    if kernel == "hmc":  # a joint rescaling of the coefficients and tau needs no factor
+    message = "its trajectory was rejected" if kernel == "hmc" else "the chain kept its coefficients"
+    if kernel == "hmc":  # a joint rescaling of the coefficients and tau needs no factor, and goes on
         failed = failed[:, 1:] / np.linalg.norm(failed[:, 1:], axis=1, keepdims=True)  # the intercept is not rescaled
     assert np.ptp(failed, axis=0).max() < 1e-12
-    assert any("kept its coefficients" in event.message for event in notices if event.type == "notice")
+    assert any(message in event.message for event in notices if event.type == "notice")
 
 
 def test_logistic_regression_is_sampled_by_hmc_alone(device: Member) -> None:

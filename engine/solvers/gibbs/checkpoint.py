@@ -28,7 +28,8 @@ class RunState:
     Attributes
     ----------
     draws, statistics, scales : Draws
-        Of the coefficients in the user's units, of :data:`engine.solvers.gibbs.device.chains.REPORT`, and of log lambda.
+        Of the coefficients in the user's units, of the numbers :data:`engine.solvers.gibbs.device.chains.REPORT`, and
+        of log lambda.
     traced : ndarray of int64
         Coefficients that are traced, in the numbering of the result.
     iteration : int

@@ -361,9 +361,10 @@ def _take(options: Options, run: Run, state: RunState, iterations: list[int], ro
             f"{failed} Cholesky factorisations have failed so far"
         )
     if failed > state.failed:
+        outcome = "its trajectory was rejected" if options.kernel == "hmc" else "the chain kept its coefficients"
         run.notice(
-            f"{failed - state.failed} Cholesky factorisations failed and a chain kept its coefficients for these "
-            "iterations: X has columns that nearly depend on each other",
+            f"{failed - state.failed} Cholesky factorisations of a chain's matrix failed; in each of these iterations "
+            f"{outcome}: X has columns that nearly depend on each other",
             level="warning",
         )
         state.failed = failed

@@ -10,7 +10,7 @@ SHARDS = 8
 """Parts whose sums are added in one order, whoever makes them; so also the most devices."""
 
 LARGE_FROM = 200
-"""Columns from which a chain's factorisation is worth a lane, or a device, of its own."""
+"""Columns from which a chain's factorisation is worth a stream, or a device, of its own."""
 
 _STRIPS, _MORE_STRIPS = 1024, 4096  # enough for every device; more where a strip's sums are little beside its rows
 _LEAST_STRIP, _LONG_STRIP, _MOST_STRIP = 16, 128, 4096

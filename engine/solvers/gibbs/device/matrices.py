@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,11 @@ from engine.errors import DeviceError
 from engine.numerics.linear_algebra import LinearAlgebra, linear_algebra
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design.layout import LARGE_FROM, share_of_chains
-from engine.solvers.gibbs.device.chains import Settings
+from engine.solvers.gibbs.device.chains import Chains, Settings
 from engine.solvers.gibbs.device.exchange import Part
 from engine.solvers.gibbs.device.rows import Rows
 
-__all__ = ["Group", "Matrices"]
+__all__ = ["Group", "Matrices", "shared_arguments"]
 
 _JITTER = 1e-12
 _MOST_STREAMS = 4
@@ -202,14 +203,41 @@ class Matrices:
             raise DeviceError("X'X plus its prior has no Cholesky factor")
         self._fixed_scale = scale
 
-    def precondition(self, vector: NDArray[np.float64], half: bool = False) -> NDArray[np.float64]:
-        """(G + diag(prior))^-1 v of one vector; with ``half`` L^-T v, a draw if v is normal. Shape (q,)."""
-        group = self.groups[0]
+    def solve_fixed(self, vector: NDArray[np.float64], transposed: bool) -> NDArray[np.float64]:
+        """L^-1 s v of one vector, or s L^-T v, a draw of the normal of precision G + diag(prior) if v is normal.
+
+        s (G + diag(prior)) s = L L' was factorised by :meth:`factorise_fixed`. Shape (q,).
+        """
+        group, scale = self.groups[0], self._fixed_scale
         rhs = np.zeros((group.count, len(vector)))
-        rhs[0] = vector if half else vector * self._fixed_scale
+        rhs[0] = vector if transposed else scale * vector
         self.device.put(rhs, group.rhs)
-        if not half:
-            group.algebra.solve_lower(group.matrix, group.rhs)
-        group.algebra.solve_lower_transposed(group.matrix, group.rhs)
-        solved: NDArray[np.float64] = self.device.get(group.rhs)[0] * self._fixed_scale
-        return solved
+        (group.algebra.solve_lower_transposed if transposed else group.algebra.solve_lower)(group.matrix, group.rhs)
+        solved: NDArray[np.float64] = self.device.get(group.rhs)[0]
+        return solved * scale if transposed else solved
+
+
+def shared_arguments(rows: Rows, chains: Chains, matrices: Matrices, settings: Settings) -> dict[str, Any]:
+    """Arguments of the kernels that are the same all through a run, by their names in the templates."""
+    layout = rows.layout
+    return {
+        "beta": chains.beta,
+        "local_precision": chains.local_precision,
+        "nu": chains.nu,
+        "whole": chains.whole,
+        "narrow": chains.narrow,
+        "scale": matrices.scale,
+        "prior": matrices.prior,
+        "diagonal": matrices.diagonal,
+        "slab": matrices.slab,
+        "q": layout.columns,
+        "stride": layout.stride,
+        "width": layout.width,
+        "row_count": layout.rows,
+        "pitch": layout.strips * layout.strip_rows,
+        "first": rows.design.first,
+        "chains": chains.count,
+        "seed": settings.seed,
+        "first_prior": settings.prior_precision,
+        "inverse_width": settings.tau_scale**-2,
+    }

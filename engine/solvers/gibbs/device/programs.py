@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from engine.devices import Buffer, Capabilities, Device
-from engine.devices.program import Kernel
+from engine.devices.program import BoundKernel, Kernel
 from engine.devices.variants import each_once
 from engine.solvers.gibbs.design.layout import Layout
 
-__all__ = ["FAMILIES", "Mode", "Programs", "SweepShape", "kernel_variants", "sweep_shape"]
+__all__ = ["FAMILIES", "Launcher", "Mode", "Programs", "SweepShape", "kernel_variants", "sweep_shape"]
 
 Mode = Literal["draw", "score", "margins"]
 """What a pass over the rows computes; see ``kernels/gibbs/sweep.mako``."""
@@ -22,7 +22,7 @@ FAMILIES = ("probit", "logit")
 _STORAGE = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 _MOST_REGISTERS = 96
 _MOST_LOCAL = 48 * 1024  # what a CUDA kernel may declare, whatever a group may have
-_TICKET_BYTES = 16
+_QUEUE_BYTES = 16
 _SPARED, _SPARED_SMALL = 8, 24  # a long pass leaves one in so many multiprocessors to the factorisations beside it ...
 _SMALL_COLUMNS = 256  # ... and fewer where these are small
 
@@ -70,7 +70,7 @@ class SweepShape:
             floats = self.rows * chains * self.size
         floats += max(outputs, self.size)
         floats += self.size * _each(storage) if self.row_lanes > 1 else 0
-        return 4 * floats + _TICKET_BYTES
+        return 4 * floats + _QUEUE_BYTES
 
     def constants(self, chains: int, storage: str, mode: Mode, family: str) -> tuple[str, dict[str, Any]]:
         """Template and constants for so many vectors at a time."""
@@ -160,10 +160,10 @@ class Programs:
         Work-items a group of ``lines``.
     """
 
-    def __init__(self, device: Device, layout: Layout, storage: str, family: str, tickets: Buffer) -> None:
-        """``tickets`` are two zeros of uint32 on the device: the dynamic work queue of a pass over the rows."""
+    def __init__(self, device: Device, layout: Layout, storage: str, family: str, queue: Buffer) -> None:
+        """``queue`` is two zeros of uint32 on the device: the dynamic work queue of a pass over the rows."""
         self.layout, self.storage, self.family = layout, storage, family
-        self._device, self._tickets = device, tickets
+        self._device, self._queue = device, queue
         blocks = self._sizes = _blocks(device.capabilities)
         self.block, self.lines_block = blocks.vector, blocks.lines
         self.conditionals = device.program("gibbs/conditionals", block=blocks.vector)
@@ -212,7 +212,7 @@ class Programs:
             if shape.serial:
                 groups = -(-strips // -(-strips // most)) if strips else 0  # as many strips for each group
             else:
-                extra = {"tickets": self._tickets, "spared": self._spared if mode == "draw" and strips > most else 0}
+                extra = {"queue": self._queue, "spared": self._spared if mode == "draw" and strips > most else 0}
             kernel(
                 groups,
                 shape.size,
@@ -240,6 +240,28 @@ class Programs:
             program = self._device.program(template, **constants)
             found = self._sweeps[count, mode] = program.sweep, shape, most
         return found
+
+
+class Launcher:
+    """Launches kernels with the arguments that they share, by name; a call gives the others, or its own instead."""
+
+    def __init__(self, **shared: Any) -> None:
+        self._shared = shared
+        self._bound: dict[Kernel, BoundKernel] = {}
+
+    def share(self, **shared: Any) -> None:
+        """More arguments, or others, from now on."""
+        self._shared.update(shared)
+        self._bound.clear()
+
+    def __call__(self, kernel: Kernel, grid: int, block: int, /, **own: Any) -> None:
+        """Launch; the names of ``own`` are always the same for a kernel."""
+        bound = self._bound.get(kernel)
+        if bound is None:
+            names = [parameter.name for parameter in kernel.signature.parameters]
+            fixed = {name: self._shared[name] for name in names if name in self._shared and name not in own}
+            bound = self._bound[kernel] = kernel.bind(**fixed)
+        bound(grid, block, **own)
 
 
 _VARIATES = (

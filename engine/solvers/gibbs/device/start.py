@@ -1,4 +1,4 @@
-"""Where chains begin: about the mode of the posterior under a ridge, found by L-BFGS with X'X as its first metric.
+"""Where chains begin: about the mode of the posterior under a ridge, found by L-BFGS in the metric of X'X.
 
 A chain that begins at 0 can take thousands of iterations to leave it where classes are rare; one that begins at the
 mode does not. The first metric of the kernel ``hmc`` is made at the same point.
@@ -6,6 +6,7 @@ mode does not. The first metric of the kernel ``hmc`` is made at the same point.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -26,6 +27,7 @@ RIDGE = 1.0
 _ROUNDS = 6
 _MEMORY = 12
 _CLOSE = 0.02  # of a posterior standard deviation
+_ROUNDING = 1e-7  # relative, of a log-likelihood that is added up in float32
 _STREAM_START = 8
 
 
@@ -69,54 +71,26 @@ def _expected_precisions(sampler: Sampler, beta: Floats, prior: Floats, tau_scal
 def _maximise(sampler: Sampler, beta: Floats, prior: Floats, between: Callable[[int], None]) -> Floats:
     """The maximum of log-likelihood - beta' diag(prior) beta / 2; ``between`` is called before every pass.
 
-    The first device holds the factor of X'X + diag(prior), which bounds the curvature from above, so that a first step
-    of that metric never overshoots.
+    SciPy's L-BFGS-B on u = L' beta / s, where L L' is the factor of the scaled X'X + diag(prior) on the first device,
+    which bounds the curvature from above. In these coordinates the length of the gradient is about the distance from
+    the maximum in posterior standard deviations.
     """
-    pairs: list[tuple[Floats, Floats, float]] = []
-    gradient, value = _penalised(sampler, beta, prior)
-    for iteration in range(200):
-        between(iteration)
-        direction = _two_loops(sampler, gradient, pairs)
-        slope = float(gradient @ direction)
-        if slope < _CLOSE**2:
-            break
-        step = 1.0
-        for _ in range(30):
-            trial = beta + step * direction
-            trial_gradient, trial_value = _penalised(sampler, trial, prior)
-            if trial_value >= value + 1e-4 * step * slope - 1e-6 * abs(value):
-                break
-            step /= 2
-        else:
-            break
-        moved, turned = trial - beta, gradient - trial_gradient
-        if (curvature := float(moved @ turned)) > 1e-12 * float(moved @ moved):
-            pairs = [*pairs[-_MEMORY + 1 :], (moved, turned, curvature)]
-        beta, gradient, value = trial, trial_gradient, trial_value
-    return beta
+    from scipy.optimize import minimize
 
+    first, start, passes = sampler.workers.first, beta.copy(), itertools.count()
 
-def _penalised(sampler: Sampler, beta: Floats, prior: Floats) -> tuple[Floats, float]:
-    gradient, value = sampler.score(beta)
-    return gradient - prior * beta, value - 0.5 * float(prior @ beta**2)
+    def beta_of(u: Floats) -> Floats:
+        return np.asarray(start + first(Worker.solve_upper, u))
 
+    def objective(u: Floats) -> tuple[float, Floats]:
+        between(next(passes))
+        beta = beta_of(u)
+        gradient, value = sampler.score(beta)
+        return 0.5 * float(prior @ beta**2) - value, -np.asarray(first(Worker.solve_lower, gradient - prior * beta))
 
-def _two_loops(sampler: Sampler, gradient: Floats, pairs: list[tuple[Floats, Floats, float]]) -> Floats:
-    """Nocedal's two loops (uphill), with the factorised matrix in the middle."""
-    q = gradient.copy()
-    weights = []
-    for moved, turned, curvature in reversed(pairs):
-        weight = float(moved @ q) / curvature
-        q -= weight * turned
-        weights.append(weight)
-    r = sampler.workers.first(Worker.precondition, q)
-    if pairs:
-        moved, turned, curvature = pairs[-1]
-        metric = sampler.workers.first(Worker.precondition, turned)
-        r = r * (curvature / float(turned @ metric))
-    for (moved, turned, curvature), weight in zip(pairs, reversed(weights), strict=True):
-        r = r + moved * (weight - float(turned @ r) / curvature)
-    return np.asarray(r)
+    options = {"maxcor": _MEMORY, "maxiter": 200, "gtol": _CLOSE / np.sqrt(len(beta)), "ftol": _ROUNDING}
+    found = minimize(objective, np.zeros_like(beta), jac=True, method="L-BFGS-B", options=options)
+    return beta_of(found.x)
 
 
 def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 1.0) -> dict[str, Floats]:
@@ -127,7 +101,7 @@ def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 1.0) 
         words = uniform_words(seed, _STREAM_START, 0, 0, q, chain=chain)
         radius = np.sqrt(-2.0 * np.log(uniform_float64_wide(words[:, 0], words[:, 1])))
         normals = radius * np.cos(2.0 * np.pi * uniform_float64_wide(words[:, 2], words[:, 3]))
-        beta[chain] = mode + spread * sampler.workers.first(Worker.precondition, normals, True)
+        beta[chain] = mode + spread * sampler.workers.first(Worker.solve_upper, normals)
     whole = np.zeros((chains, WHOLE))
     whole[:, 1] = 1.0
     whole[:, 0] = 1.0 / max(1e-4, float(np.mean(mode[first:] ** 2)))

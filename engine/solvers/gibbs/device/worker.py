@@ -115,9 +115,13 @@ class Worker:
         """See :meth:`Matrices.factorise_fixed`; for the first device."""
         self.matrices.factorise_fixed(prior)
 
-    def precondition(self, vector: NDArray[np.float64], half: bool = False) -> NDArray[np.float64]:
-        """See :meth:`Matrices.precondition`."""
-        return self.matrices.precondition(vector, half)
+    def solve_lower(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        """See :meth:`Matrices.solve_fixed`: L^-1 s v."""
+        return self.matrices.solve_fixed(vector, transposed=False)
+
+    def solve_upper(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        """See :meth:`Matrices.solve_fixed`: s L^-T v."""
+        return self.matrices.solve_fixed(vector, transposed=True)
 
     def curvature(self) -> NDArray[np.float64]:
         """The diagonal of X'X times the curvature of log Phi at 0, 2 / pi: about that of the log-likelihood."""

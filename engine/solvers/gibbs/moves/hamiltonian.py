@@ -13,6 +13,7 @@ W, the length of the steps and their number are chosen during the warm-up and th
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -25,18 +26,15 @@ from engine.solvers.gibbs.design.layout import SHARDS
 from engine.solvers.gibbs.design.lines import Lines
 from engine.solvers.gibbs.device.chains import WHOLE, Chains, Settings
 from engine.solvers.gibbs.device.exchange import Part
-from engine.solvers.gibbs.device.matrices import Group, Matrices
+from engine.solvers.gibbs.device.matrices import Group, Matrices, shared_arguments
+from engine.solvers.gibbs.device.programs import Launcher
 from engine.solvers.gibbs.device.rows import Rows
 
 __all__ = ["CONTROL", "FIRST_STEPS", "HamiltonianMoves"]
 
-STREAM_SCALES, STREAM_MOMENTUM, STREAM_TRAJECTORY, STREAM_LINES, STREAM_RESCALE = (
-    1,
-    10,
-    11,
-    12,
-    14,
-)  # scales and lines take two each
+STREAM_SCALES, STREAM_MOMENTUM, STREAM_TRAJECTORY, STREAM_LINES, STREAM_RESCALE = 1, 10, 11, 12, 14
+"""Streams of random numbers; the scales and the lines take two each."""
+
 CONTROL = 8
 """Numbers of the step-length controller; see ``kernels/gibbs/trajectory.mako``."""
 
@@ -85,6 +83,16 @@ class HamiltonianMoves:
             signs[: layout.rows] = np.where(rows.design.problem.y, 1.0, -1.0)
         self.signs = memory.put(signs)
         self._rescale_every = max(1, -(-layout.rows // _ROWS_RESCALED))
+        self._launch = Launcher(
+            **shared_arguments(rows, chains, matrices, settings),
+            score=self._score,
+            origin=self._origin,
+            momentum=self._momentum,
+            energy=self._energy,
+            margins=self._margins,
+            signs=self.signs,
+            control=self.control,
+        )
         self.set_lines(Lines())
         self.restart_control(_FIRST_LENGTH)
 
@@ -104,7 +112,15 @@ class HamiltonianMoves:
             "row_index": lines.row_index if len(lines.row_index) else np.zeros(1, np.int32),
             "row_value": lines.row_value if len(lines.row_value) else np.zeros(1, np.float32),
         }
-        self._line_buffers = {name: self._memory.put(array) for name, array in arrays.items()}
+        self._launch.share(
+            **{name: self._memory.put(array) for name, array in arrays.items()},
+            nulls=lines.nulls,
+            null_tries=self._tries[0],
+            pairs=lines.pairs,
+            pair_tries=self._tries[1],
+            tails=lines.tails,
+            tail_tries=self._tries[2],
+        )
 
     def restart_control(self, length: float) -> None:
         """Begin to choose the length of the steps anew, from here."""
@@ -200,7 +216,7 @@ class HamiltonianMoves:
 
     def iterate(self, step: int) -> None:
         """One iteration of every chain."""
-        chains, matrices, settings = self._chains, self._matrices, self._settings
+        chains, matrices = self._chains, self._matrices
         rescaled = step % self._rescale_every == 0
         if rescaled or len(self.lines.row_index):
             self._gather_margins()
@@ -215,13 +231,12 @@ class HamiltonianMoves:
             self._take_score()
         if self.averaging:
             self._add_curvature()
-        numbers = {"seed": settings.seed, "stream": STREAM_TRAJECTORY, "step": step}
-        matrices.each_group(lambda group: self._begin(group, step, numbers))
+        matrices.each_group(lambda group: self._begin(group, step))
         for number in range(self.steps):
             self._share((chains.beta, self._rows.layout.columns))
             self._pass(chains.narrow, self._ends)
-            last = number == self.steps - 1
-            matrices.each_group(self._ended(numbers) if last else self._stepped(numbers))
+            work = self._step if number < self.steps - 1 else self._end
+            matrices.each_group(functools.partial(work, step=step))
         self._share((chains.beta, self._rows.layout.columns), (chains.whole, WHOLE))
         if matrices.divided:
             matrices.share((self._score, self._rows.layout.width))
@@ -244,16 +259,9 @@ class HamiltonianMoves:
         self._rows.gather(self.partial, count * width, self._shards)
 
     def _take_score(self) -> None:
-        programs, width = self._rows.programs, self._rows.layout.width
-        programs.trajectory.take_score(
-            self._chains.count,
-            programs.block,
-            shards=self._shards,
-            shard_count=SHARDS,
-            chains=self._chains.count,
-            score=self._score,
-            width=width,
-        )
+        programs = self._rows.programs
+        kernel = programs.trajectory.take_score
+        self._launch(kernel, self._chains.count, programs.block, shards=self._shards, shard_count=SHARDS)
 
     def _gather_margins(self) -> None:
         """Let every device have the margins of all rows."""
@@ -265,188 +273,73 @@ class HamiltonianMoves:
     def _keep_margins(self) -> None:
         """The margins of the points that the chains are at now."""
         rows, programs = self._rows, self._rows.programs
-        items = max(1, rows.count * self._chains.count)
-        programs.trajectory.keep_margins(
-            programs.spread(items),
-            programs.block,
-            margins=self._margins,
-            ends=self._ends,
-            whole=self._chains.whole,
-            first_row=rows.first_row,
-            rows=rows.count,
-            pitch=self._pitch,
-            chains=self._chains.count,
-        )
+        groups = programs.spread(max(1, rows.count * self._chains.count))
+        here = {"first_row": rows.first_row, "rows": rows.count}
+        self._launch(programs.trajectory.keep_margins, groups, programs.block, ends=self._ends, **here)
 
     def _rescale(self, step: int) -> None:
         """beta and tau of every chain times a common factor."""
-        layout, settings, chains, programs = self._rows.layout, self._settings, self._chains, self._rows.programs
-        programs.lines.rescale_chains(
-            chains.count,
-            programs.lines_block,
-            beta=chains.beta,
-            narrow=chains.narrow,
-            margins=self._margins,
-            whole=chains.whole,
-            signs=self.signs,
-            slab=self._matrices.slab,
-            pitch=self._pitch,
-            row_count=layout.rows,
-            q=layout.columns,
-            stride=layout.stride,
-            first=self._rows.design.first,
-            inverse_width=settings.tau_scale**-2,
-            seed=settings.seed,
-            stream=STREAM_RESCALE,
-            step=step,
-        )
+        programs = self._rows.programs
+        size = self._chains.count, programs.lines_block
+        self._launch(programs.lines.rescale_chains, *size, stream=STREAM_RESCALE, step=step)
 
     def _move_lines(self, step: int) -> None:
-        layout, settings, chains, lines = self._rows.layout, self._settings, self._chains, self.lines
-        programs, (nulls, pairs, tails) = self._rows.programs, self._tries
-        programs.lines.move_lines(
-            chains.count,
-            programs.lines_block,
-            beta=chains.beta,
-            narrow=chains.narrow,
-            margins=self._margins,
-            whole=chains.whole,
-            **self._line_buffers,
-            slab=self._matrices.slab,
-            pitch=self._pitch,
-            q=layout.columns,
-            stride=layout.stride,
-            first=self._rows.design.first,
-            nulls=lines.nulls,
-            null_tries=nulls,
-            pairs=lines.pairs,
-            pair_tries=pairs,
-            tails=lines.tails,
-            tail_first=step * tails % max(1, lines.tails),
-            tail_tries=tails,
-            first_prior=settings.prior_precision,
-            seed=settings.seed,
-            stream=STREAM_LINES,
-            step=step,
-        )
+        programs, tails = self._rows.programs, self._tries[2]
+        size = self._chains.count, programs.lines_block
+        first = step * tails % max(1, self.lines.tails)
+        self._launch(programs.lines.move_lines, *size, tail_first=first, stream=STREAM_LINES, step=step)
 
     def _draw_scales(self, step: int) -> None:
-        programs, settings, chains, matrices = self._rows.programs, self._settings, self._chains, self._matrices
-        programs.trajectory.draw_scales(
-            chains.count,
-            programs.block,
-            beta=chains.beta,
-            local_precision=chains.local_precision,
-            whole=chains.whole,
-            scale=matrices.scale,
-            prior=matrices.prior,
-            diagonal=matrices.diagonal,
-            slab=matrices.slab,
-            q=self._rows.layout.columns,
-            first=self._rows.design.first,
-            first_prior=settings.prior_precision,
-            inverse_width=settings.tau_scale**-2,
-            seed=settings.seed,
-            stream=STREAM_SCALES,
-            step=step,
-        )
+        programs = self._rows.programs
+        size = self._chains.count, programs.block
+        self._launch(programs.trajectory.draw_scales, *size, stream=STREAM_SCALES, step=step)
 
     # --- a trajectory ---------------------------------------------------------------------------------------------
 
-    def _begin(self, group: Group, step: int, numbers: dict[str, int]) -> None:
+    def _begin(self, group: Group, step: int) -> None:
         """Momenta, and the first half kick and drift."""
-        programs, q = self._rows.programs, self._rows.layout.columns
-        programs.trajectory.begin_trajectory(
-            group.count,
-            programs.block,
-            beta=self._chains.beta,
-            origin=self._origin,
-            momentum=self._momentum,
-            prior=self._matrices.prior,
-            score=self._score,
-            energy=self._energy,
-            q=q,
-            width=self._rows.layout.width,
-            first_chain=group.first,
-            seed=self._settings.seed,
-            stream=STREAM_MOMENTUM,
-            step=step,
-        )
+        programs = self._rows.programs
+        size = group.count, programs.block
+        own = {"first_chain": group.first, "stream": STREAM_MOMENTUM, "step": step}
+        self._launch(programs.trajectory.begin_trajectory, *size, **own)
         self._gradient(group, self._score, 1)
-        self._move(group, 0.5, numbers)
-
-    def _stepped(self, numbers: dict[str, int]) -> Any:
-        """A whole kick and a drift, for a group."""
-
-        def work(group: Group) -> None:
-            self._gradient(group, self._shards, SHARDS)
-            self._move(group, 1.0, numbers)
-
-        return work
+        self._move(group, 0.5, step)
 
     def _gradient(self, group: Group, score: Buffer, shards: int) -> None:
         """L^-1 s g."""
-        programs, layout = self._rows.programs, self._rows.layout
-        programs.trajectory.scale_gradient(
-            group.count,
-            programs.block,
-            score=score,
-            shard_count=shards,
-            chains=self._chains.count,
-            width=layout.width,
-            beta=self._chains.beta,
-            prior=self._matrices.prior,
-            scale=self._matrices.scale,
-            rhs=group.rhs,
-            q=layout.columns,
-            first_chain=group.first,
-        )
+        programs = self._rows.programs
+        size = group.count, programs.block
+        own = {"score": score, "shard_count": shards, "rhs": group.rhs, "first_chain": group.first}
+        self._launch(programs.trajectory.scale_gradient, *size, **own)
         group.algebra.solve_lower(group.matrix, group.rhs)
 
-    def _move(self, group: Group, share: float, numbers: dict[str, int]) -> None:
+    def _move(self, group: Group, share: float, step: int) -> None:
         """A kick by a share of a step, and a drift by a step."""
-        programs, layout = self._rows.programs, self._rows.layout
-        common = {"control": self.control, "q": layout.columns, "first_chain": group.first, "rhs": group.rhs, **numbers}
-        programs.trajectory.kick_momentum(group.count, programs.block, momentum=self._momentum, share=share, **common)
+        programs = self._rows.programs
+        size = group.count, programs.block
+        own = {"rhs": group.rhs, "first_chain": group.first, "stream": STREAM_TRAJECTORY, "step": step}
+        self._launch(programs.trajectory.kick_momentum, *size, share=share, **own)
         group.algebra.solve_lower_transposed(group.matrix, group.rhs)
-        programs.trajectory.drift_position(
+        self._launch(programs.trajectory.drift_position, *size, **own)
+
+    def _step(self, group: Group, step: int) -> None:
+        """A whole kick and a drift."""
+        self._gradient(group, self._shards, SHARDS)
+        self._move(group, 1.0, step)
+
+    def _end(self, group: Group, step: int) -> None:
+        """The last half kick, and acceptance."""
+        programs = self._rows.programs
+        self._gradient(group, self._shards, SHARDS)
+        self._launch(
+            programs.trajectory.end_trajectory,
             group.count,
             programs.block,
-            beta=self._chains.beta,
-            scale=self._matrices.scale,
-            narrow=self._chains.narrow,
-            stride=layout.stride,
-            **common,
+            rhs=group.rhs,
+            shards=self._shards,
+            shard_count=SHARDS,
+            status=group.status,
+            first_chain=group.first,
+            stream=STREAM_TRAJECTORY,
+            step=step,
         )
-
-    def _ended(self, numbers: dict[str, int]) -> Any:
-        """The last half kick, and acceptance, for a group."""
-        programs, layout, chains = self._rows.programs, self._rows.layout, self._chains
-
-        def work(group: Group) -> None:
-            self._gradient(group, self._shards, SHARDS)
-            programs.trajectory.end_trajectory(
-                group.count,
-                programs.block,
-                beta=chains.beta,
-                origin=self._origin,
-                momentum=self._momentum,
-                rhs=group.rhs,
-                prior=self._matrices.prior,
-                shards=self._shards,
-                shard_count=SHARDS,
-                chains=chains.count,
-                score=self._score,
-                energy=self._energy,
-                control=self.control,
-                status=group.status,
-                whole=chains.whole,
-                narrow=chains.narrow,
-                q=layout.columns,
-                width=layout.width,
-                stride=layout.stride,
-                first_chain=group.first,
-                **numbers,
-            )
-
-        return work

@@ -10,7 +10,8 @@ import numpy as np
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design.layout import SHARDS
 from engine.solvers.gibbs.device.chains import Chains, Settings
-from engine.solvers.gibbs.device.matrices import Group, Matrices
+from engine.solvers.gibbs.device.matrices import Group, Matrices, shared_arguments
+from engine.solvers.gibbs.device.programs import Launcher
 from engine.solvers.gibbs.device.rows import Rows
 
 __all__ = ["STREAM_LATENT", "STREAM_NOISE", "STREAM_SCALES", "LatentMoves"]
@@ -27,6 +28,12 @@ class LatentMoves:
         width = settings.chains * rows.layout.width
         self.partial = memory.empty(max(1, rows.strips) * width, np.float32)
         self._shards = memory.empty((SHARDS, width))
+        self._launch = Launcher(
+            **shared_arguments(rows, chains, matrices, settings),
+            shards=self._shards,
+            shard_count=SHARDS,
+            expanded=int(settings.kernel == "px"),
+        )
 
     def prime(self) -> None:
         """Nothing of an iteration depends on the one before but the chains' state."""
@@ -46,64 +53,17 @@ class LatentMoves:
             chains.narrow_beta()
 
     def _draw_scales(self, step: int) -> None:
-        programs, settings, chains = self._rows.programs, self._settings, self._chains
-        programs.conditionals.update_scales(
-            chains.count,
-            programs.block,
-            beta=chains.beta,
-            local_precision=chains.local_precision,
-            nu=chains.nu,
-            whole=chains.whole,
-            scale=self._matrices.scale,
-            prior=self._matrices.prior,
-            diagonal=self._matrices.diagonal,
-            slab=self._matrices.slab,
-            q=self._rows.layout.columns,
-            first=self._rows.design.first,
-            first_prior=settings.prior_precision,
-            inverse_width=settings.tau_scale**-2,
-            seed=settings.seed,
-            stream=STREAM_SCALES,
-            step=step,
-        )
+        programs = self._rows.programs
+        kernel = programs.conditionals.update_scales
+        self._launch(kernel, self._chains.count, programs.block, stream=STREAM_SCALES, step=step)
 
     def _draw_coefficients(self, group: Group, step: int) -> None:
         """beta of a group's chains given the latent normals."""
-        layout, settings, chains = self._rows.layout, self._settings, self._chains
-        conditionals, block = self._rows.programs.conditionals, self._rows.programs.block
-        q, scale = layout.columns, self._matrices.scale
-        sums = {
-            "shards": self._shards,
-            "shard_count": SHARDS,
-            "chains": chains.count,
-            "width": layout.width,
-            "rhs": group.rhs,
-            "q": q,
-            "first_chain": group.first,
-        }
-        conditionals.prepare_solution(group.count, block, scale=scale, **sums)
+        conditionals, launch = self._rows.programs.conditionals, self._launch
+        size = group.count, self._rows.programs.block
+        own = {"rhs": group.rhs, "first_chain": group.first}
+        launch(conditionals.prepare_solution, *size, **own)
         group.algebra.solve_lower(group.matrix, group.rhs)
-        conditionals.add_noise(
-            group.count,
-            block,
-            row_count=layout.rows,
-            whole=chains.whole,
-            expanded=int(settings.kernel == "px"),
-            seed=settings.seed,
-            stream=STREAM_NOISE,
-            step=step,
-            **sums,
-        )
+        launch(conditionals.add_noise, *size, stream=STREAM_NOISE, step=step, **own)
         group.algebra.solve_lower_transposed(group.matrix, group.rhs)
-        conditionals.finish_coefficients(
-            group.count,
-            block,
-            rhs=group.rhs,
-            scale=scale,
-            beta=chains.beta,
-            status=group.status,
-            narrow=chains.narrow,
-            q=q,
-            stride=layout.stride,
-            first_chain=group.first,
-        )
+        launch(conditionals.finish_coefficients, *size, status=group.status, **own)
