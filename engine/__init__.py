@@ -24,17 +24,22 @@ _MODULES = {
     "engine.errors": (
         "AuditError",
         "BackendUnavailable",
+        "ConvergenceWarning",
         "DeviceError",
         "DeviceLost",
         "DeviceNotFound",
         "InputError",
         "KernelArgumentError",
         "KernelError",
+        "ObserverWarning",
         "OptionError",
         "OutOfDeviceMemory",
         "ProblemError",
         "QuintetError",
+        "QuintetWarning",
+        "RelaxationWarning",
         "RunFolderError",
+        "StorageWarning",
         "UntrustedCode",
     ),
     "engine.problem": ("Problem",),
@@ -69,17 +74,22 @@ if TYPE_CHECKING:
     from engine.engine import Engine as Engine
     from engine.errors import AuditError as AuditError
     from engine.errors import BackendUnavailable as BackendUnavailable
+    from engine.errors import ConvergenceWarning as ConvergenceWarning
     from engine.errors import DeviceError as DeviceError
     from engine.errors import DeviceLost as DeviceLost
     from engine.errors import DeviceNotFound as DeviceNotFound
     from engine.errors import InputError as InputError
     from engine.errors import KernelArgumentError as KernelArgumentError
     from engine.errors import KernelError as KernelError
+    from engine.errors import ObserverWarning as ObserverWarning
     from engine.errors import OptionError as OptionError
     from engine.errors import OutOfDeviceMemory as OutOfDeviceMemory
     from engine.errors import ProblemError as ProblemError
     from engine.errors import QuintetError as QuintetError
+    from engine.errors import QuintetWarning as QuintetWarning
+    from engine.errors import RelaxationWarning as RelaxationWarning
     from engine.errors import RunFolderError as RunFolderError
+    from engine.errors import StorageWarning as StorageWarning
     from engine.errors import UntrustedCode as UntrustedCode
     from engine.problem import Problem as Problem
     from engine.results import Result as Result

@@ -78,7 +78,9 @@ class Settings(BaseModel):
     def _known(cls, value: str) -> str:
         known = ["auto", *backends()]
         if value not in known:
-            raise ValueError(f"must be {', '.join(map(repr, known[:-1]))} or {known[-1]!r}")
+            hint = nearest(value, known)
+            names = f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}"
+            raise ValueError(f"must be {names}" + (f" ({hint.removeprefix('; ')})" if hint else ""))
         return value
 
     @field_validator("devices", mode="before")

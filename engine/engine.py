@@ -414,13 +414,17 @@ class Engine:
                 run.notice(f"closing the devices: {error}", level="warning")
 
 
-def wait_or_stop(run: Run) -> Result:
-    """The run's result; a KeyboardInterrupt stops it first and still returns the best so far."""
+def wait_or_stop(run: Run, warn: bool = True) -> Result:
+    """The run's result; a KeyboardInterrupt stops it first and still returns the best so far.
+
+    ``warn``: issue Python warnings, as :meth:`engine.run.Run.wait` does.
+    """
+    wait = run.wait if warn else run.outcome
     try:
-        return run.wait()
+        return wait()
     except KeyboardInterrupt:
         run.stop()
-        return run.wait()
+        return wait()
 
 
 def engine_to_resume(

@@ -19,11 +19,25 @@
     └── AuditError                 4   an answer failed its check on the host, so there is no answer
 
 A message is one sentence: the name, the rule, what was given, and where.
+
+Warnings are of one tree, too. Observers receive each as a notice of the run; in Python, ``solve`` and ``Run.wait`` also
+issue it as a Python warning, so that it can be filtered by its class.
+
+::
+
+    QuintetWarning
+    ├── ConvergenceWarning     the chains of a sampler have not mixed, so its estimates are not reliable yet
+    ├── RelaxationWarning      variables that were declared integer were taken as continuous
+    ├── ObserverWarning        a callback raised an exception and is not called again
+    └── StorageWarning         a checkpoint or result could not be written, or what was there could not be used
 """
 
 from __future__ import annotations
 
 import difflib
+import os
+import sys
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -31,19 +45,25 @@ from typing import Any
 __all__ = [
     "AuditError",
     "BackendUnavailable",
+    "ConvergenceWarning",
     "DeviceError",
     "DeviceLost",
     "DeviceNotFound",
     "InputError",
     "KernelArgumentError",
     "KernelError",
+    "ObserverWarning",
     "OptionError",
     "OutOfDeviceMemory",
     "PeerFailed",
     "ProblemError",
     "QuintetError",
+    "QuintetWarning",
+    "RelaxationWarning",
     "RunFolderError",
+    "StorageWarning",
     "UntrustedCode",
+    "issue_warning",
     "nearest",
 ]
 
@@ -211,6 +231,37 @@ class AuditError(QuintetError):
     """An answer failed its independent check on the host; it is withheld."""
 
     exit_code = 4
+
+
+class QuintetWarning(UserWarning):
+    """Base of every warning about a run; the text is a sentence without a final full stop."""
+
+
+class ConvergenceWarning(QuintetWarning):
+    """The chains of a sampler have not mixed: its estimates are not reliable yet."""
+
+
+class RelaxationWarning(QuintetWarning):
+    """Variables that were declared integer were taken as continuous."""
+
+
+class ObserverWarning(QuintetWarning):
+    """A callback raised an exception and is not called again."""
+
+
+class StorageWarning(QuintetWarning):
+    """A checkpoint or result could not be written, or what a run folder contains could not be used."""
+
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def issue_warning(warning: QuintetWarning) -> None:
+    """Issue a Python warning that names the line of the user's program which called the package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(warning, stacklevel=level)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

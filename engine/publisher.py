@@ -60,7 +60,8 @@ class Publisher:
     recorder : callable, optional
         Called with each event on a thread of its own.
     report : callable
-        Called with a message when an observer has failed; it may publish an event about it.
+        Called when an observer has failed, with a message and whether the run's last event has been published: only if
+        not may it publish an event about it.
 
     Attributes
     ----------
@@ -68,7 +69,9 @@ class Publisher:
         Identifies the engine that the run belongs to; see :func:`delivering`.
     """
 
-    def __init__(self, observers: Sequence[Observer], recorder: Observer | None, report: Callable[[str], None]) -> None:
+    def __init__(
+        self, observers: Sequence[Observer], recorder: Observer | None, report: Callable[[str, bool], None]
+    ) -> None:
         groups = [[recorder]] if recorder is not None else []
         if observers:
             groups.append(list(observers))
@@ -103,7 +106,7 @@ class Publisher:
 class _Delivery:
     """One queue, its thread, and the observers that are called on it."""
 
-    def __init__(self, observers: list[Observer], publisher: Publisher, report: Callable[[str], None]) -> None:
+    def __init__(self, observers: list[Observer], publisher: Publisher, report: Callable[[str, bool], None]) -> None:
         self.queue: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._observers = observers
         self._publisher = publisher
@@ -167,7 +170,7 @@ class _Delivery:
             f"an observer failed and is not called again: {type(error).__name__}: {error} "
             f"({where.filename}, line {where.lineno})"
         )
-        if isinstance(event, (Finished, Failed)):  # too late for an event
+        late = isinstance(event, (Finished, Failed))
+        if late:
             _LOG.warning(message)
-        else:
-            self._report(message)
+        self._report(message, late)

@@ -6,39 +6,29 @@ ends at its time limit. Events go one way: solver -> :meth:`Run.emit` -> :mod:`e
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-import math
 import threading
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
-from engine.devices.health import Health, HealthMonitor
+from engine.clock import RunClock
 from engine.devices.slices import SLICE_SECONDS
-from engine.errors import InputError, OutOfDeviceMemory, QuintetError
-from engine.events import (
-    Compiling,
-    DeviceStatus,
-    Event,
-    Failed,
-    Finished,
-    Incumbent,
-    Metric,
-    Notice,
-    Progress,
-    Started,
-    StateChanged,
-    Trace,
+from engine.errors import (
+    InputError,
+    ObserverWarning,
+    OutOfDeviceMemory,
+    QuintetError,
+    StorageWarning,
+    issue_warning,
 )
+from engine.events import Event, Failed, Finished, Started, StateChanged
+from engine.monitoring import PoolMonitor
 from engine.problem import R
 from engine.publisher import Observer, Publisher, delivering
-from engine.results import Result, Status, relative_gap
+from engine.reporting import METRIC_INTERVAL, SOLUTION_IN_EVENT, Reporter, finite, plain_number
+from engine.results import Result, Status
 from engine.schema import SchemaError
 from engine.storage import Checkpoint
 
@@ -46,15 +36,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engine.devices import DevicePool
-    from engine.devices.base import Device
     from engine.problem import Problem
     from engine.solver import Solver, SolverOptions
 
 __all__ = ["SLICE_SECONDS", "Observer", "Run", "RunStorage", "StopRequested"]
-
-_METRIC_INTERVAL = 0.1
-_HEALTH_INTERVAL = 0.5
-_SOLUTION_IN_EVENT = 10_000
 
 FIRST_CHECKPOINT = 2.0
 """Seconds after which the first checkpoint of a run is due, so that a run which is killed early can be resumed."""
@@ -90,21 +75,12 @@ class StopRequested(Exception):
         self.status = status
 
 
-@dataclass
-class _Throttle:
-    """When a series last emitted an event, on the run's clock; that event; and the newest one held back since."""
-
-    emitted_at: float = -math.inf
-    emitted: Event | None = None
-    held: Event | None = None
-
-
-class Run(Generic[R]):
+class Run(Reporter, Generic[R]):
     """One solving of one problem, from :meth:`engine.Engine.start`; ``R`` is the class of its result.
 
     From outside: :meth:`pause`, :meth:`resume`, :meth:`stop` and :meth:`wait`, from any thread.
-    From a solver: :meth:`poll`, :meth:`metric`, :meth:`progress`, :meth:`incumbent`, :meth:`notice`,
-    :meth:`checkpoint_due` and :meth:`save_checkpoint`, from the run's thread.
+    From a solver, on the run's thread: :meth:`poll`, :meth:`checkpoint_due`, :meth:`save_checkpoint`, and the methods
+    of :class:`engine.reporting.Reporter`.
 
     Parameters
     ----------
@@ -159,28 +135,19 @@ class Run(Generic[R]):
         self._from_start = from_start
         self._finished = finished
         self._checkpoints = 0
-        self._publisher = Publisher(observers, recorder, lambda message: self.notice(message, level="warning"))
+        before = restored.elapsed if restored else 0.0 if finished is None else finished.seconds
+        publisher = Publisher(observers, recorder, lambda message, late: self.warn(ObserverWarning(message), late))
+        super().__init__(publisher, RunClock(before))
         self._turn = self._publisher.turn = turn or threading.Lock()
         self.on_turn: Callable[[Run], None] | None = None
         self.on_end: Callable[[Run], None] | None = None
         self.error: BaseException | None = None
-        self._before = restored.elapsed if restored else 0.0 if finished is None else finished.seconds
-        self._began: float | None = None
-        self._paused_for = 0.0
-        self._paused_since: float | None = None
         self._stop_requested: float | None = None
         self._control = threading.Condition()
         self._state: Literal["running", "paused", "stopping"] = "running"
         self._last_checkpoint = time.monotonic()
-        self._metrics: dict[tuple[str, str | None], _Throttle] = {}
-        self._progress = _Throttle()
-        self._best: tuple[float | int | None, float | int | None] = (None, None)
-        self._solution: list[Any] | None = None
-        self._solution_emitted_at = -math.inf
         self._result: Result | None = None
-        self._health: Health | None = None
-        self._monitor: HealthMonitor | None = None
-        self._stop_sampling = False
+        self._monitor = PoolMonitor(publisher, self._clock, lambda: self._state == "paused")
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._main, name="quintet-run", daemon=True)
 
@@ -202,14 +169,14 @@ class Run(Generic[R]):
         with self._control:
             if self._state == "running" and not self._ended.is_set():
                 self._state = "paused"
-                self._paused_since = time.monotonic()
+                self._clock.pause()
                 self.emit(StateChanged(time=self.elapsed, state="paused"))
 
     def resume(self) -> None:
         """Let a paused run go on."""
         with self._control:
             if self._state == "paused":
-                self._count_pause()
+                self._clock.resume()
                 self._state = "running"
                 self.emit(StateChanged(time=self.elapsed, state="running"))
                 self._control.notify_all()
@@ -218,7 +185,7 @@ class Run(Generic[R]):
         """End the run at the end of its present slice; :meth:`wait` returns the best so far."""
         with self._control:
             if self._state != "stopping" and not self._ended.is_set():
-                self._count_pause()
+                self._clock.resume()
                 self._state = "stopping"
                 self._stop_requested = time.monotonic()
                 self.emit(StateChanged(time=self.elapsed, state="stopping"))
@@ -228,13 +195,19 @@ class Run(Generic[R]):
         """``await run``: the result, as :meth:`wait` returns it, without blocking the event loop."""
         import asyncio  # few need it
 
-        return asyncio.to_thread(self.wait).__await__()
+        yield from asyncio.to_thread(self.join).__await__()
+        return self.wait()
 
     def __repr__(self) -> str:
         return f"<Run of {self.solver.name}: {self.problem.name}, {self.state}>"
 
     def wait(self, timeout: float | None = None) -> R:
-        """The result, once there is one.
+        """The result, once there is one; issues what the user must know of it as Python warnings, once.
+
+        Warns
+        -----
+        engine.errors.QuintetWarning
+            Of the class that says what it is about; observers have received each as a notice.
 
         Raises
         ------
@@ -245,6 +218,13 @@ class Run(Generic[R]):
         Exception
             Whatever ended the run without a result.
         """
+        result = self.outcome(timeout)
+        while self._warnings:
+            issue_warning(self._warnings.pop(0))
+        return result
+
+    def outcome(self, timeout: float | None = None) -> R:
+        """As :meth:`wait`, without Python warnings, for callers that show the run's notices."""
         if not self.join(timeout):
             raise TimeoutError(f"the run has not ended after {timeout} s")
         if self.error is not None:
@@ -276,20 +256,6 @@ class Run(Generic[R]):
     # --- the clock ----------------------------------------------------------------------------------------------
 
     @property
-    def elapsed(self) -> float:
-        """Seconds the run has worked: without pauses, with the sessions before it was resumed."""
-        with self._control:
-            if self._began is None:
-                return self._before
-            now = time.monotonic() if self._paused_since is None else self._paused_since
-            return self._before + now - self._began - self._paused_for
-
-    def _count_pause(self) -> None:
-        if self._paused_since is not None:
-            self._paused_for += time.monotonic() - self._paused_since
-            self._paused_since = None
-
-    @property
     def time_left(self) -> float:
         """Seconds to the time limit; ``inf`` without one."""
         return float("inf") if self.time_limit is None else self.time_limit - self.elapsed
@@ -307,7 +273,7 @@ class Run(Generic[R]):
 
     def poll(self) -> None:
         """Between two slices: wait while paused; raise :class:`StopRequested` when it is time to end."""
-        self._emit_held(older_than=_METRIC_INTERVAL)
+        self._emit_held(older_than=METRIC_INTERVAL)
         with self._control:
             while self._state == "paused":
                 self._control.wait()
@@ -315,144 +281,6 @@ class Run(Generic[R]):
                 raise StopRequested(Status.INTERRUPTED)
         if self.time_left <= 0:
             raise StopRequested(Status.TIME_LIMIT)
-
-    def emit(self, event: Event) -> None:
-        """Hand an event to the observers; returns at once."""
-        self._publisher.publish(event)
-
-    def metric(self, name: str, value: float, device: str | None = None) -> None:
-        """A point of a live series; at most ten a second are emitted of each, and always the last one.
-
-        Parameters
-        ----------
-        name : str
-            ``name`` of a :class:`engine.solver.MetricSpec` of the solver.
-        value : float
-            In the unit of that specification.
-        device : str, optional
-            Label of a device, for series with one curve per device.
-        """
-        if not self._publisher:
-            return
-        event = Metric(time=self.elapsed, name=name, value=value, device=device)
-        self._throttled(self._metrics.setdefault((name, device), _Throttle()), event)
-
-    def progress(
-        self,
-        phase: str,
-        done: float,
-        total: float,
-        unit: str = "",
-        limit: bool = False,
-        seconds_left: tuple[float, float, float] | None = None,
-    ) -> None:
-        """How far the present phase is; throttled like a metric, but a phase's begin and end are emitted at once.
-
-        Parameters
-        ----------
-        phase : str
-            What is being done, for people.
-        done, total : float
-            How much of how much, in ``unit``; ``total`` is 0 while it is not known.
-        unit : str
-        limit : bool
-            Whether ``total`` is a limit that is seldom reached.
-        seconds_left : (float, float, float), optional
-            Where the work is estimated: the time until the end, and the limits that it is probably between.
-        """
-        middle, low, high = seconds_left or (None, None, None)
-        event = Progress(
-            time=self.elapsed,
-            phase=phase,
-            done=done,
-            total=total,
-            unit=unit,
-            limit=limit,
-            seconds_left=middle,
-            seconds_left_low=low,
-            seconds_left_high=high,
-        )
-        last = self._progress.emitted
-        news = not isinstance(last, Progress) or last.phase != phase or (done >= total > 0 and last.done != done)
-        self._throttled(self._progress, event, at_once=news)
-
-    def _throttled(self, series: _Throttle, event: Event, at_once: bool = False) -> None:
-        if at_once or event.time - series.emitted_at >= _METRIC_INTERVAL:
-            series.emitted_at, series.emitted, series.held = event.time, event, None
-            self.emit(event)
-        else:
-            series.held = event
-
-    def _emit_held(self, older_than: float = -math.inf) -> None:
-        """Emit what is held back of series whose last event is so many seconds old."""
-        now = self.elapsed
-        for series in (*self._metrics.values(), self._progress):
-            if series.held is not None and now - series.emitted_at >= older_than:
-                event, series.emitted_at = series.held, now
-                series.emitted, series.held = event, None
-                self.emit(event)
-        if self._solution is not None and now - self._solution_emitted_at >= max(older_than, _METRIC_INTERVAL):
-            self._emit_incumbent()
-
-    def incumbent(
-        self,
-        objective: float | int | None,
-        bound: float | int | None = None,
-        solution: NDArray[Any] | None = None,
-    ) -> None:
-        """A better solution or bound; emitted only if it differs from the last.
-
-        Parameters
-        ----------
-        objective, bound : int, float or None
-            In the problem's unit.
-        solution : ndarray, optional
-            Emitted if it is small, at most ten times a second: one that is held back is emitted by :meth:`poll`, unless
-            a better one comes first.
-        """
-        objective, bound = _plain(objective), _plain(bound)
-        news = (objective, bound) != self._best
-        if objective != self._best[0]:
-            small = solution is not None and solution.size <= _SOLUTION_IN_EVENT
-            self._solution = solution.tolist() if small and solution is not None else None
-        self._best = (objective, bound)
-        if news:
-            self._emit_incumbent()
-
-    def _emit_incumbent(self) -> None:
-        """Emit the best so far, with its solution if that is new and it is time."""
-        now, solution = self.elapsed, None
-        if self._solution is not None and now - self._solution_emitted_at >= _METRIC_INTERVAL:
-            solution, self._solution, self._solution_emitted_at = self._solution, None, now
-        objective, bound = self._best
-        gap = _finite(relative_gap(objective, bound))
-        self.emit(Incumbent(time=self.elapsed, objective=objective, bound=bound, gap=gap, solution=solution))
-
-    def trace(self, name: str, iteration: int, values: Sequence[float], chain: int = 0) -> None:
-        """Values of a sampled quantity.
-
-        Parameters
-        ----------
-        name : str
-            Of the quantity.
-        iteration : int
-            Of the first value.
-        values : sequence of float
-            One per iteration.
-        chain : int
-        """
-        self.emit(Trace(time=self.elapsed, name=name, chain=chain, iteration=iteration, values=list(values)))
-
-    def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
-        """A message to the user.
-
-        Parameters
-        ----------
-        message : str
-            A sentence without a final full stop.
-        level : {"info", "warning"}
-        """
-        self.emit(Notice(time=self.elapsed, level=level, message=message))
 
     def checkpoint_due(self) -> bool:
         """Whether it is time to call :meth:`save_checkpoint`: there is a folder, and the interval has passed.
@@ -479,10 +307,15 @@ class Run(Generic[R]):
             self.folder.save_checkpoint(Checkpoint(arrays, state, self.elapsed))
             self._checkpoints += 1
         except OSError as error:  # a full disk must not end a run that can go on
-            self.notice(f"the checkpoint could not be written: {error}", level="warning")
+            self.warn(StorageWarning(f"the checkpoint could not be written: {error}"))
         except SchemaError as error:  # a fault of the solver's, which must not end the run either
             self._fault(f"the checkpoint could not be written: it is not as the solver declares: {error}")
         self._last_checkpoint = time.monotonic()
+
+    @property
+    def _has_checkpoint(self) -> bool:
+        """Whether the folder has a checkpoint to resume from."""
+        return self._checkpoints > 0 or self.restored is not None
 
     def _fault(self, message: str) -> None:
         """Report a fault of the program's that the run survives; in tests, where warnings are errors, it does not."""
@@ -513,59 +346,38 @@ class Run(Generic[R]):
         if self._finished is None and self.on_turn is not None:
             self.on_turn(self)
         with self._control:
-            self._began = self._last_checkpoint = time.monotonic()
-            self._paused_for = 0.0
-            if self._paused_since is not None:
-                self._paused_since = self._began
-
-    @contextlib.contextmanager
-    def _reported_compilation(self) -> Iterator[None]:
-        """Emit an event for each template that a device of the pool compiles meanwhile."""
-        if not self._publisher:
-            yield
-            return
-        count = itertools.count(1)
-
-        def observe(device: Device, label: str | None) -> None:
-            def report(template: str) -> None:
-                self.emit(Compiling(time=self.elapsed, device=str(label), template=template, count=next(count)))
-
-            device.on_compile = None if label is None else report
-
-        for member in self.pool.members:
-            member.submit(observe, member.label)
-        try:
-            yield
-        finally:
-            for member in self.pool.members:
-                with contextlib.suppress(RuntimeError):  # its thread has ended
-                    member.submit(observe, None)
+            self._clock.begin()
+            self._last_checkpoint = time.monotonic()
 
     def _work(self) -> Result:
-        self._health = Health(self.pool)
+        self._monitor.begin(self.pool)
         if self._publisher:
-            self._publisher.call_at(time.monotonic() + _HEALTH_INTERVAL, self._start_sampler)
             self.emit(self._started())
         if self._resumed and self.restored is None and not self._from_start:
             self.notice("the run had written no checkpoint; it begins from the start", level="warning")
         for remark in () if self.restored is None else self.restored.remarks:
-            self.notice(remark, level="warning")
+            self.warn(StorageWarning(remark))
         try:
-            with self._reported_compilation():
+            with self._monitor.reported_compilation(self.pool):
                 result = self.solver.solve(self.problem, self.options, self.pool, self)
         except StopRequested as request:  # before the solver had anything to show
             objective, bound = self._best
             result = Result(status=request.status, objective=objective, bound=bound, solution=None)
         result = replace(
             result,
-            objective=_plain(result.objective),
-            bound=_plain(result.bound),
-            counters={name: _plain(value) for name, value in result.counters.items()},
+            objective=plain_number(result.objective),
+            bound=plain_number(result.bound),
+            counters={name: plain_number(value) for name, value in result.counters.items()},
             seconds=self.elapsed,
             seed=self.seed,
             backend=self.backend,
             devices=self.devices,
         )
+        if result.status.stopped and self.folder is not None and not self._has_checkpoint:
+            self.notice(
+                "the run ended before there was anything to keep in a checkpoint; a resume begins from the start",
+                level="warning",
+            )
         self._save_result(result)
         return result
 
@@ -580,7 +392,7 @@ class Run(Generic[R]):
             try:
                 self.folder.save_result(result)
             except OSError as error:  # the answer is still worth having
-                self.notice(f"the result could not be written to {self.folder.path}: {error}", level="warning")
+                self.warn(StorageWarning(f"the result could not be written to {self.folder.path}: {error}"))
 
     def _emit_earlier(self, result: Result) -> Result:
         """Emit the result of a run that has ended before."""
@@ -594,7 +406,7 @@ class Run(Generic[R]):
         objective, bound = self._best
         if isinstance(error, QuintetError):
             error.best_objective, error.best_bound = objective, bound
-            if self.folder is not None and self._checkpoints + (self.restored is not None):
+            if self.folder is not None and self._has_checkpoint:
                 error.run_folder = str(self.folder.path)
         return Failed(
             time=self.elapsed,
@@ -607,10 +419,7 @@ class Run(Generic[R]):
 
     def _end(self, last: Event) -> None:
         """Emit what is held back, then the last event, and wait until every observer has had it."""
-        with self._control:
-            self._stop_sampling = True
-        if self._monitor is not None:
-            self._monitor.close()
+        self._monitor.close()
         self._emit_held()
         self.emit(last)
         self._publisher.close()
@@ -632,16 +441,6 @@ class Run(Generic[R]):
         finally:
             folder.release()
 
-    def _start_sampler(self) -> None:
-        """Begin to sample the devices' health: of a run that lasts, as a short one has no use for it."""
-        with self._control:
-            if self._health is not None and not self._stop_sampling:
-                self._monitor = HealthMonitor(self._health, self._emit_health, _HEALTH_INTERVAL, at_once=True)
-
-    def _emit_health(self, label: str, values: dict[str, float]) -> None:
-        if self._state != "paused":
-            self.emit(DeviceStatus(time=self.elapsed, device=label, **values))
-
     def _started(self) -> Started:
         return Started(
             time=self.elapsed,
@@ -661,23 +460,14 @@ class Run(Generic[R]):
         )
 
     def _last_event(self, result: Result) -> Finished:
-        small = result.solution is not None and result.solution.size <= _SOLUTION_IN_EVENT
+        small = result.solution is not None and result.solution.size <= SOLUTION_IN_EVENT
         return Finished(
             time=self.elapsed,
             status=str(result.status),
             objective=result.objective,
             bound=result.bound,
-            gap=_finite(result.gap),
+            gap=finite(result.gap),
             seconds=result.seconds,
             counters=result.counters,
             solution=result.solution.tolist() if small and result.solution is not None else None,
         )
-
-
-def _plain(value: Any) -> Any:
-    """A NumPy scalar as Python's own number, so that it is exact in events and files."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _finite(gap: float) -> float | None:
-    return None if math.isinf(gap) else gap

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from engine.engine import Engine
+from engine.engine import Engine, wait_or_stop
 from engine.solvers.gibbs.posterior import Posterior, verdict
 from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit
 
@@ -126,7 +126,7 @@ class HorseshoeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         problem = (HorseshoeProbit if self.family == "probit" else HorseshoeLogit)(X, codes)
         standardize = self.standardize and bool((X.max(axis=0) > X.min(axis=0)).any())
         with Engine(self.backend, self.devices) as owner:
-            result = owner.solve(
+            run = owner.start(
                 problem,
                 seed=seed,
                 kernel=self.kernel,
@@ -142,6 +142,7 @@ class HorseshoeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 intercept_scale=self.intercept_scale,
                 tau_scale=self.tau_scale,
             )
+            result = wait_or_stop(run, warn=False)  # scikit-learn's own class of warning follows
         assert isinstance(result, Posterior)
         self.result_ = result
         assert result.solution is not None

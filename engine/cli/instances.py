@@ -71,7 +71,7 @@ def _demonstrate(path: Path, arguments: dict[str, Any], controls: Controls) -> O
                 controls.attach(running)
             while not running.join(0.5):
                 pass
-            return Outcome(path.stem, problem, running.wait())
+            return Outcome(path.stem, problem, running.outcome())
     except QuintetError as error:
         return Outcome(path.stem, problem, None, str(error))
     except Exception as error:  # one sample's bug must not hide the others' answers

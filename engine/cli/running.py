@@ -163,7 +163,7 @@ def _conduct(
         while not running.join(0.5):  # a wait without an end would not let Ctrl-C through on Windows
             if running.overdue > WATCHDOG_SECONDS and running.problem.native_code is not None:
                 _end_process(lines)
-        result = running.wait()
+        result = running.outcome()
     saved = [running.folder.path] if running.folder is not None else []
     if solution is not None and _write_solution(solution, running.problem, result):
         saved.append(solution)

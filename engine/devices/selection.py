@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from engine.devices.backends import backends
 from engine.devices.info import DeviceInfo
 from engine.devices.processes import require_own_process
-from engine.errors import BackendUnavailable, DeviceNotFound
+from engine.errors import BackendUnavailable, DeviceNotFound, OptionError, nearest
 
 __all__ = ["Backend", "available", "select"]
 
@@ -22,6 +22,9 @@ Backend = str
 def available(backend: Backend = "auto") -> tuple[list[DeviceInfo], dict[str, str]]:
     """All devices of a backend (of every one for ``"auto"``), and for each backend without any, why."""
     require_own_process()
+    known = ("auto", *backends())
+    if backend not in known:
+        raise OptionError(f"unknown backend {backend!r}{nearest(str(backend), known)} (known: {', '.join(known)})")
     found: list[DeviceInfo] = []
     missing: dict[str, str] = {}
     for language, module in backends().items():

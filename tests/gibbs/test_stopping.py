@@ -129,3 +129,10 @@ def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device: Member, tmp_
             opened.release()
             with pytest.raises(RunFolderError, match=fault):
                 owner.resume(folder).wait()
+
+
+def test_chains_that_have_not_mixed_are_a_python_warning() -> None:
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    with pytest.warns(engine.ConvergenceWarning, match="do not trust the posterior yet") as caught:
+        engine.solve(engine.HorseshoeProbit(X, (X[:, 0] > 0).astype(int)), draws=8, warmup=2)
+    assert caught[0].filename == __file__

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import counting
@@ -18,6 +19,7 @@ from patience import PATIENCE, wait_for_silence, wait_until
 import engine
 from engine import events
 from engine.errors import DeviceError
+from engine.folder import RunFolder
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
 
@@ -328,3 +330,16 @@ def test_devices_are_named_and_may_be_named_twice() -> None:
         assert owner.solve(Counting(10)).devices == ("opencl:0", "opencl:0#2")
     with pytest.raises(engine.errors.DeviceNotFound, match="no OpenCL device 3; this machine has opencl:0"):
         engine.solve(Counting(10), devices=["opencl:3"])
+
+
+def test_a_run_that_is_stopped_before_it_has_anything_to_keep_says_so(tmp_path: Path) -> None:
+    def stopped(run: Run) -> None:
+        raise StopRequested(Status.INTERRUPTED)
+
+    watch = Watch()
+    with engine.Engine() as owner:
+        description = owner._description(counting.SOLVER, counting.Options(), owner._resolved.settings)
+    folder = RunFolder.create(tmp_path / "r", Counting(1), description)
+    run = run_of(stopped, observers=[watch], folder=folder)
+    assert run.wait().status == "interrupted"
+    assert any("begins from the start" in notice.message for notice in watch.of(events.Notice))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import DevicePool
-from engine.errors import DeviceError
+from engine.errors import DeviceError, RelaxationWarning
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.solvers.linprog.checkpoint import check_restored, saved
@@ -77,7 +77,7 @@ def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) 
         If a checkpoint does not belong to the program.
     """
     if problem.integers:
-        run.notice(f"{problem.integers} variables are declared integer and are relaxed", level="warning")
+        run.warn(RelaxationWarning(f"{problem.integers} variables are declared integer and are relaxed"))
     return _Solving(problem, options, pool, run).result()
 
 

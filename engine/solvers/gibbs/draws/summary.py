@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.errors import ConvergenceWarning
 from engine.results import Status
 from engine.run import Run
 from engine.solvers.gibbs.checkpoint import RunState
@@ -92,7 +93,7 @@ def posterior_of(
     solution = mean if state.design.intercept else mean[1:]
     result = Posterior(status=status, objective=None, bound=None, solution=solution, counters=counters, arrays=arrays)
     if (warning := verdict(result)) is not None:
-        run.notice(warning, level="warning")
+        run.warn(ConvergenceWarning(warning))
     return result
 
 

@@ -1,0 +1,47 @@
+"""What a user must know of an answer is a Python warning of a class of ours, besides the notice to observers."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from counting import Counting
+
+import engine
+from engine import events
+
+
+def test_what_a_user_must_know_is_a_python_warning_at_their_own_line() -> None:
+    def fails(event: events.Event) -> None:
+        raise ValueError("no room for beads")
+
+    with pytest.warns(engine.ObserverWarning, match="no room for beads") as caught:
+        engine.solve(Counting(20), on_event=fails)
+    assert [warning.filename for warning in caught] == [__file__]
+    watch: list[events.Event] = []
+    with engine.Engine() as owner:
+        run = owner.start(Counting(20), on_event=[fails, watch.append])
+        assert run.outcome().status == "optimal"
+        assert any("no room for beads" in notice.message for notice in watch if isinstance(notice, events.Notice))
+        with pytest.warns(engine.ObserverWarning):
+            run.wait()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert run.wait().status == "optimal", "the same warning is not issued twice"
+
+
+def test_an_observer_that_fails_at_the_last_event_is_a_warning_too() -> None:
+    def fails(event: events.Event) -> None:
+        if event.type == "finished":
+            raise ValueError("too late")
+
+    watch: list[events.Event] = []
+    with pytest.warns(engine.ObserverWarning, match="too late"):
+        engine.solve(Counting(20), on_event=[fails, watch.append])
+    assert watch[-1].type == "finished"
+
+
+def test_every_class_of_warnings_can_be_filtered_at_once() -> None:
+    kinds = (engine.ConvergenceWarning, engine.ObserverWarning, engine.RelaxationWarning, engine.StorageWarning)
+    assert all(issubclass(kind, engine.QuintetWarning) for kind in kinds)
+    assert issubclass(engine.QuintetWarning, UserWarning)
