@@ -1,0 +1,142 @@
+"""``quintet devices``, ``quintet solvers`` and the help: what they list; in this process."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import counting
+import pytest
+
+from engine.cli import COMMANDS, cli
+from engine.cli_options import own_options
+from engine.config import Settings
+from engine.devices import selection
+from engine.devices.backends import backends
+from engine.solvers import discover
+
+pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
+
+
+def command(name: str) -> click.Command:
+    found = cli.get_command(click.Context(cli), name)
+    assert found is not None
+    return found
+
+
+def test_devices_lists_what_there_is(quintet: Any) -> None:
+    code, output, _ = quintet("devices")
+    assert code == 0
+    for word in ("opencl:0", "Abacus 3000", "Wood 1.0", "1.0 GB", "32 KiB", "fp64", "lapack"):
+        assert word in output
+    code, output, _ = quintet("devices", "--json")
+    assert code == 0
+    (device,) = json.loads(output)["devices"]
+    assert (device["id"], device["capabilities"]["compute_units"]) == ("opencl:0", 2)
+
+
+def test_devices_says_why_there_is_none(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> Any:
+        from engine.errors import BackendUnavailable
+
+        raise BackendUnavailable("CUDA is unavailable: the driver is on holiday")
+
+    monkeypatch.setattr(selection, "backends", lambda: {"cuda": replace(backends()["cuda"], list_devices=missing)})
+    code, output, _ = quintet("devices")
+    assert code == 3
+    assert output == "CUDA is unavailable: the driver is on holiday\n"
+    assert json.loads(quintet("devices", "--json")[1])["devices"] == []
+    code, _, errors = quintet("solve", "small.txt")
+    assert (code, errors) == (3, "error: CUDA is unavailable: the driver is on holiday\n")
+
+
+def test_explain_says_where_each_value_came_from(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("quintet.toml").write_text("seed = 5\n[counting]\nstep = 3\n")
+    monkeypatch.setenv("QUINTET_TIME_LIMIT", "8")
+    code, output, _ = quintet("devices", "--explain", "--backend", "opencl")
+    assert code == 0
+    rows = {line.split()[0]: line.split()[1:] for line in output.splitlines() if line}
+    assert rows["seed"] == ["5", "file", "quintet.toml"]
+    assert rows["time_limit"] == ["8.0", "environment", "QUINTET_TIME_LIMIT"]
+    assert rows["backend"] == ["opencl", "argument"]
+    assert rows["checkpoint_interval"] == ["30.0", "default"]
+    assert rows["counting.step"] == ["3", "file", "quintet.toml"]
+    assert "a run uses opencl:0" in output
+
+
+def test_solvers_lists_and_describes(quintet: Any) -> None:
+    code, output, _ = quintet("solvers")
+    assert code == 0
+    assert any(line.split()[:2] == ["counting", "Counting"] for line in output.splitlines())
+    code, output, _ = quintet("solvers", "counting")
+    assert code == 0
+    for name, field in counting.Options.model_fields.items():
+        line = next(line for line in output.splitlines() if line.startswith(name))
+        assert str(field.description) in line
+    assert "plain or fancy" in output
+    assert "integer, >= 1" in output
+    assert "Number reached" in output
+
+
+def test_what_a_solver_declares_can_be_said_on_the_command_line() -> None:
+    for solver in discover().values():
+        taken = {name.lstrip("-").replace("-", "_") for name in own_options(command("solve"))}
+        taken |= {"problem", "on_event", *Settings.model_fields}
+        assert not taken & set(solver.option_names)
+        assert solver.name not in {"problem", *Settings.model_fields}
+        assert all(field.description for model in solver.option_models for field in model.model_fields.values())
+        for problem in solver.problems:
+            if (reader := problem.read_options) is not None:
+                assert not (taken | set(solver.options_model(problem).model_fields)) & set(reader.model_fields)
+                assert all(field.description for field in reader.model_fields.values())
+        for generator in solver.generators.values():
+            taken = {name.lstrip("-").replace("-", "_") for name in own_options(command("generate"))}
+            assert not taken & set(generator.options.model_fields)
+            assert all(field.description for field in generator.options.model_fields.values())
+
+
+def test_tables_on_a_terminal_hold_the_same_words(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert "Abacus" in quintet("devices", "--explain")[1]
+    assert "How to count." in quintet("solvers", "counting")[1]
+    assert str(counting.expected(100)) in quintet("solve", "small.txt")[1]
+
+
+def test_help_and_version(quintet: Any) -> None:
+    code, output, _ = quintet()
+    assert code == 0
+    for name, (_, line) in COMMANDS.items():
+        assert any(row.split()[:1] == [name] and row.endswith(line) for row in output.splitlines())
+        code, text, _ = quintet(name, "--help")
+        assert code == 0
+        assert text.startswith(f"Usage: quintet {name}")
+    assert quintet("--version")[1].startswith("quintet, version ")
+
+
+def test_help_lists_what_there_is_to_generate_measure_and_tune(quintet: Any) -> None:
+    for name, rows in (
+        ("bench", ["counting", "knapsack", "gibbs"]),
+        ("tune", ["boa"]),
+        ("generate", ["counting", "nk"]),
+    ):
+        code, output, _ = quintet(name, "--help")
+        assert code == 0
+        listed = {line.split()[0] for line in output.splitlines() if line.strip()}
+        assert set(rows) <= listed
+    assert "counting" not in quintet("tune", "--help")[1]
+
+
+def test_solvers_are_listed_as_json(quintet: Any) -> None:
+    code, output, _ = quintet("solvers", "--json")
+    assert code == 0
+    listed = {solver["name"]: solver for solver in json.loads(output)["solvers"]}
+    assert set(listed) == set(discover())
+    assert listed["counting"]["options"]["Counting"]["properties"]["step"]["minimum"] == 1
+    assert listed["knapsack"]["read_options"]["Knapsack"]["properties"]["instance"]["default"] == 1
+    assert "which instance of a file" in quintet("solvers", "knapsack")[1]
+    (one,) = json.loads(quintet("solvers", "counting", "--json")[1])["solvers"]
+    assert one == listed["counting"]

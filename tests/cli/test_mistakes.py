@@ -1,0 +1,110 @@
+"""Mistakes and failures on the command line: one sentence and an exit code each, and no escape codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import events
+
+pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
+
+
+@pytest.mark.parametrize(("trouble", "code"), [("device", 3), ("audit", 4), ("bug", 1)])
+def test_trouble_has_its_exit_code_and_one_line(trouble: str, code: int, quintet: Any) -> None:
+    got, output, errors = quintet("solve", "small.txt", "--trouble", trouble)
+    assert (got, output) == (code, "")
+    assert len(errors.splitlines()) == 1
+    assert errors.startswith("error: ")
+    assert "Traceback" in quintet("solve", "small.txt", "--trouble", trouble, "--debug")[2]
+
+
+MISTAKES = [
+    (["solve"], 'no problem: name a FILE, or a configuration with a line problem = "FILE"'),
+    (["solve", "nowhere.txt"], "cannot read nowhere.txt: No such file or directory"),
+    (["solve", "nobody"], "nobody is not a run folder: it has no run.toml"),
+    (["solve", "bad.txt"], "a count must be a whole number (bad.txt, line 1)"),
+    (["solve", "unknown.bin"], "cannot tell what kind of problem unknown.bin holds"),
+    (["solve", "small.txt", "--stile", "x"], "unknown option '--stile'; did you mean '--style'?"),
+    (["solve", "small.txt", "--no-style"], "unknown option '--no-style'; did you mean '--style'?"),
+    (["solve", "small.txt", "--tim-limit", "3"], "unknown option '--tim-limit'; did you mean '--time-limit'?"),
+    (["solve", "small.txt", "--style"], "the option '--style' needs a value"),
+    (["solve", "small.txt", "--style", "--aloud"], "the option '--style' needs a value"),
+    (["solve", "small.txt", "--step", "0"], "step must be at least 1; got '0'"),
+    (["solve", "small.txt", "--aloud=maybe"], "aloud must be true or false; got 'maybe'"),
+    (["solve", "small.txt", "--time-limit", "-1"], "time_limit must be greater than 0; got '-1'"),
+    (["solve", "small.txt", "--seed", "x"], "seed must be a whole number; got 'x'"),
+    (
+        ["solve", "small.txt", "--backend", "cudda"],
+        "backend must be 'auto', 'cuda' or 'opencl' (did you mean 'cuda'?); got 'cudda'",
+    ),
+    (["solve", "small.txt", "--devices", "gpu"], "no device 'gpu'; this machine has opencl:0 (Abacus 3000)"),
+    (["solve", "small.txt", "--run-folder", "full"], "the run folder full exists and is not empty"),
+    (
+        ["solve", "small.txt", "--solution", "no/s.txt"],
+        "cannot write the solution to no/s.txt: there is no such folder",
+    ),
+    (["solve", "small.txt", "--events", "no/e.txt"], "cannot write the events to no/e.txt: No such file"),
+    (["solve", "small.txt", "--config", "no.toml"], "cannot read the configuration file no.toml: No such file"),
+    (["solve", "a.toml", "--config", "b.toml"], "a.toml and --config b.toml are both configurations"),
+    (["solve", "c.toml"], "unknown setting 'sed'; did you mean 'seed'? (file c.toml, line 1)"),
+    (["solve", "small.txt", "small.txt"], "Got unexpected extra argument (small.txt)"),
+    (["resume", "full"], "full is not a run folder: it has no run.toml"),
+    (["replay", "nowhere"], "nowhere is not a run folder: it has no run.toml"),
+    (["replay", "full", "--speed", "-1"], "Invalid value for '--speed'"),
+    (["solvers", "countin"], "unknown solver 'countin'; did you mean 'counting'?"),
+    (["generate", "cuonting"], "unknown kind 'cuonting'; did you mean 'counting'?"),
+    (["generate", "counting", "--traget", "3"], "unknown option '--traget'; did you mean '--target'?"),
+    (["generate", "counting", "--target", "0"], "target must be at least 1; got '0'"),
+    (["generate"], "Missing argument 'KIND'"),
+    (["bench", "countin"], "unknown solver 'countin'; did you mean 'counting'?"),
+    (["slove", "small.txt"], "unknown command 'slove'; did you mean 'solve'?"),
+    (["--verson"], "No such option"),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"), MISTAKES, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(words: list[str], message: str, quintet: Any) -> None:
+    Path("nobody").mkdir()
+    Path("full").mkdir()
+    Path("full/thesis.txt").write_text("mine")
+    Path("bad.txt").write_text("count me")
+    Path("unknown.bin").write_bytes(bytes(range(256)))
+    Path("c.toml").write_text("sed = 1")
+    code, output, errors = quintet(*words)
+    assert (code, output) == (2, "")
+    assert errors.startswith(f"error: {message}")
+    assert len(errors.splitlines()) == 1
+    if words[0] in ("solve", "resume", "replay"):
+        code, output, errors = quintet(*words, "--events", "-") if "--events" not in words else (2, "", errors)
+        assert code == 2
+        for line in output.splitlines():  # the desktop app shows this one
+            failed = events.from_json(line)
+            assert isinstance(failed, events.Failed)
+            assert failed.exit_code == 2
+            assert errors == f"error: {failed.message}\n"
+        assert output or "--events" in words
+
+
+def test_debug_shows_where_a_mistake_was_found(quintet: Any) -> None:
+    code, _, errors = quintet("solve", "nowhere.txt", "--debug")
+    assert code == 2
+    assert "Traceback" in errors
+    assert errors.splitlines()[-1] == "error: cannot read nowhere.txt: No such file or directory"
+
+
+def test_escape_codes_in_names_do_not_reach_the_terminal(quintet: Any) -> None:
+    name = "\x1b[2Jgone\u202e.txt"
+    Path(name).write_text("count 12\n")
+    code, output, errors = quintet("solve", name, "--run-folder", "r\x1b[31m")
+    assert code == 0
+    assert "\x1b" not in output + errors
+    assert "\\x1b[31m" in output
+    code, output, errors = quintet("solve", "\x1b[2Jmissing.txt")
+    assert code == 2
+    assert "\x1b" not in output + errors
+    assert "\\x1b[2Jmissing.txt" in errors

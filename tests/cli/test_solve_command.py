@@ -1,0 +1,211 @@
+"""``quintet solve``: what it prints, takes and returns; in this process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import counting
+import numpy as np
+import pytest
+from printed import value
+
+import engine
+from engine import events
+from engine.cli import reading, running
+from engine.errors import OptionError, ProblemError
+from engine.folder import RunFolder
+
+pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
+
+
+def test_solve_prints_a_plain_result_where_there_is_no_terminal(quintet: Any) -> None:
+    code, output, errors = quintet("solve", "small.txt", "--run-folder", "r")
+    assert (code, errors) == (0, "")
+    assert value(output, "status") == "optimal"
+    assert value(output, "objective") == value(output, "stated optimum") == str(counting.expected(100))
+    assert value(output, "device") == "opencl:0 (opencl)"
+    assert value(output, "counted") == "100"
+    assert value(output, "saved") == "r"
+    assert RunFolder.open("r").result() is not None
+
+
+def test_the_problem_of_a_run_folder_is_solved_anew_without_its_file(quintet: Any) -> None:
+    assert quintet("solve", "small.txt", "--run-folder", "r")[0] == 0
+    Path("small.txt").unlink()
+    code, output, _ = quintet("solve", "r", "--run-folder", "again")
+    assert (code, value(output, "objective")) == (0, str(counting.expected(100)))
+    assert RunFolder.open("again").description["problem"]["name"] == RunFolder.open("r").description["problem"]["name"]
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["--style", "fancy"], {"style": "fancy"}),
+        (["--style=fancy"], {"style": "fancy"}),
+        (["--slice-seconds", "0"], {"slice_seconds": 0.0}),
+        (["--slice_seconds=0.001"], {"slice_seconds": 0.001}),
+        (["--no-aloud"], {"aloud": False}),
+        (["--aloud"], {"aloud": True}),
+        (["--aloud=false"], {"aloud": False}),
+        (["--no-aloud", "--aloud"], {"aloud": True}),
+        (["--extra", "-3"], {"extra": -3}),
+        (["--extra", "none", "--step", "7"], {"extra": None, "step": 7}),
+    ],
+)
+@pytest.mark.parametrize("after", [True, False])
+def test_solver_options_stand_anywhere(words: list[str], wanted: dict[str, Any], after: bool, quintet: Any) -> None:
+    code, output, _ = quintet("solve", *(["small.txt", *words] if after else [*words, "small.txt"]), "--events", "-")
+    assert code == 0
+    options = json.loads(output.splitlines()[0])["options"]
+    assert {name: options[name] for name in wanted} == wanted
+
+
+def test_settings_of_every_layer_meet_in_solve(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("deep").mkdir()
+    Path("deep/count.txt").write_text("count 40\n")
+    Path("deep/c.toml").write_text(
+        'problem = "count.txt"\nseed = 3\n[counting]\nstep = 2\nextra = 1\nstyle = "fancy"\n'
+    )
+    monkeypatch.setenv("QUINTET_COUNTING_EXTRA", "2")
+    for words in (["deep/c.toml"], ["--config", "deep/c.toml"], ["deep/count.txt", "--config=deep/c.toml"]):
+        code, output, _ = quintet("solve", *words, "--step", "5", "--devices", "0,abacus", "--events=-")
+        assert code == 0
+        started = events.from_json(output.splitlines()[0])
+        assert isinstance(started, events.Started)
+        assert started.seed == 3
+        assert started.devices == ["opencl:0", "opencl:0#2"]
+        assert {name: started.options[name] for name in ("step", "extra", "style")} == {
+            "step": 5,
+            "extra": 2,
+            "style": "fancy",
+        }
+
+
+def test_events_on_standard_output_are_alone_there(quintet: Any) -> None:
+    code, output, errors = quintet("solve", "small.txt", "--events", "-")
+    assert (code, errors) == (0, "")
+    told = [events.from_json(line) for line in output.splitlines()]
+    assert told[0].type == "started"
+    assert told[-1].type == "finished"
+    assert output.endswith("\n")
+
+
+def test_events_can_go_to_a_file_beside_the_table(quintet: Any) -> None:
+    code, output, _ = quintet("solve", "small.txt", "--events", "e.jsonl")
+    assert code == 0
+    assert value(output, "status") == "optimal"
+    told = [events.from_json(line) for line in Path("e.jsonl").read_text().splitlines()]
+    assert told[-1].type == "finished"
+
+
+def test_the_solution_is_written_as_text_and_as_json(quintet: Any) -> None:
+    assert quintet("solve", "small.txt", "--solution", "s.txt")[0] == 0
+    assert Path("s.txt").read_text() == "0\n1\n2\n3\n4\n"
+    code, output, _ = quintet("solve", "small.txt", "--solution", "s.json")
+    assert code == 0
+    assert value(output, "saved") == "s.json"
+    written = json.loads(Path("s.json").read_text())
+    assert written["solution"] == [0, 1, 2, 3, 4]
+    assert written["objective"] == counting.expected(100)
+
+
+def test_the_certificate_that_there_is_no_solution_is_written(quintet: Any) -> None:
+    assert quintet("solve", "none.txt", "--solution", "s.txt")[0] == 0
+    assert Path("s.txt").read_text() == "# infeasible\n"
+    Path("none.lp").write_text("min\n obj: x\nst\n a: x >= 2\n b: x <= 1\nend\n")
+    problem = engine.LinearProgram.read("none.lp")
+    result = engine.Result(engine.Status.INFEASIBLE, None, None, None, arrays={"farkas": np.array([1.0, -1.0])})
+    assert running._write_solution(Path("f.txt"), problem, result)
+    assert Path("f.txt").read_text() == "# infeasible\n# farkas\n1.0\n-1.0\n"
+    assert running._write_solution(Path("f.json"), problem, result)
+    assert json.loads(Path("f.json").read_text())["certificate"] == {"farkas": [1.0, -1.0]}
+
+
+def test_a_result_can_be_printed_as_json(quintet: Any) -> None:
+    code, output, errors = quintet("solve", "small.txt", "--json", "--run-folder", "r")
+    assert (code, errors) == (0, "")
+    result = json.loads(output)
+    assert (result["status"], result["objective"]) == ("optimal", counting.expected(100))
+    assert (result["solution"], result["saved"]) == ([0, 1, 2, 3, 4], ["r"])
+    code, output, _ = quintet("solve", "none.txt", "--json")
+    assert json.loads(output)["certificate"] == {}
+    assert json.loads(output)["gap"] is None
+
+
+def test_a_small_solution_is_shown(quintet: Any) -> None:
+    assert value(quintet("solve", "small.txt")[1], "solution") == "0 1 2 3 4"
+
+
+FLOWSHOP = "number of jobs, number of machines\n2 2\nprocessing times :\n1 {}\n2 4\n"
+
+
+def test_one_instance_of_a_file_with_several_is_chosen() -> None:
+    Path("two.txt").write_text(FLOWSHOP.format(3) + FLOWSHOP.format(9))
+    problem = reading.read(Path("two.txt"), {"instance": "2"})
+    assert isinstance(problem, engine.Flowshop)
+    assert problem.times.tolist() == [[1, 9], [2, 4]]
+    block = "knap\nn 2\nc {}\nz 0\ntime 0\n1,5,2,0\n2,6,3,0\n-----\n\n"
+    Path("three.csv").write_text(block.format(4) + block.format(5) + block.format(6))
+    items = reading.read(Path("three.csv"), {"instance": "3"})
+    assert isinstance(items, engine.Knapsack)
+    assert (items.capacity, items.instances_in_file) == (6, 3)
+    with pytest.raises(ProblemError, match=r"there is no instance 4; the file holds 3 \(three.csv\)"):
+        reading.read(Path("three.csv"), {"instance": "4"})
+    with pytest.raises(OptionError, match="instance must be at least 1; got '0'"):
+        reading.read(Path("three.csv"), {"instance": "0"})
+
+
+def test_without_a_choice_the_first_instance_is_solved_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("two.txt").write_text(FLOWSHOP.format(3) + FLOWSHOP.format(9))
+    problem = reading.read(Path("two.txt"), {})
+    assert isinstance(problem, engine.Flowshop)
+    assert problem.times.tolist() == [[1, 3], [2, 4]]
+    warning = capsys.readouterr().err
+    assert warning == "warning: two.txt holds 2 instances; the first is solved (choose by --instance)\n"
+
+
+def test_the_target_column_of_a_table_is_named(quintet: Any) -> None:
+    Path("t.csv").write_text("a,spam,b\n1,1,2\n2,0,4\n5,1,1\n")
+    code, _, errors = quintet("solve", "t.csv")
+    assert code == 2
+    assert errors.endswith("; if it is a table, name the column to predict with --target\n")
+    problem = reading.read(Path("t.csv"), {"target": "spam"})
+    assert isinstance(problem, engine.HorseshoeProbit)
+    assert problem.names == ("a", "b")
+    assert quintet("solve", "t.csv", "--target", "ham")[2].startswith(
+        "error: there is no column 'ham'; the table has a,"
+    )
+    errors = quintet("solve", "small.txt", "--target", "a")[2]
+    assert errors.startswith("error: unknown option '--target'; it is for files of the problems HorseshoeProbit")
+    assert errors.endswith(", and this one is a Counting\n")
+
+
+def test_integer_variables_are_relaxed_on_request_only(quintet: Any) -> None:
+    Path("p.lp").write_text("min\n obj: x + y\nst\n a: x + y >= 1.5\ngen\n x\nend\n")
+    code, _, errors = quintet("solve", "p.lp")
+    assert code == 2
+    assert errors.startswith("error: the file declares 1 integer variables; solve its continuous relaxation by --relax")
+    problem = reading.read(Path("p.lp"), {"relax": True})
+    assert isinstance(problem, engine.LinearProgram)
+    assert problem.integers == 1
+
+
+def test_a_time_limit_with_an_answer_is_no_failure(quintet: Any) -> None:
+    code, output, _ = quintet("solve", "endless.txt", "--time-limit", "0.1")
+    assert code == 0
+    assert value(output, "status") == "time limit"
+
+
+def test_a_time_limit_without_an_answer_is_4(quintet: Any) -> None:
+    code, output, errors = quintet("solve", "endless.txt", "--time-limit", "1e-9", "--solution", "s.txt")
+    assert code == 4
+    assert value(output, "objective") == "-"
+    assert errors == "warning: there is no solution to write to s.txt\n"
+
+
+def test_infeasible_is_an_answer(quintet: Any) -> None:
+    code, output, _ = quintet("solve", "none.txt")
+    assert code == 0
+    assert value(output, "status") == "infeasible"
