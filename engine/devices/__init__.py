@@ -8,7 +8,7 @@ from engine.devices.handles import Buffer, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.pool import DevicePool, Member, gather
 from engine.devices.program import BoundKernel, Kernel, Program
-from engine.devices.selection import Backend, available, select
+from engine.devices.selection import Backend, available, by_backend, select
 from engine.devices.slices import SLICE_SECONDS, SliceLength
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "StreamEvent",
     "WorkerGroup",
     "available",
+    "by_backend",
     "gather",
     "select",
 ]

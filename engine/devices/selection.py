@@ -13,7 +13,7 @@ from engine.devices.info import DeviceInfo
 from engine.devices.processes import require_own_process
 from engine.errors import BackendUnavailable, DeviceNotFound, OptionError, nearest
 
-__all__ = ["Backend", "available", "select"]
+__all__ = ["Backend", "available", "by_backend", "select"]
 
 Backend = str
 """``"auto"``, or the language of a backend: ``"cuda"``, ``"opencl"``."""
@@ -62,6 +62,12 @@ def select(backend: Backend = "auto", names: Sequence[str] | None = None) -> lis
         gpus = [info for info in first if info.capabilities.kind == "gpu"]
         return gpus or first[:1]
     return [info for name in names for info in _matching(name, found, missing, backend)]
+
+
+def by_backend(devices: Sequence[DeviceInfo]) -> list[list[DeviceInfo]]:
+    """The devices of each backend, in the order given; backends in alphabetical order."""
+    names = sorted({info.language for info in devices})
+    return [[info for info in devices if info.language == name] for name in names]
 
 
 def _matching(name: str, found: list[DeviceInfo], missing: dict[str, str], backend: Backend) -> list[DeviceInfo]:

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from engine.devices import Capabilities, DeviceInfo, available, cuda, select, selection
+from engine.devices import Capabilities, DeviceInfo, available, by_backend, cuda, select, selection
 from engine.devices.backends import backends
 from engine.errors import BackendUnavailable, DeviceNotFound
 
@@ -187,3 +187,9 @@ def test_cuda_without_a_device_says_so(monkeypatch: pytest.MonkeyPatch, count: i
     with pytest.raises(BackendUnavailable) as caught:
         cuda.list_devices()
     assert str(caught.value) == message
+
+
+def test_devices_are_grouped_by_backend_in_the_order_given() -> None:
+    mixed = [EPYC, CUDA[1], OPENCL[0], CUDA[0]]
+    assert [ids(group) for group in by_backend(mixed)] == [["cuda:1", "cuda:0"], ["opencl:1", "opencl:0"]]
+    assert by_backend([]) == []

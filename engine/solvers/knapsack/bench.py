@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from engine.cli_options import pool_options, run_command
-from engine.devices import DeviceInfo, available, select
+from engine.devices import DeviceInfo, available, by_backend, select
 from engine.devices.info import bytes_text
 from engine.engine import Engine
 from engine.results import Status
@@ -222,8 +222,8 @@ def _measure(n: int, chosen: Sequence[DeviceInfo], repeat: int, with_numpy: bool
                 add((info.id,), variant, False, engine)
             for variant in ("tiles", "auto"):
                 add((info.id,), variant, True, engine)
-    for language in sorted({info.language for info in chosen}):
-        same = tuple(info.id for info in chosen if info.language == language)
+    for infos in by_backend(chosen):
+        same = tuple(info.id for info in infos)
         for count in (2, 4):
             if len(same) >= count:
                 with Engine(devices=same[:count]) as engine:
