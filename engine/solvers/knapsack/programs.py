@@ -13,8 +13,10 @@ from engine.solvers.knapsack.dense.schedule import MOST_FUSED
 
 __all__ = [
     "DEPTHS",
+    "MOST_BATCH_ITEMS",
     "PAD",
     "TILE",
+    "BatchShapes",
     "RowPrograms",
     "RowView",
     "Shapes",
@@ -33,6 +35,9 @@ _VECTOR_BYTES = 32  # twice that was measured slower with PoCL on AVX-512 machin
 
 TILE = 1024
 """Capacities of a tile of the sparse table."""
+
+MOST_BATCH_ITEMS = 256
+"""Items that a group of the kernel for batches has room for."""
 
 PAD = 64
 """Cells past the end of a row that a launch may write."""
@@ -184,6 +189,52 @@ class SparseShapes:
         }
 
 
+@dataclass(frozen=True)
+class BatchShapes:
+    """How the kernel is cut for one device: ``groups`` of ``block`` work-items run at once."""
+
+    lanes: int
+    block: int
+    local_cells: int
+    groups_per_unit: int
+    groups: int
+
+    @classmethod
+    def of(cls, capabilities: Capabilities) -> BatchShapes:
+        """The shapes that suit a device."""
+        units = capabilities.compute_units
+        if not capabilities.simt:
+            return cls(8, 1, 0, 1, 2 * units)
+        block = min(256, capabilities.max_block)
+        most = min(capabilities.local_memory, capabilities.local_memory_per_unit // 4)
+        local_cells = max(256, (most - 48 * MOST_BATCH_ITEMS - 8 * block - 1024) // 8 // 64 * 64)
+        return cls(1, block, local_cells, 4, 4 * units)
+
+    def constants(self) -> dict[str, Any]:
+        """What the template is rendered with."""
+        return {
+            "lanes": self.lanes,
+            "block": self.block,
+            "items": MOST_BATCH_ITEMS,
+            "local_cells": self.local_cells,
+            "groups_per_unit": self.groups_per_unit,
+        }
+
+    def row_cells(self, capacity: int) -> int:
+        """Cells a group needs for rows up to this capacity, of each row."""
+        return capacity + 1 if self.lanes == 1 else capacity + 160
+
+    def bit_words(self, items: int, capacity: int) -> int:
+        """Words a group needs for one bit a cell of the whole table."""
+        if self.lanes == 1:
+            return items * (capacity // (32 * self.block) + 1) * self.block
+        return items * (capacity // 32 + 2)
+
+    def group_bytes(self, items: int, capacity: int) -> int:
+        """Bytes of rows and bits of one group."""
+        return 4 * ((2 if self.lanes == 1 else 1) * self.row_cells(capacity) + self.bit_words(items, capacity))
+
+
 class RowView(NamedTuple):
     """Cells [lo, hi] of a row in a device buffer; cell c is element ``c - base``. Empty if hi < lo."""
 
@@ -319,6 +370,7 @@ def _share(cells: int, at_once: int, step: int, most: int | None = None) -> int:
 @each_once
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template of this solver with every set of constants that a device may ask for."""
+    yield "knapsack/batch", BatchShapes.of(capabilities).constants()
     values: tuple[ValueType, ...] = ("i32", "i64")
     for value in values:
         yield "knapsack/sparse", SparseShapes.of(capabilities, value).constants()

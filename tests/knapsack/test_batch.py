@@ -1,0 +1,154 @@
+"""Many small problems in one launch: every answer proved, in every shape of the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine import Knapsack, Status
+from engine.devices import DevicePool, Member
+from engine.errors import AuditError
+from engine.results import Result
+from engine.solvers.knapsack import SOLVER
+from engine.solvers.knapsack.batch.packed import MOST_CAPACITY, MOST_ITEMS, Packed
+from engine.solvers.knapsack.batch.solve import solve_batch
+from engine.solvers.knapsack.options import Options
+from engine.solvers.knapsack.programs import BatchShapes
+from engine.solvers.knapsack.reference import optimal_value
+
+KINDS = ("uncorrelated", "strong", "inverse", "subset sum", "equal", "even", "without profit", "steep", "too heavy")
+
+
+def problem_of(kind: str, n: int, largest: int, random: np.random.Generator) -> Knapsack:
+    weights = random.integers(1, largest + 1, n)
+    profits = random.integers(1, largest + 1, n)
+    if kind == "strong":
+        profits = weights + largest // 10 + 1
+    elif kind == "inverse":
+        weights = profits + largest // 10 + 1
+    elif kind == "subset sum":
+        profits = weights
+    elif kind == "equal":
+        weights = np.full(n, largest // 2 + 1)
+    elif kind == "even":
+        weights, profits = 2 * weights, 2 * weights + random.integers(0, 2, n)
+    elif kind == "without profit":
+        profits = random.integers(0, 2, n)
+    elif kind == "steep":
+        weights, profits = random.integers(1, 9, n), random.integers(1, 10**6, n)
+    elif kind == "too heavy":
+        return Knapsack(profits, weights + random.integers(0, 2, n) * 10**12, max(1, largest))
+    fraction = random.choice([0.02, 0.3, 0.5, 0.8, 1.1])
+    return Knapsack(profits, weights, max(1, int(fraction * weights.sum())))
+
+
+def assert_proved(problem: Knapsack, result: Result, value: int | None = None) -> None:
+    assert result.status is Status.OPTIMAL
+    assert result.objective == result.bound == (optimal_value(problem) if value is None else value)
+    assert result.solution is not None
+    profit, weight = problem.evaluate(result.solution)
+    assert profit == result.objective
+    assert weight <= problem.capacity
+    assert (np.diff(result.solution) >= 0).all()
+    assert SOLVER.schema is not None
+    SOLVER.schema.check_result(result.arrays, result.counters)
+
+
+@pytest.fixture
+def pool(device: Member) -> Iterator[DevicePool]:
+    with DevicePool([device.info]) as opened:
+        yield opened
+
+
+SHAPES: dict[str, Callable[..., BatchShapes]] = {
+    "as the device likes": BatchShapes.of,
+    "lock step, small rows in local memory, others not": lambda _: BatchShapes(1, 32, 300, 1, 3),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_all_kinds_of_problems_are_solved_together(
+    pool: DevicePool, monkeypatch: pytest.MonkeyPatch, shape: str
+) -> None:
+    monkeypatch.setattr(BatchShapes, "of", staticmethod(SHAPES[shape]))
+    random = np.random.default_rng(list(SHAPES).index(shape))
+    sizes = [(int(random.integers(1, 50)), int(random.choice([3, 40, 300, 1500]))) for _ in range(10)]
+    problems = [problem_of(kind, *size, random) for kind in KINDS for size in sizes]
+    results = solve_batch(pool, problems, Options(), "opencl")
+    assert sorted(results) == list(range(len(problems)))
+    for index, problem in enumerate(problems):
+        assert_proved(problem, results[index])
+    assert sum(result.counters["cells"] > 2000 for result in results.values()) > 10  # tables, not only bounds
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    items=st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30), st.integers(0, 5)), max_size=12),
+    capacity=st.integers(1, 150),
+)
+def test_bounded_problems_agree_with_copies_taken_one_by_one(
+    pool: DevicePool, items: list[tuple[int, int, int]], capacity: int
+) -> None:
+    profits, weights, counts = (list(column) for column in zip(*items, strict=True)) if items else ([], [], [])
+    problem = Knapsack(profits, weights, capacity, counts=counts)
+    copies = Knapsack(np.repeat(profits, counts).astype(int), np.repeat(weights, counts).astype(int), capacity)
+    results = solve_batch(pool, [problem, copies], Options(), "opencl")
+    assert_proved(problem, results[0], optimal_value(copies))
+    assert_proved(copies, results[1])
+
+
+def test_the_largest_problems_of_a_batch_are_solved(pool: DevicePool) -> None:
+    random = np.random.default_rng(8)
+    problems = [problem_of(kind, MOST_ITEMS, 700, random) for kind in ("strong", "inverse", "uncorrelated")]
+    results = solve_batch(pool, problems, Options(), "opencl")
+    for index, problem in enumerate(problems):
+        assert_proved(problem, results[index])
+
+
+def test_two_devices_share_a_batch(device: Member) -> None:
+    random = np.random.default_rng(9)
+    problems = [problem_of("strong", 20, 100, random) for _ in range(41)]
+    seen: list[int] = []
+    with DevicePool([device.info] * 2) as two:
+        results = solve_batch(two, problems, Options(), "opencl", seen.append)
+    for index, problem in enumerate(problems):
+        assert_proved(problem, results[index])
+    assert len({result.devices for result in results.values()}) == 2
+    assert seen == sorted(seen)
+    assert seen[-1] == len(problems)
+
+
+def test_problems_that_are_too_large_are_left_out(pool: DevicePool) -> None:
+    small = Knapsack([3, 4], [1, 2], 2)
+    many = Knapsack(np.ones(MOST_ITEMS + 1, int), np.arange(1, MOST_ITEMS + 2), 500)
+    rich = Knapsack([2**29, 2**29 + 5], [1, 1], 1)
+    wide = Knapsack([5, 6, 7], [MOST_CAPACITY, MOST_CAPACITY, 9], MOST_CAPACITY + 1)
+    results = solve_batch(pool, [many, small, rich, wide], Options(), "opencl")
+    assert list(results) == [1]
+    assert_proved(small, results[1])
+    assert solve_batch(pool, [many], Options(), "opencl") == {}
+    assert solve_batch(pool, [small], Options(profile=True), "opencl") == {}
+    assert solve_batch(pool, [], Options(), "opencl") == {}
+
+
+def test_what_was_not_begun_before_a_stop_is_left_out(pool: DevicePool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.solvers.knapsack.batch.worker._CELLS_PER_SECOND", {True: 1.0, False: 1.0})
+    random = np.random.default_rng(10)
+    problems = [problem_of("strong", 20, 100, random) for _ in range(30)]
+    solved: list[int] = []
+    results = solve_batch(pool, problems, Options(), "opencl", solved.append, lambda: bool(solved))
+    assert 0 < len(results) == solved[-1] < len(problems)
+    for index, result in results.items():
+        assert_proved(problems[index], result)
+
+
+def test_items_that_do_not_add_up_are_found_out() -> None:
+    packed = Packed.of([Knapsack([3, 4], [1, 2], 2), Knapsack([5], [1], 1)])
+    with pytest.raises(AuditError, match="problem 0: the items found have profit 7 and weight 3"):
+        packed.chosen_items(np.array([True, True, True]), np.array([7, 5]))
+    with pytest.raises(AuditError, match=r"problem 1: .* but profit 6 within 1 was computed"):
+        packed.chosen_items(np.array([True, False, True]), np.array([3, 6]))
