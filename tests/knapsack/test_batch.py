@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine import Knapsack, Status
+from engine import Engine, Knapsack, Status
+from engine.batch import BatchControl
 from engine.devices import DevicePool, Member
 from engine.errors import AuditError
 from engine.results import Result
 from engine.solvers.knapsack import SOLVER
 from engine.solvers.knapsack.batch.packed import MOST_CAPACITY, MOST_ITEMS, Packed
 from engine.solvers.knapsack.batch.solve import solve_batch
+from engine.solvers.knapsack.batch.worker import BatchWorker
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.programs import BatchShapes
 from engine.solvers.knapsack.reference import optimal_value
@@ -64,6 +66,11 @@ def pool(device: Member) -> Iterator[DevicePool]:
         yield opened
 
 
+def solved(pool: DevicePool, problems: Sequence[Knapsack], options: Options | None = None) -> dict[int, Result]:
+    control = BatchControl(tuple(range(len(problems))), "some", lambda done: None)
+    return solve_batch(problems, options or Options(), pool, control)
+
+
 SHAPES: dict[str, Callable[..., BatchShapes]] = {
     "as the device likes": BatchShapes.of,
     "lock step, small rows in local memory, others not": lambda _: BatchShapes(1, 32, 300, 1, 3),
@@ -78,7 +85,7 @@ def test_all_kinds_of_problems_are_solved_together(
     random = np.random.default_rng(list(SHAPES).index(shape))
     sizes = [(int(random.integers(1, 50)), int(random.choice([3, 40, 300, 1500]))) for _ in range(10)]
     problems = [problem_of(kind, *size, random) for kind in KINDS for size in sizes]
-    results = solve_batch(pool, problems, Options(), "opencl")
+    results = solved(pool, problems)
     assert sorted(results) == list(range(len(problems)))
     for index, problem in enumerate(problems):
         assert_proved(problem, results[index])
@@ -96,7 +103,7 @@ def test_bounded_problems_agree_with_copies_taken_one_by_one(
     profits, weights, counts = (list(column) for column in zip(*items, strict=True)) if items else ([], [], [])
     problem = Knapsack(profits, weights, capacity, counts=counts)
     copies = Knapsack(np.repeat(profits, counts).astype(int), np.repeat(weights, counts).astype(int), capacity)
-    results = solve_batch(pool, [problem, copies], Options(), "opencl")
+    results = solved(pool, [problem, copies])
     assert_proved(problem, results[0], optimal_value(copies))
     assert_proved(copies, results[1])
 
@@ -104,7 +111,7 @@ def test_bounded_problems_agree_with_copies_taken_one_by_one(
 def test_the_largest_problems_of_a_batch_are_solved(pool: DevicePool) -> None:
     random = np.random.default_rng(8)
     problems = [problem_of(kind, MOST_ITEMS, 700, random) for kind in ("strong", "inverse", "uncorrelated")]
-    results = solve_batch(pool, problems, Options(), "opencl")
+    results = solved(pool, problems)
     for index, problem in enumerate(problems):
         assert_proved(problem, results[index])
 
@@ -114,7 +121,7 @@ def test_two_devices_share_a_batch(device: Member) -> None:
     problems = [problem_of("strong", 20, 100, random) for _ in range(41)]
     seen: list[int] = []
     with DevicePool([device.info] * 2) as two:
-        results = solve_batch(two, problems, Options(), "opencl", seen.append)
+        results = solve_batch(problems, Options(), two, BatchControl((0,) * 41, "some", seen.append))
     for index, problem in enumerate(problems):
         assert_proved(problem, results[index])
     assert len({result.devices for result in results.values()}) == 2
@@ -127,23 +134,49 @@ def test_problems_that_are_too_large_are_left_out(pool: DevicePool) -> None:
     many = Knapsack(np.ones(MOST_ITEMS + 1, int), np.arange(1, MOST_ITEMS + 2), 500)
     rich = Knapsack([2**29, 2**29 + 5], [1, 1], 1)
     wide = Knapsack([5, 6, 7], [MOST_CAPACITY, MOST_CAPACITY, 9], MOST_CAPACITY + 1)
-    results = solve_batch(pool, [many, small, rich, wide], Options(), "opencl")
+    results = solved(pool, [many, small, rich, wide])
     assert list(results) == [1]
     assert_proved(small, results[1])
-    assert solve_batch(pool, [many], Options(), "opencl") == {}
-    assert solve_batch(pool, [small], Options(profile=True), "opencl") == {}
-    assert solve_batch(pool, [], Options(), "opencl") == {}
+    assert solved(pool, [many]) == {}
+    assert solved(pool, [small], Options(profile=True)) == {}
+    assert solved(pool, []) == {}
 
 
-def test_what_was_not_begun_before_a_stop_is_left_out(pool: DevicePool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.solvers.knapsack.batch.worker._CELLS_PER_SECOND", {True: 1.0, False: 1.0})
+def test_an_interruption_ends_a_batch_before_its_next_launch(pool: DevicePool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.solvers.knapsack.batch.worker._CELLS_PER_SECOND", {True: 1e-3, False: 1e-3})
+    monkeypatch.setattr("engine.solvers.knapsack.batch.worker.SLICE_SECONDS", 1e-9)
     random = np.random.default_rng(10)
-    problems = [problem_of("strong", 20, 100, random) for _ in range(30)]
-    solved: list[int] = []
-    results = solve_batch(pool, problems, Options(), "opencl", solved.append, lambda: bool(solved))
-    assert 0 < len(results) == solved[-1] < len(problems)
-    for index, result in results.items():
-        assert_proved(problems[index], result)
+    problems = [problem_of("strong", 150, 1000, random) for _ in range(300)]
+    launched: list[int] = []
+
+    def interrupt(done: int) -> None:
+        raise KeyboardInterrupt
+
+    original = BatchWorker._slices
+
+    def slices(worker: BatchWorker) -> Iterator[tuple[int, int]]:
+        for part in original(worker):
+            launched.append(part[1])
+            yield part
+
+    monkeypatch.setattr(BatchWorker, "_slices", slices)
+    with pytest.raises(KeyboardInterrupt):
+        solve_batch(problems, Options(), pool, BatchControl((0,) * 300, "some", interrupt))
+    assert 0 < launched[-1] < len(problems)
+
+
+def test_map_solves_small_problems_together_and_others_alone(one_device: Engine) -> None:
+    random = np.random.default_rng(11)
+    problems = [problem_of(kind, 20, 100, random) for kind in KINDS]
+    problems.insert(3, problem_of("strong", 2 * MOST_ITEMS, 50, random))
+    batch = one_device.map(problems, seed=5)
+    assert not batch.failures
+    routes = []
+    for problem, result in zip(problems, batch.results, strict=True):
+        assert_proved(problem, result)
+        assert result.seed == 5
+        routes.append("in a batch" in str(result.arrays["route"]))
+    assert routes == [index != 3 for index in range(len(problems))]
 
 
 def test_items_that_do_not_add_up_are_found_out() -> None:

@@ -25,6 +25,7 @@ SOLVER = Solver(
     options=Options,
     solve=LazyImport("engine.solvers.knapsack.solve", "solve"),
     validate=LazyImport("engine.solvers.knapsack.solve", "validate"),
+    solve_batch=LazyImport("engine.solvers.knapsack.batch.solve", "solve_batch"),
     schema=SCHEMA,
     metrics=(
         MetricSpec("items_done", "Items done", "items"),

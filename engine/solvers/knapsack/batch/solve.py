@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from engine.devices import DevicePool, WorkerGroup
+from engine.batch import BatchControl
+from engine.devices import DevicePool, Member, WorkerGroup
 from engine.results import Result, Status
 from engine.solvers.knapsack.batch.packed import Packed
-from engine.solvers.knapsack.batch.worker import BatchWorker
+from engine.solvers.knapsack.batch.worker import Answers, BatchWorker
 from engine.solvers.knapsack.bounded import ZeroOne
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.problem import Knapsack
@@ -25,12 +27,7 @@ _ROUTE.setflags(write=False)
 
 
 def solve_batch(
-    pool: DevicePool,
-    problems: Sequence[Knapsack],
-    options: Options,
-    backend: str,
-    progress: Callable[[int], None] = lambda _: None,
-    stopped: Callable[[], bool] = lambda: False,
+    problems: Sequence[Knapsack], options: Options, pool: DevicePool, control: BatchControl
 ) -> dict[int, Result]:
     """Solve the small ones of many problems to optimality, distributed over the devices of a pool.
 
@@ -41,20 +38,15 @@ def solve_batch(
 
     Parameters
     ----------
-    pool : DevicePool
     problems : sequence of Knapsack
     options : Options
-    backend : str
-        For the results.
-    progress : callable
-        Called with the number of problems solved so far.
-    stopped : callable
-        Asked before each launch whether to begin no more.
+    pool : DevicePool
+    control : BatchControl
 
     Returns
     -------
     dict of int to Result
-        Optimal results by index; problems that were not solved here are left out. ``seconds`` are those of the batch.
+        Optimal results by place; problems that were not solved here are left out. ``seconds`` are those of the batch.
 
     Raises
     ------
@@ -66,60 +58,61 @@ def solve_batch(
     if not problems or options.variant != "auto" or options.profile or not options.reduce:
         return {}
     began = time.perf_counter()
-    packs = {index: ZeroOne.of(problem) for index, problem in enumerate(problems) if problem.counts is not None}
-    packed = Packed.of([packs[index].problem if index in packs else problem for index, problem in enumerate(problems)])
+    packs = {place: ZeroOne.of(problem) for place, problem in enumerate(problems) if problem.counts is not None}
+    packed = Packed.of([packs[place].problem if place in packs else problem for place, problem in enumerate(problems)])
     cuts = np.linspace(0, len(packed), len(pool) + 1).astype(int).tolist()
     shares = [packed.part(first, end) for first, end in itertools.pairwise(cuts) if first < end]
     members = pool.members[: len(shares)]
-    count = _Count(progress)
-    results: dict[int, Result] = {}
-    if not shares:
-        return results
-    arguments = [
-        (BatchShapes.of(member.info.capabilities), share) for member, share in zip(members, shares, strict=True)
-    ]
-    with WorkerGroup(members, BatchWorker, arguments) as workers:
-        found = workers.each(BatchWorker.solve, count.add, stopped)
+    answers = _solve_shares(members, shares, control.progress)
     seconds = time.perf_counter() - began
-    for member, share, answers in zip(members, shares, found, strict=True):
-        items = share.chosen_items(answers.chosen, np.maximum(answers.profits, 0))
-        columns = (share.indices, answers.profits, answers.open_items, answers.cells)
-        for index, profit, open_items, cells, solution in zip(
-            *(values.tolist() for values in columns), items, strict=True
+    results: dict[int, Result] = {}
+    for member, share, found in zip(members, shares, answers, strict=True):
+        columns = (share.indices, found.profits, found.open_items, found.cells)
+        solutions = share.chosen_items(found.chosen, found.profits)
+        for place, profit, open_items, cells, solution in zip(
+            *(values.tolist() for values in columns), solutions, strict=True
         ):
-            if profit < 0:  # not begun before the stop
-                continue
-            if index in packs:
-                solution = packs[index].original(solution)
             counters: dict[str, int | float] = {
-                "items": problems[index].n,
-                "items_fixed": problems[index].n - open_items,
+                "items": problems[place].n,
+                "items_fixed": problems[place].n - open_items,
                 "cells": cells,
             }
-            results[index] = Result(
+            if place in packs:
+                solution = packs[place].original(solution)
+            results[place] = Result(
                 Status.OPTIMAL,
                 profit,
                 profit,
                 solution if options.items else None,
                 seconds,
-                backend=backend,
-                devices=(member.label,),
-                counters=counters,
-                arrays={"route": _ROUTE},
+                control.seeds[place],
+                control.backend,
+                (member.label,),
+                counters,
+                {"route": _ROUTE},
             )
     return results
 
 
-class _Count:
-    """How many problems are solved, counted by the threads of several devices."""
-
-    def __init__(self, progress: Callable[[int], None]) -> None:
-        self._progress = progress
-        self._lock = threading.Lock()
-        self._done = 0
-
-    def add(self, count: int) -> None:
-        """So many more."""
-        with self._lock:
-            self._done += count
-            self._progress(self._done)
+def _solve_shares(
+    members: Sequence[Member], shares: Sequence[Packed], progress: Callable[[int], None]
+) -> list[Answers]:
+    """The answers of each member's share; ``progress`` is called on this thread."""
+    solved: queue.SimpleQueue[int] = queue.SimpleQueue()
+    stop = threading.Event()
+    shapes = [BatchShapes.of(member.info.capabilities) for member in members]
+    with WorkerGroup(members, BatchWorker, list(zip(shapes, shares, strict=True))) as workers:
+        futures = {
+            index: workers.submit(index, BatchWorker.solve, solved.put, stop.is_set) for index in range(len(members))
+        }
+        try:
+            for future in futures.values():
+                future.add_done_callback(lambda _: solved.put(0))
+            done = 0
+            while not all(future.done() for future in futures.values()) or not solved.empty():
+                done += solved.get()
+                progress(done)
+        except BaseException:
+            stop.set()
+            raise
+        return list(workers.gather(futures).values())

@@ -67,10 +67,10 @@ class BatchWorker:
             self.device.release(buffer)
         self._buffers.clear()
 
-    def solve(self, done: Callable[[int], None], stopped: Callable[[], bool] = lambda: False) -> Answers:
-        """Solve all problems; ``done`` is called with the number solved in each slice.
+    def solve(self, done: Callable[[int], None], stopped: Callable[[], bool]) -> Answers:
+        """Solve all problems; ``done`` is called with the number of problems of each launch.
 
-        A slice is not begun if ``stopped`` returns True; the problems that are left have profit -1.
+        No launch is begun once ``stopped`` returns True; the answers that are missing then are not valid.
         """
         packed, device = self._packed, self.device
         starts, weights, profits, capacities = (
@@ -83,8 +83,7 @@ class BatchWorker:
         bits = self._keep(device.empty(self._groups * self._bit_words, np.uint32))
         queue = self._keep(device.empty(1, np.int32))
         chosen = self._keep(device.empty(len(packed.items), np.uint8))
-        answers = self._keep(device.put(np.full((len(packed), 3), -1, np.int64)))
-        device.zero(chosen)
+        answers = self._keep(device.empty((len(packed), 3), np.int64))
         for first, end in self._slices():
             if stopped():
                 break
