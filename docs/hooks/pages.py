@@ -1,0 +1,261 @@
+"""What MkDocs fills in while it builds the site: tables made from the declarations in the source, and formulas.
+
+A line ``<!-- generated: NAME ARGUMENTS -->`` in a page is replaced by what the function of that name returns.
+``$...$`` and ``$$...$$`` outside code become MathML, which browsers show without scripts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from latex2mathml.converter import convert
+from pydantic import BaseModel
+
+from engine import events
+from engine.cli import COMMANDS, cli
+from engine.config import Settings
+from engine.schema import Schema
+from engine.solver import Solver
+from engine.solvers import discover, solver_named
+
+_ROOT = Path(__file__).resolve().parents[2]
+_MARK = re.compile(r"^<!-- generated: (\w+) ?(.*?) -->$", re.MULTILINE)
+_CODE = re.compile(r"(^```.*?^```|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
+_ROLE = re.compile(r":\w+:<code>~?([^<]+)</code>")
+_INLINE = re.compile(r"(?<![\\$\w])\$([^$\n]+?)\$(?!\w)")
+
+
+def on_config(config: Any) -> Any:
+    """Leave out of the navigation what does not exist."""
+    config.nav = list(_existing(config.nav))
+    return config
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Fill in the generated parts of a page, and convert its formulas."""
+    return with_formulas(_MARK.sub(lambda found: GENERATED[found[1]](*found[2].split()), markdown))
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Sphinx's roles, which docstrings use, as plain code."""
+    return _ROLE.sub(r"<code>\1</code>", html)
+
+
+def with_formulas(markdown: str) -> str:
+    """The page with its formulas as MathML; code is left as it is."""
+    parts = _CODE.split(markdown)
+    for index in range(0, len(parts), 2):
+        parts[index] = _BLOCK.sub(lambda found: f"\n{convert(found[1].strip(), display='block')}\n", parts[index])
+        parts[index] = _INLINE.sub(lambda found: convert(found[1]), parts[index])
+    return "".join(parts)
+
+
+def _existing(entries: list[Any]) -> Iterator[Any]:
+    for entry in entries:
+        if isinstance(entry, str):
+            if (_ROOT / "docs" / entry).exists():
+                yield entry
+        else:
+            yield {
+                title: inside if isinstance(inside, str) else list(_existing(inside)) for title, inside in entry.items()
+            }
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; line ends and bars in cells are escaped."""
+    cells = [[cell.replace("\n", " ").replace("|", "\\|") for cell in row] for row in rows]
+    lines = [columns, ["---"] * len(columns), *cells]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def included(path: str) -> str:
+    """A file of the repository; its links to files of the site are corrected."""
+    return (_ROOT / path).read_text(encoding="utf-8").replace("](docs/", "](")
+
+
+def options(solver: str) -> str:
+    """The options of a solver, by problem class where they differ."""
+    found = solver_named(solver)
+    tables = []
+    for problems, model in _models(found):
+        heading = f"Options of `{'`, `'.join(problems)}`:\n\n" if len(found.option_models) > 1 else ""
+        tables.append(heading + _fields(model))
+    return "\n\n".join(tables)
+
+
+def _models(solver: Solver) -> list[tuple[list[str], type[BaseModel]]]:
+    return [
+        ([problem.__name__ for problem in solver.problems if solver.options_model(problem) is model], model)
+        for model in solver.option_models
+    ]
+
+
+def _fields(model: type[BaseModel]) -> str:
+    schema = model.model_json_schema()
+    rows = []
+    for name, field in model.model_fields.items():
+        rows.append(
+            [f"`{name}`", _values(schema["properties"][name], schema), _default(field), field.description or ""]
+        )
+    return table(("name", "values", "default", "meaning"), rows)
+
+
+def _default(field: Any) -> str:
+    if field.is_required():
+        return "required"
+    value = field.default
+    return "" if value is None else f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _values(schema: dict[str, Any], root: dict[str, Any]) -> str:
+    """The values that a field takes, as text."""
+    if "$ref" in schema:
+        return _values(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
+    if "anyOf" in schema:
+        return " or ".join(_values(choice, root) for choice in schema["anyOf"] if choice.get("type") != "null")
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    kind = {"boolean": "yes or no", "integer": "integer", "number": "number", "string": "text", "array": "list"}
+    text = kind.get(schema.get("type", ""), "object")
+    limits = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    bounds = [f"{sign} {schema[name]:.6g}" for name, sign in limits.items() if name in schema]
+    return " ".join([text, *bounds])
+
+
+def settings() -> str:
+    """The settings of a run."""
+    return _fields(Settings)
+
+
+def results(solver: str) -> str:
+    """The arrays and counters of a solver's results."""
+    schema: Schema | None = solver_named(solver).schema
+    if schema is None:
+        return ""
+    arrays = [
+        [f"`{spec.name}`", _shape(spec.shape), spec.dtype, spec.title + (f" ({spec.unit})" if spec.unit else "")]
+        for spec in schema.arrays
+    ]
+    history = [[f"`{spec.name}`", spec.title, spec.unit] for spec in schema.history]
+    counters = [[f"`{spec.name}`", spec.title, spec.unit] for spec in schema.counters]
+    parts = ["Arrays (`result.arrays`):\n\n" + table(("name", "shape", "type", "content"), arrays)]
+    if history:
+        parts.append('Columns of `result.arrays["history"]`:\n\n' + table(("name", "content", "unit"), history))
+    parts.append("Counters (`result.counters`):\n\n" + table(("name", "content", "unit"), counters))
+    return "\n\n".join(parts)
+
+
+def _shape(shape: Any) -> str:
+    return "any" if shape is None else f"({', '.join('*' if size is None else str(size) for size in shape)})"
+
+
+def metrics(solver: str) -> str:
+    """The live series of a solver."""
+    rows = [
+        [f"`{spec.name}`", spec.title, spec.unit, "device" if spec.per_device else "run"]
+        for spec in solver_named(solver).metrics
+    ]
+    return table(("name", "content", "unit", "of each"), rows)
+
+
+def solvers() -> str:
+    """The solvers and their problem classes."""
+    rows = [
+        [f"`{name}`", found.title, ", ".join(f"`{p.__name__}`" for p in found.problems)]
+        for name, found in discover().items()
+    ]
+    return table(("solver", "title", "problem classes"), rows)
+
+
+def event_types() -> str:
+    """Every event with its fields."""
+    parts = []
+    for name in events.__all__:
+        model = getattr(events, name)
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            continue
+        schema = model.model_json_schema()
+        rows = []
+        for field, facts in model.model_fields.items():
+            default = (
+                "required" if facts.is_required() else f"`{json.dumps(facts.get_default(call_default_factory=True))}`"
+            )
+            rows.append([f"`{field}`", _values(schema["properties"][field], schema), default])
+        text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", (model.__doc__ or "").replace("``", "`"))
+        text = "\n".join(line.strip() for line in text.splitlines())
+        parts.append(
+            f"### {model.model_fields['type'].default}\n\n{text}\n\n{table(('field', 'values', 'default'), rows)}"
+        )
+    return "\n\n".join(parts)
+
+
+def command_line() -> str:
+    """Every command with its arguments and options."""
+    context = click.Context(cli, info_name="quintet")
+    parts = []
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        assert command is not None
+        inner = click.Context(command, info_name=name, parent=context)
+        usage = " ".join([inner.command_path, *command.collect_usage_pieces(inner)])
+        rows = [
+            [f"`{', '.join([*option.opts, *option.secondary_opts])}{_metavar(option, inner)}`", option.help or ""]
+            for option in command.params
+            if isinstance(option, click.Option) and not option.hidden
+        ]
+        text = " ".join((command.help or "").split())
+        parts.append(f"## quintet {name}\n\n{text}\n\n```text\n{usage}\n```\n\n{table(('option', 'meaning'), rows)}")
+    return "\n\n".join(parts)
+
+
+def _metavar(option: click.Option, context: click.Context) -> str:
+    return "" if option.is_flag or option.count else f" {option.make_metavar(context)}"
+
+
+def template(name: str) -> str:
+    """A kernel template as it is."""
+    return f"```text\n{(_ROOT / 'kernels' / f'{name}.mako').read_text(encoding='utf-8').rstrip()}\n```"
+
+
+def public_names() -> str:
+    """Directives of mkdocstrings for the public names, functions before classes before errors."""
+    import engine
+
+    functions, classes, errors = [], [], []
+    for name in dir(engine):
+        found = getattr(engine, name)
+        if isinstance(found, type):
+            (errors if issubclass(found, Exception) else classes).append(found)
+        elif callable(found):
+            functions.append(found)
+    parts = []
+    for title, group in (("Functions", functions), ("Classes", classes), ("Errors", errors)):
+        ordered = sorted(group, key=lambda found: found.__name__)
+        directives = [f"::: {found.__module__}.{found.__qualname__}" for found in dict.fromkeys(ordered)]
+        parts.append(f"## {title}\n\n" + "\n\n".join(directives))
+    return "\n\n".join(parts)
+
+
+GENERATED: dict[str, Callable[..., str]] = {
+    function.__name__: function
+    for function in (
+        command_line,
+        event_types,
+        included,
+        metrics,
+        options,
+        public_names,
+        results,
+        settings,
+        solvers,
+        template,
+    )
+}
