@@ -7,7 +7,7 @@ Munetomo, Akama, *Theoretical and empirical analysis of a GPU based parallel Bay
 
 from __future__ import annotations
 
-from engine.solver import Generator, LazyImport, MetricSpec, Solver
+from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
 from engine.solvers.boa.options import PHASES, Options
 from engine.solvers.boa.problem import BOA
@@ -32,6 +32,12 @@ SOLVER = Solver(
     schema=SCHEMA,
     generators={"nk": Generator(NKOptions, generate_nk, write_nk)},
     bench=LazyImport("engine.solvers.boa.bench", "bench"),
+    reproductions={
+        "boa": Reproduction(
+            "Munawar, Wahib, Munetomo, Akama: a GPU based parallel Bayesian optimization algorithm",
+            LazyImport("engine.solvers.boa.reproduce", "reproduce"),
+        )
+    },
     tune=LazyImport("engine.solvers.boa.tune", "tune"),
     metrics=(
         MetricSpec("best", "Best value", "value"),

@@ -7,7 +7,7 @@ integer-vector-matrix structure is kept as one bit mask per level.
 
 from __future__ import annotations
 
-from engine.solver import Generator, LazyImport, MetricSpec, Solver
+from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from engine.solvers.branch_and_bound import generators
 from engine.solvers.branch_and_bound.options import ATSPOptions, FlowshopOptions, MinimizationOptions, Options
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
@@ -52,4 +52,10 @@ SOLVER = Solver(
         "atsp": Generator(generators.ATSPFamily, generators.generate_atsp, generators.write_atsp, ".atsp"),
     },
     bench=LazyImport("engine.solvers.branch_and_bound.bench", "bench"),
+    reproductions={
+        "ivm": Reproduction(
+            "Gmys, Mezmaz, Melab, Tuyttens: IVM-based parallel branch-and-bound on multi-GPU systems",
+            LazyImport("engine.solvers.branch_and_bound.reproduce", "reproduce"),
+        )
+    },
 )
