@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +17,21 @@ import numpy as np
 import engine
 from engine.devices import available
 from engine.folder import RunFolder
+from engine.storage import Checkpoint, RunFiles
 
-__all__ = ["CASES", "Case", "differences", "kill_until_done", "seed_of_today", "slow_device", "solve_whole"]
+__all__ = [
+    "CASES",
+    "Case",
+    "content",
+    "differences",
+    "kill_until_done",
+    "same",
+    "seed_of_today",
+    "signed",
+    "slow_device",
+    "solve_whole",
+    "stopped",
+]
 
 
 @dataclass(frozen=True)
@@ -37,8 +51,8 @@ class Case:
 
 
 def _in_progress(event: Any) -> bool:
-    """A fifth of a phase is done."""
-    return bool(event.type == "progress" and event.done / event.total > 0.2)
+    """A fifth of a phase is done, of one that writes checkpoints."""
+    return bool(event.type == "progress" and event.phase != "mode" and event.done > 0.2 * event.total > 0)
 
 
 def _knapsack() -> Any:
@@ -102,6 +116,86 @@ def differences(name: str, result: engine.Result, whole: engine.Result) -> list[
         if value != whole.objective:
             found.append(f"items of value {value} (weight {weight}), not {whole.objective}")
     return found
+
+
+def stopped(name: str, path: Path, devices: Sequence[str], checkpoints: int = 1) -> RunFolder | None:
+    """The folder of a run that was stopped soon after it had begun to work; None if it ended before.
+
+    ``checkpoints``: 1 for the one that the stop writes, 2 for another before it.
+    """
+    case = CASES[name]
+    interval = 1e6 if checkpoints == 1 else 0.01
+    with engine.Engine(devices=list(devices)) as owner:
+        began: list[Any] = []
+        run = owner.start(
+            case.problem(),
+            seed=7,
+            run_folder=path,
+            checkpoint_interval=interval,
+            on_event=began.append,
+            **case.options,
+        )
+        while not run.join(0.005):
+            under_way = any(case.under_way(event) for event in list(began))
+            if under_way and (checkpoints == 1 or list(path.glob("checkpoint-*.json"))):
+                break
+        run.stop()
+        if run.outcome().status != "interrupted":
+            return None
+    return RunFolder.open(path)
+
+
+def content(path: Path) -> dict[str, Any]:
+    """Everything in a run folder that resuming depends on.
+
+    Raises
+    ------
+    engine.errors.RunFolderError
+        If it is damaged.
+    """
+    folder = RunFolder.open(path)
+    checkpoint, result = folder.checkpoint(), folder.result()
+    assert checkpoint is not None
+    return {
+        "description": {name: value for name, value in folder.description.items() if name != "versions"},
+        "problem": folder.problem().to_arrays(),
+        "checkpoint": (checkpoint.arrays, checkpoint.state, checkpoint.elapsed),
+        "older": bool(checkpoint.remarks),
+        "result": None if result is None else (result.to_dict(), result.arrays),
+    }
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two contents are equal, arrays included."""
+    if isinstance(one, dict):
+        return isinstance(other, dict) and one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if isinstance(one, (tuple, list)):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    return bool(one == other)
+
+
+def signed(folder: RunFolder, path: Path, arrays: dict[str, Any], state: Any) -> None:
+    """A copy of a folder with this checkpoint alone, its digests right and its result gone."""
+    shutil.copytree(folder.path, path)
+    for file in [*path.glob("checkpoint-*"), *path.glob("result.*")]:
+        file.unlink()
+    files = RunFiles(path, folder.identity)
+    object.__setattr__(files, "schema", _Unchecked(folder))
+    files.save_checkpoint(Checkpoint(arrays, state, 1.0))
+
+
+class _Unchecked:
+    """The version of a solver's checkpoints without their declaration."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.checkpoint = self
+        schema = folder.schema
+        self.version = schema.checkpoint.version if schema is not None and schema.checkpoint is not None else 0
+
+    def check(self, arrays: Any, state: Any) -> Any:
+        return state
 
 
 def _work(name: str, folder: str, devices: Sequence[str]) -> None:

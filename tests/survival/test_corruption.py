@@ -1,0 +1,63 @@
+"""Every solver's run folder with a changed byte: the change is detected, or what is read is the same."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from lasting import CASES, content, differences, same, seed_of_today, slow_device, solve_whole, stopped
+
+import engine
+from engine.errors import RunFolderError
+
+DEVICES = slow_device()
+SEED = seed_of_today()
+BYTES = 15
+pytestmark = pytest.mark.skipif(not DEVICES, reason="this machine has no device")
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_a_changed_byte_of_any_file_is_detected_or_harmless(name: str, tmp_path: Path) -> None:
+    print(f"QUINTET_TEST_SEED={SEED}")
+    moments = random.Random(f"{SEED} {name}")
+    folder = stopped(name, tmp_path / "kept", DEVICES, checkpoints=2)
+    if folder is None:
+        pytest.skip(f"{DEVICES[0]} solved the problem before the stop")
+    kept, changed = folder.path, tmp_path / "changed"
+    shutil.copytree(kept, changed)
+    whole = content(kept)
+    assert len(list(kept.glob("checkpoint-*.json"))) == 2
+    newest = max(kept.glob("checkpoint-*.json")).stem
+    fallen_back: set[Path] = set()
+    for file in sorted(kept.iterdir()):
+        data, outcomes = file.read_bytes(), Counter[str]()
+        for position in {0, len(data) - 1, *moments.sample(range(len(data)), min(BYTES, len(data)))}:
+            flipped = bytes([data[position] ^ 1 << moments.randrange(8)])
+            (changed / file.name).write_bytes(data[:position] + flipped + data[position + 1 :])
+            try:
+                found = content(changed)
+            except RunFolderError:
+                outcomes["refused"] += 1
+                continue
+            if found["older"]:
+                outcomes["the checkpoint before"] += 1
+                fallen_back.add(file)
+            else:
+                assert same(found, whole), f"byte {position} of {file.name}"
+                outcomes["harmless"] += 1
+        expected = "harmless"
+        if file.stem == newest:
+            expected = "the checkpoint before"
+        elif file.stem in ("run", "problem", "result"):
+            expected = "refused"
+        assert set(outcomes) == {expected}, f"{file.name}: {outcomes}"
+        if file.name == f"{newest}.npz":
+            result = engine.resume(changed)  # the last change is still there
+            assert differences(name, result, solve_whole(name, DEVICES)) == []
+            shutil.rmtree(changed)
+            shutil.copytree(kept, changed)
+        (changed / file.name).write_bytes(data)
+    assert {file.stem for file in fallen_back} == {newest}
