@@ -11,7 +11,7 @@ import pytest
 from lasting import CASES, differences, signed, slow_device, solve_whole, stopped
 
 import engine
-from engine.errors import RunFolderError
+from engine.errors import AuditError, RunFolderError
 from engine.folder import RunFolder
 from engine.solvers import solver_named
 
@@ -64,3 +64,37 @@ def test_a_checkpoint_without_one_of_its_arrays_or_with_another_shape_is_refused
         with pytest.raises(RunFolderError, match=f"'{what}"):
             engine.resume(path)
         shutil.rmtree(path)
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "branch_and_bound": {"initial": 2**31, "value": 2**40, "begin": None, "explored": None},
+    "boa": {"best_key": 10**6, "populations": 1, "numbers": None, "best": None},
+    "gibbs": {"iteration": 10**6},
+    "knapsack": {"objective": 10**9, "capacity": 10**9, "done": None},
+    "linprog": {"rows": 3, "iteration": 4, "x": None},
+}
+
+
+def test_a_changed_value_with_the_right_digest_is_refused_or_harmless(
+    interrupted: tuple[str, RunFolder], tmp_path: Path
+) -> None:
+    """The digests detect accidents; what they cannot detect is audited."""
+    name, folder = interrupted
+    kept = folder.checkpoint()
+    assert kept is not None
+    whole = solve_whole(name, DEVICES)
+    for what, value in CHANGES[name].items():
+        state, arrays = kept.state.model_dump(), dict(kept.arrays)
+        if value is not None:
+            assert what in state
+            state[what] = value
+        else:
+            arrays[what] = arrays[what].copy()
+            arrays[what].flat[-1] += 3
+        path = tmp_path / what
+        signed(folder, path, arrays, state)
+        try:
+            result = engine.resume(path)
+        except (RunFolderError, AuditError):
+            continue
+        assert differences(name, result, whole) == [], what

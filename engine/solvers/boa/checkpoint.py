@@ -36,8 +36,10 @@ def save(run: Run, record: Record, islands: Islands) -> None:
     run.save_checkpoint(arrays | record.arrays(), record.state(islands.step).model_dump())
 
 
-def restore(run: Run, record: Record) -> tuple[int, dict[int, PopulationState]] | None:
+def restore(run: Run, record: Record, populations: int) -> tuple[int, dict[int, PopulationState]] | None:
     """Step and states of a checkpoint by island, if there is one; its record is taken over.
+
+    ``populations`` is how many populations the run has at most.
 
     Raises
     ------
@@ -50,8 +52,15 @@ def restore(run: Run, record: Record) -> tuple[int, dict[int, PopulationState]] 
     state = given if isinstance(given, CheckpointState) else CheckpointState.model_validate(given)
     record.restore(arrays, state)
     _audit_best(record)
+    numbers = arrays["numbers"].tolist()
+    if not numbers or sorted(set(numbers)) != numbers or not 0 <= numbers[0] <= numbers[-1] < state.islands:
+        raise RunFolderError(f"the checkpoint's islands {numbers} are not among {state.islands} islands")
+    if state.populations >= populations:
+        raise RunFolderError(
+            f"the checkpoint is of population {state.populations + 1}; the run has at most {populations}"
+        )
     states = {}
-    for place, island in enumerate(arrays["numbers"].tolist()):
+    for place, island in enumerate(numbers):
         planes, keys, status = (arrays[name][place] for name in _STATE)
         parents, parent_count, totals = (arrays[name][place] for name in _NETWORK)
         states[island] = PopulationState(planes, keys, status, Network(parents, parent_count, totals))

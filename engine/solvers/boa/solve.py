@@ -138,10 +138,11 @@ def _populations(
     auto = options.population == "auto"
     size = first_population(problem, options)
     counting = [counting_for(options, member.info) for member in pool.members]
-    restored = restore(run, record)
+    most = options.restarts if auto else 1
+    restored = restore(run, record, most)
     if restored is None:
         _announce(problem, options, run)
-    for chain in range(record.populations, options.restarts if auto else 1):
+    for chain in range(record.populations, most):
         size_now = min(size << chain, MOST_INDIVIDUALS)
         parameters = parameters_for(problem, options, size_now, run.seed, chain)
         if restored is not None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 
 from engine.schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
 
 __all__ = ["SCHEMA", "SearchState"]
+
+
+Value = Annotated[int, Field(ge=0, le=2**31 - 1)]
+"""A value of the objective, as devices hold it."""
 
 
 class SearchState(BaseModel):
@@ -18,8 +24,8 @@ class SearchState(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    initial: NonNegativeInt
-    value: NonNegativeInt
+    initial: Value
+    value: Value
     improved: bool
     has_solution: bool
     bound: int
