@@ -20,8 +20,7 @@ MOST_FUSED = 64
 """The most items one launch processes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Items ``first`` .. ``first + count - 1`` of the schedule's order, processed by one launch.
 
     ``weight`` is the sum of their weights: how far below a cell the launch looks.
@@ -111,17 +110,15 @@ class Schedule:
             How many groups hold the items of ``done``.
         """
         by_weight = np.lexsort((-profits, -weights))
-        chosen: list[NDArray[np.intp]] = []
-        groups: list[Group] = []
-        done_groups = 0
-        for part in (True, False):
-            mask = np.zeros(len(weights), dtype=bool) if done is None else done
-            members = by_weight[mask[by_weight] == part]
-            chosen += _group(members, weights, rules, groups)
-            if part:
-                done_groups = len(groups)
-        order = np.concatenate(chosen)
-        return cls(indices[order], weights[order], profits[order], groups), done_groups
+        mask = np.zeros(len(weights), dtype=bool) if done is None else done[by_weight]
+        parts = [_Grouping.of(members, weights, rules) for members in (by_weight[mask], by_weight[~mask])]
+        order = np.concatenate([part.order for part in parts])
+        kinds, counts = (np.concatenate(columns) for columns in zip(*((p.kinds, p.counts) for p in parts), strict=True))
+        firsts = np.cumsum(counts) - counts
+        sums = np.concatenate([[0], np.cumsum(weights[order])])
+        columns = ([_KINDS[kind] for kind in kinds.tolist()], firsts, counts, sums[firsts + counts] - sums[firsts])
+        groups = list(map(Group._make, zip(columns[0], *(values.tolist() for values in columns[1:]), strict=True)))
+        return cls(indices[order], weights[order], profits[order], groups), len(parts[0].counts)
 
     def range(self, stage: int, goal: Goal) -> tuple[int, int]:
         """Cells (lo, hi) of the row before group ``stage`` that matter for the goal."""
@@ -154,45 +151,69 @@ class Schedule:
         return work
 
 
-def _group(
-    members: NDArray[np.intp], weights: NDArray[np.int64], rules: GroupRules, groups: list[Group]
-) -> list[NDArray[np.intp]]:
-    """Append the groups of these items (by descending weight), and return each one's items."""
-    chosen: list[NDArray[np.intp]] = []
-    pending: list[NDArray[np.intp]] = []
-    pending_weight = 0
-    first = groups[-1].first + groups[-1].count if groups else 0
+_KINDS: tuple[Literal["row", "tile", "class"], ...] = ("row", "tile", "class")
+_ROW, _TILE, _CLASS = range(3)
 
-    def emit(kind: Literal["row", "tile", "class"], items: NDArray[np.intp], weight: int) -> None:
-        nonlocal first
-        groups.append(Group(kind, first, len(items), weight))
-        chosen.append(items)
-        first += len(items)
 
-    def flush() -> None:
-        nonlocal pending_weight
-        if pending:
-            emit("tile" if len(pending) > 1 else "row", np.concatenate(pending), pending_weight)
-            pending.clear()
-            pending_weight = 0
+@dataclass(frozen=True)
+class _Grouping:
+    """Items in processing order, and the kind and the number of items of each group."""
 
-    cuts = np.flatnonzero(np.diff(weights[members])) + 1
-    for items in np.split(members, cuts) if len(members) else []:
-        weight = int(weights[items[0]])
-        at = 0
-        if rules.depths and not (rules.tiles_first and 4 * weight <= rules.halo):
-            for depth in rules.depths:
-                while len(items) - at >= depth:
-                    emit("class", items[at : at + depth], depth * weight)
-                    at += depth
-        for index in range(at, len(items)):
-            item = items[index : index + 1]
-            if 2 * weight > rules.halo:
-                emit("row", item, weight)
-                continue
-            if pending_weight + weight > rules.halo or len(pending) == MOST_FUSED:
-                flush()
-            pending_weight += weight
-            pending.append(item)
-    flush()
-    return chosen
+    order: NDArray[np.intp]
+    kinds: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, members: NDArray[np.intp], weights: NDArray[np.int64], rules: GroupRules) -> _Grouping:
+        """Group items that are given by descending weight.
+
+        Of each weight, first as many items as possible form groups of the greatest depths; the others are rows, or are
+        collected for tiles. A tile stands where the first item that does not fit it is met.
+        """
+        own = weights[members]
+        starts = np.flatnonzero(np.diff(own, prepend=-1)) if len(own) else np.zeros(0, np.int64)
+        sizes = np.diff(np.append(starts, len(own)))
+        weight = own[starts]
+        left = sizes.copy()
+        at: list[NDArray[np.int64]] = []  # place of each group's first item
+        counts: list[NDArray[np.int64]] = []
+        may_fuse = np.full(len(weight), bool(rules.depths))
+        if rules.tiles_first:
+            may_fuse &= 4 * weight > rules.halo
+        for depth in rules.depths:
+            groups = np.where(may_fuse, left // depth, 0)
+            first = np.repeat(starts + sizes - left, groups)
+            number = np.arange(len(first)) - np.repeat(np.cumsum(groups) - groups, groups)
+            at.append(first + number * depth)
+            counts.append(np.full(len(first), depth))
+            left = left - groups * depth
+        single = np.arange(len(own)) >= np.repeat(starts + sizes - left, sizes)
+        places = np.flatnonzero(single)
+        rows = places[2 * own[places] > rules.halo]
+        tiled = places[2 * own[places] <= rules.halo]
+        cuts = _tile_cuts(own[tiled], rules.halo)
+        at += [rows, np.append(tiled[cuts[1:-1]], len(own))[: len(cuts) - 1]]  # a tile: where the next one begins
+        counts += [np.ones(len(rows), np.int64), np.diff(cuts)]
+        fused = sum(map(len, at[:-2]))
+        kinds = np.repeat([_CLASS, _ROW, _TILE], [fused, len(rows), len(cuts) - 1])
+        begin = np.concatenate([*at[:-2], rows, np.arange(len(cuts) - 1)])  # of a tile: its number
+        where, count = np.concatenate(at), np.concatenate(counts)
+        kinds[(kinds == _TILE) & (count == 1)] = _ROW
+        is_tile = np.arange(len(where)) >= fused + len(rows)
+        sequence = np.lexsort((~is_tile, where))
+        lengths = count[sequence]
+        pool = np.concatenate([np.arange(len(own)), tiled])  # places of items; those of tiles once more, in their order
+        offset = np.where(is_tile, len(own) + cuts[np.where(is_tile, begin, 0)], begin)[sequence]
+        within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return cls(members[pool[np.repeat(offset, lengths) + within]], kinds[sequence], lengths)
+
+
+def _tile_cuts(weights: NDArray[np.int64], halo: int) -> NDArray[np.int64]:
+    """Where tiles begin, and the end of the last: each takes items until their weights or their number are too great."""
+    sums = np.cumsum(weights)
+    cuts = [0]
+    while cuts[-1] < len(weights):
+        before = int(sums[cuts[-1] - 1]) if cuts[-1] else 0
+        end = int(np.searchsorted(sums, before + halo, side="right"))
+        cuts.append(min(max(end, cuts[-1] + 1), cuts[-1] + MOST_FUSED, len(weights)))
+    return np.array(cuts, np.int64)
