@@ -16,7 +16,8 @@ from engine import Engine, Knapsack, Status
 from engine.errors import OutOfDeviceMemory
 from engine.events import Event, Metric, Notice, Progress
 from engine.results import Result
-from engine.solvers.knapsack.dense import sweep
+from engine.solvers.knapsack.dense import planning
+from engine.solvers.knapsack.dense.worker import RowWorker
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.reference import optimal_value
 from tests.stopping import stop_at
@@ -189,16 +190,34 @@ def test_the_range_is_shared_evenly_and_exchanged(three_devices: Engine) -> None
     assert np.median([event.value for event in shares]) == pytest.approx(1 / 3, abs=0.01)
 
 
+def test_devices_exchange_many_times_in_a_slice(three_devices: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stretch of few items, so that the threads of the devices meet often."""
+    monkeypatch.setattr(planning, "_EXCHANGE_SECONDS", {True: 1e-9, False: 1e-9})
+    original, exchanges = RowWorker._exchange, []
+
+    def exchange(self: RowWorker, *arguments: Any) -> Any:
+        messages = original(self, *arguments)
+        exchanges.append(len(messages))
+        return messages
+
+    monkeypatch.setattr(RowWorker, "_exchange", exchange)
+    problem = generate(GeneratorOptions(type="almost-strongly-correlated", n=600, seed=3))
+    result = three_devices.solve(problem, variant="rows", reduce=False, minimum_share=1)
+    assert_solved(result, problem, optimal_value(problem))
+    assert len(exchanges) > 500
+    assert max(exchanges) > 0
+
+
 def test_unlike_devices_share_by_speed(three_devices: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts then differ, and one may be nearly the whole row."""
-    monkeypatch.setattr(sweep, "alike", lambda devices: False)
-    original = sweep.Sweep._slices
+    monkeypatch.setattr(planning, "alike", lambda devices: False)
+    original = planning.Planner.slices
 
-    def slices(self: sweep.Sweep, *arguments: Any) -> Any:
+    def slices(self: planning.Planner, *arguments: Any) -> Any:
         self._speed = [1e7, 1e10, 1e8]
         return original(self, *arguments)
 
-    monkeypatch.setattr(sweep.Sweep, "_slices", slices)
+    monkeypatch.setattr(planning.Planner, "slices", slices)
     problem = generate(GeneratorOptions(type="strongly-correlated", n=700, seed=9))
     events: list[Event] = []
     result = three_devices.solve(problem, reduce=False, minimum_share=1, on_event=events.append)

@@ -27,16 +27,16 @@ def test_every_item_is_in_one_group_that_keeps_the_rules(weights: list[int], rul
     assert set((schedule.order[:first] - 7).tolist()) == set(np.flatnonzero(done).tolist())
     at = 0
     for group in schedule.groups:
-        own = schedule.weights[group.first : group.first + group.count]
+        own = schedule.weights[group.first : group.first + group.items]
         assert group.first == at
         assert group.weight == own.sum()
-        at += group.count
+        at += group.items
         if group.kind == "row":
-            assert group.count == 1
+            assert group.items == 1
         elif group.kind == "tile":
             assert group.weight <= rules.halo
         else:
-            assert group.count in rules.depths
+            assert group.items in rules.depths
             assert len(set(own.tolist())) == 1
     assert at == len(array)
 

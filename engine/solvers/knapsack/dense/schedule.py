@@ -21,14 +21,14 @@ MOST_FUSED = 64
 
 
 class Group(NamedTuple):
-    """Items ``first`` .. ``first + count - 1`` of the schedule's order, processed by one launch.
+    """Items ``first`` .. ``first + items - 1`` of the schedule's order, processed by one launch.
 
     ``weight`` is the sum of their weights: how far below a cell the launch looks.
     """
 
     kind: Literal["row", "tile", "class"]
     first: int
-    count: int
+    items: int
     weight: int
 
 
@@ -82,7 +82,7 @@ class Schedule:
         self.weight_before: list[int] = [*weight_sums[starts].tolist(), int(weight_sums[-1])]
         self.profit_before: list[int] = [*profit_sums[starts].tolist(), int(profit_sums[-1])]
         self._weight_array = np.array(self.weight_before, dtype=np.int64)
-        self._counts = np.array([group.count for group in groups], dtype=np.int64)
+        self._counts = np.array([group.items for group in groups], dtype=np.int64)
 
     @classmethod
     def build(
@@ -209,7 +209,7 @@ class _Grouping:
 
 
 def _tile_cuts(weights: NDArray[np.int64], halo: int) -> NDArray[np.int64]:
-    """Where tiles begin, and the end of the last: each takes items until their weights or their number are too great."""
+    """Where tiles begin, and the end of the last; each takes items until their weights or number are too great."""
     sums = np.cumsum(weights)
     cuts = [0]
     while cuts[-1] < len(weights):

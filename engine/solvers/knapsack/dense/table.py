@@ -13,8 +13,9 @@ from engine.devices import Capabilities, DeviceInfo, DevicePool
 from engine.devices.info import bytes_text
 from engine.run import Run, StopRequested
 from engine.solvers.knapsack.dense.backtrack import Backtracker, Start
+from engine.solvers.knapsack.dense.planning import room_for_rows
 from engine.solvers.knapsack.dense.schedule import Goal, GroupRules, Schedule
-from engine.solvers.knapsack.dense.sweep import Row, Sweep, room_for_rows
+from engine.solvers.knapsack.dense.sweep import Row, Sweep
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced
 from engine.solvers.knapsack.problem import Knapsack

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device
+from engine.devices import Buffer, Device, Rendezvous, StreamEvent
 from engine.errors import AuditError
 from engine.solvers.knapsack.dense.schedule import MOST_FUSED, Group, Schedule
 from engine.solvers.knapsack.programs import PAD, RowPrograms, RowView, Shapes
 
-__all__ = ["Message", "Report", "RowWorker", "Step", "Trace"]
+__all__ = ["Meeting", "Message", "Part", "Report", "RowWorker", "Step", "Trace"]
 
 
 class Step(NamedTuple):
@@ -44,6 +44,14 @@ class Trace(NamedTuple):
     full: int
 
 
+class Part(NamedTuple):
+    """What a device does between two exchanges: the cells that it starts from, its launches, and the cells it sends."""
+
+    need: tuple[int, int]
+    steps: Sequence[Step]
+    send: Sequence[tuple[int, int]]
+
+
 @dataclass(frozen=True)
 class Message:
     """Cells [lo, hi] of a row on their way between devices: on the host, or in another device's memory."""
@@ -53,6 +61,22 @@ class Message:
     values: NDArray[Any] | None = None
     buffer: Buffer | None = None
     start: int = 0
+
+
+class Exchanged(NamedTuple):
+    """What a device leaves for the others: messages, and, where those read its memory, when they are complete."""
+
+    messages: list[Message]
+    complete: StreamEvent | None
+    device: Device
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """How a device exchanges with others during a slice: where they meet, and which of them it is."""
+
+    place: Rendezvous
+    party: int
 
 
 @dataclass
@@ -87,7 +111,7 @@ class RowWorker:
         fused = np.where(schedule.weights < 2**31, schedule.weights, 0).astype(np.int32)
         self._weights = device.put(fused)
         self._profits = device.put(schedule.profits.astype(self._type))
-        depths = {group.count for group in schedule.groups if group.kind == "class"}
+        depths = {group.items for group in schedule.groups if group.kind == "class"}
         self._programs = RowPrograms(device, shapes, self._weights, self._profits, depths)
         self._choice = device.put(np.zeros(len(schedule.order), np.uint8))
         self._taken = device.empty(MOST_FUSED * shapes.trace_reach, np.uint8)
@@ -96,9 +120,9 @@ class RowWorker:
         self._posted = 0
 
     @property
-    def spare(self) -> Buffer:
-        """A buffer for a row that is still nowhere on this device."""
-        return self._rows[0]
+    def nowhere(self) -> RowView:
+        """A row that has no cell on this device."""
+        return RowView(self._rows[0], 0, 0, -1)
 
     def close(self) -> None:
         """Give the memory back."""
@@ -129,7 +153,10 @@ class RowWorker:
         return self.device.get(view.buffer, lo - view.base, hi - lo + 1)
 
     def post(self, view: RowView, intervals: Sequence[tuple[int, int]], peer: bool) -> list[Message]:
-        """Set cells aside for other devices, where they stay unchanged until the slice after next."""
+        """Set cells aside for other devices, where they stay unchanged until the exchange after next.
+
+        In this device's memory (``peer``) they are complete when its work up to here is.
+        """
         if not intervals:
             return []
         self._posted ^= 1
@@ -142,7 +169,6 @@ class RowWorker:
                 self.device.copy(box, view.buffer, start, lo - view.base, hi - lo + 1)
                 messages.append(Message(lo, hi, buffer=box, start=start))
                 start += hi - lo + 1
-            self.device.sync()
         else:
             host = self._staging(count)
             for lo, hi in intervals:
@@ -197,31 +223,54 @@ class RowWorker:
     def advance(
         self,
         source: RowView,
-        need: tuple[int, int],
         received: Sequence[Message],
-        steps: Sequence[Step],
-        send: Sequence[tuple[int, int]],
+        parts: Sequence[Part],
+        meeting: Meeting | None,
         peer: bool,
         best_cell: int | None,
     ) -> Report:
-        """One slice: complete the row, launch the steps, set aside what others need next, and wait.
+        """One slice: in each part complete the row, launch the steps, set aside what others need next; then wait.
 
-        ``best_cell`` is a cell of the last row whose value is wanted.
+        Between two parts the devices exchange, each on its own thread; where they read each other's memory (``peer``),
+        they wait for each other on the devices, and the threads launch ahead. ``best_cell`` is a cell of the last row
+        whose value is wanted.
         """
         began = time.perf_counter()
-        view = self.assemble(source, *need, received)
+        view = source
         report = Report(0.0, None, view)
-        for step in steps:
-            view = self._step(view, step)
-            if step.keep is not None:
-                report.kept[step.group + 1] = view
+        for number, part in enumerate(parts):
+            view = self.assemble(view, *part.need, received) if part.steps else self.nowhere
+            for step in part.steps:
+                view = self._step(view, step)
+                if step.keep is not None:
+                    report.kept[step.group + 1] = view
+            messages = self.post(view, part.send, peer)
+            if number + 1 < len(parts):
+                assert meeting is not None
+                received = self._exchange(meeting, messages, parts[number + 1].need, peer)
+            else:
+                report.messages = messages
         report.view = view
-        report.messages = self.post(view, send, peer)
         self.device.sync()
         report.seconds = time.perf_counter() - began
         if best_cell is not None:
             report.best = int(self.read(view, best_cell, best_cell)[0])
         return report
+
+    def _exchange(self, meeting: Meeting, messages: list[Message], need: tuple[int, int], peer: bool) -> list[Message]:
+        """Meet the other devices; what they have left of the cells that are needed.
+
+        Every device waits for all others, so none fills its box again before it was read.
+        """
+        mine = Exchanged(messages, self.device.record_event() if peer else None, self.device)
+        found = meeting.place.all_gather(meeting.party, mine)
+        wanted = []
+        for party, other in enumerate(found):
+            if party != meeting.party:
+                if other.complete is not None:
+                    self.device.wait_for_peer_event(other.complete, other.device)
+                wanted += [message for message in other.messages if need[0] <= message.lo and message.hi <= need[1]]
+        return wanted
 
     def _step(self, source: RowView, step: Step) -> RowView:
         if step.keep is None:
@@ -235,9 +284,9 @@ class RowWorker:
         if group.kind == "row":
             self._programs.row(source, step.full, target, weight, int(self.schedule.profits[first]))
         elif group.kind == "tile":
-            self._programs.tile(source, step.full, target, first, group.count, weight)
+            self._programs.tile(source, step.full, target, first, group.items, weight)
         else:
-            self._programs.equal_weights(source, step.full, target, first, group.count, weight // group.count)
+            self._programs.equal_weights(source, step.full, target, first, group.items, weight // group.items)
         return target
 
     # --- backtracking ------------------------------------------------------------------------------------------
@@ -259,8 +308,8 @@ class RowWorker:
         if group.kind == "tile":
             stride, width = 1, group.weight
         else:
-            stride, width = group.weight // group.count, group.count
-        return [group.first, group.count, stride, view.base, view.lo, view.hi, step.full, width]
+            stride, width = group.weight // group.items, group.items
+        return [group.first, group.items, stride, view.base, view.lo, view.hi, step.full, width]
 
     def choices(self) -> NDArray[np.bool_]:
         """Which items of the schedule's order the walks so far have taken."""
