@@ -103,12 +103,14 @@ if TYPE_CHECKING:
     from engine.solvers.branch_and_bound.problems.flowshop import Flowshop as Flowshop
     from engine.solvers.branch_and_bound.problems.queens import Queens as Queens
     from engine.solvers.branch_and_bound.tree import PermutationProblem as PermutationProblem
+    from engine.solvers.gibbs.draws.diagnostics import diagnose as _diagnose
     from engine.solvers.gibbs.posterior import summary as _summary
     from engine.solvers.gibbs.problem import HorseshoeLogit as HorseshoeLogit
     from engine.solvers.gibbs.problem import HorseshoeProbit as HorseshoeProbit
     from engine.solvers.knapsack.problem import Knapsack as Knapsack
     from engine.solvers.linprog.problem import LinearProgram as LinearProgram
 
+    chain_diagnostics = _diagnose
     posterior_summary = _summary
     __version__: str
 else:

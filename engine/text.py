@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["bytes_text", "number_text", "printable", "seconds_text", "short_number_text"]
+import math
+
+__all__ = [
+    "bytes_text",
+    "number_text",
+    "printable",
+    "seconds_text",
+    "short_number_text",
+    "short_seconds_text",
+    "value_text",
+]
 
 
 def number_text(value: float | int | None, digits: int = 12, grouped: bool = False) -> str:
@@ -15,6 +25,17 @@ def number_text(value: float | int | None, digits: int = 12, grouped: bool = Fal
     if isinstance(value, int):
         return f"{value:,}" if grouped else str(value)
     return f"{value:.{digits}g}"
+
+
+def value_text(value: float | int | None) -> str:
+    """A number in full: integral values with thousands separators, others to eight digits; an en dash for None."""
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == int(value) and abs(value) < 1e15:
+        return number_text(int(value), grouped=True)
+    return number_text(float(value), 8)
 
 
 def printable(text: str) -> str:
@@ -48,6 +69,14 @@ def seconds_text(seconds: float) -> str:
     whole = int(seconds)
     hours, minutes = divmod(whole // 60, 60)
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+
+
+def short_seconds_text(seconds: float) -> str:
+    """``850 µs``, ``12.5 ms``, ``3.2 s``: a short time to three digits."""
+    for unit, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if abs(seconds) >= 0.9995 * unit:
+            return f"{seconds / unit:.3g} {name}"
+    return "0 s" if seconds == 0 else f"{seconds * 1e9:.3g} ns"
 
 
 def bytes_text(count: float) -> str:

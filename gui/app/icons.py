@@ -66,12 +66,15 @@ def _svg(name: str, colour: str) -> bytes:
     return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24">{inner}</svg>'.encode()
 
 
-def _pixmap(name: str, colour: str, side: int) -> QPixmap:
-    made = QPixmap(side, side)
-    made.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(made)
-    QSvgRenderer(QByteArray(_svg(name, colour))).render(painter)
-    painter.end()
+def _pixmaps(renderer: QSvgRenderer, sides: tuple[int, ...]) -> list[QPixmap]:
+    made = []
+    for side in sides:
+        pixmap = QPixmap(side, side)
+        pixmap.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(pixmap)
+        renderer.render(painter)
+        painter.end()
+        made.append(pixmap)
     return made
 
 
@@ -81,9 +84,9 @@ def icon(name: str, colour: str | None = None) -> QIcon:
     normal = colour or palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.ButtonText).name()
     disabled = palette.color(QPalette.ColorGroup.Disabled, QPalette.ColorRole.ButtonText).name()
     made = QIcon()
-    for side in _SIDES:
-        made.addPixmap(_pixmap(name, normal, side))
-        made.addPixmap(_pixmap(name, disabled, side), QIcon.Mode.Disabled)
+    for shade, mode in ((normal, QIcon.Mode.Normal), (disabled, QIcon.Mode.Disabled)):
+        for pixmap in _pixmaps(QSvgRenderer(QByteArray(_svg(name, shade))), _SIDES):
+            made.addPixmap(pixmap, mode)
     return made
 
 
@@ -123,11 +126,6 @@ def application_icon() -> QIcon:
         QByteArray(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24">{_APPLICATION}</svg>'.encode())
     )
     made = QIcon()
-    for side in (16, 32, 64, 128):
-        pixmap = QPixmap(side, side)
-        pixmap.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(pixmap)
-        renderer.render(painter)
-        painter.end()
+    for pixmap in _pixmaps(renderer, (16, 32, 64, 128)):
         made.addPixmap(pixmap)
     return made

@@ -99,7 +99,7 @@ class Theme:
 
     def apply(self, app: QApplication) -> None:
         """Apply it to all widgets; plots follow their panel's ``set_theme``."""
-        if app.style().objectName().lower() != "fusion" and not app.styleSheet():
+        if app.style().objectName().lower() != "fusion":
             app.setStyle("Fusion")
         app.setPalette(self.palette())
 

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QVBoxLayout, QWidget
 
 from engine.events import Event, Failed, Finished, Incumbent, Metric, Started
+from engine.text import seconds_text, value_text
 from gui.app.icons import dot
 from gui.app.theme import DASHES, Theme
 from gui.plot.area import Cleanup
@@ -18,7 +19,7 @@ from gui.plot.live import LivePlot
 from gui.plot.page import Page
 from gui.runs.library import RunNote
 from gui.runs.player import Player
-from gui.runs.summary import Summary, gap_text, number_text, seconds_text, state_text
+from gui.runs.summary import Summary, gap_text, state_text
 
 __all__ = ["CompareTab"]
 
@@ -161,8 +162,8 @@ class CompareTab(Cleanup, QWidget):
             values = (
                 note.solver.replace("_", " "),
                 state_text(state, len(summary.warnings)),
-                number_text(summary.best),
-                number_text(summary.bound),
+                value_text(summary.best),
+                value_text(summary.bound),
                 gap_text(summary.gap),
                 seconds_text(summary.event_seconds),
             )

@@ -35,12 +35,13 @@ from engine.problem import Problem
 from engine.results import Result
 from engine.schema import Schema
 from engine.solver import MetricSpec
+from engine.text import value_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage
 from gui.panels.info import InfoPage
 from gui.plot.area import Cleanup
-from gui.plot.axes import duration, number_text
+from gui.plot.axes import duration
 from gui.plot.figure import Figure
 from gui.plot.legend import FlowLayout
 from gui.plot.live import LivePlot
@@ -402,9 +403,9 @@ class Panel(Cleanup, QWidget):
 
     def _show_best(self, objective: float | None, bound: float | None, gap: float | None) -> None:
         if objective is not None:
-            self.tile("Solutions" if self.sense == "count" else "Best").show_value(number_text(objective))
+            self.tile("Solutions" if self.sense == "count" else "Best").show_value(value_text(objective))
         if bound is not None and self.sense != "count":
-            self.tile("Bound").show_value(number_text(bound))
+            self.tile("Bound").show_value(value_text(bound))
         if gap is not None and self.sense != "count":
             self.show_gap(gap)
 

@@ -13,11 +13,11 @@ from engine.events import Finished, Metric, Trace
 from engine.problem import Problem
 from engine.results import Result
 from engine.schema import HISTORY, Schema
+from engine.text import short_seconds_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.panels.reports import ReportGroup
 from gui.pictures.network import NetworkView
-from gui.plot.axes import number_text, seconds_text
 from gui.plot.charts import Pixels
 from gui.plot.live import LivePlot
 from gui.plot.series import Series
@@ -50,7 +50,7 @@ class BOAPanel(Panel):
             LivePlot("Entropy of a gene", "bits", theme=theme, key="entropy", across="generation", top=1.0), page
         )
         self.seconds = self.add(StackedPlot("Time of a generation", "%", theme=theme, key="seconds", shares=True), page)
-        self.seconds.value_text = seconds_text  # the areas are shares, the legend shows seconds
+        self.seconds.value_text = short_seconds_text  # the areas are shares, the legend shows seconds
         for phase in _PHASES:
             self.follow(self.seconds, f"{phase}_seconds", names=[phase])
         self.model = self.add(
@@ -103,7 +103,7 @@ class BOAPanel(Panel):
         self._group.add(event.time, event.name, event.value)
         if event.name == "generations":
             self._generations_done = event.value
-            self.tile("Generations").show_value(number_text(event.value))
+            self.tile("Generations").show_value(value_text(event.value))
 
     def _generation(self, generations: float, values: dict[str, float]) -> None:
         """The values of one generation; x counts the generations of all populations."""
@@ -158,7 +158,7 @@ class BOAPanel(Panel):
             ("population", "Population"),
         ):
             if name in event.counters:
-                self.tile(title).show_value(number_text(event.counters[name]))
+                self.tile(title).show_value(value_text(event.counters[name]))
 
     def postprocessor(self) -> Callable[[Result, Problem], Any]:
         """The curves over all generations."""

@@ -8,12 +8,13 @@ import numpy as np
 
 from engine.events import Finished, Incumbent, Metric, Started
 from engine.results import Result
+from engine.text import value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.pictures.board import Board, queens_placement
 from gui.pictures.gantt import Gantt
 from gui.pictures.tour import Tour
-from gui.plot.axes import number_text, short
+from gui.plot.axes import short
 from gui.plot.charts import Bars
 from gui.plot.figure import Figure
 from gui.plot.listing import Listing
@@ -133,7 +134,7 @@ class BranchAndBoundPanel(Panel):
         if event.solution is not None and event.objective is not None:
             self._show_solution(event.solution)
             if self.solution is not None:
-                self.solution.set_unit(f"{self._solution_unit}; {number_text(event.objective)} so far")
+                self.solution.set_unit(f"{self._solution_unit}; {value_text(event.objective)} so far")
 
     def on_finished(self, event: Finished) -> None:
         """The end: last values and the solution."""
@@ -142,7 +143,7 @@ class BranchAndBoundPanel(Panel):
         if event.gap is not None and self.sense != "count":
             self.best.set_unit(f"gap {100 * event.gap:.3g} %")
         if nodes := event.counters.get("nodes"):
-            self.tile("Nodes").show_value(number_text(nodes))
+            self.tile("Nodes").show_value(value_text(nodes))
             self.tile("Nodes/s").show_value(short(nodes / max(event.seconds, 1e-9)))
         if self.solution is not None and event.solution is not None:
             self.solution.set_unit(self._solution_unit)

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import engine
 from engine.events import Finished, Metric, Progress, Started, Trace
 from engine.problem import Problem
 from engine.results import Result
+from engine.text import value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.plot.axes import number_text, short
+from gui.plot.axes import short
 from gui.plot.charts import Interval, IntervalPlot
 from gui.plot.curves import Curve
 from gui.plot.listing import Listing
@@ -183,7 +185,7 @@ class GibbsPanel(Panel):
     def on_progress(self, event: Progress) -> None:
         """How many iterations are done, and the posterior so far."""
         if event.unit == "iterations":
-            self.tile("Phase").show_value(f"{event.phase}, {number_text(event.done)} of {number_text(event.total)}")
+            self.tile("Phase").show_value(f"{event.phase}, {value_text(event.done)} of {value_text(event.total)}")
             if event.phase == "sampling":
                 self._running_forest()
 
@@ -280,15 +282,13 @@ def _running_diagnostics(
     traced: list[Floats], warmup: float, every: Callable[[int], int]
 ) -> tuple[Series | None, Series | None]:
     """R-hat and effective draws of growing parts of the draws, in place of the live values."""
-    from engine.solvers.gibbs.draws.diagnostics import diagnose
-
     count = min((one.shape[1] for one in traced), default=0)
     if count < _FEWEST_DRAWS:
         return None, None
     draws = np.stack([one[:, :count] for one in traced], axis=2)
     points = []
     for stop in np.unique(np.linspace(_FEWEST_DRAWS, count, _RUNNING).astype(int)).tolist():
-        found = diagnose(draws[:, : stop : max(1, stop // _MOST_DIAGNOSED)])
+        found = engine.chain_diagnostics(draws[:, : stop : max(1, stop // _MOST_DIAGNOSED)])
         if np.isfinite(found.r_hat).any():
             iteration = warmup + stop * every(count)
             points.append((iteration, float(np.nanmax(found.r_hat)), float(np.nanmin(found.ess_bulk))))

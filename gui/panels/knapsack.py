@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from engine.events import Finished, Incumbent, Metric, Progress, Started
 from engine.problem import Problem
 from engine.results import Result
+from engine.text import value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
-from gui.plot.axes import number_text, short
+from gui.plot.axes import short
 from gui.plot.charts import BandPlot, Bars
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
@@ -100,7 +101,7 @@ class KnapsackPanel(Panel):
         self.phases.series(event.phase).append(event.time, 100 * event.done / event.total)
         if event.phase == "items":
             self._swept = event.done >= event.total
-            self.tile("Items").show_value(f"{number_text(event.done)} of {number_text(event.total)}")
+            self.tile("Items").show_value(f"{value_text(event.done)} of {value_text(event.total)}")
 
     def on_incumbent(self, event: Incumbent) -> None:
         """A step in the curves of value and bound."""
@@ -148,6 +149,6 @@ def chosen_items(items: NDArray[np.int64], problem: Any) -> tuple[list[tuple[Any
     ]
     filled = int(weights.sum()) / problem.capacity if problem.capacity else 0.0
     return rows, (
-        f"{number_text(len(rows))} items of {number_text(problem.n)}, weight {number_text(int(weights.sum()))} "
+        f"{value_text(len(rows))} items of {value_text(problem.n)}, weight {value_text(int(weights.sum()))} "
         f"({100 * filled:.4g} % of the capacity)"
     )

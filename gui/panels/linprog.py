@@ -12,10 +12,11 @@ from engine.events import Finished, Incumbent, Metric, Progress
 from engine.problem import Problem
 from engine.results import Result
 from engine.schema import HISTORY, Schema
+from engine.text import short_seconds_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.panels.reports import ReportGroup
-from gui.plot.axes import number_text, seconds_text, short
+from gui.plot.axes import short
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.series import Series
@@ -72,7 +73,7 @@ class LinearProgramPanel(Panel):
         more = self.page("Time", columns=2)
         self.seconds = self.add(StackedPlot("Time of each part", "s", theme=theme, key="seconds"), more)
         self.shares = self.add(StackedPlot("Share of each part", "%", theme=theme, key="shares", shares=True), more)
-        self.shares.value_text = seconds_text
+        self.shares.value_text = short_seconds_text
         for phase in _PHASES:
             self.follow(self.seconds, f"seconds_{phase}", names=[phase])
             self.follow(self.shares, f"seconds_{phase}", names=[phase])
@@ -97,10 +98,10 @@ class LinearProgramPanel(Panel):
     def on_progress(self, event: Progress) -> None:
         """The iteration that the measures of this moment belong to."""
         if event.phase == "iterations":
-            self.tile("Iteration").show_value(number_text(event.done))
+            self.tile("Iteration").show_value(value_text(event.done))
             self._group.add(event.time, "iteration", event.done)
         else:
-            self.tile("Iteration").show_value(f"{event.phase}, {number_text(event.done)}")
+            self.tile("Iteration").show_value(f"{event.phase}, {value_text(event.done)}")
 
     def on_incumbent(self, event: Incumbent) -> None:
         """Shown by the tiles."""
@@ -111,7 +112,7 @@ class LinearProgramPanel(Panel):
         self._group.flush()
         done = [counters[name] for name in ("iterations", "pdhg_iterations", "highs_iterations") if counters.get(name)]
         if done:
-            self.tile("Iteration").show_value(number_text(done[0]))
+            self.tile("Iteration").show_value(value_text(done[0]))
         for name, title in (
             ("primal_infeasibility", "Primal infeasibility"),
             ("dual_infeasibility", "Dual infeasibility"),
@@ -158,7 +159,7 @@ def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[st
     made["variables"] = (
         ["variable", "value", "lower", "upper", "cost", "reduced cost"][: 1 + len(columns)],
         [(name, *map(_number, values)) for name, *values in zip(names, *columns, strict=True)],
-        f"{number_text(problem.n)}, {number_text(nonzero)} of them not 0",
+        f"{value_text(problem.n)}, {value_text(nonzero)} of them not 0",
     )
     if "activities" in arrays and "row_duals" in arrays:
         names = problem.row_names or [f"r{i}" for i in range(problem.m)]
@@ -167,7 +168,7 @@ def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[st
         made["rows"] = (
             ["row", "activity", "lower", "upper", "dual"],
             [(name, *map(_number, values)) for name, *values in zip(names, *columns, strict=True)],
-            f"{number_text(problem.m)}, {number_text(binding)} of them with a dual",
+            f"{value_text(problem.m)}, {value_text(binding)} of them with a dual",
         )
     return made
 

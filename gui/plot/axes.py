@@ -18,8 +18,6 @@ __all__ = [
     "duration",
     "next_end",
     "next_range",
-    "number_text",
-    "seconds_text",
     "short",
 ]
 
@@ -57,21 +55,6 @@ def duration(seconds: float, spacing: float = 0.0) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}"
 
 
-def number_text(value: float | int) -> str:
-    """A value, in full with thousands separators if it is integral."""
-    if isinstance(value, int) or (math.isfinite(value) and value == int(value) and abs(value) < 1e15):
-        return f"{int(value):,}"
-    return f"{value:.7g}" if math.isfinite(value) else short(value)
-
-
-def seconds_text(seconds: float) -> str:
-    """``850 µs``, ``12.5 ms``, ``3.2 s``: a short time in three digits."""
-    for unit, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if abs(seconds) >= 0.9995 * unit:
-            return f"{seconds / unit:.3g} {name}"
-    return "0 s" if seconds == 0 else f"{seconds * 1e9:.3g} ns"
-
-
 def _nice(size: float) -> float:
     """The next of 1, 2, 2.5, 5, 10 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(size))
@@ -93,14 +76,21 @@ def next_range(
     low, high = needed
     if from_zero:
         low, high = min(low, 0.0), max(high, 0.0)
+    if _fits(present, low, high):
+        return present
     if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
         pad = 0.05 * abs(high) or 1.0
         low, high = (low, high + pad) if from_zero and low >= 0 else (low - pad, high + pad)
-    if present[0] <= low and high <= present[1] and high - low >= 0.3 * (present[1] - present[0]):
-        return present
+        if _fits(present, low, high):
+            return present
     step = _nice((high - low) / 8)
     bottom = 0.0 if from_zero and low == 0 else step * (math.ceil(low / step - 0.1) - 1)
     return bottom, step * (math.floor(high / step + 0.1) + 1)
+
+
+def _fits(present: tuple[float, float], low: float, high: float) -> bool:
+    """Whether a range holds these values and is not far too wide."""
+    return present[0] <= low and high <= present[1] and high - low >= 0.3 * (present[1] - present[0]) > 0
 
 
 class Axis(pg.AxisItem):

@@ -12,18 +12,9 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor
 
+from engine.text import short_seconds_text, value_text
 from gui.app.theme import LIGHT, Theme, pen_of
-from gui.plot.axes import (
-    CountAxis,
-    LogAxis,
-    NumberAxis,
-    TimeAxis,
-    next_end,
-    next_range,
-    number_text,
-    seconds_text,
-    short,
-)
+from gui.plot.axes import CountAxis, LogAxis, NumberAxis, TimeAxis, next_end, next_range, short
 from gui.plot.curves import Curve, Line
 from gui.plot.figure import Figure
 from gui.plot.series import Window
@@ -406,8 +397,8 @@ class LivePlot(Figure):
     def value_text(self, value: float) -> str:
         """The text of a value in the legend."""
         if self.whole:
-            return number_text(value)
-        return seconds_text(value) if self.unit == "s" else short(value)
+            return value_text(value)
+        return short_seconds_text(value) if self.unit == "s" else short(value)
 
     def _show_values(self) -> None:
         for curve in self.curves:

@@ -24,7 +24,7 @@ class Home(QStackedWidget):
 
     def __init__(self, start_page: StartPage, theme: Theme, run_key: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.start_page, self.preview = start_page, Preview(theme)
+        self.start_page, self.preview, self.theme = start_page, Preview(theme), theme
         self._run_key = run_key
         self.addWidget(start_page)
         self.addWidget(self.preview)
@@ -46,4 +46,5 @@ class Home(QStackedWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""
+        self.theme = theme
         self.preview.set_theme(theme)

@@ -13,9 +13,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from engine.problem import Problem
+from engine.text import value_text
 from gui.app.theme import Theme
 from gui.plot.area import Cleanup
-from gui.plot.axes import number_text
 from gui.plot.charts import Bars, Pixels
 from gui.plot.figure import Figure
 from gui.plot.legend import FlowLayout
@@ -96,7 +96,7 @@ def preview_data(problem: Problem) -> PreviewData:
         make(problem, data)
     best = getattr(problem, "optimum", None)
     if isinstance(best, (int, float)) and math.isfinite(best):
-        data.numbers.append(("Best known value", number_text(best)))
+        data.numbers.append(("Best known value", value_text(best)))
     return data
 
 
@@ -115,14 +115,18 @@ def _blocks(matrix: NDArray[Any]) -> Floats:
 def _flowshop(problem: Any, data: PreviewData) -> None:
     machines, jobs = problem.times.shape
     data.numbers.extend(
-        [("Jobs", number_text(jobs)), ("Machines", number_text(machines)), *_range("Processing time", problem.times)]
+        [
+            ("Jobs", value_text(jobs)),
+            ("Machines", value_text(machines)),
+            *_range("Processing time", problem.times),
+        ]
     )
     data.figures.append(HeatMap("Processing times", "time units", _blocks(problem.times), "job", "machine"))
 
 
 def _atsp(problem: Any, data: PreviewData) -> None:
     off = ~np.eye(len(problem.costs), dtype=bool)
-    data.numbers.extend([("Cities", number_text(len(problem.costs))), *_range("Cost", problem.costs[off])])
+    data.numbers.extend([("Cities", value_text(len(problem.costs))), *_range("Cost", problem.costs[off])])
     costs = np.where(off, problem.costs, 0)
     data.figures.append(HeatMap("Cost matrix", "cost", _blocks(costs), "to city", "from city"))
 
@@ -136,15 +140,15 @@ def _knapsack(problem: Any, data: PreviewData) -> None:
     share = f"{100 * problem.capacity / total:.3g} % of all weights" if total else "–"
     data.numbers.extend(
         [
-            ("Items", number_text(problem.n)),
-            ("Capacity", number_text(problem.capacity)),
+            ("Items", value_text(problem.n)),
+            ("Capacity", value_text(problem.capacity)),
             ("Capacity is", share),
             *_range("Weight", problem.weights),
             *_range("Profit", problem.profits),
         ]
     )
     step = max(1, -(-problem.n // _MOST_POINTS))
-    shown = "items" if step == 1 else f"every {step}th of {number_text(problem.n)} items"
+    shown = "items" if step == 1 else f"every {step}th of {value_text(problem.n)} items"
     x, y = problem.weights[::step].astype(float), problem.profits[::step].astype(float)
     data.figures.append(Points("Profits against weights", shown, x, y, "weight", "profit"))
     efficiency = np.sort(problem.profits / np.maximum(problem.weights, 1))[::-1][::step]
@@ -155,7 +159,7 @@ def _knapsack(problem: Any, data: PreviewData) -> None:
 def _probit(problem: Any, data: PreviewData) -> None:
     rows, features = problem.X.shape
     positive = float(np.mean(np.asarray(problem.y) > 0))
-    data.numbers.extend([("Observations", number_text(rows)), ("Features", number_text(features))])
+    data.numbers.extend([("Observations", value_text(rows)), ("Features", value_text(features))])
     data.figures.append(Shares("Class balance", {"y = 1": positive, "y = 0": 1 - positive}))
     shown = min(features, _MOST_FEATURES)
     columns = problem.X[:, :shown]
@@ -163,7 +167,7 @@ def _probit(problem: Any, data: PreviewData) -> None:
     mean, deviation = columns.mean(axis=0, dtype=float), columns.std(axis=0, dtype=float)
     parts = (part.astype(float).tolist() for part in (mean, deviation, low, high))
     table = zip(problem.names[:shown], *parts, strict=True)
-    unit = number_text(features) if shown == features else f"the first {number_text(shown)} of {number_text(features)}"
+    unit = value_text(features) if shown == features else f"the first {value_text(shown)} of {value_text(features)}"
     data.figures.append(Rows("Features", unit, ["feature", "mean", "sd", "least", "largest"], list(table)))
 
 
@@ -171,9 +175,9 @@ def _linear_program(problem: Any, data: PreviewData) -> None:
     matrix = problem.A.tocoo()
     data.numbers.extend(
         [
-            ("Variables", number_text(problem.n)),
-            ("Constraints", number_text(problem.m)),
-            ("Nonzeros", number_text(matrix.nnz)),
+            ("Variables", value_text(problem.n)),
+            ("Constraints", value_text(problem.m)),
+            ("Nonzeros", value_text(matrix.nnz)),
             ("Density", f"{100 * matrix.nnz / max(1, problem.n * problem.m):.3g} %"),
         ]
     )
@@ -191,7 +195,7 @@ def _linear_program(problem: Any, data: PreviewData) -> None:
 
 
 def _boa(problem: Any, data: PreviewData) -> None:
-    data.numbers.append(("Genes", number_text(problem.n)))
+    data.numbers.append(("Genes", value_text(problem.n)))
 
 
 _MAKERS: dict[str, Callable[[Any, PreviewData], None]] = {
@@ -208,7 +212,7 @@ _MAKERS: dict[str, Callable[[Any, PreviewData], None]] = {
 def _range(name: str, values: NDArray[Any]) -> list[tuple[str, str]]:
     if not values.size:
         return []
-    return [(f"{name}s", f"{number_text(values.min().item())} to {number_text(values.max().item())}")]
+    return [(f"{name}s", f"{value_text(values.min().item())} to {value_text(values.max().item())}")]
 
 
 class Preview(Cleanup, QWidget):
@@ -290,7 +294,11 @@ def _figure(entry: HeatMap | Points | Shares | Rows, theme: Theme) -> Figure:
     if isinstance(entry, HeatMap):
         top = float(entry.matrix.max()) if entry.matrix.size else 1.0
         image = Pixels(
-            entry.title, f"{entry.unit}, 0 to {number_text(top)}", theme=theme, across=entry.across, down=entry.down
+            entry.title,
+            f"{entry.unit}, 0 to {value_text(top)}",
+            theme=theme,
+            across=entry.across,
+            down=entry.down,
         )
         image.show_matrix(entry.matrix, top=top or 1.0)
         return image

@@ -13,9 +13,10 @@ from PySide6.QtCore import QSize
 
 import engine
 from engine.files import write_whole
+from engine.text import value_text
 from gui.app.theme import LIGHT
 from gui.panels.base import Panel
-from gui.plot.axes import duration, number_text
+from gui.plot.axes import duration
 from gui.plot.figure import Figure
 
 __all__ = ["report", "write_report"]
@@ -93,7 +94,7 @@ def _facts(panel: Panel) -> list[tuple[str, Any]]:
         ]
     if result is not None:
         facts += [("seconds", duration(result.seconds, 0.001))]
-        facts += [(panel.counter_title(name), number_text(value)) for name, value in result.counters.items()]
+        facts += [(panel.counter_title(name), value_text(value)) for name, value in result.counters.items()]
     if panel.run.folder is not None:
         facts.append(("folder", str(panel.run.folder)))
     return facts

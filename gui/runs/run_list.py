@@ -31,10 +31,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from engine.text import seconds_text, value_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.runs.library import Library, RunNote
-from gui.runs.summary import gap_text, number_text, seconds_text, state_text
+from gui.runs.summary import gap_text, state_text
 
 __all__ = ["RunList"]
 
@@ -79,7 +80,7 @@ def accessible_text(note: RunNote) -> str:
     """A run in one sentence, for screen readers."""
     return (
         f"{note.title}, {state_text(note.state, len(note.warnings))}, "
-        f"best {number_text(note.best)}, bound {number_text(note.bound)}, "
+        f"best {value_text(note.best)}, bound {value_text(note.bound)}, "
         f"gap {gap_text(note.gap)}, {seconds_text(note.seconds)}"
     )
 
@@ -142,9 +143,9 @@ class _Delegate(QStyledItemDelegate):
 def _numbers(note: RunNote) -> str:
     if note.best is None and note.bound is None:
         return note.message.splitlines()[0] if note.message else note.solver.replace("_", " ")
-    parts = [number_text(note.best)]
+    parts = [value_text(note.best)]
     if note.bound is not None and note.bound != note.best:
-        parts.append(f"bound {number_text(note.bound)}")
+        parts.append(f"bound {value_text(note.bound)}")
     if note.gap is not None:
         parts.append(f"gap {gap_text(note.gap)}")
     return "  ·  ".join(parts)

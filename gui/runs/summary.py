@@ -17,10 +17,8 @@ __all__ = [
     "NO_SOLUTION",
     "Summary",
     "gap_text",
-    "number_text",
     "rate_text",
     "remaining_text",
-    "seconds_text",
     "state_text",
 ]
 
@@ -157,17 +155,6 @@ class Summary:
         return None
 
 
-def number_text(value: float | int | None) -> str:
-    """A number: integers in full with separators, others to eight digits, a dash for None."""
-    if value is None:
-        return "–"
-    if isinstance(value, int):
-        return f"{value:,}" if abs(value) < 10**15 else f"{value:.6e}"
-    if math.isfinite(value) and value == int(value) and abs(value) < 1e12:
-        return f"{int(value):,}"
-    return f"{value:.8g}"
-
-
 def gap_text(gap: float | None) -> str:
     """A relative gap in percent."""
     if gap is None or not math.isfinite(gap):
@@ -177,15 +164,6 @@ def gap_text(gap: float | None) -> str:
     if gap < 0.0001:
         return f"{gap * 100:.1e} %"
     return f"{gap * 100:.2f} %" if gap < 10 else "> 1000 %"
-
-
-def seconds_text(seconds: float) -> str:
-    """``3.2 s``, ``4:05`` or ``1:02:03``."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    whole = int(seconds)
-    hours, minutes = divmod(whole // 60, 60)
-    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
 
 
 def rate_text(rate: tuple[float, str] | None) -> str:

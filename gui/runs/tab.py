@@ -17,6 +17,7 @@ from engine.events import Event, Failed, Notice
 from engine.problem import Problem
 from engine.solver import MetricSpec
 from engine.solvers import discover
+from engine.text import seconds_text
 from gui.app.jobs import Job
 from gui.app.theme import Theme
 from gui.app.trust import ask_trust
@@ -27,7 +28,7 @@ from gui.runs.child import STOP_REQUESTED, Child
 from gui.runs.library import RunNote
 from gui.runs.player import Player
 from gui.runs.recorded import Recorded, open_run, read_recorded
-from gui.runs.summary import Summary, seconds_text
+from gui.runs.summary import Summary
 
 __all__ = ["RunTab"]
 

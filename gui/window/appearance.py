@@ -8,7 +8,6 @@ from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from gui.app.style import style_sheet
 from gui.app.theme import Theme, system_theme, theme_named
 
 __all__ = ["Appearance"]
@@ -68,8 +67,6 @@ class Appearance(QObject):
     def apply(self, _scheme: Qt.ColorScheme | None = None) -> None:
         """Apply the theme to the application, and report it."""
         self.theme = self._chosen()
-        app = _application()
-        self.theme.apply(app)
-        app.setStyleSheet(style_sheet(self.theme))
+        self.theme.apply(_application())
         self._actions[f"theme_{self.choice if self.choice in ('light', 'dark') else 'system'}"].setChecked(True)
         self.theme_changed.emit(self.theme)

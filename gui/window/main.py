@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QEvent, QSettings, Qt, QTimer, Signal
+from PySide6.QtCore import QChildEvent, QEvent, QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabWidget, QWidget
 
@@ -15,6 +15,7 @@ from engine.errors import QuintetError
 from gui.actions.table import ACTIONS, build_actions, connect_actions, fill_menus, plain
 from gui.app.icons import application_icon, refresh_icons, set_icon
 from gui.app.jobs import Jobs
+from gui.app.style import set_style
 from gui.app.theme import Theme
 from gui.compare.tab import CompareTab
 from gui.panels import panel_classes
@@ -276,6 +277,9 @@ class MainWindow(QMainWindow):
         self._update_actions()
 
     def _on_theme(self, theme: Theme) -> None:
+        for part in self.children():
+            if isinstance(part, QWidget) and part is not self.tabs:  # whose tabs are styled one by one
+                set_style(part, theme)
         refresh_icons(self)
         self._colour_run_icon()
         for part in (self.run_list, self.log, self.pane.gallery, self.run_tabs, self.status):
@@ -363,6 +367,13 @@ class MainWindow(QMainWindow):
     def dropEvent(self, event: QDropEvent) -> None:
         """See :meth:`gui.window.problems.Problems.open_path`."""
         self.problems.drop(event)
+
+    def childEvent(self, event: QChildEvent) -> None:
+        """Dialogs and menus get the style of the window."""
+        super().childEvent(event)
+        child = event.child()
+        if event.polished() and isinstance(child, QWidget) and child.isWindow() and hasattr(self, "dock_layout"):
+            set_style(child, self.theme)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """In a narrow window the panes at the sides share one place."""

@@ -10,6 +10,7 @@ from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QTabBar, QTabWidget, QToolButton, QWidget
 
 from gui.app.icons import dot, icon, set_icon
+from gui.app.style import set_style
 from gui.app.theme import Theme
 from gui.compare.tab import CompareTab
 from gui.problem.home import Home
@@ -134,7 +135,16 @@ class Tabs(QObject):
         if self.widget.count():
             self.widget.setCurrentIndex((self.widget.currentIndex() + step) % self.widget.count())
 
+    def _show_theme(self) -> None:
+        """Change the colours of the current tab, if it was hidden when the theme changed."""
+        tab = self.current()
+        if isinstance(tab, (RunTab, CompareTab, Home)):
+            set_style(tab, self._theme)
+            if tab.theme is not self._theme:
+                tab.set_theme(self._theme)
+
     def _on_current(self) -> None:
+        self._show_theme()
         tab = self.current_run()
         if tab is not None:
             if not tab.loaded:
@@ -148,6 +158,7 @@ class Tabs(QObject):
     def add(self, note: RunNote) -> RunTab:
         """Open an empty tab for a run."""
         tab = RunTab(note, self._theme)
+        set_style(tab, self._theme)  # while it is empty
         tab.logged.connect(lambda level, message: self._log.add(message, level, note.title))
         tab.state_changed.connect(lambda: self._on_state(tab))
         tab.ready.connect(self.changed)
@@ -158,6 +169,7 @@ class Tabs(QObject):
     def compare(self, notes: Sequence[RunNote]) -> None:
         """Open a comparison."""
         tab = CompareTab(notes, self._theme)
+        set_style(tab, self._theme)
         tab.ready.connect(self.changed)
         self.comparisons.append(tab)
         index = self.widget.addTab(tab, icon("compare"), tab.title)
@@ -252,12 +264,10 @@ class Tabs(QObject):
             self.widget.setTabText(self.widget.indexOf(tab), tab.note.title)
 
     def set_theme(self, theme: Theme) -> None:
-        """Change the colours of all tabs."""
+        """Change the colours of the tab bar and of the current tab; the others follow when they are shown."""
         self._theme = theme
-        self.home.set_theme(theme)
+        set_style(self.widget.tabBar(), theme)
         self.widget.setTabIcon(0, icon("problem"))
-        tabs: list[RunTab | CompareTab] = [*self.runs.values(), *self.comparisons]
-        for tab in tabs:
-            tab.set_theme(theme)
+        self._show_theme()
         for compared in self.comparisons:
             self.widget.setTabIcon(self.widget.indexOf(compared), icon("compare"))

@@ -19,12 +19,12 @@ from engine.events import Compiling, Finished, Incumbent, Metric, Notice, Progre
 from engine.folder import RunFolder
 from engine.solver import MetricSpec
 from engine.solvers import discover
+from engine.text import value_text
 from gui.app.style import state_colour
 from gui.app.theme import DARK, LIGHT
 from gui.compare.tab import CompareTab
 from gui.panels import RunInfo, panel_for
 from gui.panels.reports import ReportGroup
-from gui.plot.axes import number_text
 from gui.plot.live import LivePlot
 from gui.report.report import report
 from gui.runs.library import Library, RunNote
@@ -199,15 +199,15 @@ def test_key_numbers_are_those_of_the_result_at_the_end_and_in_replay(qtbot: Any
         numbers = dict(panel.summary())
         assert numbers["State"].partition(",")[0] == str(result.status), shown
         if result.objective is not None:
-            assert numbers["Best"] == number_text(result.objective)
+            assert numbers["Best"] == value_text(result.objective)
         if result.bound is not None:
-            assert numbers["Bound"] == number_text(result.bound)
+            assert numbers["Bound"] == value_text(result.bound)
             assert float(numbers["Gap"].split()[0]) == pytest.approx(100 * result.gap, rel=0.01)
         for tile, counter in (("Generations", "generations"), ("Evaluations", "evaluations"), ("Nodes", "nodes")):
             if counter in result.counters:
-                assert numbers[tile] == number_text(result.counters[counter])
+                assert numbers[tile] == value_text(result.counters[counter])
         if "iterations" in result.counters and "Iteration" in numbers:
-            assert numbers["Iteration"] == number_text(result.counters["iterations"])
+            assert numbers["Iteration"] == value_text(result.counters["iterations"])
         assert "Remaining" not in numbers
         panel.finish(folder)
 

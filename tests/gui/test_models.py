@@ -22,6 +22,7 @@ from engine.errors import RunFolderError
 from engine.events import Failed, Finished, Incumbent, Metric, Progress, Started, StateChanged, to_json
 from engine.models import Given, validated
 from engine.solvers import discover
+from engine.text import seconds_text, value_text
 from gui.problem.command_line import command_line, python_snippet
 from gui.problem.form import Form
 from gui.problem.instance import read_instance
@@ -69,9 +70,9 @@ def test_a_failed_run_keeps_its_message() -> None:
 
 
 def test_numbers_are_written_for_people() -> None:
-    assert [summary.number_text(v) for v in (None, 1234567, 0.5, 3.0)] == ["–", "1,234,567", "0.5", "3"]
+    assert [value_text(v) for v in (None, 1234567, 0.5, 3.0)] == ["–", "1,234,567", "0.5", "3"]
     assert [summary.gap_text(v) for v in (None, 0, 0.1234, math.inf, 20)] == ["–", "0 %", "12.34 %", "–", "> 1000 %"]
-    assert [summary.seconds_text(v) for v in (1.26, 61, 3661)] == ["1.3 s", "1:01", "1:01:01"]
+    assert [seconds_text(v) for v in (1.26, 61, 3661)] == ["1.3 s", "1:01", "1:01:01"]
 
 
 def a_run(folder: Path, target: int = 50) -> engine.Result:

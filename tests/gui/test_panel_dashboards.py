@@ -17,9 +17,9 @@ from engine.events import DeviceStatus, Event, Failed, Incumbent, Metric, Starte
 from engine.folder import RunFolder
 from engine.solver import MetricSpec
 from engine.solvers import discover
+from engine.text import value_text
 from gui.app.theme import DARK, LIGHT, Theme
 from gui.panels import GenericPanel, Panel, RunInfo, panel_classes, panel_for
-from gui.plot.axes import number_text
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.report.report import write_report
@@ -234,7 +234,7 @@ def test_the_best_solution_so_far_is_drawn_while_the_search_goes_on(qtbot: Any) 
         panel.feed(events[: events.index(event) + 1])
         schedule = figure(panel, "schedule")
         assert max(row[3] for row in schedule.table()[1]) == event.objective
-        assert schedule.unit == f"machines over time; {number_text(event.objective)} so far"
+        assert schedule.unit == f"machines over time; {value_text(event.objective)} so far"
     costs = np.random.default_rng(3).integers(1, 99, (7, 7))
     for problem, key, rows in ((engine.ATSP(costs), "tour", 7), (None, "", 0)):
         panel = panel_for(RunInfo("branch_and_bound", problem=problem), LIGHT)

@@ -6,6 +6,7 @@ from typing import Any
 
 import counting
 import pytest
+from environment import SAMPLES
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QCheckBox, QStyle, QStyleOptionButton, QWidget
 
@@ -102,3 +103,24 @@ def test_a_changed_field_stays_marked_when_the_theme_changes(qtbot: Any, dress: 
     assert label.font().bold()
     form._editors["step"].reset.click()
     assert not label.font().bold()
+
+
+def test_tabs_that_were_hidden_when_the_theme_changed_have_it_when_they_are_shown(open_window: Any, qtbot: Any) -> None:
+    window = open_window()
+    window.appearance.choose("light")
+    folders = sorted((SAMPLES / "recorded").iterdir())[:2]
+    for folder in folders:
+        window.runs.show_folder(folder)
+        qtbot.waitUntil(lambda: window.run_tabs.current_run().complete, timeout=30_000)
+    window.appearance.choose("dark")
+    hidden, shown = window.run_tabs.open_runs()
+    assert window.run_tabs.current_run() is shown
+    assert (shown.theme, shown.panel.theme) == (DARK, DARK)
+    window.tabs.setCurrentWidget(hidden)
+    assert (hidden.theme, hidden.panel.theme) == (DARK, DARK)
+    window.tabs.setCurrentWidget(window.home)
+    parts = [window.menuBar(), window.tool_bar, *window.docks.values(), window.home, hidden, shown]
+    assert {part.styleSheet() for part in parts} == {style_sheet(DARK)}
+    window.help.shortcuts()
+    qtbot.waitUntil(window.help.sheet.isVisible)
+    assert window.help.sheet.styleSheet() == style_sheet(DARK)

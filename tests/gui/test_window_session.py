@@ -21,11 +21,11 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFileDialog, QInputDialog, QL
 import engine
 from engine.events import Metric, to_json
 from engine.folder import RunFolder
+from engine.text import value_text
 from gui.app.theme import LIGHT
 from gui.compare.tab import CompareTab
 from gui.runs.bars import ReplayBar
 from gui.runs.library import Library, RunNote
-from gui.runs.summary import number_text
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_tabs_are_compared_curve_over_curve(qtbot: Any, tabs: list[Any], window:
         events = [event for event in RunFolder.open(note.folder).events() if event.type == "metric"]
         assert curve(figure, f"small ({place + 1})") == ([e.time for e in events], [e.value for e in events])
     cells = [[tab.table.item(row, column).text() for column in range(3)] for row in range(tab.table.rowCount())]
-    assert ["best", *(number_text(note.best) for note in tab.notes)] in cells
+    assert ["best", *(value_text(note.best) for note in tab.notes)] in cells
     assert ["step", *(str(RunFolder.open(n.folder).description["options"]["step"]) for n in tab.notes)] in cells
     pictures = []
     for theme in ("light", "dark"):

@@ -16,7 +16,10 @@ from engine.solvers.gibbs.schema import SCHEMA
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 
 kernel_variants = LazyImport("engine.solvers.gibbs.device.programs", "kernel_variants")
-PUBLIC = {"posterior_summary": summary}
+PUBLIC = {
+    "posterior_summary": summary,
+    "chain_diagnostics": LazyImport("engine.solvers.gibbs.draws.diagnostics", "diagnose"),
+}
 
 
 SOLVER = Solver(
