@@ -350,6 +350,25 @@ class Engine:
             "devices": [_described(info) for info in self.device_infos],
         }
 
+    def open(self) -> None:
+        """Open the devices now, not when the first run starts.
+
+        Raises
+        ------
+        engine.errors.DeviceError
+            If a device cannot be opened.
+        """
+        self._require_open()
+        for member in self._open().members:
+            member.opened.result()
+
+    def take_devices(self, other: Engine) -> None:
+        """Take over the opened devices of another engine, if they are those of this one; the other one is closed."""
+        with other._opening, self._opening:
+            if self._pool is None and not self._closed and self.device_infos == other.device_infos:
+                self._pool, other._pool = other._pool, None
+        other.close()
+
     def _open(self) -> DevicePool:
         with self._opening:
             if self._pool is None:

@@ -43,6 +43,9 @@ COMMANDS = {
 }
 """The commands: the module of each, imported when the command is used, and its line in the list of commands."""
 
+_HIDDEN = {"standby": "engine.cli.standby"}
+"""Commands for programs, which are not listed."""
+
 
 def main() -> None:
     """The console script: :func:`command_line`, and the end of the process."""
@@ -157,9 +160,10 @@ class _Group(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name; None if there is none."""
-        if cmd_name not in COMMANDS:
+        module = COMMANDS[cmd_name][0] if cmd_name in COMMANDS else _HIDDEN.get(cmd_name)
+        if module is None:
             return None
-        command: click.Command = getattr(importlib.import_module(COMMANDS[cmd_name][0]), cmd_name)
+        command: click.Command = getattr(importlib.import_module(module), cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -173,7 +177,7 @@ class _Group(click.Group):
         """Find the command; for an unknown name, suggest the nearest."""
         from engine.errors import nearest
 
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+        if args and not args[0].startswith("-") and args[0] not in {**COMMANDS, **_HIDDEN}:
             raise OptionError(f"unknown command '{args[0]}'{nearest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
 

@@ -17,6 +17,7 @@ import numpy as np
 from engine import config, tables
 from engine.cli.reading import read
 from engine.cli.solver_options import NoProblem, SolverCommand, problem_file
+from engine.cli.standby import hand_over
 from engine.cli_options import (
     backend_option,
     config_option,
@@ -98,7 +99,7 @@ def solve(
     _require_folder(solution)
     with limited(resolved.settings.max_read_bytes):
         problem = read(path, context.meta["quintet.reading"], trust)
-    owner = Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file)
+    owner = hand_over(Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file))
 
     def start(observers: list[Observer]) -> Run:
         return owner.start(problem, on_event=observers, **arguments, **context.meta["quintet.options"])
@@ -127,7 +128,7 @@ def resume(
 ) -> int:
     """Resume the run in the folder DIR from its last checkpoint, by default on the devices it was started with."""
     _require_folder(solution)
-    owner = engine_to_resume(folder, backend, devices, config_file)
+    owner = hand_over(engine_to_resume(folder, backend, devices, config_file))
 
     def start(observers: list[Observer]) -> Run:
         return owner.resume(folder, on_event=observers, **arguments)

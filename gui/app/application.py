@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder for runs and settings")
     given = parser.parse_args(list(arguments))
     app = make_application()
-    window = MainWindow(given.data or default_home())
+    window = MainWindow(given.data or default_home(), standby=True)
     _report_errors(window)
     for path in given.files:
         window.problems.open_path(path)

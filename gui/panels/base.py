@@ -48,7 +48,7 @@ from gui.plot.live import LivePlot
 from gui.plot.page import OneLine, Page, Tile
 from gui.runs.recorded import Recorded, read_recorded
 from gui.runs.remaining import RemainingTime
-from gui.runs.summary import NO_SOLUTION, remaining_text, state_text
+from gui.runs.summary import NO_SOLUTION, compiling_text, remaining_text, state_text
 
 _NEUTRAL_STATES = ("waiting", "queued", "starting", "running")
 _FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which they are drawn thin, to be quick
@@ -60,7 +60,8 @@ __all__ = ["Panel", "RunInfo"]
 class RunInfo:
     """What a panel knows of its run before the first event.
 
-    ``problem``, ``folder`` and ``schema`` are None where they are not known; ``colour`` is the run's in the run list.
+    ``problem``, ``folder`` and ``schema`` are None where they are not known; ``colour`` is the run's in the run list;
+    ``usual_kernels`` is how many kernel templates an earlier run like this one needed, 0 if unknown.
     """
 
     solver: str
@@ -70,6 +71,7 @@ class RunInfo:
     title: str = ""
     colour: str = "#0072b2"
     schema: Schema | None = None
+    usual_kernels: int = 0
 
 
 class Panel(Cleanup, QWidget):
@@ -250,9 +252,9 @@ class Panel(Cleanup, QWidget):
                 self.time = event.time
             handlers[type(event)](event)
         if events:
-            for figure in self._figures:
-                if isinstance(figure, LivePlot) and figure.across == "s":
-                    figure.now(self.time)
+            for plot in self._live_plots():
+                if plot.across == "s":
+                    plot.now(self.time)
             self.tile("Elapsed").show_value(duration(self.time))
         if draw:
             self.refresh()
@@ -276,9 +278,8 @@ class Panel(Cleanup, QWidget):
         if recorded is not None:
             self.problem = self.problem or recorded.problem
             self.result = recorded.result
-        for figure in self._figures:
-            if isinstance(figure, LivePlot):
-                figure.complete()
+        for plot in self._live_plots():
+            plot.complete()
         if recorded is not None and recorded.result is not None:
             self.on_result(recorded.result, recorded.processed)
         self.info.complete()
@@ -288,18 +289,32 @@ class Panel(Cleanup, QWidget):
             figure.draw_later()
 
     def _compiling(self, event: Compiling) -> None:
-        """Say in the figures without data why they are empty."""
-        self._hint(f"Compiling kernels ({event.count} so far), which takes longest the first time…")
+        """Show how far the compilation is."""
+        text = compiling_text(event.count, self.run.usual_kernels)
+        self.wait_for(f"{text[:1].upper()}{text[1:]}, which takes seconds only the first time…")
+        self._compiled = event.time
 
-    def _hint(self, text: str) -> None:
+    def wait_for(self, text: str) -> None:
+        """Say in the figures without data what is being waited for; an empty text says what each of them needs."""
         self._compile_hint = text
-        for figure in self._figures:
-            if isinstance(figure, LivePlot) and not figure.curves_have_data:
-                figure.hint(text or figure.empty)
+        for plot in self._live_plots():
+            if not plot.curves_have_data:
+                plot.hint(text or plot.empty)
+
+    def _begin_axes(self) -> None:
+        """Begin the time axes when the work does, if compilation took long before the first values."""
+        if self._compiled > 1:
+            for plot in self._live_plots():
+                if plot.across == "s" and not plot.curves_have_data:
+                    plot.origin = self._compiled
+
+    def _live_plots(self) -> list[LivePlot]:
+        return [figure for figure in self._figures if isinstance(figure, LivePlot)]
 
     def _metric(self, event: Metric) -> None:
         if self._compile_hint:
-            self._hint("")
+            self.wait_for("")
+            self._begin_axes()
         routes = self._routes.get(event.name)
         if routes is None:
             self.on_metric(event)
@@ -317,9 +332,9 @@ class Panel(Cleanup, QWidget):
         else:
             self._prepare_devices(event)
         if self.started is None and event.time > 1:
-            for figure in self._figures:
-                if isinstance(figure, LivePlot) and figure.across == "s":
-                    figure.origin = event.time
+            for plot in self._live_plots():
+                if plot.across == "s":
+                    plot.origin = event.time
         self.started, self.sense = event, event.sense
         self._about.setText(event.description)
         self.state("running")
@@ -379,16 +394,14 @@ class Panel(Cleanup, QWidget):
         self.drop_tile("Remaining")
         self.state(event.status)
         self._show_best(event.objective, event.bound, event.gap)
-        for figure in self._figures:
-            if isinstance(figure, LivePlot):
-                figure.complete()
+        for plot in self._live_plots():
+            plot.complete()
         self.on_finished(event)
 
     def _failed(self, event: Failed) -> None:
         self.state("failed")
-        for figure in self._figures:
-            if isinstance(figure, LivePlot):
-                figure.complete()
+        for plot in self._live_plots():
+            plot.complete()
 
     def state(self, state: str) -> None:
         """Show what the run is doing."""
@@ -399,6 +412,7 @@ class Panel(Cleanup, QWidget):
 
     _state = "waiting"
     _compile_hint = ""
+    _compiled = 0.0
     _fine_lines = True
 
     def _show_best(self, objective: float | None, bound: float | None, gap: float | None) -> None:

@@ -9,20 +9,21 @@ from typing import Any
 
 from gui.problem.instance import Instance
 
-__all__ = ["command_line", "generate_words", "python_snippet", "resume_words", "solve_words"]
+__all__ = ["command_line", "generate_words", "option_words", "python_snippet", "resume_words", "solve_words"]
 
 
 def solve_words(path: str | Path, settings: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
     """The words after ``quintet`` that solve a file with these settings and options; None is written ``none``."""
-    return ["solve", str(path), *_option_words({**settings, **options})]
+    return ["solve", str(path), *option_words({**settings, **options})]
 
 
 def generate_words(kind: str, options: Mapping[str, Any], path: str | Path) -> list[str]:
     """The words after ``quintet`` that generate an instance."""
-    return ["generate", kind, *_option_words(options), "--output", str(path)]
+    return ["generate", kind, *option_words(options), "--output", str(path)]
 
 
-def _option_words(options: Mapping[str, Any]) -> list[str]:
+def option_words(options: Mapping[str, Any]) -> list[str]:
+    """Settings and options as words of a command line."""
     words: list[str] = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")

@@ -6,6 +6,7 @@ request first, then SIGTERM, then SIGKILL; a child that dies by itself is report
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import sysconfig
@@ -62,7 +63,7 @@ class Child(QObject):
         super().__init__(parent)
         self.words = list(words)
         self._command = list(command or program())
-        self._patience = patience
+        self.patience = patience
         self._step = ""
         self._rest = b""
         self._lines: deque[bytes] = deque()
@@ -81,9 +82,16 @@ class Child(QObject):
         self._timer.timeout.connect(self._escalate)
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Begin, unless it has begun; returns at once."""
+        if self._process.state() != QProcess.ProcessState.NotRunning:
+            return
         whole = [*self._command, *self.words, "--events", "-"]
         self._process.start(whole[0], whole[1:])
+
+    def assign(self, words: Sequence[str]) -> None:
+        """Give a process that was started as ``standby`` the command to run."""
+        self.words = list(words)
+        self._send(json.dumps([*words, "--events", "-"]))
 
     @property
     def pid(self) -> int:
@@ -109,7 +117,7 @@ class Child(QObject):
 
     def stop_soon(self, patience: tuple[float, float]) -> None:
         """Like :meth:`stop`, with shorter waiting times."""
-        self._patience = patience
+        self.patience = patience
         self._escalate()
 
     def kill(self) -> None:
@@ -136,10 +144,10 @@ class Child(QObject):
         self._step = following[self._step]
         if self._step == "request":
             self._send("stop")
-            self._timer.start(int(self._patience[0] * 1000))
+            self._timer.start(int(self.patience[0] * 1000))
         elif self._step == "terminate":
             self._process.terminate()
-            self._timer.start(int(self._patience[1] * 1000))
+            self._timer.start(int(self.patience[1] * 1000))
         else:
             self._timer.stop()
             self._process.kill()

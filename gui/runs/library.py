@@ -51,7 +51,8 @@ class RunNote:
     """The data of the run list about one run.
 
     ``folder`` is the run folder, which appears when the child has opened its devices; ``options`` and ``settings``
-    are what was asked for, ``source`` the instance file, ``window`` the process of the window it was started in.
+    are what was asked for, ``source`` the instance file, ``window`` the process of the window it was started in,
+    ``kernels`` how many kernel templates its devices compiled or loaded.
     """
 
     key: str
@@ -72,6 +73,7 @@ class RunNote:
     message: str = ""
     warnings: list[str] = field(default_factory=list)
     window: int = 0
+    kernels: int = 0
 
     @property
     def path(self) -> Path:
@@ -99,6 +101,7 @@ class RunNote:
         self.warnings = list(summary.warnings)
         self.best, self.bound, self.gap = summary.best, summary.bound, summary.gap
         self.seconds = summary.event_seconds
+        self.kernels = summary.kernels
         if summary.started is not None:
             self.solver, self.problem = summary.started.solver, summary.started.description
 
@@ -183,6 +186,11 @@ class Library:
     def find(self, key: str) -> RunNote | None:
         """The note of that key."""
         return next((note for note in self.notes if note.key == key), None)
+
+    def usual_kernels(self, note: RunNote) -> int:
+        """How many kernel templates the last such run needed; 0 if there was none."""
+        like = (one.kernels for one in self.notes if one.solver == note.solver and not one.live and one.kernels)
+        return next(like, 0)
 
     def new(self, title: str, **about: Any) -> RunNote:
         """A note and a free folder name for a run that is about to start."""

@@ -16,6 +16,7 @@ __all__ = [
     "LIVE_STATES",
     "NO_SOLUTION",
     "Summary",
+    "compiling_text",
     "gap_text",
     "rate_text",
     "remaining_text",
@@ -41,6 +42,9 @@ class Summary:
         How far the present phase is; with ``limited``, ``total`` is a limit and not a target.
     message : str
         Why a run failed, or why there is no solution.
+    kernels, usual_kernels : int
+        How many kernel templates were compiled or loaded, and how many an earlier run like this one needed (0 if
+        unknown).
     warnings : list of str
         What the user must know of the run, each once.
     """
@@ -61,6 +65,7 @@ class Summary:
         self.remaining = RemainingTime()
         self._remark = ""
         self.counters: dict[str, Any] = {}
+        self.kernels = self.usual_kernels = 0
         self._last = (0.0, time.monotonic())
         self._rates: dict[str, dict[str | None, tuple[float, float]]] = {}
         self._rate_units: dict[str, str] = {}
@@ -87,7 +92,8 @@ class Summary:
                 if not event.limit:
                     self.remaining.add(event.time, event.done, event.total)
             case Compiling():
-                self.phase, self.done, self.total = f"compiling kernels ({event.count})", 0.0, 0.0
+                self.kernels = max(self.kernels, event.count)
+                self.phase, self.done, self.total = compiling_text(event.count, self.usual_kernels), 0.0, 0.0
             case Notice():
                 if event.level == "warning" and event.message not in self.warnings:
                     self.warnings.append(event.message)
@@ -153,6 +159,11 @@ class Summary:
             if last[0] > first[0] and last[1] > first[1]:
                 return (last[1] - first[1]) / (last[0] - first[0]), f"{self.unit or 'steps'}/s"
         return None
+
+
+def compiling_text(count: int, usual: int = 0) -> str:
+    """How far the compilation of kernels is, if an earlier run tells how many there are."""
+    return f"compiling kernels ({count} of {usual})" if count <= usual else f"compiling kernels ({count})"
 
 
 def gap_text(gap: float | None) -> str:

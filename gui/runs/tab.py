@@ -59,6 +59,8 @@ class RunTab(Cleanup, QWidget):
         self.bar: ReplayBar | None = None
         self.complete = False
         self.loaded = True
+        self.usual_kernels = 0
+        """How many kernel templates an earlier run like this one needed; 0 if unknown."""
         self._closed = self._incomplete = False
         self._most = _LEAST_EVENTS
         self._drawn = 0.0
@@ -107,6 +109,8 @@ class RunTab(Cleanup, QWidget):
         child.stopping.connect(self._on_stopping)
         child.ended.connect(self._on_child_end)
         self._make_panel()
+        if self.panel is not None:
+            self.panel.wait_for("Starting the solver and opening the devices…")
         if recorded:
             self._show_earlier_sessions()
         self.summary.state = "starting"
@@ -187,7 +191,7 @@ class RunTab(Cleanup, QWidget):
         metrics: tuple[MetricSpec, ...] = solver.metrics if solver is not None else ()
         folder = note.path if note.path.is_dir() else None
         schema = solver.schema if solver is not None else None
-        run = RunInfo(note.solver, metrics, self._problem, folder, note.title, note.colour, schema)
+        run = RunInfo(note.solver, metrics, self._problem, folder, note.title, note.colour, schema, self.usual_kernels)
         former, self.panel = self.panel, panel_for(run, self.theme, self)
         self.panel.hide()
         if former is not None:
@@ -196,7 +200,7 @@ class RunTab(Cleanup, QWidget):
                 former.deleteLater()
         state = self.summary.state
         self.summary = Summary()
-        self.summary.state = state
+        self.summary.state, self.summary.usual_kernels = state, self.usual_kernels
         QTimer.singleShot(0, self, self._show_panel)  # not in the same turn: together they block too long
 
     def _show_panel(self) -> None:

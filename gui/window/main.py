@@ -55,13 +55,15 @@ class MainWindow(QMainWindow):
         The user's data folder: runs, and the state of the window.
     command : sequence of str, optional
         What starts ``quintet`` in child processes.
+    standby : bool
+        Whether a process with open devices waits for the next run, which then starts at once.
 
     ``ready()`` is emitted once the samples and the devices have been found.
     """
 
     ready = Signal()
 
-    def __init__(self, home: Path, command: Sequence[str] | None = None) -> None:
+    def __init__(self, home: Path, command: Sequence[str] | None = None, standby: bool = False) -> None:
         super().__init__()
         self.setWindowTitle("Quintet")
         self.setWindowIcon(application_icon())
@@ -75,7 +77,7 @@ class MainWindow(QMainWindow):
         self.actions_by_name = build_actions(self)
         self.appearance = Appearance(self.settings, self.actions_by_name, self)
         self._make_widgets(self.appearance.theme)
-        self._make_controllers(command)
+        self._make_controllers(command, standby)
         self._make_menus()
         self._connect()
         self.dock_layout = Layout(self, *(self.docks[name] for name in ("problem", "runs", "log")))
@@ -112,7 +114,7 @@ class MainWindow(QMainWindow):
         self.addDockWidget(area, dock)
         return dock
 
-    def _make_controllers(self, command: Sequence[str] | None) -> None:
+    def _make_controllers(self, command: Sequence[str] | None, standby: bool) -> None:
         run_key = self.actions_by_name["start"].shortcut().toString()
         self.home = Home(self.start_page, self.appearance.theme, run_key)
         self.run_tabs = Tabs(self.library, self.run_list, self.log, self.home, self.appearance.theme)
@@ -129,7 +131,16 @@ class MainWindow(QMainWindow):
             self.log,
         )
         self.runs = Runs(
-            self, self.library, self.run_list, self.run_tabs, self.problems, self.jobs, self.log, self.settings, command
+            self,
+            self.library,
+            self.run_list,
+            self.run_tabs,
+            self.problems,
+            self.jobs,
+            self.log,
+            self.settings,
+            command,
+            standby,
         )
         self.exports = Exports(self, self.run_tabs, self.runs.targets, self.jobs, self.log)
         self.help = Help(
@@ -176,6 +187,7 @@ class MainWindow(QMainWindow):
             signal.connect(self._update_actions)
         self.run_tabs.changed.connect(lambda: self.status.show_run(self.run_tabs.current_run()))
         self.tool_bar.changed.connect(self.pane.show_text)
+        self.tool_bar.changed.connect(self.runs.prepare)
         self.problems.previewed.connect(self._on_preview)
         self.run_list.open_requested.connect(self.runs.open_selected)
         self.run_list.selection_changed.connect(self._on_selection)
@@ -277,9 +289,9 @@ class MainWindow(QMainWindow):
         self._update_actions()
 
     def _on_theme(self, theme: Theme) -> None:
-        for part in self.children():
-            if isinstance(part, QWidget) and part is not self.tabs:  # whose tabs are styled one by one
-                set_style(part, theme)
+        for child in self.children():
+            if isinstance(child, QWidget) and child is not self.tabs:  # whose tabs are styled one by one
+                set_style(child, theme)
         refresh_icons(self)
         self._colour_run_icon()
         for part in (self.run_list, self.log, self.pane.gallery, self.run_tabs, self.status):

@@ -19,6 +19,7 @@ from gui.runs.child import Child
 from gui.runs.library import TRASH_DAYS, Library, RunNote
 from gui.runs.recorded import read_problem_of
 from gui.runs.run_list import RunList
+from gui.runs.standby import Standby
 from gui.runs.tab import RunTab
 from gui.window.log import LogPane
 from gui.window.problems import Problems
@@ -41,6 +42,8 @@ class Runs(QObject):
         Parent of the dialogs.
     command : sequence of str, optional
         What starts ``quintet`` in a child process.
+    standby : bool
+        Whether a process with open devices waits for the next run.
     """
 
     changed = Signal()
@@ -56,6 +59,7 @@ class Runs(QObject):
         log: LogPane,
         settings: QSettings,
         command: Sequence[str] | None = None,
+        standby: bool = False,
     ) -> None:
         super().__init__(window)
         self._window, self._library, self._list, self._tabs = window, library, run_list, tabs
@@ -63,10 +67,12 @@ class Runs(QObject):
         self._queue: dict[str, Callable[[], None]] = {}
         self._trashed: list[Path] = []
         self._command = list(command) if command is not None else None
+        self.standby = Standby(command, standby, self)
         self.patience = (8.0, 4.0)
         self.accepting = True
         """Whether new runs may be started; False while the window is closing."""
         problems.folder_requested.connect(self.show_folder)
+        problems.changed.connect(self.prepare)
         tabs.changed.connect(self._start_queued)
         library.runs.mkdir(parents=True, exist_ok=True)
         self._watcher = QFileSystemWatcher([str(library.runs)], self)
@@ -159,9 +165,15 @@ class Runs(QObject):
         self._tabs.show(tab)
 
     def _launch(self, tab: RunTab, words: list[str], problem: Problem, recorded: bool) -> None:
-        child = Child(words, command=self._command, patience=self.patience)
+        child = self.standby.take(words) or Child(words, command=self._command)
+        child.patience = self.patience
         self._log.add("started: quintet " + " ".join(words), run=tab.note.title)
         tab.show_live(child, problem, recorded)
+
+    def prepare(self) -> None:
+        """Have a process wait for the next run, with the devices of the tool bar."""
+        if self._problems.ready and self.accepting and not self._tabs.running():
+            self.standby.prepare(self._problems.pane.settings())
 
     def _start_queued(self) -> None:
         """Start queued runs as far as is allowed."""
@@ -170,6 +182,8 @@ class Runs(QObject):
             start, tab = self._queue.pop(key), self._tabs.runs.get(key)
             if tab is not None:
                 start()
+        if not self.standby.waiting:
+            self.prepare()
 
     @property
     def queued(self) -> list[str]:
@@ -373,5 +387,6 @@ class Runs(QObject):
     def release(self) -> None:
         """Watch the folder of runs no more; the window is closing."""
         self.accepting = False
+        self.standby.close()
         self._rescan_timer.stop()
         self._watcher.blockSignals(True)

@@ -158,6 +158,7 @@ class Tabs(QObject):
     def add(self, note: RunNote) -> RunTab:
         """Open an empty tab for a run."""
         tab = RunTab(note, self._theme)
+        tab.usual_kernels = self._library.usual_kernels(note)
         set_style(tab, self._theme)  # while it is empty
         tab.logged.connect(lambda level, message: self._log.add(message, level, note.title))
         tab.state_changed.connect(lambda: self._on_state(tab))

@@ -299,11 +299,12 @@ def test_an_estimate_begins_anew_with_each_phase() -> None:
 
 
 def test_an_empty_figure_says_that_kernels_are_being_compiled(qtbot: Any) -> None:
-    panel = panel_for(RunInfo("", (MetricSpec("speed", "Speed"),)), LIGHT)
+    panel = panel_for(RunInfo("", (MetricSpec("speed", "Speed"),), usual_kernels=7), LIGHT)
     qtbot.addWidget(panel)
     plot = next(figure for figure in panel.plots() if figure.key == "speed")
     panel.feed([STARTED, Compiling(time=0.1, device="opencl:0", template="knapsack/rows", count=3)])
-    assert "Compiling kernels (3 so far)" in plot._hint_text
+    assert "Compiling kernels (3 of 7)" in plot._hint_text
+    assert "only the first time" in plot._hint_text
     summary = Summary()
     summary.take([STARTED, Compiling(time=0.1, device="opencl:0", template="knapsack/rows", count=3)])
     assert summary.phase == "compiling kernels (3)"
@@ -312,6 +313,19 @@ def test_an_empty_figure_says_that_kernels_are_being_compiled(qtbot: Any) -> Non
     assert plot._hint_text == plot.empty
     panel.feed([Metric(time=1.0, name="speed", value=1.0)])
     assert plot._hint_text == ""
+
+
+def test_time_axes_begin_when_the_work_does(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("", (MetricSpec("speed", "Speed"),)), LIGHT)
+    qtbot.addWidget(panel)
+    plot = next(figure for figure in panel.plots() if figure.key == "speed")
+    compiling = [Compiling(time=t, device="opencl:0", template="knapsack/rows", count=1) for t in (0.1, 8.0)]
+    panel.feed([STARTED, *compiling, *(Metric(time=t, name="speed", value=1.0) for t in (8.5, 9.0))])
+    plot.finished = True
+    plot.redraw()
+    begin, end = plot.plot.getViewBox().viewRange()[0]
+    assert begin == pytest.approx(8.0)
+    assert end == pytest.approx(9.0)
 
 
 def test_a_run_without_reports_is_not_shown_as_waiting(qtbot: Any) -> None:

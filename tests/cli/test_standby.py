@@ -1,0 +1,77 @@
+"""``quintet standby``: a process with open devices runs the command that it is given."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import counting
+import pytest
+
+from engine import events
+from engine.engine import Engine
+
+SCRIPT = Path(counting.__file__).parent / "quintet_counting.py"
+
+
+@pytest.fixture
+def waiting() -> Iterator[Any]:
+    """A process that waits; killed at the end."""
+    command = [sys.executable, "-W", "error", str(SCRIPT), "standby", "--events", "-"]
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    child = subprocess.Popen(command, env=counting.child_environment(), text=True, **pipes)
+    yield child
+    child.kill()
+    child.communicate()
+
+
+def words(*command: str) -> str:
+    return json.dumps([*command, "--events", "-"]) + "\n"
+
+
+def event_types(text: str) -> Sequence[str]:
+    return [events.from_json(line).type for line in text.splitlines()]
+
+
+def test_the_command_on_standard_input_is_run_and_its_controls_are_obeyed(waiting: Any, tmp_path: Path) -> None:
+    (tmp_path / "endless.txt").write_text("count 1000000000\n")
+    output, errors = waiting.communicate(words("solve", str(tmp_path / "endless.txt")) + "pause\nresume\nstop\n", 60)
+    assert errors == ""
+    assert event_types(output)[0] == "started"
+    assert event_types(output)[-1] == "finished"
+    assert waiting.returncode == 0
+
+
+def test_without_a_command_it_ends(waiting: Any) -> None:
+    assert waiting.communicate("", 60) == ("", "")
+    assert waiting.returncode == 0
+
+
+def test_an_unreadable_command_and_one_that_fails_are_reported(waiting: Any, tmp_path: Path) -> None:
+    output, errors = waiting.communicate(words("solve", str(tmp_path / "missing.txt")), 60)
+    assert "missing.txt" in errors
+    assert event_types(output) == ["failed"]
+    assert waiting.returncode == 2
+
+
+def test_a_line_that_is_no_command_is_refused(waiting: Any) -> None:
+    _, errors = waiting.communicate("solve it\n", 60)
+    assert "standard input must begin with a JSON list" in errors
+    assert waiting.returncode == 2
+
+
+def test_an_engine_takes_over_the_devices_of_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    counting.install(monkeypatch)
+    first = Engine()
+    first.open()
+    pool = first._pool
+    with Engine() as second:
+        second.take_devices(first)
+        assert second._pool is pool
+        assert second.solve(counting.Counting(50)).objective == counting.expected(50)
+    with pytest.raises(Exception, match="closed"):
+        first.open()
