@@ -62,12 +62,19 @@ def children() -> set[int]:
     return {int(word) for listed in lists for word in listed.read_text().split()}
 
 
+@pytest.fixture
+def no_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let HiGHS not solve small programs before the race begins."""
+    monkeypatch.setattr(solve, "_TRIAL_NONZEROS", -1)
+
+
 def no_interior_point(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let HiGHS race alone."""
     monkeypatch.setattr(solve._Solving, "_start_interior", lambda *_: None)
     monkeypatch.setattr(solve._Solving, "_pdhg_takes_part", lambda *_: False)
 
 
+@pytest.mark.usefixtures("no_trial")
 def test_a_race_ends_with_an_audited_optimum_and_its_winner(owner: engine.Engine) -> None:
     for seed in range(3):
         problem = sparse_program(seed)
@@ -82,7 +89,31 @@ def test_a_race_ends_with_an_audited_optimum_and_its_winner(owner: engine.Engine
         assert children() <= before
 
 
+def test_a_small_program_is_solved_before_the_race_begins(owner: engine.Engine, device: Member) -> None:
+    problem = sparse_program(2)
+    before = children()
+    result = owner.solve(problem, method="race")
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    assert children() <= before
+    if device.info.capabilities.shares_host_cores:
+        assert result.arrays["racers"][0] == "HiGHS simplex"
+        assert result.counters["iterations"] == 0
+
+
+def test_a_trial_without_an_answer_leaves_the_race_to_the_others(
+    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(racer, "outcome_here", lambda *_: {"status": "time limit reached", "iterations": 3})
+    monkeypatch.setattr(solve._Solving, "_start_own", lambda *_: None)
+    problem = sparse_program(6)
+    result = owner.solve(problem, method="race")
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+
+
 @pytest.mark.parametrize("solver", ["simplex", "ipm"])
+@pytest.mark.usefixtures("no_trial")
 def test_highs_may_win(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, solver: str) -> None:
     no_interior_point(monkeypatch)
 
@@ -97,6 +128,7 @@ def test_highs_may_win(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, so
     assert result.objective == pytest.approx(reference(problem), rel=1e-6)
 
 
+@pytest.mark.usefixtures("no_trial")
 def test_highs_certificates_are_checked(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     no_interior_point(monkeypatch)
     row = np.random.default_rng(1).random(20) + 0.5
@@ -112,6 +144,7 @@ def test_highs_certificates_are_checked(owner: engine.Engine, monkeypatch: pytes
     assert proves_unbounded(unbounded, result.arrays["ray"])
 
 
+@pytest.mark.usefixtures("no_trial")
 def test_a_wrong_claim_of_highs_is_not_believed(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = sparse_program(4)
 
@@ -131,6 +164,7 @@ def test_a_wrong_claim_of_highs_is_not_believed(owner: engine.Engine, monkeypatc
     assert result.arrays["racers"][0] == "interior point"
 
 
+@pytest.mark.usefixtures("no_trial")
 def test_a_device_that_fails_in_a_race_leaves_it_to_the_others(device: Member) -> None:
     problem = sparse_program(5, 200, 300)
     with engine.Engine(devices=[device.info.id]) as owner, failing(device.info.id, at_launch=1) as failures:
@@ -140,6 +174,7 @@ def test_a_device_that_fails_in_a_race_leaves_it_to_the_others(device: Member) -
     assert str(result.arrays["racers"][0]).startswith("HiGHS")
 
 
+@pytest.mark.usefixtures("no_trial")
 def test_without_highs_the_race_goes_on(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: Any, **__: Any) -> None:
         raise ChildError("no processes today")
@@ -154,6 +189,7 @@ def test_without_highs_the_race_goes_on(owner: engine.Engine, monkeypatch: pytes
     assert any("no processes today" in message for message in messages)
 
 
+@pytest.mark.usefixtures("no_trial")
 def test_pdhg_takes_part_where_cores_allow(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solve, "host_cores", lambda: 16)
     result = owner.solve(sparse_program(7), method="race")
@@ -168,6 +204,7 @@ def test_auto_is_a_race_for_large_sparse_programs_only() -> None:
     assert method_for(large, Options(method="pdhg")) == "pdhg"
 
 
+@pytest.mark.usefixtures("no_trial")
 def test_a_time_limit_ends_highs_at_once(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     no_interior_point(monkeypatch)
     monkeypatch.setattr(HighsRacer, "_request", lambda self: setattr(self, "future", Future()))
@@ -176,6 +213,20 @@ def test_a_time_limit_ends_highs_at_once(owner: engine.Engine, monkeypatch: pyte
     assert result.status == "time_limit"
     assert time.monotonic() - began < 5.0
     assert children() <= before
+
+
+def test_every_request_is_answered_while_the_process_ends() -> None:
+    for _ in range(3):
+        process = ChildProcess()
+        answers: list[Future[Any]] = []
+        process._process.kill()
+        while process._threads[0].is_alive():
+            answers.append(process.request("restore", {}))
+        answers.append(process.request("restore", {}))
+        for answer in answers:
+            with pytest.raises(ChildError):
+                answer.result(10)
+        process.close()
 
 
 def test_a_process_that_ends_is_an_error_and_not_a_hang() -> None:

@@ -14,7 +14,7 @@ from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import Racer
 from engine.solvers.linprog.racers.interior import InteriorRacer
 from engine.solvers.linprog.racers.pdhg import PdhgRacer
-from engine.solvers.linprog.schema import CheckpointState
+from engine.solvers.linprog.schema import CheckpointState, Form
 from engine.solvers.linprog.standard import Prepared
 
 __all__ = ["Restored", "check_restored", "saved"]
@@ -54,13 +54,15 @@ def _free(prepared: Prepared, count: int) -> NDArray[np.bool_]:
 
 
 def saved(
-    racers: Sequence[Racer], counters: Counters, history: list[list[float]], pdhg_alone: bool
+    racers: Sequence[Racer], form: Form, counters: Counters, history: list[list[float]], pdhg_alone: bool
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Arrays and state of a checkpoint of the racers that are at work.
 
     Parameters
     ----------
     racers : sequence of Racer
+    form : str
+        Of the program that they work on.
     counters : dict
         Of what has ended, and of earlier starts; the work of the racers is added.
     history : list of rows
@@ -72,6 +74,7 @@ def saved(
     interior = next((racer for racer in racers if isinstance(racer, InteriorRacer)), None)
     pdhg = next((racer for racer in racers if isinstance(racer, PdhgRacer)), None)
     state: dict[str, Any] = {
+        "form": form,
         "rows": counters["rows"],
         "variables": counters["variables"],
         "interior": interior is not None,

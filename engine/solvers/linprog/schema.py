@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict
 
 from engine.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema
 
-__all__ = ["SCHEMA", "CheckpointState"]
+__all__ = ["SCHEMA", "CheckpointState", "Form"]
+
+
+Form = Literal["presolved", "given", "balanced"]
 
 
 class CheckpointState(BaseModel):
     """Scalars of a checkpoint.
 
-    ``rows`` and ``variables`` are those of the program that the methods work on, after presolve. ``interior`` and
-    ``pdhg`` say which methods have saved an iterate; ``counters`` are the totals of all earlier starts.
+    ``rows`` and ``variables`` are those of the program that the methods work on: presolved, as given (where presolve
+    has been given up), or with all numbers scaled (:mod:`engine.solvers.linprog.balance`), as ``form`` says.
+    ``interior`` and ``pdhg`` say which methods have saved an iterate; ``counters`` are the totals of all earlier
+    starts.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -26,6 +33,7 @@ class CheckpointState(BaseModel):
     pdhg_iteration: int
     pdhg_weight: float
     counters: dict[str, int | float]
+    form: Form = "presolved"
 
 
 def _interior(state: CheckpointState) -> bool:

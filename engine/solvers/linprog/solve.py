@@ -15,7 +15,8 @@ from engine.devices import DevicePool
 from engine.errors import DeviceError, RelaxationWarning
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
-from engine.solvers.linprog.checkpoint import check_restored, saved
+from engine.solvers.linprog.balance import balanced
+from engine.solvers.linprog.checkpoint import Restored, check_restored, saved
 from engine.solvers.linprog.highs.presolve import Presolve, highs_outcome
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.highs.vertex import vertex_near
@@ -24,10 +25,10 @@ from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.pdhg import pdhg_bytes
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import News, Racer, host_cores
-from engine.solvers.linprog.racers.highs import HighsRacer
+from engine.solvers.linprog.racers.highs import EXACT, HighsRacer, HighsTrial
 from engine.solvers.linprog.racers.interior import InteriorRacer
 from engine.solvers.linprog.racers.pdhg import PdhgRacer
-from engine.solvers.linprog.schema import CheckpointState
+from engine.solvers.linprog.schema import CheckpointState, Form
 from engine.solvers.linprog.standard import NoOptimum, Prepared, prepare
 from engine.solvers.linprog.validate import PRESOLVE_DENSITY, is_presolved, method_for
 from engine.solvers.linprog.verification.outcome import (
@@ -44,6 +45,8 @@ Vector = NDArray[np.float64]
 _Restore = Callable[[Vector, Vector], tuple[Vector, Vector]]
 
 _WAIT_SECONDS = 0.05
+_NEARLY = 1e-2  # error of a point that is near an optimum rather than of a program without one
+_TRIAL_NONZEROS, _TRIAL_SECONDS = 200_000, 0.25  # of a race's program that HiGHS tries in this process, and how long
 _MOST_REFUSALS = 3  # points that fail the audit before presolve is given up
 _PDHG_CORES = 8  # cores from which PDHG takes part in a race on a device that computes on the host's cores
 
@@ -112,13 +115,15 @@ class _Solving:
             "variables": problem.n,
             "device_bytes": 0,
         }
-        self.restored: tuple[dict[str, NDArray[Any]], CheckpointState] | None = None
+        self._form: Form = "presolved"  # of the program that our methods work on
+        self.restored: Restored | None = None
         if run.restored is not None:
             state = run.restored.state
             if not isinstance(state, CheckpointState):
                 state = CheckpointState.model_validate(state)
             self.restored = run.restored.arrays, state
             self.counters |= state.counters
+            self._form = state.form
             self.history = run.restored.arrays["history"].tolist()
 
     def result(self) -> Result:
@@ -144,21 +149,56 @@ class _Solving:
         self._poll()
         if self.method == "race":
             self._start_highs()
-        try:
-            program, restore = self._presolved(stack)
-        except _Decided:
-            return None
-        self._presolved_once = True
-        if self._decided:
-            return None
-        if program is not None:
-            self._start_own(program, restore, began)
-            if self._decided:
+            self._await_trial()
+        no_optimum = False
+        if not self._decided and self._form == "presolved":
+            try:
+                program, restore = self._presolved(stack)
+            except _Decided:
                 return None
-        self._race()
-        if self._decided:
+            self._presolved_once = True
+            no_optimum = program is None
+            if program is not None and not self._decided:
+                self._start_own(program, restore, began)
+            self._race()
+        elif self._form == "given":
+            self._start_own(self.problem, _unchanged, began)
+            self._race()
+        return None if self._decided else self._without_optimum(no_optimum)
+
+    def _without_optimum(self, presolve_found_none: bool) -> Status | None:
+        """No method has won: another scaling of the program, and the search for a proof that it has no optimum."""
+        near = self._best_is(_NEARLY)
+        if self._form != "balanced" and not near:
+            status = self._certificate(presolve_found_none)
+            if status is None or self._limited:
+                return status
+        if not self._best_is(self.options.acceptable) and not self._limited:
+            self._solve_balanced()
+        if self._decided or self._best_is(self.options.acceptable):
             return None
-        return self._certificate(program is None)
+        return self._certificate(presolve_found_none) if near else Status.ITERATION_LIMIT
+
+    @property
+    def _limited(self) -> bool:
+        """Whether the iterations that the options allow have run out."""
+        limited = any(isinstance(racer, InteriorRacer) and racer.limited for racer in self.finished)
+        return limited or self.options.max_iterations == 0 or self.method == "pdhg"
+
+    def _solve_balanced(self) -> None:
+        """Solve the program with all its numbers scaled: its tiny or huge sides may be what the methods failed at."""
+        self._form, self.restored = "balanced", None if self._form != "balanced" else self.restored
+        self._close_racers()
+        self.finished.clear()
+        self.run.notice("no point has passed the audit; rows, columns and sides are scaled together")
+        scaled = balanced(self.problem)
+        self._start_own(scaled.program, scaled.restore, time.perf_counter())
+        self._race()
+        if not self._decided and self.options.method in ("auto", "race"):
+            with contextlib.suppress(ChildError):
+                found = highs_outcome(scaled.program, {"solver": "simplex", **EXACT}, self._poll)
+                if "x" in found and np.isfinite(found["x"]).all():
+                    self._consider(*scaled.restore(found["x"], found["row_duals"]))
 
     @property
     def _decided(self) -> bool:
@@ -168,6 +208,7 @@ class _Solving:
         return self.best is not None and self.best.audit.error <= error
 
     def _start_highs(self) -> None:
+        """Start HiGHS in child processes, and for a short time here: a small program takes less time than a start."""
         cores = host_cores()
         solvers = ["simplex", "ipm"] if cores > 3 else ["simplex"]
         for solver in solvers:
@@ -175,11 +216,28 @@ class _Solving:
                 self.racers.append(HighsRacer(self.problem, solver, self.options.tolerance))
             except ChildError as error:
                 self.run.notice(str(error), level="warning")
+        if self.problem.nonzeros <= _TRIAL_NONZEROS and self._presolves:
+            self.racers.append(HighsTrial(self.problem, self.options.tolerance, _TRIAL_SECONDS))
+
+    def _await_trial(self) -> None:
+        """Wait for the trial where our methods would compute on the same cores; it may decide the race."""
+        trial = next((racer for racer in self.racers if isinstance(racer, HighsTrial)), None)
+        if trial is None or not self.pool.members[0].info.capabilities.shares_host_cores:
+            return
+        until = time.perf_counter() + _TRIAL_SECONDS
+        while not trial.future.done() and time.perf_counter() < until:
+            self._poll()
+            wait([trial.future], timeout=_WAIT_SECONDS)
+        if trial.future.done():
+            self._take_news(trial)
+
+    @property
+    def _presolves(self) -> bool:
+        return self.options.presolve and is_presolved(self.problem)
 
     def _presolved(self, stack: contextlib.ExitStack) -> tuple[LinearProgram | None, _Restore]:
         """The program that the methods work on, and the way back; None if presolve found that there is no optimum."""
-
-        if not self.options.presolve or not is_presolved(self.problem):
+        if not self._presolves:
             return self.problem, _unchanged
         try:
             presolve = stack.enter_context(Presolve(self.problem, self._poll_race))
@@ -292,7 +350,7 @@ class _Solving:
 
     def _start_without_presolve(self) -> None:
         """Let our methods work on the program as given: presolve cannot restore the duals of some inner points."""
-        self._unpresolve = False
+        self._unpresolve, self._form, self.restored = False, "given", None
         own = [racer for racer in [*self.racers, *self.finished] if racer in self._restores]
         for racer in own:
             self._end(racer)
@@ -421,7 +479,8 @@ class _Solving:
 
     def _save_checkpoint(self) -> None:
         if self.run.folder is not None:
-            self.run.save_checkpoint(*saved(self.racers, self.counters, self.history, self.method == "pdhg"))
+            history = self.history, self.method == "pdhg"
+            self.run.save_checkpoint(*saved(self.racers, self._form, self.counters, *history))
 
     # --- the end ------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from engine.solvers.linprog.highs.model import Scaling, model_of, program_of
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
 from engine.solvers.linprog.problem import LinearProgram
 
-__all__ = ["Presolve", "highs_outcome", "to_vertex"]
+__all__ = ["Presolve", "highs_outcome", "outcome_here", "to_vertex"]
 
 Vector = NDArray[np.float64]
 _IN_PROCESS = 100_000  # nonzeros of a program that is presolved in this process
@@ -39,6 +39,19 @@ def _highs() -> ModuleType:
         raise ChildError(f"HiGHS cannot be imported: {error}") from error
 
 
+def outcome_here(problem: LinearProgram, options: dict[str, Any]) -> dict[str, Any]:
+    """Solve with HiGHS in this process; see :func:`highs_outcome`.
+
+    Raises
+    ------
+    ChildError
+        If HiGHS cannot be imported.
+    """
+    model = model_of(problem)
+    scaling = Scaling(model)
+    return scaling.back(_highs().solve(scaling.scaled(model), options))
+
+
 def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callable[[], None]) -> dict[str, Any]:
     """Solve with HiGHS, here if the program is small and else in a process of its own.
 
@@ -52,11 +65,11 @@ def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callabl
     ChildError
         If HiGHS cannot be used.
     """
+    if problem.nonzeros <= _SOLVE_IN_PROCESS:
+        return outcome_here(problem, options)
     model = model_of(problem)
     scaling = Scaling(model)
     model = scaling.scaled(model)
-    if model["values"].size <= _SOLVE_IN_PROCESS:
-        return scaling.back(_highs().solve(model, options))
     with ChildProcess() as process:
         return scaling.back(process.call(poll, "solve", model, options))
 

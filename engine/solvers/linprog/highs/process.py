@@ -14,6 +14,7 @@ import queue
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
@@ -53,7 +54,9 @@ class ChildProcess:
         except OSError as error:
             raise ChildError(f"a child process could not be started: {error}") from error
         self._requests: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
-        self._waiting: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
+        self._waiting: deque[Future[Any]] = deque()
+        self._lock = threading.Lock()  # of `_waiting` and `_ended`
+        self._ended = False
         self._threads = [
             threading.Thread(target=target, name="quintet-child", daemon=True) for target in (self._read, self._write)
         ]
@@ -86,13 +89,15 @@ class ChildProcess:
         try:
             while True:
                 answer = pickle.load(stream)
-                self._waiting.get().set_result(answer)
+                with self._lock:
+                    waiting = self._waiting.popleft()
+                waiting.set_result(answer)
         except (EOFError, OSError, ValueError, pickle.UnpicklingError):
             self._process.wait()
-        error = ChildError("the child process ended without an answer")
-        with contextlib.suppress(queue.Empty):
-            while True:
-                self._waiting.get_nowait().set_exception(error)
+        with self._lock:  # no request is added from here on
+            self._ended = True
+        for waiting in self._waiting:
+            waiting.set_exception(ChildError("the child process ended without an answer"))
 
     def _write(self) -> None:
         stream = self._process.stdin
@@ -105,9 +110,12 @@ class ChildProcess:
     def request(self, name: str, *arguments: Any) -> Future[Any]:
         """Send a request; the future has its answer, or :class:`ChildError` if the process ends before."""
         answer: Future[Any] = Future()
-        self._waiting.put(answer)
-        self._requests.put((name, *arguments))
-        if not self._threads[0].is_alive() and not answer.done():
+        with self._lock:
+            ended = self._ended
+            if not ended:
+                self._waiting.append(answer)
+                self._requests.put((name, *arguments))
+        if ended:
             answer.set_exception(ChildError("the child process has ended"))
         return answer
 

@@ -31,6 +31,7 @@ LEAST_GOAL = 1e-13
 _RELATIVE, _ABSOLUTE = 1e-13, 1e-10  # what is added to the diagonal of A Theta A^T
 _RHO, _RHO_FREE = 1e-10, 1e-7  # what is added to 1 / theta, and what stands for it where there is no bound
 _PATIENCE = {"mpc": 25, "pdas": 120}  # iterations without a better point
+_HALVING = 3  # times as many iterations without half the error
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,8 @@ class InteriorPoint:
         self._dual_error = np.full(k, np.inf)
         self._best = np.full(k, np.inf)
         self._best_at = np.zeros(k, np.int64)
+        self._halved = np.full(k, np.inf)  # the best error when it was last halved
+        self._halved_at = np.zeros(k, np.int64)
         self._best_point: tuple[Vector, ...] | None = None
         self.rp = b.copy()
         self._enough = np.zeros(k)
@@ -182,7 +185,7 @@ class InteriorPoint:
         self.goal = arrays["goal"]
         self._absolute = arrays["regularisation"]
         self.state.iteration = int(state["iteration"])
-        self._best_at[:] = self.state.iteration
+        self._best_at[:] = self._halved_at[:] = self.state.iteration
 
     # --- an iteration -------------------------------------------------------------------------------------------
 
@@ -211,10 +214,15 @@ class InteriorPoint:
             self._best_point = (*self.system.get_point(), self.state.y.copy())
         self._best = np.where(better, error, self._best)
         self._best_at = np.where(better, self.state.iteration, self._best_at)
+        halved = self._best <= 0.5 * self._halved
+        self._halved = np.where(halved, self._best, self._halved)
+        self._halved_at = np.where(halved, self.state.iteration, self._halved_at)
         self.done = error <= self.goal
+        patience = _PATIENCE[self.settings.method]
         self.stuck = ~self.done & (
             ~np.isfinite(error)
-            | (self.state.iteration - self._best_at > _PATIENCE[self.settings.method])
+            | (self.state.iteration - self._best_at > patience)
+            | (self.state.iteration - self._halved_at > _HALVING * patience)
             | self._failed_factor
         )
         return found

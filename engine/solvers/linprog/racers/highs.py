@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,14 +12,84 @@ from numpy.typing import NDArray
 
 from engine.run import Run
 from engine.solvers.linprog.highs.model import Scaling, model_of
+from engine.solvers.linprog.highs.presolve import outcome_here
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
 from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import News, Racer
 
-__all__ = ["HighsRacer"]
+__all__ = ["EXACT", "HighsRacer", "HighsTrial"]
 
 Vector = NDArray[np.float64]
+
+
+EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+"""HiGHS's options for answers as exact as it allows."""
+
+
+def _options(solver: str, tolerance: float) -> dict[str, Any]:
+    asked = min(1e-7, max(1e-10, tolerance))
+    options: dict[str, Any] = {
+        "solver": solver,
+        "threads": 1,
+        "parallel": "off",
+        "primal_feasibility_tolerance": asked,
+        "dual_feasibility_tolerance": asked,
+    }
+    return options | {"ipm_optimality_tolerance": asked} if solver == "ipm" else options
+
+
+def _news(found: dict[str, Any], final: bool) -> News:
+    """What HiGHS has returned for the program as given."""
+    point = None
+    if "x" in found and np.isfinite(found["x"]).all():
+        point = found["x"], found["row_duals"]
+    return News(point=point, original=True, final=final, farkas=found.get("farkas"), ray=found.get("ray"), ended=final)
+
+
+class HighsTrial(Racer):
+    """HiGHS in this process, for a short time: a small program is solved before a child process has started.
+
+    The thread cannot be ended; where HiGHS exceeds its time limit, its answer is dropped.
+    """
+
+    def __init__(self, problem: LinearProgram, tolerance: float, seconds: float) -> None:
+        self.name = "HiGHS simplex"
+        self.iterations = 0
+        self.future = Future()
+        options = _options("simplex", tolerance) | {"time_limit": seconds}
+        threading.Thread(target=self._run, args=(problem, options), name="quintet-highs", daemon=True).start()
+
+    def _run(self, problem: LinearProgram, options: dict[str, Any]) -> None:
+        try:
+            found = outcome_here(problem, options)
+        except BaseException as error:  # of the thread: the loop hears of it
+            self.future.set_exception(ChildError(str(error)))
+        else:
+            self.future.set_result(found)
+
+    def collect(self) -> News:
+        """See :class:`Racer`."""
+        try:
+            found = self.future.result()
+        except ChildError:
+            return News(ended=True)
+        self.iterations = int(found["iterations"])
+        solved = found["status"] in ("optimal", "infeasible", "unbounded", "unbounded or infeasible")
+        return _news(found, final=True) if solved else News(ended=True)
+
+    def report(self, run: Run) -> None:
+        """HiGHS reports nothing while it works."""
+
+    def refine(self) -> None:
+        """See :class:`Racer`: its point is final."""
+
+    def count(self, counters: Counters) -> None:
+        """See :class:`Racer`."""
+        counters["highs_iterations"] = counters.get("highs_iterations", 0) + self.iterations
+
+    def close(self) -> None:
+        """See :class:`Racer`."""
 
 
 @dataclass(eq=False)
@@ -45,16 +117,9 @@ class HighsRacer(Racer):
         self._request()
 
     def _request(self) -> None:
-        tolerance = min(1e-7, max(1e-10, self.tolerance))
-        options: dict[str, Any] = {
-            "solver": self.solver,
-            "threads": 1,
-            "parallel": "off",
-            "primal_feasibility_tolerance": tolerance,
-            "dual_feasibility_tolerance": tolerance,
-        }
+        options = _options(self.solver, self.tolerance)
         if self.solver == "ipm":
-            options |= {"run_crossover": "on" if self._crossover else "off", "ipm_optimality_tolerance": tolerance}
+            options["run_crossover"] = "on" if self._crossover else "off"
         self.future = self._process.request("solve", self._model, options)
 
     def collect(self) -> News:
@@ -64,18 +129,7 @@ class HighsRacer(Racer):
         except ChildError:
             return News(ended=True)
         self.iterations += int(found["iterations"])
-        point = None
-        if "x" in found and np.isfinite(found["x"]).all():
-            point = found["x"], found["row_duals"]
-        final = self.solver != "ipm" or self._crossover
-        return News(
-            point=point,
-            original=True,
-            final=final,
-            farkas=found.get("farkas"),
-            ray=found.get("ray"),
-            ended=final,
-        )
+        return _news(found, final=self.solver != "ipm" or self._crossover)
 
     def report(self, run: Run) -> None:
         """HiGHS reports nothing while it works."""

@@ -6,12 +6,13 @@ Activities and reduced costs are compensated sums, objectives exact sums of roun
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.problem import LinearProgram, Matrix, sp
 from engine.solvers.linprog.verification.sums import exact_sum, product, term_sizes, transposed
 
 __all__ = ["Audit", "audit", "priced"]
@@ -19,58 +20,166 @@ __all__ = ["Audit", "audit", "priced"]
 Vector = NDArray[np.float64]
 
 _LENIENT = 100.0  # rows whose entries are smaller than 1 / 100 of the unit have a smaller unit of their own
+_CANCELLED = 1e-5  # an objective smaller than this part of its terms is judged relative to them
+_ZERO_OBJECTIVE = 1e-6  # and one smaller than this part of the unit, relative to the unit
+_CLEAR = 1e-10  # violations below this part of a row's side, or of a column's cost, are not looked at again
 
 
 @dataclass(frozen=True)
 class Audit:
     """What a point and its row duals are worth for the original program, in the sense of minimization.
 
-    ``gap`` is relative to ``unit + |primal|``; an infeasibility is the largest violation of a row, a bound, or a dual's
-    sign, each relative to a unit plus the size of what was added up there. ``error`` is the largest of the three. The
-    units are 1, or smaller for data that is smaller (:attr:`LinearProgram.units`).
+    Attributes
+    ----------
+    primal, dual : float
+        Objectives of the point and of the duals.
+    objective_error : float
+        Estimate of the relative error of the primal objective: the sum of all products of a dual and the distance to
+        the side or bound that it prices, relative to the objective. It is at least the relative gap.
+    primal_infeasibility, dual_infeasibility : float
+        Largest violation of a row or a bound, and of a dual's sign; see :func:`audit`.
+    activities : ndarray, shape (m,)
+    reduced_costs : ndarray, shape (n,)
+    size : float
+        What errors of the objective are relative to.
     """
 
     primal: float
     dual: float
+    objective_error: float
     primal_infeasibility: float
     dual_infeasibility: float
     activities: Vector
     reduced_costs: Vector
-    unit: float = 1.0
+    size: float
 
     @property
     def gap(self) -> float:
-        """``|primal - dual| / (unit + |primal|)``."""
-        return abs(self.primal - self.dual) / (self.unit + abs(self.primal))
+        """Distance of the objectives relative to :attr:`size`."""
+        return abs(self.primal - self.dual) / self.size
 
     @property
     def error(self) -> float:
-        """The greatest of gap and infeasibilities; inf for NaN."""
-        worst = max(self.gap, self.primal_infeasibility, self.dual_infeasibility)
+        """The greatest of the objective's error and the infeasibilities; inf for NaN."""
+        worst = max(self.objective_error, self.primal_infeasibility, self.dual_infeasibility)
         return worst if worst == worst else math.inf
 
 
 def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
-    """Check a point (n,) and row duals (m,), both in the sense of minimization."""
+    """Check a point (n,) and row duals (m,), both in the sense of minimization.
+
+    A violation is judged twice, and the larger figure counts. First relative to a unit (1, or less for smaller data:
+    :attr:`LinearProgram.units`) plus the size of what is added up in the row or column. Then without any unit: relative
+    to the side and what is added up there, or, if that is less, by what its repair may change the objective. The second
+    figure does not change if the program is scaled; it finds violations of rows whose numbers are all tiny.
+    """
     costs = -problem.c if problem.maximize else problem.c
     offset = -problem.offset if problem.maximize else problem.offset
     activities = product(problem.A, x)
     reduced = costs + product(transposed(problem.A), -y)
-    below = np.maximum(problem.row_lower - activities, activities - problem.row_upper)
-    sides = np.where(np.isfinite(problem.row_upper), problem.row_upper, problem.row_lower)
-    value_unit, cost_unit = problem.units
-    row_units = np.clip(_LENIENT * value_unit * problem.row_sizes, 1e-300, 1.0)
-    sizes = row_units + np.abs(np.where(np.isfinite(sides), sides, 0.0))
-    primal_error = _worst(below, sizes, lambda: term_sizes(problem.A, x))
-    outside = np.maximum(problem.lower - x, x - problem.upper)
-    primal_error = max(primal_error, _worst(outside, value_unit + np.abs(x), None))
+    row_side, column_side = (
+        _priced_sides(y, problem.row_lower, problem.row_upper),
+        _priced_sides(reduced, problem.lower, problem.upper),
+    )
     row_terms, row_wrong = priced(y, problem.row_lower, problem.row_upper)
     column_terms, column_wrong = priced(reduced, problem.lower, problem.upper)
-    dual_error = _worst(column_wrong, cost_unit + np.abs(costs), lambda: term_sizes(transposed(problem.A), y))
-    dual_error = max(dual_error, _worst(row_wrong, np.full(y.size, cost_unit + np.abs(costs).max()), None))
     primal = exact_sum(costs * x) + offset
     dual = exact_sum(np.concatenate([row_terms, column_terms])) + offset
-    return Audit(primal, dual, primal_error, dual_error, activities, reduced, value_unit * cost_unit)
+    value_unit, cost_unit = problem.units
+    terms = float(np.abs(costs * x).sum()) + abs(offset)
+    size = max(
+        min(max(abs(primal), abs(dual)), max(abs(primal - offset), abs(dual - offset))),
+        _CANCELLED * terms,
+        _ZERO_OBJECTIVE * value_unit * cost_unit,
+    )
+    mismatch = float((np.abs(y) * np.abs(activities - row_side)).sum())
+    mismatch += float((np.abs(reduced) * np.abs(x - column_side)).sum())
+    below = np.maximum(np.maximum(problem.row_lower - activities, activities - problem.row_upper), 0.0)
+    sides = np.where(activities > problem.row_upper, problem.row_upper, problem.row_lower)
+    sides = np.abs(np.where(np.isfinite(sides), sides, 0.0))
+    row_units = np.clip(_LENIENT * value_unit * problem.row_sizes, 1e-300, 1.0)
+    outside = np.maximum(problem.lower - x, x - problem.upper)
+    by_column = transposed(problem.A)
+    largest_sides = np.maximum(
+        *(np.where(np.isfinite(side), np.abs(side), 0.0) for side in (problem.row_lower, problem.row_upper))
+    )
+    lines, values = _Lines(problem.A, by_column, x, y, largest_sides, np.abs(costs)), value_unit + np.abs(x)
+    primal_error = max(
+        _worst(below, row_units + sides, lambda: term_sizes(problem.A, x)),
+        _worst(outside, values, None),
+        _worst_of_row(below, sides, lines, size),
+    )
+    dual_error = max(
+        _worst(column_wrong, cost_unit + np.abs(costs), lambda: term_sizes(by_column, y)),
+        _worst(row_wrong, np.full(y.size, cost_unit + np.abs(costs).max()), None),
+        _worst_of_column(column_wrong, np.abs(costs), lines, size),
+    )
+    return Audit(primal, dual, mismatch / size, primal_error, dual_error, activities, reduced, size)
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """What the scale-free judgement of rows and columns is made from; its figures are computed where asked for."""
+
+    rows: Matrix
+    columns: Matrix
+    x: Vector
+    y: Vector
+    sides: Vector
+    costs: Vector
+
+    def price(self, chosen: NDArray[np.int64]) -> Vector:
+        """The largest price that these rows may have: what a change by one may cost if one variable makes it."""
+        costs = self.costs + term_sizes(self.columns, self.y)
+        return _largest_quotient(self.rows, chosen, costs)
+
+    def value(self, chosen: NDArray[np.int64]) -> Vector:
+        """The largest value that these variables may have: what makes one of their rows as large as its sides are."""
+        return _largest_quotient(self.columns, chosen, self.sides + term_sizes(self.rows, self.x))
+
+
+def _largest_quotient(matrix: Matrix, chosen: NDArray[np.int64], sizes: Vector) -> Vector:
+    """The largest ``sizes[j] / |a_ij|`` over the entries of each chosen row."""
+    block = matrix[chosen]
+    if isinstance(block, sp.csr_array):
+        found = np.zeros(chosen.size)
+        line = np.repeat(np.arange(chosen.size), np.diff(block.indptr))
+        there = block.data != 0.0
+        np.maximum.at(found, line[there], sizes[block.indices[there]] / np.abs(block.data[there]))
+        return found
+    entries = np.abs(np.asarray(block))
+    return np.asarray((sizes / np.where(entries > 0.0, entries, np.inf)).max(axis=1, initial=0.0))
+
+
+def _worst_of_row(below: Vector, sides: Vector, lines: _Lines, size: float) -> float:
+    """The largest violation of a row relative to the row itself, or by what it may change the objective, if less."""
+    chosen = np.flatnonzero(below > _CLEAR * sides)
+    if not chosen.size:
+        return 0.0
+    relative = below[chosen] / (sides[chosen] + term_sizes(lines.rows[chosen], lines.x) + 1e-300)
+    return _least_of_both(relative, below[chosen], lambda: lines.price(chosen), size)
+
+
+def _worst_of_column(wrong: Vector, costs: Vector, lines: _Lines, size: float) -> float:
+    """The same for reduced costs of a wrong sign."""
+    chosen = np.flatnonzero(wrong > _CLEAR * costs)
+    if not chosen.size:
+        return 0.0
+    relative = wrong[chosen] / (costs[chosen] + term_sizes(lines.columns[chosen], lines.y) + 1e-300)
+    return _least_of_both(relative, wrong[chosen], lambda: lines.value(chosen), size)
+
+
+def _least_of_both(relative: Vector, violations: Vector, worth: Callable[[], Vector], size: float) -> float:
+    if float(relative.max()) <= _CLEAR:
+        return float(relative.max())
+    change = violations * worth() / size
+    return float(np.minimum(relative, change).max())
+
+
+def _priced_sides(duals: Vector, low: Vector, high: Vector) -> Vector:
+    """The side or bound that each dual prices; 0 where it prices one that is not there."""
+    side = np.where(duals > 0, low, high)
+    return np.where(np.isfinite(side), side, 0.0)
 
 
 def priced(values: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:

@@ -1,0 +1,98 @@
+"""Scaling of a whole program: entries, sides, bounds and costs together.
+
+The scaling of :mod:`engine.solvers.linprog.standard` looks at the matrix alone. Where right-hand sides differ by many
+powers of ten, parts of the solution are then smaller than a method's tolerances. Here rows, columns and the objective
+are scaled so that the logarithms of all numbers are small in the sense of least squares (Curtis and Reid, *On the
+automatic scaling of matrices for Gaussian elimination*, J. Inst. Maths Applics 10, 1972, with the sides, bounds and
+costs as further entries).
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.linprog.problem import LinearProgram, sp
+
+__all__ = ["Balanced", "balanced"]
+
+Vector = NDArray[np.float64]
+_STEPS = 60  # of the least-squares method
+
+
+@dataclass(frozen=True)
+class Balanced:
+    """A scaled program, a minimization, and the way back from its points.
+
+    Attributes
+    ----------
+    program : LinearProgram
+    row_scale, column_scale : ndarray
+        Powers of two: a row of the scaled program is ``row_scale`` times that of the given one, a value of the given
+        program ``column_scale`` times that of the scaled one.
+    cost_scale : float
+    """
+
+    program: LinearProgram
+    row_scale: Vector
+    column_scale: Vector
+    cost_scale: float
+
+    def restore(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
+        """Values (n,) and row duals (m,) of the given program, as a minimization."""
+        return self.column_scale * x, self.row_scale * y / self.cost_scale
+
+
+def balanced(problem: LinearProgram) -> Balanced:
+    """Scale all numbers of a program; see the module."""
+    matrix = sp.coo_array(problem.A)
+    matrix.eliminate_zeros()
+    sign = -1.0 if problem.maximize else 1.0
+    m, n = problem.m, problem.n
+    lines, columns, logs = [matrix.coords[0]], [m + matrix.coords[1]], [np.log2(np.abs(matrix.data))]
+    factors = [np.ones(matrix.nnz)]
+    extra: list[tuple[NDArray[np.int64], Vector, float]] = []  # unknown, logarithm, sign of the unknown
+    for values in (problem.row_lower, problem.row_upper):
+        found = np.flatnonzero(np.isfinite(values) & (values != 0.0))
+        extra.append((found, np.log2(np.abs(values[found])), 1.0))
+    for values in (problem.lower, problem.upper):
+        found = np.flatnonzero(np.isfinite(values) & (values != 0.0))
+        extra.append((m + found, np.log2(np.abs(values[found])), -1.0))
+    priced = np.flatnonzero(problem.c)
+    count = matrix.nnz + sum(part[0].size for part in extra) + priced.size
+    lines = [*lines, *(part[0] for part in extra), m + priced]
+    logs = [*logs, *(part[1] for part in extra), np.log2(np.abs(problem.c[priced]))]
+    factors = [*factors, *(np.full(part[0].size, part[2]) for part in extra), np.ones(priced.size)]
+    place = np.arange(count)
+    second = np.concatenate([place[: matrix.nnz], place[count - priced.size :]])
+    system = sp.csr_array(
+        (
+            np.concatenate([*factors, np.ones(second.size)]),
+            (
+                np.concatenate([place, second]),
+                np.concatenate([*lines, *columns, np.full(priced.size, m + n)]),
+            ),
+        ),
+        shape=(count, m + n + 1),
+    )
+    lsqr = importlib.import_module("scipy.sparse.linalg").lsqr
+    exponents = np.round(lsqr(system, -np.concatenate(logs), iter_lim=_STEPS, atol=1e-3, btol=1e-3)[0])
+    with np.errstate(over="ignore", under="ignore"):
+        row, column, cost = np.exp2(exponents[:m]), np.exp2(exponents[m:-1]), float(np.exp2(exponents[-1]))
+        scaled = sp.csr_array(sp.diags_array(row) @ sp.csr_array(problem.A) @ sp.diags_array(column))
+        arrays = {
+            "c": sign * cost * problem.c * column,
+            "lower": problem.lower / column,
+            "upper": problem.upper / column,
+            "row_lower": problem.row_lower * row,
+            "row_upper": problem.row_upper * row,
+            "data": scaled.data,
+            "indices": scaled.indices,
+            "indptr": scaled.indptr,
+            "offset": np.array(sign * cost * problem.offset),
+        }
+    program = LinearProgram.from_arrays(arrays, problem.name)
+    return Balanced(program if problem.is_sparse else program.to_dense(), row, column, cost)

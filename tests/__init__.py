@@ -1,0 +1,1 @@
+"""A package, so that no other package called `tests` is imported instead."""

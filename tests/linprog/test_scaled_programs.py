@@ -1,0 +1,98 @@
+"""Programs whose parts have very different sizes: the optimum is known from the parts, solved one by one by HiGHS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse as sp
+
+import engine
+from engine.devices import Member
+from engine.solvers.linprog.balance import balanced
+from engine.solvers.linprog.verification.audit import audit
+from engine.solvers.linprog.verification.outcome import AuditedPoint
+from tests.linprog.test_random_programs import program
+
+FEASIBLE = ("plain", "degenerate", "free", "boxed", "equalities")
+
+
+@pytest.fixture(scope="module")
+def owner(device: Member) -> Iterator[engine.Engine]:
+    with engine.Engine(devices=[device.info.id]) as opened:
+        yield opened
+
+
+def in_blocks(seed: int) -> tuple[engine.LinearProgram, float]:
+    """Two or three programs side by side, values scaled by 1e-8 to 1e8 and costs by the inverse; and the optimum."""
+    random = np.random.default_rng(seed)
+    parts, optimum = [], 0.0
+    for _ in range(int(random.integers(2, 4))):
+        kind = FEASIBLE[random.integers(len(FEASIBLE))]
+        given = program(kind, int(random.integers(1, 7)), int(random.integers(1, 9)), int(random.integers(1 << 30)))
+        found = scipy.optimize.linprog(**given, method="highs-ds", options={"primal_feasibility_tolerance": 1e-10})
+        if found.status != 0:
+            continue
+        size = 10.0 ** random.integers(-8, 9)
+        low, high = np.array(given["bounds"], np.float64).T
+        bounds = size * np.where(np.isnan(low), -np.inf, low), size * np.where(np.isnan(high), np.inf, high)
+        parts.append((given["A_ub"], size * given["b_ub"], given["A_eq"], size * given["b_eq"], *bounds))
+        parts[-1] = (given["c"] / size, *parts[-1])
+        optimum += found.fun
+    c, b_ub, b_eq, low, high = (np.concatenate([part[i] for part in parts]) for i in (0, 2, 4, 5, 6))
+    a_ub, a_eq = (sp.csr_array(sp.block_diag([part[i] for part in parts])) for i in (1, 3))
+    if seed % 2:
+        a_ub, a_eq = a_ub.toarray(), a_eq.toarray()
+    return engine.LinearProgram(c, a_ub, b_ub, a_eq, b_eq, np.column_stack([low, high])), optimum
+
+
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_parts_of_all_sizes_are_solved_exactly(owner: engine.Engine, first: int) -> None:
+    for seed in range(first, first + 10):
+        problem, optimum = in_blocks(seed)
+        result = owner.solve(problem)
+        assert result.status == "optimal", seed
+        assert result.objective == pytest.approx(optimum, rel=1e-6, abs=1e-9), seed
+
+
+@pytest.mark.parametrize("size", [1e-8, 1e-4, 1e4, 1e8])
+def test_the_audit_does_not_depend_on_the_scale(size: float) -> None:
+    """A part that is left out is found, however small its numbers are beside those of the rest."""
+    problem = engine.LinearProgram([1.0, 1.0 / size], A_ub=np.array([[-1.0, 0.0], [0.0, -1.0]]), b_ub=[-1.0, -size])
+    right = audit(problem, np.array([1.0, size]), np.array([-1.0, -1.0 / size]))
+    assert right.error <= 1e-15
+    assert right.primal == pytest.approx(2.0)
+    assert audit(problem, np.array([1.0, 0.0]), np.array([-1.0, 0.0])).error > 0.1
+    assert audit(problem, np.array([1.0, 0.96 * size]), np.array([-1.0, -1.0 / size])).error > 0.01
+    assert audit(problem, np.array([1.0, 1.04 * size]), np.array([-1.0, -1.0 / size])).error > 0.01
+    assert audit(problem, np.array([1.0, size]), np.array([-1.0, -0.96 / size])).error > 0.01
+    assert audit(problem, np.array([1.0, size]), np.array([-1.0, -1.04 / size])).error > 0.01
+
+
+def test_an_error_of_the_objective_is_never_larger_than_the_audit_says() -> None:
+    random = np.random.default_rng(5)
+    for seed in range(40):
+        problem, optimum = in_blocks(seed)
+        scaled = balanced(problem)
+        exact = engine.solve(scaled.program, backend="opencl", method="mpc")
+        x, y = scaled.restore(exact.solution, exact.arrays["row_duals"])
+        noise = 10.0 ** random.uniform(-9, -3)
+        x = x * (1.0 + noise * random.standard_normal(x.size))
+        y = y * (1.0 + noise * random.standard_normal(y.size))
+        found = AuditedPoint.of(problem, x, y).audit
+        if found.error <= 1e-6 and abs(optimum) > 1e-3:
+            assert found.primal == pytest.approx(optimum, rel=3e-6), seed
+
+
+def test_a_balanced_program_leads_back() -> None:
+    problem, _ = in_blocks(3)
+    scaled = balanced(problem)
+    sizes = np.abs(np.concatenate([scaled.program.c, scaled.program.row_upper[np.isfinite(scaled.program.row_upper)]]))
+    assert sizes.max() / sizes[sizes > 0.0].min() < 1e4
+    x, y = np.ones(problem.n), np.ones(problem.m)
+    value, dual = scaled.restore(x, y)
+    assert problem.c @ value == pytest.approx(scaled.program.c @ x / scaled.cost_scale)
+    reduced = scaled.program.c - scaled.program.A.T @ y
+    assert problem.c - problem.A.T @ dual == pytest.approx(reduced / scaled.column_scale / scaled.cost_scale)
