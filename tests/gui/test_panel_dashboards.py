@@ -260,6 +260,14 @@ def test_knapsack_shows_the_moving_range_and_the_chosen_items(qtbot: Any) -> Non
     assert sum(dict(figure(panel, "share").table()[1]).values()) == pytest.approx(1.0, abs=0.01)
 
 
+def test_knapsack_shows_the_tiles_of_the_sparse_table(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("knapsack"), LIGHT)
+    qtbot.addWidget(panel)
+    counts = [1, 900, 120_000, 40]
+    panel.feed([Metric(time=k, name="active_tiles", value=v, device="opencl:0") for k, v in enumerate(counts)])
+    assert [value for _, value in points(figure(panel, "active_tiles"), "opencl:0")] == counts
+
+
 def test_a_network_too_large_to_be_told_is_said_to_be(qtbot: Any) -> None:
     panel = panel_for(RunInfo("boa", (), engine.BOA("trap-5", 1500)), LIGHT)
     qtbot.addWidget(panel)
