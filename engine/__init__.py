@@ -24,6 +24,7 @@ _MODULES = {
     "engine.errors": (
         "AuditError",
         "BackendUnavailable",
+        "ClusterError",
         "ConvergenceWarning",
         "DeviceError",
         "DeviceLost",
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from engine.engine import Engine as Engine
     from engine.errors import AuditError as AuditError
     from engine.errors import BackendUnavailable as BackendUnavailable
+    from engine.errors import ClusterError as ClusterError
     from engine.errors import ConvergenceWarning as ConvergenceWarning
     from engine.errors import DeviceError as DeviceError
     from engine.errors import DeviceLost as DeviceLost

@@ -299,6 +299,13 @@ class Engine:
         entries = solve_items(self, items, options, time_limit, report)
         return as_batch(items, entries, lambda: InputError("the batch was interrupted before this problem was solved"))
 
+    def reopen(self) -> None:
+        """Close the devices, unless a run works on them; they are opened again when they are needed."""
+        with self._turn, self._opening:
+            if self._pool is not None:
+                pool, self._pool = self._pool, None
+                pool.close()
+
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[DevicePool]:
         """The opened devices, while no run of this engine works."""

@@ -14,6 +14,7 @@
     │   ├── KernelError            3   a kernel does not compile or launch
     │   ├── DeviceLost             3   a device of a pool failed; the others may go on
     │   ├── PeerFailed             3   a device waited for another one, which failed
+    │   ├── ClusterError           3   a cluster cannot be reached or used, or is lost
     │   └── OutOfDeviceMemory      3   the planned memory does not fit, found before anything is allocated
     ├── KernelArgumentError        3   a kernel was called with a wrong argument: a fault of the program, not the device
     └── AuditError                 4   an answer failed its check on the host, so there is no answer
@@ -204,6 +205,10 @@ class DeviceLost(DeviceError):
 
 class PeerFailed(DeviceError):
     """A device waited for another one of the pool, which has failed and says why itself."""
+
+
+class ClusterError(DeviceError):
+    """A cluster cannot be reached or used, or the connection to it is lost."""
 
 
 class KernelArgumentError(QuintetError, TypeError):

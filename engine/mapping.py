@@ -78,11 +78,13 @@ def solve_items(
             for solver, chosen, group in _groups(read, options):
                 entries |= _together(engine, solver, chosen, group, common.get("seed") or 0, report)
         for item, problem in read:
+            if report.ended():
+                break
             if item.index not in entries:
                 entries[item.index] = _alone(engine, item, problem, common, time_limit)
             report.at(len(entries))
-    except KeyboardInterrupt:
-        report.interrupted = True
+    except KeyboardInterrupt:  # what is done is returned
+        pass
     return entries
 
 
@@ -165,11 +167,16 @@ class BatchProgress:
     ----------
     total : int
     observers : sequence of callables
+
+    Attributes
+    ----------
+    ended : callable
+        Whether no further item is to begin.
     """
 
     def __init__(self, total: int, observers: Sequence[Observer]) -> None:
         self.total, self.done = total, 0
-        self.interrupted = False
+        self.ended: Callable[[], bool] = lambda: False
         self._observers = observers
         self._began = time.monotonic()
         self._emitted_at = -float("inf")

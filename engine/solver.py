@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine.batch import BatchControl
     from engine.devices.info import DeviceInfo
     from engine.devices.pool import DevicePool
+    from engine.farming import Farm
     from engine.forecast import Estimate
     from engine.results import Result
     from engine.run import Run
@@ -136,6 +137,8 @@ class Solver:
         with the same options, for :func:`engine.map`; ``control`` is an :class:`engine.batch.BatchControl`. Problems
         that are missing in what it returns are solved alone, and so are all if it raises a
         :class:`engine.errors.QuintetError`.
+    farm : Farm, optional
+        How a run is divided among the workers of a cluster; None if it is not.
     metrics : tuple of MetricSpec
         The live series it emits.
     generators : dict of str to Generator
@@ -164,6 +167,7 @@ class Solver:
     estimate: Callable[[Any, Any, DevicePool, int], Estimate] | None = None
     reproductions: dict[str, Reproduction] = field(default_factory=dict)
     solve_batch: Callable[[Sequence[Any], Any, DevicePool, BatchControl], Mapping[int, Result]] | None = None
+    farm: Farm | None = None
 
     def options_model(self, problem: type[Problem]) -> type[SolverOptions]:
         """The options model for problems of this class, or of the nearest base class that has one.

@@ -7,6 +7,7 @@ integer-vector-matrix structure is kept as one bit mask per level.
 
 from __future__ import annotations
 
+from engine.farming import Farm
 from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from engine.solvers.branch_and_bound import generators
 from engine.solvers.branch_and_bound.options import ATSPOptions, FlowshopOptions, MinimizationOptions, Options
@@ -58,4 +59,9 @@ SOLVER = Solver(
             LazyImport("engine.solvers.branch_and_bound.reproduce", "reproduce"),
         )
     },
+    farm=Farm(
+        unit="intervals",
+        run=LazyImport("engine.solvers.branch_and_bound.farm", "farmed_search"),
+        worker=LazyImport("engine.solvers.branch_and_bound.farm", "slice_worker"),
+    ),
 )

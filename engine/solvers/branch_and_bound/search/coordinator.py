@@ -240,6 +240,11 @@ class Coordinator:
                 self._continue_without_failed(improved, proved)
         self._open_units(improved, proved)
 
+    def lower_upper(self, value: int) -> None:
+        """A solution of this value is known from elsewhere; the devices prune by it from their next turns on."""
+        with self._changed:
+            self._upper = min(self._upper, value)
+
     def _has_ended(self) -> bool:
         """Whether nothing is left to search."""
         return self._over or (bool(self._threads) and all(thread.done() for thread in self._threads.values()))

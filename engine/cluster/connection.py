@@ -1,0 +1,296 @@
+"""A connection to a cluster: by address, client, number of local processes, or a file; and what its workers have."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import pickle
+import socket
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooLate
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from distributed import Client
+
+from engine.cluster import jobs
+from engine.cluster.dask_transport import DaskTransport, Roster
+from engine.cluster.worker import RunPlugin, SessionPlugin, session_name, topic_of, versions
+from engine.devices import DeviceInfo
+from engine.errors import ClusterError, InputError
+
+__all__ = ["Connection", "WorkerInfo"]
+
+_CONNECT_SECONDS = 15.0
+_ANSWER_SECONDS = 60.0
+_START_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """A worker of a cluster.
+
+    Attributes
+    ----------
+    label, address, host : str
+    devices : tuple of DeviceInfo
+        Those that it computes on.
+    versions : dict of str to str
+    fault : str
+        Why it cannot be used; empty if it can.
+    """
+
+    label: str
+    address: str
+    host: str
+    devices: tuple[DeviceInfo, ...]
+    versions: dict[str, str]
+    fault: str
+
+
+class Connection:
+    """A session with a cluster: its client, and the plugin that opens the devices of every worker.
+
+    Parameters
+    ----------
+    given : str, Path or distributed.Client
+        ``tcp://HOST:PORT``, ``tls://HOST:PORT``, ``local:N``, the path of a TOML file, or a client.
+    backend, devices : optional
+        For every worker, instead of its own configuration. The workers of ``local:N`` share the devices in turn.
+    interval : float
+        Seconds between two reports of a slice.
+
+    Raises
+    ------
+    engine.errors.InputError
+        If what is given is none of these.
+    engine.errors.ClusterError
+        If there is no scheduler, no worker, no worker with devices, or versions differ.
+    """
+
+    def __init__(
+        self, given: Any, backend: str | None = None, devices: Sequence[str] | None = None, interval: float = 1.0
+    ) -> None:
+        self.session = uuid.uuid4().hex[:12]
+        self.warnings: list[str] = []
+        self._closing = contextlib.ExitStack()
+        self._transports: dict[str, DaskTransport] = {}
+        self._numbers = itertools.count()
+        try:
+            self.client = self._connect(given, devices)
+            own: Any = None if devices is None else list(devices)
+            if isinstance(given, str) and given.startswith("local"):
+                own = _in_turn(backend, devices, _count_of(given))
+            self._roster = Roster(self.client, versions())
+            self._join(SessionPlugin(self.session, backend, own, interval))
+            self._require_usable()
+            self._roster.start()
+            self._closing.callback(self._roster.close)
+        except BaseException:
+            self._closing.close()
+            raise
+
+    def close(self) -> None:
+        """End the session; a client that was given stays open."""
+        self._closing.close()
+
+    # --- connecting -----------------------------------------------------------------------------------------------
+
+    def _connect(self, given: Any, devices: Sequence[str] | None) -> Client:
+        if isinstance(given, Client):
+            if given.status != "running":
+                raise ClusterError(f"the client is not connected: its status is {given.status}")
+            self._note_security(given.scheduler.address)
+            return given
+        if isinstance(given, Path) or (isinstance(given, str) and given.endswith(".toml")):
+            target: Any = jobs.open_cluster(Path(given), self._closing)
+        elif isinstance(given, str) and given.startswith("local"):
+            target = jobs.local_cluster(_count_of(given), self._closing)
+        elif isinstance(given, str) and "://" in given:
+            self._note_security(given)
+            target = given
+        else:
+            raise InputError(
+                f"a cluster must be tcp://HOST:PORT, tls://HOST:PORT, local:N, a TOML file or a client; got {given!r}"
+            )
+        try:
+            client = Client(target, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
+            raise ClusterError(f"cannot connect to the scheduler {target}: {_reason(error)}") from error
+        self._closing.callback(_quietly, lambda: client.close(timeout=5))
+        if client.cluster is not None:
+            wait = min(_START_SECONDS, getattr(target, "wait_seconds", _START_SECONDS))
+            with contextlib.suppress(TimeoutError):
+                client.wait_for_workers(1, timeout=wait)
+        return client
+
+    def _note_security(self, address: str) -> None:
+        """Warn where the connection is not encrypted and leaves this host."""
+        parts = urlsplit(address)
+        if parts.scheme == "tls" or parts.scheme == "inproc" or _is_here(parts.hostname or ""):
+            return
+        self.warnings.append(
+            f"the connection to {address} is not encrypted, and anyone who can reach that address can execute code on "
+            "the cluster and on this computer; configure TLS and use a tls:// address"
+        )
+
+    def _join(self, plugin: SessionPlugin) -> None:
+        """Register the plugin, and learn what every worker has."""
+        self.client.subscribe_topic(topic_of(self.session), self._event)
+        self._closing.callback(_quietly, lambda: self.client.unsubscribe_topic(topic_of(self.session)))
+        self._closing.callback(_quietly, lambda: self._timely(self._leave, 10.0))
+        try:
+            self._timely(lambda: self.client.register_plugin(plugin), _ANSWER_SECONDS)
+            found = self._timely(lambda: self.client.run(_describe, self.session), _ANSWER_SECONDS)
+        except TooLate as error:
+            raise ClusterError(f"some workers of the cluster have not answered for {_ANSWER_SECONDS:.0f} s") from error
+        except (ImportError, AttributeError) as error:
+            raise ClusterError(
+                f"the scheduler or a worker has no or another version of Quintet ({error}); install "
+                f"{versions()['quintet']} there"
+            ) from error
+        except Exception as error:
+            raise ClusterError(f"the cluster cannot be used: {_reason(error)}") from error
+        for address, description in found.items():
+            self._roster.describe(address, description)
+
+    def _leave(self) -> None:
+        self.client.unregister_worker_plugin(session_name(self.session))
+
+    def _timely(self, call: Callable[[], Any], seconds: float) -> Any:
+        """The result of a call that may never return; TimeoutError after so many seconds."""
+        with _threads() as threads:
+            return threads.submit(call).result(timeout=seconds)
+
+    def _require_usable(self) -> None:
+        workers = self.workers
+        if not workers:
+            raise ClusterError("the cluster has no workers; start some (dask worker ADDRESS) and try again")
+        good = [one for one in workers if not one.fault]
+        differing = [one for one in workers if _differ(one.versions)]
+        if differing:
+            one = differing[0]
+            raise ClusterError(f"{one.label} at {one.address} cannot be used: {one.fault}; use the same versions")
+        if not good:
+            raise ClusterError(f"no worker has a usable device; {workers[0].label}: {workers[0].fault}")
+        self.warnings += [f"{one.label} at {one.address} is not used: {one.fault}" for one in workers if one.fault]
+
+    # --- events ---------------------------------------------------------------------------------------------------
+
+    def _event(self, event: Any) -> None:
+        """An event of a worker; on the client's thread."""
+        message = event[1]
+        if message["kind"] == "worker":
+            self._roster.describe(message["address"], message)
+        else:
+            transport = self._transports.get(message["run"])
+            if transport is not None:
+                transport.reported(message)
+
+    # --- what the workers have ------------------------------------------------------------------------------------
+
+    @property
+    def workers(self) -> list[WorkerInfo]:
+        """The workers that have joined the session, also those that cannot be used."""
+        return [
+            WorkerInfo(
+                label=found["label"],
+                address=address,
+                host=found["host"],
+                devices=tuple(pickle.loads(found["devices"])) if found["devices"] else (),  # noqa: S301
+                versions=dict(found["versions"]),
+                fault=self._roster.fault_of(found),
+            )
+            for address, found in sorted(self._roster.known.items(), key=lambda pair: str(pair[1]["label"]))
+        ]
+
+    @property
+    def usable(self) -> list[WorkerInfo]:
+        """The workers that slices can be given to."""
+        return [worker for worker in self.workers if not worker.fault]
+
+    # --- runs -----------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def run(self, make: Callable[[Any], Any]) -> Iterator[DaskTransport]:
+        """A way to the workers for one run, whose slice worker is ``make(engine)`` on each of them."""
+        import cloudpickle
+
+        run = f"{self.session}-{next(self._numbers)}"
+        plugin = RunPlugin(self.session, run, cloudpickle.dumps(make))
+        try:
+            self._timely(lambda: self.client.register_plugin(plugin), _ANSWER_SECONDS)
+        except Exception as error:
+            raise ClusterError(f"the problem cannot be sent to the workers: {_reason(error)}") from error
+        transport = self._transports[run] = DaskTransport(self.client, self.session, run, self._roster)
+        try:
+            yield transport
+        finally:
+            del self._transports[run]
+            transport.close()
+            _quietly(lambda: self._timely(lambda: self.client.unregister_worker_plugin(plugin.name), 10.0))
+
+
+def _describe(session: str, dask_worker: Any = None) -> dict[str, Any]:
+    """The description that a worker's plugin has made; on the worker."""
+    found: dict[str, Any] = dask_worker.plugins[session_name(session)].description
+    return found
+
+
+def _differ(found: dict[str, str]) -> bool:
+    return any(found.get(name) != value for name, value in versions().items())
+
+
+def _count_of(given: str) -> int:
+    """The N of ``local:N``."""
+    name, _, count = given.partition(":")
+    if name != "local" or not (count.isdigit() and 1 <= int(count) <= 256):
+        raise InputError(f"a local cluster must be local:N, with N worker processes from 1 to 256; got {given!r}")
+    return int(count)
+
+
+def _in_turn(backend: str | None, devices: Sequence[str] | None, count: int) -> dict[str, list[str]]:
+    """The devices of this host, dealt out to so many local workers."""
+    from engine.engine import Engine
+
+    owner = Engine(backend, devices)  # type: ignore[arg-type]
+    ids = [info.id for info in owner.device_infos]
+    if len(ids) < count:
+        return {f"worker-{number}": [ids[number % len(ids)]] for number in range(count)}
+    return {f"worker-{number}": ids[number::count] for number in range(count)}
+
+
+def _is_here(host: str) -> bool:
+    """Whether an address is one of this host's."""
+    if host in ("localhost", "127.0.0.1", "::1", socket.gethostname()):
+        return True
+    try:
+        found = {entry[4][0] for entry in socket.getaddrinfo(host, None)}
+        own = {entry[4][0] for entry in socket.getaddrinfo(socket.gethostname(), None)}
+    except OSError:
+        return False
+    return all(str(address).startswith("127.") or address == "::1" or address in own for address in found)
+
+
+@contextlib.contextmanager
+def _threads() -> Iterator[ThreadPoolExecutor]:
+    """One thread, which is left behind if it does not end."""
+    pool = ThreadPoolExecutor(1, thread_name_prefix="quintet-cluster")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _quietly(call: Callable[[], Any]) -> None:
+    with contextlib.suppress(Exception):
+        call()
+
+
+def _reason(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__

@@ -1,0 +1,251 @@
+"""Slices as Dask tasks: submitted without a choice of worker, answers and reports in one queue."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import queue
+import threading
+import time
+from typing import Any
+
+from distributed import Client, Future, KilledWorker, as_completed
+
+from engine.cluster.transport import Answered, Lost, Message, Reported
+from engine.cluster.worker import compute, control
+from engine.errors import AuditError, ClusterError, DeviceError, InputError, QuintetError
+
+__all__ = ["DaskTransport", "Roster"]
+
+_ALIVE_INTERVAL = 1.0
+_RECONNECT_SECONDS = 20.0
+
+
+class Roster:
+    """The workers of a cluster as they come and go; kept up to date by a thread.
+
+    Attributes
+    ----------
+    known : dict of str to dict
+        Descriptions of workers by address, as :class:`engine.cluster.worker.SessionPlugin` makes them.
+    """
+
+    def __init__(self, client: Client, wanted: dict[str, str]) -> None:
+        self._client, self._wanted = client, wanted
+        self.known: dict[str, dict[str, Any]] = {}
+        self._alive: set[str] = set()
+        self._avoided: set[str] = set()
+        self._lost_since: float | None = None
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="quintet-cluster-roster", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Watch no more."""
+        self._closing.set()
+
+    def describe(self, address: str, description: dict[str, Any]) -> None:
+        """A worker has described itself."""
+        with self._lock:
+            self.known[address] = description
+            self._alive.add(address)
+
+    def fault_of(self, description: dict[str, Any]) -> str:
+        """Why a worker cannot be used; empty if it can."""
+        for name, wanted in self._wanted.items():
+            found = description["versions"].get(name)
+            if found != wanted:
+                return f"it has {name} {found}, and this process {wanted}"
+        return str(description["fault"])
+
+    def usable(self) -> dict[str, str]:
+        """Labels by address of the workers that are there and can be used."""
+        with self._lock:
+            return {
+                address: description["label"]
+                for address, description in self.known.items()
+                if address in self._alive and address not in self._avoided and not self.fault_of(description)
+            }
+
+    def excludes_some(self) -> bool:
+        """Whether some workers that are there are not to be used, so that the others must be named."""
+        with self._lock:
+            return any(
+                address in self._avoided or self.fault_of(self.known.get(address, _UNKNOWN)) for address in self._alive
+            )
+
+    def avoid(self, label: str) -> None:
+        """Use a worker no more before it is heard of."""
+        with self._lock:
+            self._avoided |= {address for address, found in self.known.items() if found["label"] == label}
+
+    def heard(self, label: str) -> None:
+        """A worker is alive."""
+        if self._avoided:
+            with self._lock:
+                self._avoided -= {address for address, found in self.known.items() if found["label"] == label}
+
+    def require_connection(self) -> None:
+        """:class:`engine.errors.ClusterError` if the scheduler has not answered for some time."""
+        if self._client.status == "closed":
+            raise ClusterError("the connection to the scheduler is lost")
+        since = self._lost_since
+        if since is not None and time.monotonic() - since > _RECONNECT_SECONDS:
+            raise ClusterError(f"the scheduler has not answered for {time.monotonic() - since:.0f} s")
+
+    @property
+    def connected(self) -> bool:
+        """Whether the scheduler answered when it was last asked."""
+        return self._lost_since is None and self._client.status == "running"
+
+    def _watch(self) -> None:
+        while not self._closing.wait(_ALIVE_INTERVAL):
+            try:
+                if self._client.status != "running":
+                    raise OSError("not connected")
+                alive = set(self._client.nthreads())
+                with self._lock:
+                    self._alive = alive
+                    self._avoided &= alive
+                self._lost_since = None
+            except Exception:
+                self._lost_since = self._lost_since or time.monotonic()
+
+
+_UNKNOWN: dict[str, Any] = {"versions": {}, "fault": ""}
+
+
+class DaskTransport:
+    """The way to the workers of one run; see :class:`engine.cluster.transport.Transport`.
+
+    Parameters
+    ----------
+    client : Client
+    session, run : str
+    roster : Roster
+    """
+
+    def __init__(self, client: Client, session: str, run: str, roster: Roster) -> None:
+        self._client, self._session, self._run, self._roster = client, session, run, roster
+        self._queue: queue.Queue[Message] = queue.Queue()
+        self._futures: dict[int, list[Future]] = {}
+        self._numbers: dict[str, int] = {}
+        self._attempts: dict[int, int] = {}
+        self._done = as_completed([], with_results=True, raise_errors=False)
+        self._closed = threading.Event()
+        self._pump = threading.Thread(target=self._collect, name="quintet-cluster-answers", daemon=True)
+        self._pump.start()
+
+    def close(self) -> None:
+        """Drop what is still out."""
+        self._closed.set()
+        for number in list(self._futures):
+            self.forget(number)
+
+    def workers(self) -> list[str]:
+        """See :class:`Transport`."""
+        return list(self._roster.usable().values())
+
+    def submit(self, number: int, work: Any, seconds: float, shared: Any) -> None:
+        """See :class:`Transport`."""
+        attempt = self._attempts[number] = self._attempts.get(number, 0) + 1
+        key = f"quintet-{self._run}-{number}-{attempt}"
+        addresses = list(self._roster.usable()) if self._roster.excludes_some() else None
+        arguments = (self._session, self._run, number, pickle.dumps(work), seconds, shared)
+        try:
+            future = self._client.submit(compute, *arguments, key=key, pure=False, workers=addresses or None)
+        except Exception as error:
+            self._queue.put(Lost(number, error, fault=False))
+            return
+        self._numbers[key] = number
+        self._futures.setdefault(number, []).append(future)
+        self._done.add(future)
+
+    def messages(self, timeout: float) -> list[Message]:
+        """See :class:`Transport`."""
+        found: list[Message] = []
+        with contextlib.suppress(queue.Empty):
+            found.append(self._queue.get(timeout=timeout))
+            while True:
+                found.append(self._queue.get_nowait())
+        self._roster.require_connection()
+        return found
+
+    def reported(self, event: dict[str, Any]) -> None:
+        """A report has come; on the client's thread."""
+        self._roster.heard(event["worker"])
+        self._queue.put(Reported(int(event["number"]), event["worker"], dict(event["values"])))
+
+    def share(self, value: Any) -> None:
+        """See :class:`Transport`."""
+        self._tell([], value, True)
+
+    def end(self, numbers: list[int]) -> None:
+        """See :class:`Transport`."""
+        if numbers:
+            self._tell(numbers, None, False)
+
+    def _tell(self, numbers: list[int], shared: Any, has_shared: bool) -> None:
+        """Call :func:`control` on every worker, on a thread of its own: a frozen worker does not answer."""
+
+        def call() -> None:
+            with contextlib.suppress(Exception):
+                self._client.run(control, self._session, self._run, numbers, shared, has_shared, on_error="ignore")
+
+        threading.Thread(target=call, name="quintet-cluster-control", daemon=True).start()
+
+    def forget(self, number: int) -> None:
+        """See :class:`Transport`."""
+        self._attempts.pop(number, None)
+        for future in self._futures.pop(number, []):
+            self._numbers.pop(future.key, None)
+            with contextlib.suppress(Exception):
+                future.cancel(reason="answered")
+
+    def avoid(self, worker: str) -> None:
+        """See :class:`Transport`."""
+        self._roster.avoid(worker)
+
+    # --- the thread that collects answers -------------------------------------------------------------------------
+
+    def _collect(self) -> None:
+        while not self._closed.is_set():
+            try:
+                future, result = next(self._done)
+            except StopIteration:  # nothing is out
+                self._closed.wait(0.01)
+                continue
+            except Exception as error:
+                if self._closed.is_set():
+                    return
+                self._closed.wait(0.1)
+                del error
+                continue
+            number = self._numbers.get(future.key)
+            if number is not None:
+                self._queue.put(self._message(number, future, result))
+
+    def _message(self, number: int, future: Future, result: Any) -> Message:
+        if future.status == "finished" and isinstance(result, dict):
+            worker = str(result["worker"])
+            if "answer" in result:
+                return Answered(number, worker, result["answer"], float(result["seconds"]))
+            return Lost(number, _error_of(result), fault="kind" in result, worker=worker)
+        error = result[1] if isinstance(result, tuple) and len(result) > 1 else result
+        if isinstance(error, KilledWorker):
+            return Lost(number, ClusterError("its workers were lost"), fault=False)
+        if not isinstance(error, Exception):
+            error = ClusterError(f"the slice was {future.status}")
+        is_fault = future.status == "error"
+        return Lost(number, error if isinstance(error, QuintetError) else ClusterError(str(error)), fault=is_fault)
+
+
+def _error_of(result: dict[str, Any]) -> Exception:
+    """The error that a worker described."""
+    kinds = {kind.__name__: kind for kind in (AuditError, DeviceError, InputError)}
+    kind = kinds.get(result.get("kind", ""), DeviceError if result.get("device") else ClusterError)
+    return kind(f"{result['error']} (on {result['worker']})")

@@ -1,0 +1,235 @@
+"""Clusters that are started here: worker processes on this host, or jobs of a batch system described by a TOML file.
+
+::
+
+    kind = "slurm"             # slurm, pbs, lsf, sge, htcondor or oar; or "address" with an address instead
+    jobs = 8                   # how many workers
+    gpus = 1                   # GPUs of a worker
+    queue = "gpu"
+    cores = 8
+    memory = "32GB"
+    walltime = "01:00:00"      # workers leave a little before, and others take their slices over
+    project = "abc123"
+    directives = ["--constraint=h200"]     # further lines of the job script
+    prologue = ["module load cuda"]        # commands before the worker
+    wait = 600                 # seconds to wait for the first worker
+
+    [tls]                      # of Dask; for kind = "address" and for batch systems alike
+    ca = "ca.pem"
+    cert = "client.pem"
+    key = "client.key"
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import tomllib
+import warnings
+from pathlib import Path
+from typing import Any, Literal
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from engine.errors import ClusterError, InputError, OptionError
+
+__all__ = ["ClusterFile", "local_cluster", "open_cluster", "read_file", "saved_clusters"]
+
+_MARGIN = 5 * 60
+_SHORTEST_LIFETIME = 60
+_CLASSES = {
+    "slurm": "SLURMCluster",
+    "pbs": "PBSCluster",
+    "lsf": "LSFCluster",
+    "sge": "SGECluster",
+    "htcondor": "HTCondorCluster",
+    "oar": "OARCluster",
+}
+_GPUS = {
+    "slurm": "--gres=gpu:{gpus}",
+    "pbs": "-l ngpus={gpus}",
+    "lsf": '-gpu "num={gpus}"',
+    "sge": "-l gpu={gpus}",
+}
+
+
+class Tls(BaseModel):
+    """Certificates for Dask's connections."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ca: str
+    cert: str
+    key: str
+
+
+class ClusterFile(BaseModel):
+    """The content of a cluster's TOML file; see the module."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["address", "slurm", "pbs", "lsf", "sge", "htcondor", "oar"]
+    address: str | None = None
+    jobs: int = Field(1, ge=1, le=100_000)
+    gpus: int = Field(0, ge=0, le=64)
+    queue: str | None = None
+    project: str | None = None
+    cores: int = Field(1, ge=1)
+    memory: str = "8GB"
+    walltime: str = "01:00:00"
+    directives: list[str] = []
+    prologue: list[str] = []
+    interface: str | None = None
+    wait: float = Field(600.0, gt=0)
+    tls: Tls | None = None
+
+
+def saved_clusters() -> dict[str, Path]:
+    """The cluster files in the user's configuration folder, by name."""
+    folder = Path(platformdirs.user_config_dir("quintet", appauthor=False)) / "clusters"
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))} if folder.is_dir() else {}
+
+
+def read_file(path: Path) -> ClusterFile:
+    """Read a cluster's file.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If it cannot be read, or a value is unknown or not allowed.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OptionError(f"cannot read the cluster file {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise OptionError(f"{path} is not a TOML file: {error}") from error
+    try:
+        found = ClusterFile.model_validate(content)
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise OptionError(f"{path} does not describe a cluster: {faults}") from error
+    if (found.kind == "address") != (found.address is not None):
+        raise OptionError(f'{path}: address is needed for kind = "address", and for no other kind')
+    _seconds(found.walltime, path)
+    return found
+
+
+def open_cluster(path: Path, closing: contextlib.ExitStack) -> Any:
+    """What a ``distributed.Client`` connects to for a cluster's file: an address, or a cluster of jobs."""
+    file = read_file(path)
+    if file.tls is not None:
+        _configure_tls(file.tls, path.parent, closing)
+    if file.address is not None:
+        return file.address
+    try:
+        import dask_jobqueue
+    except ImportError as error:
+        raise ClusterError(f"{path} needs dask-jobqueue: pip install 'quintet[cluster]'") from error
+    kind = getattr(dask_jobqueue, _CLASSES[file.kind])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            cluster = kind(**job_options(file, path))
+        except (OSError, ValueError, RuntimeError) as error:
+            raise ClusterError(f"the jobs of {path} cannot be prepared: {error}") from error
+    closing.callback(cluster.close)
+    cluster.wait_seconds = file.wait
+    cluster.scale(jobs=file.jobs)
+    return cluster
+
+
+def job_options(file: ClusterFile, path: Path) -> dict[str, Any]:
+    """Arguments of the classes of ``dask_jobqueue``: one worker a job, which leaves before its walltime ends."""
+    directives = list(file.directives)
+    if file.gpus:
+        if file.kind not in _GPUS:
+            raise OptionError(f"{path}: gpus cannot be requested for kind = {file.kind!r}; use directives")
+        directives.insert(0, _GPUS[file.kind].format(gpus=file.gpus))
+    lifetime = max(_SHORTEST_LIFETIME, _seconds(file.walltime, path) - _MARGIN)
+    options: dict[str, Any] = {
+        "cores": file.cores,
+        "processes": 1,
+        "memory": file.memory,
+        "job_extra_directives": directives,
+        "job_script_prologue": file.prologue,
+        "worker_extra_args": [
+            *("--nthreads", "1", "--lifetime", f"{lifetime}s"),
+            *("--lifetime-stagger", f"{min(_MARGIN // 2, lifetime // 4)}s"),
+        ],
+        "scheduler_options": {"dashboard_address": None},
+    }
+    if file.kind not in ("htcondor", "oar", "sge"):
+        options["walltime"] = file.walltime
+    if file.queue is not None:
+        options["queue"] = file.queue
+    if file.project is not None:
+        options["account" if file.kind in ("slurm", "pbs") else "project"] = file.project
+    if file.interface is not None:
+        options["interface"] = file.interface
+    if file.tls is not None:
+        options["protocol"] = "tls://"
+    return options
+
+
+def _configure_tls(tls: Tls, folder: Path, closing: contextlib.ExitStack) -> None:
+    """Let Dask use the certificates until the connection is closed."""
+    import dask
+
+    role = {"cert": str(folder / tls.cert), "key": str(folder / tls.key)}
+    content = {"ca-file": str(folder / tls.ca), **dict.fromkeys(("client", "worker", "scheduler"), role)}
+    closing.enter_context(dask.config.set({"distributed.comm.tls": content}))
+
+
+def _seconds(walltime: str, path: Path) -> int:
+    match = re.fullmatch(r"(?:(\d+)-)?(\d+):(\d{2})(?::(\d{2}))?", walltime)
+    if match is None:
+        raise OptionError(f"{path}: walltime must be HH:MM:SS or HH:MM; got {walltime!r}")
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return ((24 * days + hours) * 60 + minutes) * 60 + seconds
+
+
+def local_cluster(count: int, closing: contextlib.ExitStack) -> Any:
+    """So many worker processes on this host, which nobody else can connect to.
+
+    Raises
+    ------
+    engine.errors.ClusterError
+        If they do not start.
+    """
+    from distributed import LocalCluster
+
+    cores = max(1, (os.cpu_count() or 1) // count)
+    try:
+        cluster = LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            worker_dashboard_address=None,
+            security=_temporary_security(),
+            memory_limit=0,
+            silence_logs=50,
+            env={"POCL_MAX_PTHREAD_COUNT": str(cores), "POCL_CPU_MAX_CU_COUNT": str(cores)},
+        )
+    except (OSError, RuntimeError, TimeoutError) as error:
+        raise ClusterError(f"the local workers do not start: {error}") from error
+    closing.callback(_close_local, cluster)
+    return cluster
+
+
+def _close_local(cluster: Any) -> None:
+    with contextlib.suppress(Exception):
+        cluster.close(timeout=10)
+
+
+def _temporary_security() -> Any:
+    """Certificates for one cluster, so that other users of this host cannot connect to it."""
+    from distributed.security import Security
+
+    try:
+        return Security.temporary()
+    except ImportError as error:
+        raise InputError("local clusters need the package cryptography: pip install 'quintet[cluster]'") from error

@@ -1,0 +1,74 @@
+"""A run on a cluster: the solver's own division into slices, under the run's controls, events and folder."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from engine.cluster.connection import Connection
+from engine.cluster.coordinator import Coordinator, Timing
+from engine.engine import Engine
+from engine.errors import InputError
+from engine.farming import SliceWorker, Workers
+from engine.problem import Problem
+from engine.results import Result
+from engine.run import Run, StopRequested
+from engine.solver import Solver, SolverOptions
+from engine.solvers import discover, solver_named
+
+__all__ = ["farmed", "require_farm"]
+
+
+def require_farm(solver: Solver, problem: Problem[Any], options: SolverOptions) -> None:
+    """Refuse a run that cannot be divided among workers.
+
+    Raises
+    ------
+    engine.errors.InputError
+        With what can be divided instead.
+    """
+    if solver.farm is None:
+        able = ", ".join(f"{one.name} ({one.farm.unit})" for one in discover().values() if one.farm is not None)
+        raise InputError(
+            f"a run of {solver.name} cannot be divided among the workers of a cluster; use engine.map for many problems, "
+            f"options or seeds. What can be divided: {able}"
+        )
+    reason = None if solver.farm.refusal is None else solver.farm.refusal(problem, options)
+    if reason is not None:
+        raise InputError(reason)
+
+
+@dataclass(frozen=True)
+class _SliceWorkerMaker:
+    """Makes the slice worker of a run from a worker's engine; sent to the workers."""
+
+    solver: str
+    problem: Problem[Any]
+    options: SolverOptions
+    seed: int
+
+    def __call__(self, engine: Engine) -> SliceWorker:
+        solver = solver_named(self.solver)
+        assert solver.farm is not None
+        if solver.validate is not None:
+            solver.validate(self.problem, self.options, engine.device_infos)
+        with engine.exclusive() as pool:
+            return solver.farm.worker(self.problem, self.options, self.seed, pool)
+
+
+def farmed(solver: Solver, connection: Connection, timing: Timing | None = None) -> Solver:
+    """The solver, with runs on a cluster."""
+
+    def solve(problem: Problem[Any], options: SolverOptions, _: Any, run: Run) -> Result:
+        farm = solver.farm
+        assert farm is not None
+        for warning in connection.warnings:
+            run.notice(warning, level="warning")
+        workers = connection.usable
+        simt = any(info.capabilities.simt for worker in workers for info in worker.devices)
+        parts = farm.run(problem, options, run, Workers(len(workers), simt))
+        with connection.run(_SliceWorkerMaker(solver.name, problem, options, run.seed)) as transport:
+            return Coordinator(transport, run, parts, timing, StopRequested).solve()
+
+    return dataclasses.replace(solver, solve=solve)

@@ -1,0 +1,93 @@
+"""How slices reach workers and answers come back; the coordinator knows nothing else of a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+__all__ = ["Answered", "Lost", "Message", "Reported", "Transport"]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A slice's answer.
+
+    Attributes
+    ----------
+    number : int
+        Of the slice.
+    worker : str
+        Label of the worker that computed it.
+    answer : object
+    seconds : float
+        How long the worker took.
+    """
+
+    number: int
+    worker: str
+    answer: Any
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A slice that ended without an answer.
+
+    Attributes
+    ----------
+    number : int
+    error : Exception
+        Why.
+    fault : bool
+        Whether the slice itself failed, and would fail elsewhere; otherwise its worker was lost.
+    worker : str
+        Label of the worker, if known.
+    """
+
+    number: int
+    error: Exception
+    fault: bool
+    worker: str = ""
+
+
+@dataclass(frozen=True)
+class Reported:
+    """What a slice in progress reports; also a sign that its worker is alive."""
+
+    number: int
+    worker: str
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+Message = Answered | Lost | Reported
+
+
+class Transport(Protocol):
+    """A way to the workers of one run."""
+
+    def workers(self) -> list[str]:
+        """Labels of the workers that can be given slices now."""
+
+    def submit(self, number: int, work: Any, seconds: float, shared: Any) -> None:
+        """Have a slice computed, once more if it was submitted before."""
+
+    def messages(self, timeout: float) -> list[Message]:
+        """What has come since the last call; waits up to ``timeout`` seconds for the first.
+
+        Raises
+        ------
+        engine.errors.ClusterError
+            If the connection is lost.
+        """
+
+    def share(self, value: Any) -> None:
+        """Let all slices in progress know a value, soon."""
+
+    def end(self, numbers: list[int]) -> None:
+        """Ask slices in progress to end early."""
+
+    def forget(self, number: int) -> None:
+        """No further answer to a slice is wanted."""
+
+    def avoid(self, worker: str) -> None:
+        """Give a worker no slices before it is heard of again."""

@@ -1,0 +1,267 @@
+"""How a run is divided among the workers of a cluster: what a solver declares and implements.
+
+A *slice* is a bounded piece of a run: a task that takes state in, works on the devices of one worker for some seconds,
+and returns an answer with the state it came to. The side that owns the run (:class:`FarmedRun`) hands slices out and
+takes answers in; :class:`SliceWorker` computes them. A slice whose answer is lost is computed again from the same state,
+and only the first answer to a slice is accepted, so that nothing is lost and nothing counts twice.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from engine.results import Status
+
+if TYPE_CHECKING:
+    from engine.devices.pool import DevicePool
+    from engine.problem import Problem
+    from engine.results import Result
+    from engine.run import Run
+    from engine.solver import SolverOptions
+
+__all__ = ["Farm", "FarmedRun", "SliceControl", "SliceRun", "SliceWorker", "Workers"]
+
+
+@dataclass(frozen=True)
+class Workers:
+    """The workers of a cluster, as far as the division of a run depends on them.
+
+    Attributes
+    ----------
+    count : int
+    simt : bool
+        Whether the devices of some of them run work-items in lanes, as GPUs do.
+    """
+
+    count: int
+    simt: bool
+
+
+@dataclass(frozen=True)
+class Farm:
+    """What a solver declares if its runs can be divided among workers.
+
+    Attributes
+    ----------
+    unit : str
+        What the workers are given, such as ``"intervals"``.
+    run : callable
+        ``run(problem, options, run, workers) -> FarmedRun``.
+    worker : callable
+        ``worker(problem, options, seed, pool) -> SliceWorker``.
+    refusal : callable, optional
+        ``refusal(problem, options) -> str | None``: why this run cannot be divided, as a sentence; None if it can.
+    """
+
+    unit: str
+    run: Callable[[Any, Any, Run, Workers], FarmedRun]
+    worker: Callable[[Any, Any, int, DevicePool], SliceWorker]
+    refusal: Callable[[Any, Any], str | None] | None = None
+
+
+class FarmedRun(ABC):
+    """The side of a farmed run that knows all of it; used by one thread.
+
+    What :meth:`take` returns, and the answers, are plain values: numbers, strings, bytes, arrays, and containers of
+    these.
+    """
+
+    @property
+    @abstractmethod
+    def finished(self) -> bool:
+        """Whether nothing is left to do."""
+
+    @abstractmethod
+    def take(self, slots: int, seconds: float) -> Any | None:
+        """What the next slice is to do; None if there is nothing to hand out now.
+
+        Parameters
+        ----------
+        slots : int
+            How many slices could be handed out now, this one among them.
+        seconds : float
+            How long a slice should work.
+        """
+
+    @abstractmethod
+    def accept(self, work: Any, answer: Any) -> None:
+        """Take in the answer to what :meth:`take` returned.
+
+        Raises
+        ------
+        engine.errors.AuditError
+            If it cannot be the answer to that; nothing is taken in.
+        """
+
+    @abstractmethod
+    def put_back(self, work: Any) -> None:
+        """Take back what was handed out and not done."""
+
+    @property
+    def shared(self) -> Any:
+        """What all slices should know as soon as it changes, such as the best value so far; None if there is none."""
+        return None
+
+    @property
+    def wants_work_back(self) -> bool:
+        """Whether slices in progress should end early when workers have nothing to do, so that work can be divided."""
+        return False
+
+    def report(self, worker: str, values: Mapping[str, Any]) -> None:  # noqa: B027
+        """Take in what a slice in progress reports, beside metrics of its worker."""
+
+    @abstractmethod
+    def checkpoint(self) -> tuple[dict[str, Any], Any] | None:
+        """Arrays and state of a checkpoint, as on one machine: slices in progress count as not begun."""
+
+    @abstractmethod
+    def result(self, status: Status | None) -> Result:
+        """The result; ``status`` is that of a run which was stopped."""
+
+
+class SliceWorker(ABC):
+    """The side of a farmed run on a worker; used by one thread, closed when the run leaves the worker."""
+
+    @abstractmethod
+    def compute(self, work: Any, control: SliceControl) -> Any:
+        """The answer to a slice's work; returned soon after ``control.ended`` is True."""
+
+    def close(self) -> None:  # noqa: B027 - not every solver keeps something
+        """Free what is kept from one slice to the next."""
+
+
+@dataclass
+class SliceControl:
+    """What a slice in progress is told, and how it reports.
+
+    Attributes
+    ----------
+    seconds : float
+        How long it should work.
+    send : callable
+        ``send(values)`` passes live values to the owner of the run; called at most about once a second.
+    """
+
+    seconds: float
+    send: Callable[[dict[str, Any]], None] = lambda values: None
+    interval: float = 1.0
+    shared: Any = None
+    _began: float = field(default_factory=time.monotonic)
+    _sent_at: float = -float("inf")
+    _end: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the slice's time is up, or it was asked to end."""
+        return self._end.is_set() or time.monotonic() - self._began >= self.seconds
+
+    @property
+    def asked_to_end(self) -> bool:
+        """Whether it was asked to end."""
+        return self._end.is_set()
+
+    def end(self) -> None:
+        """Ask the slice to end; from any thread."""
+        self._end.set()
+
+    def report(self, values: Mapping[str, Any], at_once: bool = False) -> None:
+        """Pass live values on, unless others were less than a second ago and it is not to be ``at_once``."""
+        now = time.monotonic()
+        if at_once or now - self._sent_at >= self.interval:
+            self._sent_at = now
+            self.send(dict(values))
+
+
+class SliceRun:
+    """What stands for the :class:`engine.run.Run` where a solver's code works on a slice.
+
+    Its controls are those of the slice; metrics are collected and reported; nothing is kept in a folder.
+
+    Parameters
+    ----------
+    problem, options, seed
+        Of the run.
+    control : SliceControl
+    stop : callable
+        Makes the exception that :meth:`poll` raises when the slice is to end.
+    """
+
+    folder = None
+    restored = None
+    time_limit = None
+
+    def __init__(
+        self,
+        problem: Problem,
+        options: SolverOptions,
+        seed: int,
+        control: SliceControl,
+        stop: Callable[[Status], Exception],
+    ) -> None:
+        self.problem, self.options, self.seed, self.control = problem, options, seed, control
+        self._stop = stop
+        self._on_poll: Callable[[], None] = lambda: None
+        self._values: dict[tuple[str, str | None], float] = {}
+        self.notices: list[tuple[str, str]] = []
+
+    def on_poll(self, call: Callable[[], None]) -> None:
+        """Have something called by every :meth:`poll`."""
+        self._on_poll = call
+
+    @property
+    def state(self) -> str:
+        """As :attr:`engine.run.Run.state`."""
+        return "stopping" if self.control.ended else "running"
+
+    @property
+    def time_left(self) -> float:
+        """Seconds to the end of the slice."""
+        return float("inf")
+
+    def poll(self) -> None:
+        """Report, and raise when the slice is to end."""
+        self._on_poll()
+        if self._values:
+            self.control.report(self.totals())
+        if self.control.ended:
+            raise self._stop(Status.INTERRUPTED)
+
+    def totals(self) -> dict[str, float]:
+        """The latest values of all metrics, added up over the devices."""
+        sums: dict[str, float] = {}
+        for (name, _), value in self._values.items():
+            sums[name] = sums.get(name, 0.0) + value
+        return sums
+
+    def metric(self, name: str, value: float, device: str | None = None) -> None:
+        """As :meth:`engine.run.Run.metric`."""
+        self._values[name, device] = float(value)
+
+    def notice(self, message: str, level: str = "info") -> None:
+        """As :meth:`engine.run.Run.notice`; passed on with the slice's next report."""
+        self.notices.append((message, level))
+        self.control.report({"notice": [message, level]}, at_once=True)
+
+    def progress(self, *values: Any, **more: Any) -> None:
+        """Not reported: the owner of the run knows the whole."""
+
+    def incumbent(self, *values: Any, **more: Any) -> None:
+        """Not reported: see :meth:`progress`."""
+
+    def trace(self, *values: Any, **more: Any) -> None:
+        """Not reported: see :meth:`progress`."""
+
+    def emit(self, event: Any) -> None:
+        """Not reported: see :meth:`progress`."""
+
+    def checkpoint_due(self) -> bool:
+        """False: a slice's answer is its checkpoint."""
+        return False
+
+    def save_checkpoint(self, *values: Any) -> None:
+        """Nothing is kept: see :meth:`checkpoint_due`."""

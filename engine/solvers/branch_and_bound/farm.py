@@ -1,0 +1,298 @@
+"""A search divided among the workers of a cluster: parcels of intervals out, what is left of them back.
+
+The owner of the run never looks into a parcel: it knows the number of leaves in it, exactly, and a lower bound on them.
+A parcel is made by a worker from intervals that are spread over all it has left, and is compressed.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import TypedDict
+
+from engine.devices import DevicePool
+from engine.errors import AuditError
+from engine.farming import FarmedRun, SliceControl, SliceRun, SliceWorker, Workers
+from engine.results import Result, Status
+from engine.run import Run, StopRequested
+from engine.solvers.branch_and_bound import solve as single
+from engine.solvers.branch_and_bound.checkpoint import Progress, write
+from engine.solvers.branch_and_bound.intervals import Units, length_of_levels
+from engine.solvers.branch_and_bound.options import Options
+from engine.solvers.branch_and_bound.search.coordinator import Coordinator
+from engine.solvers.branch_and_bound.search.messages import Found
+from engine.solvers.branch_and_bound.tree import PermutationProblem
+from engine.solvers.branch_and_bound.validate import tree_of
+
+__all__ = ["FarmedSearch", "SearchSlices", "farmed_search", "slice_worker"]
+
+_PARCELS = 8
+_PIECES_PER_WORKER = 2
+_COUNTERS = ("nodes", "leaves", "pushed", "solutions", "steals", "exchanged")
+
+
+class Parcel(TypedDict):
+    """Intervals that are handed out together: compressed, with their number, leaves, and a bound on these."""
+
+    data: bytes
+    count: int
+    leaves: int
+    bound: int
+
+
+class Work(TypedDict):
+    """What a slice does: parcels, and the upper bounds of the search."""
+
+    parcels: list[Parcel]
+    initial: int
+    upper: int
+
+
+def pack(units: Units, bound: int, parts: int = 1) -> list[Parcel]:
+    """Intervals as parcels of about equally many, spread over all of them."""
+    parts = max(1, min(parts, len(units)))
+    found: list[Parcel] = []
+    for part in range(parts if len(units) else 0):
+        chosen = units[slice(part, None, parts)]
+        data = zlib.compress(chosen.packed().tobytes(), 1)
+        found.append({"data": data, "count": len(chosen), "leaves": chosen.length(), "bound": bound})
+    return found
+
+
+def unpack(parcels: Sequence[Parcel], items: int) -> Units:
+    """All intervals of some parcels."""
+    parts = [Units.none(items)]
+    for parcel in parcels:
+        packed = np.frombuffer(zlib.decompress(parcel["data"]), np.uint8)
+        parts.append(Units.unpacked(packed, items))
+    return Units.joined(parts)
+
+
+def _leaves(parcels: Sequence[Parcel]) -> int:
+    return sum(parcel["leaves"] for parcel in parcels)
+
+
+class FarmedSearch(FarmedRun):
+    """A whole search: its open parcels, the incumbent, the proven bound, and what is explored.
+
+    Parameters
+    ----------
+    problem : PermutationProblem
+    options : Options
+    run : Run
+    workers : Workers
+    """
+
+    def __init__(self, problem: PermutationProblem, options: Options, run: Run, workers: Workers) -> None:
+        self._run = run
+        self._tree = tree = tree_of(problem, options)
+        pieces = max(2, _PIECES_PER_WORKER * workers.count)
+        self._incumbent, before = single._begin(problem, tree, options, run, pieces)
+        self._root_bound = max(tree.lower_bound(), before.bound)
+        self._bound = self._root_bound
+        self._explored = before.explored.copy()
+        self._counters = {name: before.counters.get(name, 0) for name in (*_COUNTERS, *before.counters)}
+        self._nodes_before = self._counters["nodes"]
+        self._out: list[Parcel] = []
+        self._several = workers.count > 1
+        needed = tree.counts or self._root_bound < self._incumbent.value
+        units = before.units if needed else Units.none(tree.items)
+        self._skipped = not needed
+        parts = _PARCELS * max(2, workers.count)
+        self._open = pack(units, self._root_bound, parts)
+        self._publish()
+
+    @property
+    def finished(self) -> bool:
+        """See :class:`FarmedRun`."""
+        return not self._open and not self._out
+
+    @property
+    def wants_work_back(self) -> bool:
+        """True: what a slice has left can always be divided."""
+        return not self._open
+
+    @property
+    def shared(self) -> int:
+        """The best value so far."""
+        return self._incumbent.value
+
+    def take(self, slots: int, seconds: float) -> Work | None:
+        """Some parcels: a fair share of those that are open."""
+        if not self._open:
+            return None
+        count = max(1, len(self._open) // max(1, slots))
+        chosen, self._open = self._open[:count], self._open[count:]
+        self._out += chosen
+        return {"parcels": chosen, "initial": self._incumbent.initial, "upper": self._incumbent.value}
+
+    def put_back(self, work: Work) -> None:
+        """See :class:`FarmedRun`."""
+        self._remove(work)
+        self._open = work["parcels"] + self._open
+
+    def _remove(self, work: Work) -> None:
+        taken = {id(parcel) for parcel in work["parcels"]}
+        self._out = [parcel for parcel in self._out if id(parcel) not in taken]
+
+    def accept(self, work: Work, answer: Mapping[str, Any]) -> None:
+        """Take in what a slice has explored, what it left open, and its best solution.
+
+        Raises
+        ------
+        engine.errors.AuditError
+            If explored and open leaves do not add up to those it was given, or the solution does not have its value.
+        """
+        explored = np.asarray(answer["explored"], np.int64)
+        left: list[Parcel] = answer["parcels"]
+        given, found = _leaves(work["parcels"]), length_of_levels(explored) + _leaves(left)
+        if given != found:
+            raise AuditError(f"a slice of {given} leaves was answered with {found}")
+        if answer["solution"] is not None:
+            self._improve(np.asarray(answer["solution"], np.int64), int(answer["value"]))
+        self._remove(work)
+        self._open += left
+        self._explored += explored
+        for name, value in answer["counters"].items():
+            self._counters[name] = self._counters.get(name, 0) + int(value)
+        self._publish()
+
+    def _improve(self, solution: NDArray[np.int64], value: int) -> None:
+        """Take over a better solution; its value is computed again from the instance."""
+        if self._tree.counts or value >= self._incumbent.value:
+            return
+        again = self._tree.evaluate(solution)
+        if again != value:
+            raise AuditError(f"a solution of value {again} was reported with the value {value}")
+        one = self._incumbent
+        one.value, one.solution, one.improved = value, solution, True
+
+    def report(self, worker: str, values: Mapping[str, Any]) -> None:
+        """Take over a solution that a slice has found."""
+        if "solution" in values:
+            self._improve(np.asarray(values["solution"], np.int64), int(values["value"]))
+            self._publish()
+
+    def _publish(self) -> None:
+        """Emit the incumbent, the proven bound, and the explored share."""
+        if not self._tree.counts:
+            least = min((parcel["bound"] for parcel in (*self._open, *self._out)), default=self._incumbent.value)
+            self._bound = max(self._bound, min(least, self._incumbent.value))
+            known = self._incumbent.solution is not None
+            self._run.incumbent(self._incumbent.value if known else None, self._bound, self._incumbent.solution)
+        share = length_of_levels(self._explored) / math.factorial(self._tree.items)
+        self._run.metric("explored_share", share)
+        self._run.progress("search", share, 1.0, "of the tree")
+
+    def _units(self) -> Units:
+        return unpack([*self._out, *self._open], self._tree.items)
+
+    def checkpoint(self) -> tuple[dict[str, Any], Any]:
+        """See :class:`FarmedRun`; intervals that are out count as open."""
+        one = self._incumbent
+        progress = Progress(self._units(), self._explored.copy(), dict(self._counters), self._bound)
+        return write(progress, one.solution, one.initial, one.value, one.improved)
+
+    def result(self, status: Status | None) -> Result:
+        """The result, after the audit.
+
+        Raises
+        ------
+        engine.errors.AuditError
+            If the explored intervals do not add up to n!, or nodes were lost.
+        """
+        open_units = self._units()
+        if not self._skipped:
+            single._audit(
+                *(self._tree, self._explored, open_units, self._counters, self._incumbent),
+                devices=2,  # slices do not know at once what others have found
+                stopped=status is not None,
+            )
+        if status is None and self._incumbent.solution is None and not self._tree.counts:
+            self._run.notice(f"there is no solution below the given bound of {self._incumbent.initial}")
+        return single._result(self._tree, self._incumbent, self._bound, status, open_units, self._counters)
+
+
+class SearchSlices(SliceWorker):
+    """Searches parcels on the devices of a worker.
+
+    Parameters
+    ----------
+    problem : PermutationProblem
+    options : Options
+    seed : int
+    pool : DevicePool
+    """
+
+    def __init__(self, problem: PermutationProblem, options: Options, seed: int, pool: DevicePool) -> None:
+        self._problem, self._options, self._seed, self._pool = problem, options, seed, pool
+        self._tree = tree_of(problem, options)
+        single._require_memory(self._tree, options, pool)
+
+    def compute(self, work: Work, control: SliceControl) -> dict[str, Any]:
+        """Search until nothing is left of the parcels, or the slice is to end."""
+        tree = self._tree
+        units = unpack(work["parcels"], tree.items)
+        bound = min(parcel["bound"] for parcel in work["parcels"])
+        incumbent = single._Incumbent(tree, work["initial"], min(work["upper"], _value(control.shared)), None)
+        tell = _announcer(incumbent, control)
+        run = SliceRun(self._problem, self._options, self._seed, control, StopRequested)
+        with Coordinator(
+            self._pool, cast(Run, run), tree, self._options, work["initial"], units, bound
+        ) as search:
+
+            def take_over() -> None:
+                """A value that another worker has found."""
+                value = _value(control.shared)
+                if value < incumbent.value:
+                    incumbent.value, incumbent.solution = value, None
+                    search.lower_upper(value)
+
+            run.on_poll(take_over)
+
+            def improved(found: Found) -> int:
+                if incumbent.accept(found):
+                    tell()
+                return incumbent.value
+
+            open_units = Units.none(tree.items)
+            try:
+                search.run(incumbent.value, improved, lambda _: None, lambda *_: None)
+            except StopRequested:
+                open_units = search.halt(improved, lambda _: None)
+            counters = {name: search.counters.get(name, 0) for name in _COUNTERS}
+            return {
+                "explored": search.explored.tolist(),
+                "parcels": pack(open_units, max(bound, search.bound), _PARCELS),
+                "counters": counters,
+                "solution": None if incumbent.solution is None else incumbent.solution.tolist(),
+                "value": incumbent.value,
+            }
+
+
+def _value(shared: Any) -> int:
+    return (1 << 62) if shared is None else int(shared)
+
+
+def _announcer(incumbent: Any, control: SliceControl) -> Callable[[], None]:
+    """Reports the incumbent's solution at once."""
+
+    def tell() -> None:
+        control.report({"solution": incumbent.solution.tolist(), "value": incumbent.value}, at_once=True)
+
+    return tell
+
+
+def farmed_search(problem: PermutationProblem, options: Options, run: Run, workers: Workers) -> FarmedSearch:
+    """See :attr:`engine.farming.Farm.run`."""
+    return FarmedSearch(problem, options, run, workers)
+
+
+def slice_worker(problem: PermutationProblem, options: Options, seed: int, pool: DevicePool) -> SearchSlices:
+    """See :attr:`engine.farming.Farm.worker`."""
+    return SearchSlices(problem, options, seed, pool)
