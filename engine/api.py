@@ -35,6 +35,7 @@ def solve(
     run_folder: str | Path | None = None,
     checkpoint_interval: float | None = None,
     config_file: str | Path | None = None,
+    cluster: Any = None,
     **options: Any,
 ) -> R:
     """Solve one problem: open the devices, run, close them.
@@ -59,6 +60,8 @@ def solve(
         Seconds between checkpoints.
     config_file : path-like, optional
         A TOML file to read instead of ``quintet.toml``.
+    cluster : str, path-like or distributed.Client, optional
+        Where to run instead of this process; see :class:`Engine`.
     **options
         Options of the solver (``quintet solvers NAME`` lists them).
 
@@ -80,7 +83,7 @@ def solve(
     >>> engine.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50)).objective
     220
     """
-    with Engine(backend, devices, config_file=config_file) as owner:
+    with Engine(backend, devices, config_file=config_file, cluster=cluster) as owner:
         return owner.solve(
             problem,
             time_limit=time_limit,
@@ -102,6 +105,7 @@ def map(
     devices: Sequence[str] | None = None,
     on_event: Observer | Sequence[Observer] | None = None,
     config_file: str | Path | None = None,
+    cluster: Any = None,
     **options: Any,
 ) -> Batch:
     """Solve many problems, or one problem with many options or seeds; a failure does not end the rest.
@@ -118,7 +122,7 @@ def map(
         The seed of each run. Of ``problems``, ``each`` and ``seeds``, one entry goes with any number of the others.
     time_limit : float, optional
         Seconds of each run.
-    backend, devices, config_file : optional
+    backend, devices, config_file, cluster : optional
         As for :func:`solve`.
     on_event : callable or sequence of callables, optional
         Called with an :class:`engine.events.Progress` (problems done, of all) some ten times a second.
@@ -146,7 +150,7 @@ def map(
     >>> [result.objective for result in engine.map([knapsack, knapsack])]
     [220, 220]
     """
-    with Engine(backend, devices, config_file=config_file) as owner:
+    with Engine(backend, devices, config_file=config_file, cluster=cluster) as owner:
         arguments: dict[str, Any] = {"each": each, "seeds": seeds, "time_limit": time_limit, "on_event": on_event}
         return owner.map(problems, **arguments, **options)
 
@@ -220,6 +224,7 @@ def resume(
     on_event: Observer | Sequence[Observer] | None = None,
     trust: bool = False,
     from_start: bool = False,
+    cluster: Any = None,
 ) -> Result:
     """Resume the run in a folder, and wait for its result; see :meth:`Engine.resume`.
 
@@ -240,6 +245,8 @@ def resume(
         Whether code that the folder names may be executed.
     from_start : bool
         Whether to ignore the checkpoints.
+    cluster : optional
+        Where to resume it, instead of in this process; see :class:`Engine`.
 
     Returns
     -------
@@ -250,7 +257,7 @@ def resume(
     engine.errors.RunFolderError
         If the folder is no run folder, damaged, in use, or of another problem.
     """
-    with engine_to_resume(run_folder, backend, devices) as owner:
+    with engine_to_resume(run_folder, backend, devices, cluster=cluster) as owner:
         run = owner.resume(
             run_folder,
             problem=problem,

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar, cast
 from engine import config
 from engine.batch import Batch, items_of
 from engine.devices import Backend, DeviceInfo, DevicePool, select
-from engine.errors import DeviceError, InputError, RunFolderError
+from engine.errors import ClusterError, DeviceError, InputError, RunFolderError
 from engine.folder import RunFolder
 from engine.forecast import Estimate
 from engine.mapping import BatchProgress, as_batch, check_options, solve_items
@@ -23,7 +23,7 @@ from engine.problem import Problem
 from engine.publisher import as_observers
 from engine.results import Result
 from engine.run import Observer, Run
-from engine.solver import Solver, SolverOptions
+from engine.solver import LazyImport, Solver, SolverOptions
 from engine.solvers import solver_for
 from engine.storage import Checkpoint
 
@@ -44,6 +44,11 @@ class Engine:
         backend, or its first device if there is no GPU.
     config_file : path-like, optional
         A TOML file to read instead of ``quintet.toml``.
+    cluster : str, path-like or distributed.Client, optional
+        Where to run instead of this process: ``tcp://HOST:PORT`` or ``tls://HOST:PORT`` of a Dask scheduler,
+        ``local:N`` for N worker processes on this host, a TOML file (see :mod:`engine.cluster.jobs`), or a client.
+        ``backend`` and ``devices`` are then those of every worker; by default each has its own configuration. Needs the
+        extra ``cluster``.
 
     Runs of one engine take turns: :meth:`start` returns at once, and the run begins when the one before has ended.
 
@@ -53,12 +58,18 @@ class Engine:
         If the configuration is wrong. The devices themselves are looked for when they are first needed.
     """
 
+    def __new__(cls, *arguments: Any, cluster: Any = None, **keywords: Any) -> Self:
+        """An engine of this process, or one of a cluster."""
+        kind = cls if cluster is None else _cluster_engine()
+        return cast(Self, object.__new__(kind))
+
     def __init__(
         self,
         backend: Backend | None = None,
         devices: Sequence[str] | None = None,
         *,
         config_file: str | Path | None = None,
+        cluster: Any = None,
     ) -> None:
         self._resolved = config.resolve({"backend": backend, "devices": devices}, file=config_file)
         self._pool: DevicePool | None = None
@@ -419,11 +430,15 @@ class Engine:
         )
         run.on_turn = self._its_turn
         run.on_end = self._ended
+        self._prepare(run)
         with self._opening:
             self._require_open()
             self._runs = [other for other in self._runs if other.state != "ended"]
             self._runs.append(run)
         return run.start()
+
+    def _prepare(self, run: Run) -> None:
+        """What is to be done with a run before it begins."""
 
     def _its_turn(self, run: Run) -> None:
         run.pool = self._open()
@@ -458,12 +473,34 @@ def engine_to_resume(
     backend: Backend | None = None,
     devices: Sequence[str] | None = None,
     config_file: str | Path | None = None,
+    cluster: Any = None,
 ) -> Engine:
     """An engine for the run in a folder: what is not given is as that run was asked for."""
-    kept = RunFolder.open(run_folder).description.get("settings", {})
-    if backend is None and devices is None:
+    description = RunFolder.open(run_folder).description
+    kept = description.get("settings", {})
+    if cluster is not None:
+        return Engine(backend, devices, config_file=config_file, cluster=cluster)
+    if backend is None and devices is None and "cluster" not in description:
         backend, devices = (None if kept.get("backend") == "auto" else kept.get("backend")), kept.get("devices")
     return Engine(backend, devices, config_file=config_file)
+
+
+def _cluster_engine() -> type[Engine]:
+    """The class of engines that run on a cluster.
+
+    Raises
+    ------
+    engine.errors.ClusterError
+        If its packages are missing.
+    """
+    try:
+        return cast("type[Engine]", LazyImport("engine.cluster.engine", "ClusterEngine").load())
+    except ImportError as error:
+        if error.name is not None and error.name.startswith("engine"):
+            raise
+        raise ClusterError(
+            f"a cluster needs the package {error.name}, which is not installed: pip install 'quintet[cluster]'"
+        ) from error
 
 
 def _earlier_result(folder: RunFolder) -> tuple[Result | None, RunFolderError | None]:

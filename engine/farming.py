@@ -2,8 +2,8 @@
 
 A *slice* is a bounded piece of a run: a task that takes state in, works on the devices of one worker for some seconds,
 and returns an answer with the state it came to. The side that owns the run (:class:`FarmedRun`) hands slices out and
-takes answers in; :class:`SliceWorker` computes them. A slice whose answer is lost is computed again from the same state,
-and only the first answer to a slice is accepted, so that nothing is lost and nothing counts twice.
+takes answers in; :class:`SliceWorker` computes them. A slice whose answer is lost is computed again from the same
+state, and only the first answer to a slice is accepted, so that nothing is lost and nothing counts twice.
 """
 
 from __future__ import annotations

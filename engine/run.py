@@ -126,6 +126,7 @@ class Run(Reporter, Generic[R]):
         self.seed = seed
         self.backend = backend
         self.devices = tuple(member.label for member in pool.members) if finished is None else finished.devices
+        self.device_names = tuple(member.info.name for member in pool.members)
         self.time_limit = time_limit
         self.folder = folder
         self.restored = restored
@@ -452,7 +453,7 @@ class Run(Reporter, Generic[R]):
             options=self.options.model_dump(mode="json"),
             backend=self.backend,
             devices=list(self.devices),
-            device_names=[member.info.name for member in self.pool.members],
+            device_names=list(self.device_names),
             seed=self.seed,
             metrics=[dict(vars(spec)) for spec in self.solver.metrics],
             resumed=self._resumed,

@@ -1,8 +1,8 @@
 """The coordinator of a farmed run: slices out, answers in, each slice counted once.
 
-At most two slices a worker are out at a time, so that a worker always finds the next one. A slice whose worker was lost,
-or is silent for too long, is submitted again; the first answer is accepted and all others are dropped. When workers have
-nothing to do and the run can be divided further, slices in progress are asked to end early.
+At most two slices a worker are out at a time, so that a worker always finds the next one. A slice whose worker was
+lost, or is silent for too long, is submitted again; the first answer is accepted and all others are dropped. When
+workers have nothing to do and the run can be divided further, slices in progress are asked to end early.
 """
 
 from __future__ import annotations

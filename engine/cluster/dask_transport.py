@@ -135,7 +135,7 @@ class DaskTransport:
         self._futures: dict[int, list[Future]] = {}
         self._numbers: dict[str, int] = {}
         self._attempts: dict[int, int] = {}
-        self._done = as_completed([], with_results=True, raise_errors=False)
+        self._done = as_completed([], loop=client.loop, with_results=True, raise_errors=False)
         self._closed = threading.Event()
         self._pump = threading.Thread(target=self._collect, name="quintet-cluster-answers", daemon=True)
         self._pump.start()

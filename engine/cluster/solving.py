@@ -31,8 +31,8 @@ def require_farm(solver: Solver, problem: Problem[Any], options: SolverOptions) 
     if solver.farm is None:
         able = ", ".join(f"{one.name} ({one.farm.unit})" for one in discover().values() if one.farm is not None)
         raise InputError(
-            f"a run of {solver.name} cannot be divided among the workers of a cluster; use engine.map for many problems, "
-            f"options or seeds. What can be divided: {able}"
+            f"a run of {solver.name} cannot be divided among the workers of a cluster; use engine.map for many "
+            f"problems, options or seeds. What can be divided: {able}"
         )
     reason = None if solver.farm.refusal is None else solver.farm.refusal(problem, options)
     if reason is not None:

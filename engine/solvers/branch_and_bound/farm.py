@@ -242,9 +242,7 @@ class SearchSlices(SliceWorker):
         incumbent = single._Incumbent(tree, work["initial"], min(work["upper"], _value(control.shared)), None)
         tell = _announcer(incumbent, control)
         run = SliceRun(self._problem, self._options, self._seed, control, StopRequested)
-        with Coordinator(
-            self._pool, cast(Run, run), tree, self._options, work["initial"], units, bound
-        ) as search:
+        with Coordinator(self._pool, cast(Run, run), tree, self._options, work["initial"], units, bound) as search:
 
             def take_over() -> None:
                 """A value that another worker has found."""

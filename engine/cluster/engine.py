@@ -1,0 +1,156 @@
+"""The engine whose runs are on a cluster."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.batch import Batch, items_of
+from engine.cluster.batches import solve_items_on
+from engine.cluster.connection import Connection, WorkerInfo
+from engine.cluster.coordinator import Timing
+from engine.cluster.solving import farmed, require_farm
+from engine.config import Settings
+from engine.devices import Backend, DeviceInfo, DevicePool
+from engine.engine import Engine
+from engine.errors import ClusterError, InputError
+from engine.forecast import Estimate
+from engine.mapping import BatchProgress, as_batch, check_options
+from engine.problem import Problem
+from engine.publisher import Observer, as_observers
+from engine.run import Run
+from engine.solver import Solver, SolverOptions
+from engine.text import bytes_text
+
+__all__ = ["ClusterEngine", "worker_rows"]
+
+
+class ClusterEngine(Engine):
+    """An :class:`engine.Engine` that farms its runs to the workers of a cluster; made by ``Engine(cluster=...)``.
+
+    Parameters
+    ----------
+    backend, devices : optional
+        Of every worker; by default each has its own configuration.
+    config_file : path-like, optional
+        As for :class:`engine.Engine`; for this process.
+    cluster : str, path-like or distributed.Client
+        See :class:`engine.cluster.connection.Connection`.
+    timing : Timing, optional
+        Durations of slices and of waiting.
+    """
+
+    def __init__(
+        self,
+        backend: Backend | None = None,
+        devices: Sequence[str] | None = None,
+        *,
+        config_file: str | Path | None = None,
+        cluster: Any = None,
+        timing: Timing | None = None,
+    ) -> None:
+        super().__init__(backend, devices, config_file=config_file)
+        self._cluster = cluster
+        self._timing = timing
+        self._connected: Connection | None = None
+        self._given: tuple[Backend | None, Sequence[str] | None] = (backend, devices)
+
+    def __repr__(self) -> str:
+        return f"<Engine on the cluster {self._cluster}>"
+
+    def alike(self, other: Engine) -> bool:
+        """See :class:`engine.Engine`."""
+        return isinstance(other, ClusterEngine) and other._cluster == self._cluster and super().alike(other)
+
+    @property
+    def connection(self) -> Connection:
+        """The session with the cluster, opened when it is first needed."""
+        with self._opening:
+            self._require_open()
+            if self._connected is None:
+                self._connected = Connection(self._cluster, *self._given)
+            return self._connected
+
+    @property
+    def workers(self) -> list[WorkerInfo]:
+        """The workers, also those that cannot be used."""
+        return self.connection.workers
+
+    @functools.cached_property
+    def device_infos(self) -> list[DeviceInfo]:
+        """The devices of all workers, described."""
+        return [info for worker in self.connection.usable for info in worker.devices]
+
+    def close(self, wait: bool = True) -> None:
+        """Stop what still runs and leave the cluster."""
+        super().close(wait)
+        with self._opening:
+            connection, self._connected = self._connected, None
+        if connection is not None:
+            connection.close()
+
+    def map(
+        self,
+        problems: Problem | str | Path | Iterable[Problem | str | Path],
+        *,
+        each: Sequence[Mapping[str, Any]] | None = None,
+        seeds: Sequence[int] | None = None,
+        time_limit: float | None = None,
+        on_event: Observer | Sequence[Observer] | None = None,
+        **options: Any,
+    ) -> Batch:
+        """See :func:`engine.map`; files are read by the workers."""
+        self._require_open()
+        items = items_of(problems, each, seeds)
+        check_options(items, {name: value for name, value in options.items() if name != "seed"})
+        report = BatchProgress(len(items), as_observers(on_event))
+        with self._turn:
+            entries = solve_items_on(self.connection, items, options, time_limit, report, self._timing)
+        return as_batch(items, entries, lambda: InputError("the batch was interrupted before this problem was solved"))
+
+    def estimate(self, problem: Problem, *, seed: int | None = None, **options: Any) -> Estimate:
+        """Refused: estimates are made in one process."""
+        raise InputError("estimates are made in one process; leave out the cluster")
+
+    def _validate(self, solver: Solver, problem: Problem, options: SolverOptions) -> None:
+        """Refuse what cannot be divided, or does not fit the devices of a worker."""
+        self._require_open()
+        require_farm(solver, problem, options)
+        if solver.validate is not None:
+            for devices in {worker.devices for worker in self.connection.usable}:
+                solver.validate(problem, options, devices)
+
+    def _description(self, solver: Solver, options: SolverOptions, settings: Settings) -> dict[str, Any]:
+        return {**super()._description(solver, options, settings), "cluster": str(self._cluster)}
+
+    def _open(self) -> DevicePool:
+        with self._opening:
+            if self._pool is None:
+                self._pool = DevicePool([])
+            return self._pool
+
+    def _prepare(self, run: Run) -> None:
+        workers = self.connection.usable
+        run.devices = tuple(worker.label for worker in workers)
+        run.device_names = tuple(", ".join(info.name for info in worker.devices) for worker in workers)
+        run.solver = farmed(run.solver, self.connection, self._timing)
+
+    def _ended(self, run: Run) -> None:
+        """Leave a cluster whose connection was lost: the next run connects again."""
+        if isinstance(run.error, ClusterError):
+            with self._opening:
+                connection, self._connected = self._connected, None
+            if connection is not None:
+                connection.close()
+
+
+def worker_rows(workers: Sequence[WorkerInfo]) -> list[tuple[str, str, str, str, str]]:
+    """A table of workers and their devices: label, host, device, its name, its memory or what is wrong."""
+    rows: list[tuple[str, str, str, str, str]] = []
+    for worker in workers:
+        rows += [(worker.label, worker.host, info.id, info.name, bytes_text(info.memory)) for info in worker.devices]
+        if worker.fault:
+            rows.append((worker.label, worker.host, "none", "", worker.fault))
+    return rows
