@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
+from typing import Any
 
 import click
 
 from engine import config, tables
 from engine.cli_options import backend_option, config_option, debug_option, devices_option, options
 from engine.devices import available, select
+from engine.engine import Engine
 from engine.solvers import discover, solver_named
 
 __all__ = ["devices", "solvers"]
@@ -18,11 +21,19 @@ __all__ = ["devices", "solvers"]
 @click.command()
 @click.option("--explain", is_flag=True, help="Show every setting, its value and where that came from.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--cluster", metavar="WHERE", help="List the workers of a Dask cluster and their devices.")
 @options(backend_option, devices_option, config_option, debug_option)
 def devices(
-    explain: bool, as_json: bool, backend: str | None, devices: list[str] | None, config_file: str | None
+    explain: bool,
+    as_json: bool,
+    cluster: str | None,
+    backend: str | None,
+    devices: list[str] | None,
+    config_file: str | None,
 ) -> int:
-    """List the devices of this machine, and why a backend has none."""
+    """List the devices of this machine, and why a backend has none; or those of a cluster."""
+    if cluster is not None:
+        return _cluster_devices(cluster, as_json, backend, devices)
     resolved = config.resolve({"backend": backend, "devices": devices}, file=config_file)
     found, missing = available("auto")
     if as_json:
@@ -41,6 +52,30 @@ def devices(
         chosen = select(resolved.settings.backend, resolved.settings.devices)
         print(f"\na run uses {', '.join(info.id for info in chosen)}")
     return 0 if found else 3
+
+
+def _cluster_devices(cluster: str, as_json: bool, backend: Any, devices: list[str] | None) -> int:
+    """The workers of a cluster and what each has."""
+    with Engine(backend, devices, cluster=cluster) as owner:
+        from engine.cluster.engine import ClusterEngine, worker_rows
+
+        assert isinstance(owner, ClusterEngine)
+        workers = owner.workers
+        warnings = owner.connection.warnings
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    if as_json:
+        described = [
+            {
+                **{name: getattr(one, name) for name in ("label", "address", "host", "versions", "fault")},
+                "devices": [{"id": info.id, **dataclasses.asdict(info)} for info in one.devices],
+            }
+            for one in workers
+        ]
+        print(json.dumps({"workers": described}, indent=2))
+    else:
+        tables.print_table(("worker", "host", "device", "name", "memory"), worker_rows(workers))
+    return 0
 
 
 @click.command()

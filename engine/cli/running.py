@@ -64,6 +64,11 @@ _solution_option = click.option(
     type=click.Path(path_type=Path),
     help="Write the solution, or the certificate that there is none; as JSON for FILE.json.",
 )
+_cluster_option = click.option(
+    "--cluster",
+    metavar="WHERE",
+    help="Run on a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, local:N, a TOML file, or the name of a saved one.",
+)
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
@@ -77,7 +82,8 @@ price (the column of a table to predict), --relax (take integer variables as con
 @options(backend_option, devices_option, time_limit_option)
 @click.option("--seed", metavar="N", help="Seed of every random choice.")
 @click.option("--run-folder", metavar="DIR", help="Keep the run in this folder, so that it can be resumed or replayed.")
-@options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option, config_option, debug_option)
+@options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option, _cluster_option)
+@options(config_option, debug_option)
 @click.pass_context
 def solve(
     context: click.Context,
@@ -88,6 +94,7 @@ def solve(
     as_json: bool,
     config_file: str | None,
     trust: bool,
+    cluster: str | None,
     **arguments: Any,
 ) -> int:
     """Solve the problem in FILE: an instance, a TOML file that names one with its settings, or a run folder."""
@@ -99,7 +106,9 @@ def solve(
     _require_folder(solution)
     with limited(resolved.settings.max_read_bytes):
         problem = read(path, context.meta["quintet.reading"], trust)
-    owner = hand_over(Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file))
+    owner = hand_over(
+        Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file, cluster=cluster)
+    )
 
     def start(observers: list[Observer]) -> Run:
         return owner.start(problem, on_event=observers, **arguments, **context.meta["quintet.options"])
@@ -112,7 +121,8 @@ def solve(
 @options(backend_option, devices_option)
 @click.option("--time-limit", metavar="SECONDS", help="End after this time, counted from the run's first start.")
 @click.option("--from-start", is_flag=True, help="Begin from the start; removes checkpoints and result.")
-@options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option, config_option, debug_option)
+@options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option, _cluster_option)
+@options(config_option, debug_option)
 @click.pass_context
 def resume(
     context: click.Context,
@@ -124,11 +134,12 @@ def resume(
     solution: Path | None,
     as_json: bool,
     config_file: str | None,
+    cluster: str | None,
     **arguments: Any,
 ) -> int:
     """Resume the run in the folder DIR from its last checkpoint, by default on the devices it was started with."""
     _require_folder(solution)
-    owner = hand_over(engine_to_resume(folder, backend, devices, config_file))
+    owner = hand_over(engine_to_resume(folder, backend, devices, config_file, cluster))
 
     def start(observers: list[Observer]) -> Run:
         return owner.resume(folder, on_event=observers, **arguments)

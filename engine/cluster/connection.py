@@ -58,7 +58,8 @@ class Connection:
     Parameters
     ----------
     given : str, Path or distributed.Client
-        ``tcp://HOST:PORT``, ``tls://HOST:PORT``, ``local:N``, the path of a TOML file, or a client.
+        ``tcp://HOST:PORT``, ``tls://HOST:PORT``, ``local:N``, the path of a TOML file, the name of one in the user's
+        configuration folder (``clusters/NAME.toml``), or a client.
     backend, devices : optional
         For every worker, instead of its own configuration. The workers of ``local:N`` share the devices in turn.
     interval : float
@@ -80,8 +81,10 @@ class Connection:
         self._closing = contextlib.ExitStack()
         self._transports: dict[str, DaskTransport] = {}
         self._numbers = itertools.count()
+        if isinstance(given, str) and given in (saved := jobs.saved_clusters()):
+            given = saved[given]
         try:
-            self.client = self._connect(given, devices)
+            self.client = self._connect(given)
             own: Any = None if devices is None else list(devices)
             if isinstance(given, str) and given.startswith("local"):
                 own = _in_turn(backend, devices, _count_of(given))
@@ -100,7 +103,7 @@ class Connection:
 
     # --- connecting -----------------------------------------------------------------------------------------------
 
-    def _connect(self, given: Any, devices: Sequence[str] | None) -> Client:
+    def _connect(self, given: Any) -> Client:
         if isinstance(given, Client):
             if given.status != "running":
                 raise ClusterError(f"the client is not connected: its status is {given.status}")
@@ -115,7 +118,8 @@ class Connection:
             target = given
         else:
             raise InputError(
-                f"a cluster must be tcp://HOST:PORT, tls://HOST:PORT, local:N, a TOML file or a client; got {given!r}"
+                "a cluster must be tcp://HOST:PORT, tls://HOST:PORT, local:N, a TOML file, the name of a saved one, "
+                f"or a client; got {given!r}"
             )
         try:
             client = Client(target, timeout=_CONNECT_SECONDS, set_as_default=False)
@@ -257,7 +261,7 @@ def _in_turn(backend: str | None, devices: Sequence[str] | None, count: int) -> 
     """The devices of this host, dealt out to so many local workers."""
     from engine.engine import Engine
 
-    owner = Engine(backend, devices)  # type: ignore[arg-type]
+    owner = Engine(backend, devices)
     ids = [info.id for info in owner.device_infos]
     if len(ids) < count:
         return {f"worker-{number}": [ids[number % len(ids)]] for number in range(count)}

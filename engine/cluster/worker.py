@@ -110,7 +110,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
             "fault": "",
         }
         try:
-            self.engine = Engine(self.backend, self._own_devices())  # type: ignore[arg-type]
+            self.engine = Engine(self.backend, self._own_devices())
             found["devices"] = pickle.dumps(self.engine.device_infos)
         except QuintetError as error:
             found["fault"] = str(error)
@@ -287,8 +287,8 @@ def control(session: str, run: str, numbers: list[int], shared: Any, has_shared:
             if owner == run:
                 slice_control.shared = shared
     for number in numbers:
-        slice_control = plugin.slices.get((run, number))
-        if slice_control is None:
+        known = plugin.slices.get((run, number))
+        if known is None:
             plugin.ended.add((run, number))
         else:
-            slice_control.end()
+            known.end()
