@@ -17,6 +17,7 @@ from engine.devices import Backend, DeviceInfo, DevicePool, select
 from engine.errors import ClusterError, DeviceError, InputError, RunFolderError
 from engine.folder import RunFolder
 from engine.forecast import Estimate
+from engine.isolation import needs_isolation, solve_isolated
 from engine.mapping import BatchProgress, as_batch, check_options, solve_items
 from engine.observers import Recorder
 from engine.problem import Problem
@@ -410,6 +411,8 @@ class Engine:
     ) -> Run:
         """Start a run; ``keep``: record its events in its folder."""
         solver.load()
+        if finished is None and needs_isolation(solver, problem, self.device_infos):
+            solver = replace(solver, solve=solve_isolated)
         run = Run(
             problem,
             solver,

@@ -64,6 +64,15 @@ class Problem(ABC, Generic[R]):
         """C code of the user's that solving the problem executes on the devices; None where there is none."""
         return None
 
+    def check(self, result: Result) -> None:
+        """Check an answer that another process has found, as far as only this process can.
+
+        Raises
+        ------
+        engine.errors.AuditError
+            If it is wrong.
+        """
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.describe()}>"
 

@@ -131,7 +131,7 @@ class Run(Reporter, Generic[R]):
         self.folder = folder
         self.restored = restored
         self.pool = pool
-        self._checkpoint_interval = checkpoint_interval
+        self.checkpoint_interval = checkpoint_interval
         self._resumed = resumed or restored is not None
         self._from_start = from_start
         self._finished = finished
@@ -289,7 +289,7 @@ class Run(Reporter, Generic[R]):
         The first checkpoint of a run is due after :data:`FIRST_CHECKPOINT` seconds, however long the interval is.
         """
         first = self._checkpoints == 0 and self.restored is None
-        interval = min(FIRST_CHECKPOINT, self._checkpoint_interval) if first else self._checkpoint_interval
+        interval = min(FIRST_CHECKPOINT, self.checkpoint_interval) if first else self.checkpoint_interval
         return self.folder is not None and time.monotonic() - self._last_checkpoint >= interval
 
     def save_checkpoint(self, arrays: dict[str, Any], state: Any) -> None:

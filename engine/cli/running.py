@@ -14,7 +14,7 @@ from typing import Any
 import click
 import numpy as np
 
-from engine import config, tables
+from engine import config, isolation, tables
 from engine.cli.reading import read
 from engine.cli.solver_options import NoProblem, SolverCommand, problem_file
 from engine.cli.standby import hand_over
@@ -39,10 +39,10 @@ from engine.replay import Replay
 from engine.results import Result
 from engine.run import Observer, Run
 
-__all__ = ["WATCHDOG_SECONDS", "replay", "resume", "solve"]
+__all__ = ["replay", "resume", "solve"]
 
-WATCHDOG_SECONDS = 10.0
-"""How long after a stop or the time limit a C snippet may go on before the process ends."""
+_PATIENCE = 5.0
+"""Seconds beyond the watchdog of :mod:`engine.isolation` after which this process ends with a snippet on a GPU."""
 
 _NO_ANSWER = 4
 
@@ -147,9 +147,14 @@ def resume(
     return _conduct(owner, start, events, context.obj, solution, as_json)
 
 
+def _patience() -> float:
+    """How long after a stop or the time limit a C snippet may go on before this process ends."""
+    return isolation.WATCHDOG_SECONDS + _PATIENCE
+
+
 def _end_process(lines: JsonLines | None) -> None:
     """End the process at once: a C snippet that does not return cannot be ended in any other way."""
-    message = f"the C snippet did not return within {WATCHDOG_SECONDS:g} s after the run was to end"
+    message = f"the C snippet did not return within {_patience():g} s after the run was to end"
     with contextlib.suppress(OSError):
         if lines is not None:
             lines(Failed(time=0.0, error="DeviceError", message=message, exit_code=DeviceError.exit_code))
@@ -173,7 +178,7 @@ def _conduct(
         if lines is not None:
             controls.listen()
         while not running.join(0.5):  # a wait without an end would not let Ctrl-C through on Windows
-            if running.overdue > WATCHDOG_SECONDS and running.problem.native_code is not None:
+            if running.overdue > _patience() and running.problem.native_code is not None:
                 _end_process(lines)
         result = running.outcome()
     saved = [running.folder.path] if running.folder is not None else []

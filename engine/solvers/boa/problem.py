@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import ProblemError
+from engine.errors import AuditError, ProblemError
 from engine.formats import bit_strings
 from engine.problem import Problem, frozen
+from engine.results import Result
 from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet, tables
 from engine.solvers.boa.fitness.landscapes import random_ising, random_nk
 from engine.solvers.boa.fitness.tables import Decomposable
@@ -256,6 +257,13 @@ class BOA(Problem):
     def native_code(self) -> str | None:
         """The C code of a snippet."""
         return self.fitness.code if isinstance(self.fitness, Snippet) else None
+
+    def check(self, result: Result) -> None:
+        """Evaluate the best string of a C snippet on the host, where the problem has a function for that."""
+        if isinstance(self.fitness, Snippet) and self.fitness.host is not None and result.solution is not None:
+            (again,) = self.evaluate(result.solution[None])
+            if again != result.objective:
+                raise AuditError(f"the best string has the value {again}, but the devices found {result.objective}")
 
     def evaluate(self, bits: ArrayLike) -> NDArray[Any]:
         """Values of bit strings on the host.

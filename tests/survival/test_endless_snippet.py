@@ -16,8 +16,8 @@ from engine.devices import available
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys
-import engine.cli.running
-engine.cli.running.WATCHDOG_SECONDS = 1.0
+import engine.isolation
+engine.isolation.WATCHDOG_SECONDS = 1.0
 from engine.cli import main
 sys.argv[0] = "quintet"
 main()

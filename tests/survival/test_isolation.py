@@ -1,0 +1,109 @@
+"""C code of the user's on a CPU: it is executed in a child process, which can crash and can be ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine import isolation
+from engine.devices import available
+from engine.errors import AuditError, DeviceError
+
+CPUS = [info.id for info in available("opencl")[0] if info.capabilities.shares_host_cores]
+pytestmark = pytest.mark.skipif(not CPUS, reason="this machine has no OpenCL CPU device")
+ONES = "fitness = 0; for (i32 i = 0; i < N; i++) fitness += BIT(i);"
+
+
+def snippet(code: str, n: int = 24, **arguments: Any) -> engine.BOA:
+    return engine.BOA.snippet(code, n, **arguments)
+
+
+def test_a_snippet_gives_the_answer_of_the_function_it_is(tmp_path: Path) -> None:
+    seen: list[Any] = []
+    problem = snippet(ONES, host=lambda bits: bits.sum(axis=1))
+    arguments: dict[str, Any] = {"population": 200, "seed": 4, "local_search": "none"}
+    result = engine.solve(problem, devices=CPUS[:1], on_event=seen.append, run_folder=tmp_path / "r", **arguments)
+    python = engine.solve(engine.BOA("onemax", 24), devices=CPUS[:1], **arguments)
+    assert result.objective == python.objective == 24
+    assert np.array_equal(result.solution, np.ones(24))
+    kinds = {event.type for event in seen}
+    assert {"started", "metric", "incumbent", "finished"} <= kinds
+    assert [event.objective for event in seen if event.type == "incumbent"][-1] == 24
+    times = [event.time for event in seen if event.type == "metric"]
+    assert times == sorted(times)
+    assert engine.load(tmp_path / "r").objective == 24
+
+
+def test_an_answer_that_the_hosts_function_does_not_confirm_is_withheld() -> None:
+    with pytest.raises(AuditError, match="but the devices found"):
+        engine.solve(snippet(ONES, host=lambda bits: 2 * bits.sum(axis=1)), devices=CPUS[:1], population=100)
+
+
+def test_a_snippet_that_crashes_is_an_error_and_the_engine_goes_on() -> None:
+    with engine.Engine(devices=CPUS[:1]) as owner:
+        with pytest.raises(DeviceError, match="was ended by the signal SIG"):
+            owner.solve(snippet("fitness = *(i64 *) 16;"), population=100)
+        assert owner.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50), reduce=False).objective == 220
+
+
+def test_a_snippet_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolation, "WATCHDOG_SECONDS", 0.5)
+    monkeypatch.setattr(isolation, "SILENCE_SECONDS", 0.2)
+    seen: list[Any] = []
+    endless = snippet("for (u64 i = 1; i != 0; i += 2) fitness += (i64) (i * i) + BIT(3);")
+    with engine.Engine(devices=CPUS[:1]) as owner:
+        run = owner.start(endless, population=100, on_event=seen.append)
+        while not any("has not returned" in event.message for event in seen if event.type == "notice"):
+            assert not run.join(0.05)
+        time.sleep(1.0)
+        run.stop()
+        with pytest.raises(DeviceError, match=r"did not return within 0\.5 s"):
+            run.wait(60)
+
+
+def test_a_stopped_snippet_resumes_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    slow = "for (i32 k = 0; k < 300; k++) for (i32 i = 0; i < N; i++) fitness += BIT(i) * (k == 0);"
+    arguments: dict[str, Any] = {"population": 2000, "seed": 3, "local_search": "none", "niching": "rtr"}
+    with engine.Engine(devices=CPUS[:1]) as owner:
+        whole = owner.solve(snippet(slow, 60), **arguments)
+        seen: list[Any] = []
+        run = owner.start(snippet(slow, 60), run_folder=tmp_path / "r", on_event=seen.append, **arguments)
+        while not any(event.type == "metric" for event in seen) and not run.join(0.005):
+            pass
+        run.pause()
+        time.sleep(0.3)
+        run.resume()
+        run.stop()
+        stopped = run.wait()
+        assert stopped.status in ("interrupted", whole.status)
+        again = owner.resume(tmp_path / "r", trust=True).wait()
+    assert again.objective == whole.objective
+    assert np.array_equal(again.solution, whole.solution)
+    assert again.counters["evaluations"] == whole.counters["evaluations"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL") or not Path("/proc").is_dir(), reason="needs /proc and SIGKILL")
+def test_no_child_is_left_behind() -> None:
+    def children() -> set[int]:
+        found = set()
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                except OSError:
+                    continue
+                if parent == os.getpid():
+                    found.add(int(entry.name))
+        return found
+
+    before = children()
+    engine.solve(snippet(ONES), devices=CPUS[:1], population=100)
+    assert children() <= before
