@@ -39,7 +39,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from engine import trust as trusted
 from engine.errors import InputError, QuintetError, RunFolderError, UntrustedCode
 from engine.files import remove_temporaries, temporary_beside, write_whole
-from engine.layout import folder_of
 from engine.lock import FolderLock
 from engine.problem import Problem
 from engine.solver import Solver
@@ -109,10 +108,13 @@ def read_problem(path: Path, trust: bool = False, kind: type[Problem] | None = N
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     if is_folder:
         return RunFolder.open(path).problem(trust=trust)
-    problem = (kind or recognize(path)).read(path, **reading)
-    if (code := _native_code(problem, str(path))) is not None and not _is_bundled(path):
-        trusted.require_trust(code, trust)
-    return problem
+    kind = kind or recognize(path)
+    try:
+        return kind.read(path, **reading)
+    except UntrustedCode as error:
+        trusted.require_trust(error.code, trust)
+        with trusted.allowed(error.code):
+            return kind.read(path, **reading)
 
 
 def foreign_code(path: Path) -> ForeignCode | None:
@@ -263,7 +265,8 @@ class RunFolder(RunFiles):
             raise
         except Exception as error:
             raise RunFolderError(f"{self.path / 'problem.npz'} contains no {kind.__name__}: {error}") from error
-        if (code := _native_code(problem, str(self.path / "problem.npz"))) is not None:
+        if problem.native_code is not None:
+            code = trusted.native_code_of(problem.native_code, str(self.path / "problem.npz"))
             trusted.require_trust(code, trust)
         return problem
 
@@ -348,17 +351,6 @@ def _plain(value: Any) -> Any:
 # --- code that comes with a problem ---------------------------------------------------------------------------------
 
 
-def _native_code(problem: Problem, where: str) -> ForeignCode | None:
-    """The C code of a problem, if its objective is such."""
-    code = problem.native_code
-    return None if code is None else ForeignCode("C", where, text_digest(code), code)
-
-
-def _is_bundled(path: Path) -> bool:
-    """Whether a file is one of the package's samples."""
-    return path.resolve().is_relative_to(folder_of("samples"))
-
-
 def _source_of(kind: type[Problem]) -> dict[str, str]:
     """Where a class that is not one of the solvers' is found again: its module, and the module's file."""
     if any(kind in solver.problems for solver in discover().values()):
@@ -383,7 +375,7 @@ def _own_class(module: str, source: str | None, name: str, trust: bool) -> type[
         raise RunFolderError(f"{path}, which defines {name}, cannot be read: {reason}") from error
     digest = hashlib.sha256(content).hexdigest()
     text = content.decode("utf-8", errors="replace")
-    if not _is_bundled(path):
+    if not trusted.is_bundled(path):
         trusted.require_trust(ForeignCode("Python", str(path), digest, text), trust)
     return _class_in(_executed(path, content, name), name)
 

@@ -128,7 +128,7 @@ class JsonLines:
 
 
 class ProgressBar:
-    """Shows a run on the terminal: phase, bar, done of total, rate, time left where it is estimated, best and bound, seconds.
+    """Shows a run on the terminal: phase, bar, done of total, rate, estimated time left, best and bound, seconds.
 
     Notices are printed above the bar. Where the output is no terminal only warnings are printed.
 

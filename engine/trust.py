@@ -9,8 +9,11 @@ agreement is remembered by the SHA-256 of the code, in ``trusted.json`` in the u
 from __future__ import annotations
 
 import contextlib
+import contextvars
+import hashlib
 import json
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,10 +22,12 @@ import platformdirs
 
 from engine.errors import UntrustedCode
 from engine.files import write_whole
+from engine.layout import folder_of
 
-__all__ = ["ForeignCode", "is_trusted", "remember", "require_trust"]
+__all__ = ["ForeignCode", "allowed", "is_bundled", "is_trusted", "native_code_of", "remember", "require_trust"]
 
 _MOST_REMEMBERED = 10_000
+_allowed: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar("allowed", default=frozenset())
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,11 @@ class ForeignCode:
     text: str = ""
 
 
+def native_code_of(code: str, where: str) -> ForeignCode:
+    """C code of a problem."""
+    return ForeignCode("C", where, hashlib.sha256(code.encode()).hexdigest(), code)
+
+
 def require_trust(code: ForeignCode, trust: bool) -> None:
     """Refuse code that the user has not agreed to execute; with ``trust``, agree, and remember it.
 
@@ -66,7 +76,22 @@ def require_trust(code: ForeignCode, trust: bool) -> None:
 
 def is_trusted(code: ForeignCode) -> bool:
     """Whether the user has agreed to execute exactly this code before."""
-    return code.digest in _remembered()
+    return code.digest in _allowed.get() or code.digest in _remembered()
+
+
+@contextlib.contextmanager
+def allowed(code: ForeignCode) -> Iterator[None]:
+    """Within this block, exactly this code may be executed, whether the agreement could be remembered or not."""
+    token = _allowed.set(_allowed.get() | {code.digest})
+    try:
+        yield
+    finally:
+        _allowed.reset(token)
+
+
+def is_bundled(path: str | Path) -> bool:
+    """Whether a file is one of the package's samples, which need no agreement."""
+    return Path(path).resolve().is_relative_to(folder_of("samples"))
 
 
 def remember(code: ForeignCode) -> None:

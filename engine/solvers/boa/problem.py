@@ -16,6 +16,7 @@ from engine.results import Result
 from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet, tables
 from engine.solvers.boa.fitness.landscapes import random_ising, random_nk
 from engine.solvers.boa.fitness.tables import Decomposable
+from engine.trust import is_bundled, native_code_of, require_trust
 
 __all__ = ["BOA"]
 
@@ -218,19 +219,30 @@ class BOA(Problem):
         return cls(tables.qubo(n, entries, optimum))
 
     @classmethod
-    def read(cls, path: str | Path) -> Self:
+    def read(cls, path: str | Path, *, trust: bool = False) -> Self:
         """Read a file of any format of :mod:`engine.formats.bit_strings`.
+
+        Parameters
+        ----------
+        path : path-like
+        trust : bool
+            Whether a C snippet that the file contains may be executed; remembered for exactly that code.
 
         Raises
         ------
         ProblemError
             If it cannot be read, or breaks a rule of its format.
+        UntrustedCode
+            If it contains a C snippet that is not trusted; see :mod:`engine.trust`.
         """
         parsed = bit_strings.read(path)
         try:
-            return cls(tables.from_parsed(parsed), name=Path(path).name)
+            problem = cls(tables.from_parsed(parsed), name=Path(path).name)
         except ProblemError as error:
             raise ProblemError(str(error), path) from error
+        if problem.native_code is not None and not is_bundled(path):
+            require_trust(native_code_of(problem.native_code, str(path)), trust)
+        return problem
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
