@@ -16,7 +16,8 @@ class Estimate:
     unit : str
         What is counted, such as ``"nodes"``.
     amount, low, high : float
-        Median and quartiles of independent estimates; all equal if the amount is known exactly.
+        Mean of independent estimates, and limits that it is probably (80 %) between; all equal if the amount is known
+        exactly.
     rate : float
         Units a second, measured on the devices.
     seconds, seconds_low, seconds_high : float

@@ -54,10 +54,10 @@ def estimate(
 def _sentences(description: str, found: Estimate) -> str:
     exact = found.low == found.high
     amount = f"{number_text(_rounded(found.amount), grouped=True)} {found.unit}"
-    lines = [description, f"{amount}{'' if exact else ' (median of independent estimates)'}"]
+    lines = [description, f"{amount}{'' if exact else ' (mean of independent estimates)'}"]
     if not exact:
         low, high = (number_text(_rounded(value), grouped=True) for value in (found.low, found.high))
-        lines.append(f"half of the estimates are between {low} and {high}")
+        lines.append(f"probably between {low} and {high}")
     rate = number_text(_rounded(found.rate), grouped=True)
     lines.append(f"about {seconds_text(found.seconds)} at {rate} {found.unit}/s, as measured on these devices")
     return "\n".join(lines)

@@ -17,7 +17,7 @@ from engine.events import Event, Incumbent
 from engine.solvers.branch_and_bound.intervals import Units, aligned, cut, digits_of
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.reference import search
-from engine.solvers.branch_and_bound.search import coordinator
+from engine.solvers.branch_and_bound.search import coordinator, reporting
 from engine.solvers.branch_and_bound.search.frontier import LEVELS, FrontierSnapshot, IntervalBounds, proven_bound
 from engine.solvers.branch_and_bound.search.members import SnapshotSchedule, Store, WorkerState
 from engine.solvers.branch_and_bound.search.messages import Report, Task
@@ -155,9 +155,9 @@ def test_a_device_without_work_has_nothing_below_any_bound() -> None:
 @pytest.fixture
 def prompt_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every turn be short, and each be followed by a snapshot."""
-    monkeypatch.setattr(coordinator, "_BETWEEN_SNAPSHOTS", 0.0)
-    monkeypatch.setattr(coordinator, "_SNAPSHOT_SECONDS", 1.0)
-    monkeypatch.setattr(coordinator, "_SNAPSHOT_SHARE", math.inf)
+    monkeypatch.setattr(reporting, "_BETWEEN_SNAPSHOTS", 0.0)
+    monkeypatch.setattr(reporting, "_SNAPSHOT_SECONDS", 1.0)
+    monkeypatch.setattr(reporting, "_SNAPSHOT_SHARE", math.inf)
     monkeypatch.setattr(coordinator, "SLICE_SECONDS", 0.002)
 
 

@@ -38,6 +38,7 @@ SOLVER = Solver(
     metrics=(
         MetricSpec("active_ivms", "Active IVMs", "IVMs", per_device=True),
         MetricSpec("nodes_per_second", "Decomposed nodes", "nodes/s", per_device=True, log=True),
+        MetricSpec("nodes_left", "Nodes left (estimate)", "nodes", log=True),
         MetricSpec("explored_share", "Explored share of the tree", ""),
         MetricSpec("explored_here", "Share of the tree explored by a device", "", per_device=True),
         MetricSpec("stealing_share", "Time spent stealing or waiting", "", per_device=True),

@@ -14,7 +14,8 @@ from engine.forecast import Estimate
 from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.search.messages import Report, Task
-from engine.solvers.branch_and_bound.search.sampling import TreeSampler
+from engine.solvers.branch_and_bound.search.sampling import TreeSampler, plan_for
+from engine.solvers.branch_and_bound.search.setup import Setup
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY, PermutationProblem, Tree
 from engine.solvers.branch_and_bound.validate import tree_of
@@ -22,6 +23,7 @@ from engine.solvers.branch_and_bound.validate import tree_of
 __all__ = ["estimate"]
 
 _SECONDS = 0.3
+_RESAMPLES = 400
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class _Forecaster:
 
     def estimates(self, seed: int) -> NDArray[np.float64]:
         """See :meth:`TreeSampler.estimates`."""
-        sampler = TreeSampler(self._device, self._tree, self._options, self._initial)
+        setup = Setup(self._device, self._tree, self._options, self._initial)
+        sampler = TreeSampler(setup, plan_for(self._tree.items))
         try:
             return sampler.estimates(self._initial, seed)
         finally:
@@ -83,7 +86,7 @@ def estimate(problem: PermutationProblem, options: Options, pool: DevicePool, se
     Returns
     -------
     Estimate
-        Unit ``"nodes"``: median and quartiles of independent estimates by stochastic enumeration; exact where the
+        Unit ``"nodes"``: mean of independent estimates by stochastic enumeration, and its limits; exact where the
         search ends within the moment that its node rate is measured in.
     """
     tree = tree_of(problem, options)
@@ -95,13 +98,22 @@ def estimate(problem: PermutationProblem, options: Options, pool: DevicePool, se
         if initial <= tree.lower_bound() and not tree.counts:
             exact = 0
         if exact is not None:
-            low = median = high = float(exact)
+            low = amount = high = float(exact)
         else:
             seeds = [(seed * len(pool) + index,) for index in range(len(pool))]
             found = group.map(_Forecaster.estimates, seeds)
             values = np.concatenate([part for part in found if part is not None])
-            low, median, high = (float(value) for value in np.quantile(values, [0.25, 0.5, 0.75]))
-    return Estimate("nodes", median, low, high, rate)
+            amount, low, high = _mean(values, seed)
+    return Estimate("nodes", amount, low, high, rate)
+
+
+def _mean(values: NDArray[np.float64], seed: int) -> tuple[float, float, float]:
+    """The mean, and the limits that it is between with a probability of 80 % (by the bootstrap)."""
+    random = np.random.Generator(np.random.PCG64(seed))
+    means = random.choice(values, (_RESAMPLES, len(values))).mean(axis=1)
+    low, high = (float(value) for value in np.quantile(means, [0.1, 0.9]))
+    amount = float(values.mean())
+    return amount, min(low, amount), max(high, amount)
 
 
 def _initial(problem: PermutationProblem, tree: Tree, options: Options, seed: int) -> int:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Units", "aligned", "cut", "digits_of", "length_of_levels", "number_of", "positions"]
+__all__ = ["Units", "aligned", "count_bits", "cut", "digits_of", "length_of_levels", "number_of", "positions"]
 
 Digits = NDArray[np.uint8]
 
@@ -157,12 +157,13 @@ def positions(rows: NDArray[np.unsignedinteger], depths: NDArray[np.int32]) -> D
         row = rows[level].astype(np.uint64)
         chosen = np.where(level < depths, row & (~row + np.uint64(1)), np.uint64(0))
         below = np.where(chosen > 0, chosen - np.uint64(1), np.uint64(0))
-        digits[:, level] = _count_bits(free & below)
+        digits[:, level] = count_bits(free & below)
         free &= ~chosen
     return digits
 
 
-def _count_bits(words: NDArray[np.uint64]) -> Digits:
-    as_bytes = np.ascontiguousarray(words).view(np.uint8).reshape(len(words), 8)
+def count_bits(words: NDArray[np.unsignedinteger]) -> Digits:
+    """How many bits of each word, shape (words,), are set."""
+    as_bytes = np.ascontiguousarray(words).view(np.uint8).reshape(len(words), words.itemsize)
     counts: Digits = np.unpackbits(as_bytes, axis=1).sum(axis=1).astype(np.uint8)
     return counts

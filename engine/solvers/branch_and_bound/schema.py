@@ -44,6 +44,7 @@ SCHEMA = Schema(
         CounterSpec("nodes", title="Decomposed nodes", unit="nodes"),
         CounterSpec("leaves", title="Leaves reached", unit="leaves"),
         CounterSpec("steals", title="Intervals split on a device", unit="intervals"),
+        CounterSpec("nodes_left", title="Nodes left (estimate)", unit="nodes"),
         CounterSpec("exchanged_intervals", title="Intervals given to other devices", unit="intervals"),
     ),
     checkpoint=CheckpointSpec(

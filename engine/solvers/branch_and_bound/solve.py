@@ -18,6 +18,7 @@ from engine.solvers.branch_and_bound.intervals import Units, cut, length_of_leve
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.search.coordinator import Coordinator
 from engine.solvers.branch_and_bound.search.messages import Found
+from engine.solvers.branch_and_bound.search.progress import Remaining
 from engine.solvers.branch_and_bound.tree import INFINITY, PermutationProblem, Tree
 from engine.solvers.branch_and_bound.validate import planned_bytes, tree_of
 
@@ -70,8 +71,9 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
         ``optimal`` with the best solution; ``infeasible``, with the given bound as its ``bound``, where
         ``upper_bound`` was given and no solution is below it; ``complete`` where solutions are counted. Counters:
         ``nodes`` (decomposed nodes, the root among them), ``leaves``, ``steals``, ``exchanged_intervals``. A run that
-        is stopped has its open intervals in ``arrays``: ``begin`` and ``end``, shape (units, n), as digits (see
-        :mod:`engine.solvers.branch_and_bound.intervals`), and ``fresh``, shape (units,).
+        is stopped has the counter ``nodes_left`` where that has been estimated, and its open intervals in ``arrays``:
+        ``begin`` and ``end``, shape (units, n), as digits (see :mod:`engine.solvers.branch_and_bound.intervals`), and
+        ``fresh``, shape (units,).
 
     Raises
     ------
@@ -103,7 +105,9 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
 
     status: Status | None = None
     open_units = Units.none(tree.items)
-    with Coordinator(pool, run, tree, options, incumbent.initial, before.units, lower) as search:
+    with Coordinator(
+        pool, run, tree, options, incumbent.initial, before.units, lower, before.counters.get("nodes", 0)
+    ) as search:
         try:
             publish()
             if tree.counts or lower < incumbent.value:
@@ -129,7 +133,10 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
         )
     if status is None and incumbent.solution is None and not tree.counts:
         run.notice(f"there is no solution below the given bound of {incumbent.initial}")
-    return _result(tree, incumbent, search.bound, status, open_units, counters)
+    left = None if status is None else search.remaining
+    if left is not None:
+        run.notice(f"about {left.nodes:.2g} nodes are left (probably {left.low:.2g} to {left.high:.2g})")
+    return _result(tree, incumbent, search.bound, status, open_units, counters, left)
 
 
 def _require_memory(tree: Tree, options: Options, pool: DevicePool) -> None:
@@ -212,6 +219,7 @@ def _result(
     status: Status | None,
     open_units: Units,
     counters: dict[str, int],
+    left: Remaining | None,
 ) -> Result:
     shown: dict[str, int | float] = {
         "nodes": counters["nodes"],
@@ -219,6 +227,8 @@ def _result(
         "steals": counters["steals"],
         "exchanged_intervals": counters["exchanged"],
     }
+    if left is not None:
+        shown["nodes_left"] = round(left.nodes)
     arrays: dict[str, NDArray[Any]] = {}
     if status is not None:
         arrays = {"begin": open_units.begin, "end": open_units.end, "fresh": open_units.fresh}

@@ -25,18 +25,19 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Device, DevicePool
+from engine.devices import DevicePool
 from engine.devices.group import WorkerGroup
 from engine.devices.slices import SLICE_SECONDS
 from engine.errors import DeviceError
 from engine.run import Run
 from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot, IntervalBounds, proven_bound
-from engine.solvers.branch_and_bound.search.members import SnapshotSchedule, Store, WorkerState, share_of
-from engine.solvers.branch_and_bound.search.messages import Found, IntervalMessage, Report, State, Task
+from engine.solvers.branch_and_bound.search.device_search import DeviceSearch
+from engine.solvers.branch_and_bound.search.members import Store, WorkerState
+from engine.solvers.branch_and_bound.search.messages import Found, Report, Task
+from engine.solvers.branch_and_bound.search.progress import Remaining
+from engine.solvers.branch_and_bound.search.reporting import Reporting
 from engine.solvers.branch_and_bound.search.sharing import Sharing
-from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import Tree
 
 __all__ = ["Coordinator"]
@@ -46,61 +47,9 @@ T = TypeVar("T")
 _POLL_SECONDS = 0.05
 _SLOW_SLICE = 0.01
 _HEAD_START = 0.1
-_BETWEEN_SNAPSHOTS = 1.0
-_SNAPSHOT_SECONDS = 0.02
 _LAST_SNAPSHOT_SECONDS = 0.1
-_SNAPSHOT_SHARE = 0.1
 _BETWEEN_RESTORE_POINTS = 30.0
 _WORK = ("nodes", "leaves", "pushed", "solutions", "steals")
-
-
-class DeviceSearch:
-    """The search of one device, on its thread; the device is made ready by :meth:`open`."""
-
-    def __init__(self, device: Device) -> None:
-        self._device = device
-        self._search: SearchWorker | None = None
-
-    def open(self, tree: Tree, options: Options, initial: int, warm_up: bool) -> int:
-        """Allocate, and compile if ``warm_up`` says so; how many IVMs there are."""
-        self._search = SearchWorker(self._device, tree, options, initial)
-        if warm_up:
-            self._search.warm_up()
-        return self._search.shapes.ivms
-
-    def work(self, coordinator: Coordinator, state: WorkerState) -> None:
-        """Turn after turn, until nothing is left or the coordinator halts the search."""
-        coordinator.take_turns(self, state)
-
-    def turn(self, task: Task, interrupted: Callable[[], bool] | None) -> Report:
-        """See :meth:`SearchWorker.turn`."""
-        assert self._search is not None
-        return self._search.turn(task, interrupted)
-
-    def state(self) -> State:
-        """See :meth:`SearchWorker.state`."""
-        assert self._search is not None
-        return self._search.state()
-
-    def frontier(self) -> FrontierSnapshot:
-        """See :meth:`SearchWorker.frontier`."""
-        assert self._search is not None
-        return self._search.frontier()
-
-    def units(self, message: IntervalMessage) -> Units:
-        """The intervals of a message that lies in this device's memory."""
-        return message.units(self._device)
-
-    def discard(self) -> None:
-        """See :meth:`SearchWorker.discard`."""
-        assert self._search is not None
-        self._search.discard()
-
-    def close(self) -> None:
-        """Free the device's memory."""
-        if self._search is not None:
-            self._search.release()
-            self._search = None
 
 
 @dataclass(frozen=True)
@@ -127,11 +76,11 @@ class Coordinator:
         What is to be searched.
     bound : int
         A proven bound on its leaves.
+    nodes : int
+        Nodes decomposed in earlier starts of the run.
 
     Attributes
     ----------
-    bound : int
-        The bound proved so far; it never falls, and is never above the best value known.
     explored : ndarray of int64, shape (items,)
         Digit sums by level of all that has been explored, once the search is halted.
     counters : dict
@@ -139,7 +88,15 @@ class Coordinator:
     """
 
     def __init__(
-        self, pool: DevicePool, run: Run, tree: Tree, options: Options, initial: int, units: Units, bound: int
+        self,
+        pool: DevicePool,
+        run: Run,
+        tree: Tree,
+        options: Options,
+        initial: int,
+        units: Units,
+        bound: int,
+        nodes: int = 0,
     ) -> None:
         pool.enable_peers()
         self._run = run
@@ -147,7 +104,6 @@ class Coordinator:
         self._options = options
         self._initial = initial
         self._store = Store(units, bound)
-        self._interval_bounds = IntervalBounds(tree, initial)
         self._group: WorkerGroup[DeviceSearch] = WorkerGroup(pool.members, DeviceSearch, tolerant=True)
         self._workers = [WorkerState(member, tree.items, index) for index, member in enumerate(pool.members)]
         self._threads: dict[int, Future[Any]] = {}
@@ -157,13 +113,13 @@ class Coordinator:
         self._halting = False
         self._over = False
         self._closed = False
-        self._announced: list[WorkerState] = []
         self._reports: list[tuple[WorkerState, Report, float]] = []
         self._restore_point = _RestorePoint(units, np.zeros(tree.items, np.int64))
         self._base = self._restore_point
         self._restore_at = self._began = time.perf_counter()
-        self._schedule = SnapshotSchedule(self._began, _BETWEEN_SNAPSHOTS, _SNAPSHOT_SHARE)
-        self.bound = bound
+        self._reporting = Reporting(
+            run, tree, initial, self._workers, self._store, self._sharing, self._changed, bound, nodes
+        )
         self.explored = np.zeros(tree.items, np.int64)
 
     def __enter__(self) -> Self:
@@ -180,6 +136,16 @@ class Coordinator:
             if not worker.is_ready:
                 self._group.lose(worker.index)
         self._group.__exit__(kind, error, traceback)
+
+    @property
+    def bound(self) -> int:
+        """The bound proved so far; it never falls, and is never above the best value known."""
+        return self._reporting.bound
+
+    @property
+    def remaining(self) -> Remaining | None:
+        """What is left of the search, where that has been estimated."""
+        return self._reporting.remaining(self.counters["nodes"])
 
     @property
     def counters(self) -> dict[str, int]:
@@ -239,6 +205,7 @@ class Coordinator:
             if self._failures():
                 self._continue_without_failed(improved, proved)
         self._open_units(improved, proved)
+        self._reporting.end(self.counters["nodes"])
 
     def lower_upper(self, value: int) -> None:
         """A solution of this value is known from elsewhere; the devices prune by it from their next turns on."""
@@ -311,69 +278,12 @@ class Coordinator:
         """Publish what the devices have reported."""
         with self._changed:
             reports, self._reports = self._reports, []
-        for worker, report, stealing in reports:
+        for _, report, _ in reports:
             if report.found is not None:
                 value = improved(report.found)
                 with self._changed:
                     self._upper = min(self._upper, value)
-            label = worker.member.label
-            self._run.metric("active_ivms", report.active, label)
-            self._run.metric("stealing_share", stealing, label)
-            self._run.metric("steals", report.stolen, label)
-            self._run.metric("nodes_per_second", worker.rate, label)
-            self._run.metric("explored_here", worker.explored, label)
-        self._announce_dropped()
-        if reports:
-            self._publish_shares()
-        for worker, report, _ in reports:
-            if report.frontier is not None:
-                self._prove(worker, report.frontier, _SNAPSHOT_SECONDS, proved)
-
-    def _announce_dropped(self) -> None:
-        with self._changed:
-            dropped = [worker for worker in self._workers if worker.dropped and worker not in self._announced]
-            self._announced += dropped
-        for worker in dropped:
-            part = worker.full_rate / max(1e-9, sum(one.full_rate for one in self._workers))
-            self._run.notice(
-                f"{worker.member.label} contributes {100 * part:.1f} % of the pool's node rate; it gets no more work",
-                level="warning",
-            )
-
-    def _publish_shares(self) -> None:
-        with self._changed:
-            open_share = sum(worker.open_share for worker in self._workers) + share_of(self._store.units)
-            moved = dict(self._sharing.moved)
-        self._run.metric("explored_share", max(0.0, 1.0 - open_share))
-        self._run.metric("exchanged_intervals", sum(moved.values()))
-        if len(self._workers) > 1:
-            for kind, count in moved.items():
-                self._run.metric(f"steals_{kind}", count)
-        self._run.progress("search", max(0.0, 1.0 - open_share), 1.0, "of the tree")
-
-    def _prove(
-        self, worker: WorkerState, frontier: FrontierSnapshot, seconds: float, proved: Callable[[int], None]
-    ) -> None:
-        """Raise the local bounds of a device and of the store by their open nodes, and with these the proven bound."""
-        began = time.perf_counter()
-        with self._changed:
-            units = self._store.snapshot()
-        stored = self._interval_bounds.proven_bound(units, seconds)
-        bound = proven_bound(self._tree, frontier, seconds)
-        if bound is None:
-            return
-        with self._changed:
-            self._schedule.note(began, time.perf_counter())
-            worker.prove(bound)
-            if stored is not None:
-                self._store.prove(stored)
-            bounds = [one.bound for one in self._workers if one.has_work]
-            if len(self._store):
-                bounds.append(self._store.bound)
-            least = min([self._upper, *bounds])
-        if least > self.bound:
-            self.bound = least
-            proved(least)
+        self._reporting.publish(reports, self.counters["nodes"], self._upper, proved)
 
     # --- one device's turns; all under the lock -----------------------------------------------------------------
 
@@ -400,6 +310,7 @@ class Coordinator:
                 self._over = True
                 self._changed.notify_all()
                 break
+            self._reporting.forecast.drop(worker)
             if not worker.waiting:
                 self._sharing.ask(worker)
             self._changed.wait(_POLL_SECONDS)
@@ -410,8 +321,9 @@ class Coordinator:
         if not worker.waiting and self._sharing.is_low(worker):
             self._sharing.ask(worker)
         now = time.perf_counter()
-        snapshot = not self._tree.counts and self._schedule.is_due(worker, self._workers, now)
-        sharing = self._sharing
+        snapshot = not self._tree.counts and self._reporting.schedule.is_due(worker, self._workers, now)
+        sharing, forecast = self._sharing, self._reporting.forecast
+        forecast.begin_round(self._workers, now)
         sharing.recall(worker)
         units, messages = worker.begin(snapshot, now)
         return Task(
@@ -425,6 +337,7 @@ class Coordinator:
             return_all=sharing.returns_all(worker),
             seconds=_SLOW_SLICE if sharing.is_slow(worker) else SLICE_SECONDS,
             snapshot=snapshot,
+            sample=forecast.sample_for(worker, self._store.units),
         )
 
     def _settle(self, worker: WorkerState, report: Report) -> None:
@@ -435,6 +348,7 @@ class Coordinator:
         self._sharing.deliver(worker, report)
         worker.end(report)
         self._sharing.assess(worker)
+        self._reporting.forecast.take(worker, report, self._upper, self.counters["nodes"])
         stealing = (report.stealing + worker.waited) / max(report.seconds + worker.waited, 1e-9)
         self._reports.append((worker, report, stealing))
         self._changed.notify_all()
@@ -451,7 +365,7 @@ class Coordinator:
                     frontier = self._group.submit(worker.index, DeviceSearch.frontier).result()
                 except DeviceError:  # the intervals are known; only a better bound is missed
                     continue
-                self._prove(worker, frontier, seconds, proved)
+                self._reporting.prove(worker, frontier, seconds, self._upper, proved)
         return units
 
     def _open_units(self, improved: Callable[[Found], int], proved: Callable[[int], None]) -> Units:
@@ -531,6 +445,7 @@ class Coordinator:
                 worker.clear()
                 if worker.is_ready:
                     self._discard(worker)
+        self._reporting.forecast.forget()
         point = self._base = self._restore_point
         self.explored = point.explored
         self._over = False
@@ -541,12 +456,10 @@ class Coordinator:
         """Remove a device that has failed."""
         worker = next(one for one in self._workers if one.index == index)
         del self._threads[index]
-        others = [one for one in self._workers if one is not worker]
-        if not isinstance(error, DeviceError) or not others:
-            self._workers = others
+        self._workers.remove(worker)
+        if not isinstance(error, DeviceError) or not self._workers:
             self._base = self._restore_point
             self._fail(worker, error)
-        self._workers = others
         self._sharing.remove(worker)
         self._group.lose(index)
         self._run.notice(

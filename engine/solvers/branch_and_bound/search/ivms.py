@@ -171,9 +171,9 @@ class Ivms:
         explored[:, ivms] += at.T.astype(np.int32) - self.device.get(self.begins)[:, ivms]
         return Units(at, ends, depths[ivms].astype(np.uint8)), explored
 
-    def frontier(self) -> FrontierSnapshot:
-        """The open nodes near the root."""
-        levels, ivms, slots = min(LEVELS, self.tree.items), self.shapes.ivms, self.shapes.slots
+    def frontier(self, levels: int = LEVELS) -> FrontierSnapshot:
+        """The open nodes of the first levels."""
+        levels, ivms, slots = min(levels, self.tree.items), self.shapes.ivms, self.shapes.slots
         rows = self.device.get(self.rows, 0, levels * slots).reshape(levels, slots)
         return FrontierSnapshot(
             rows[:, :ivms], self.device.get(self.sides, 0, ivms), self.device.get(self.depths, 0, ivms)

@@ -12,7 +12,7 @@ from engine.devices import Buffer, Device
 from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
 
-__all__ = ["Found", "IntervalMessage", "Report", "State", "Task"]
+__all__ = ["Found", "IntervalMessage", "Report", "Sample", "State", "Task"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,18 @@ class IntervalMessage:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """A sample of the open nodes, for an estimate of what is left.
+
+    ``units`` are intervals that no device has, to be sampled besides a device's own; each stands for ``weight`` such.
+    """
+
+    seed: int
+    units: Units | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
 class Task:
     """What a device is to do in a turn.
 
@@ -68,6 +80,8 @@ class Task:
         About how long to search.
     snapshot : bool
         Whether the report is to contain a snapshot of the open nodes.
+    sample : Sample or None
+        The sample of the open nodes to take at the end of the turn.
     """
 
     upper: int
@@ -80,6 +94,7 @@ class Task:
     return_all: bool = False
     seconds: float = 0.05
     snapshot: bool = False
+    sample: Sample | None = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +120,10 @@ class Report:
         Intervals given away, by receiver.
     frontier : FrontierSnapshot or None
         The open nodes at the end of the turn, where the task asked for them.
+    remaining : ndarray of float64 or None
+        Independent estimates of the nodes that are left then, where the task asked for a sample.
+    sampling : float
+        Seconds that the sample took, which are not among ``seconds``.
     """
 
     seconds: float
@@ -120,6 +139,8 @@ class Report:
     returned: Units
     exported: Sequence[Units | IntervalMessage] = field(default=())
     frontier: FrontierSnapshot | None = None
+    remaining: NDArray[np.float64] | None = None
+    sampling: float = 0.0
 
 
 @dataclass(frozen=True)

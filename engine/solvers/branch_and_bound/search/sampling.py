@@ -1,9 +1,12 @@
 """Tree sizes by stochastic enumeration: some nodes of every level are decomposed, and stand for all of their level.
 
-The children of the nodes drawn on one level, each with its node's weight, are the candidates of the next. They are
-divided into strata by their lower bounds, for nodes with low bounds are rare and have large subtrees; as many are drawn
-from each stratum, in proportion to their weights, and share its weight evenly. The sum of all weights is an unbiased
-estimate of the number of nodes.
+A pass goes down the tree level by level. The children of the nodes drawn on one level, each with its node's weight, are
+the candidates of the next, and the sum of all their weights is an unbiased estimate of the number of nodes. Every
+candidate is decomposed; those with children are drawn with probabilities in proportion to their weights and to a
+forecast of their subtrees' sizes, and a drawn node's weight is divided by its probability. The forecast counts a node's
+children under the upper bound and under two lower ones, where fewer are left.
+
+The same estimates the open part of a search: its open nodes are candidates of their levels.
 
 References
 ----------
@@ -17,77 +20,79 @@ Probability 15 (2013) 249-291.
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Capabilities, Device
-from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.search.ivms import Ivms
-from engine.solvers.branch_and_bound.search.programs import Programs, shapes_for
-from engine.solvers.branch_and_bound.tree import Tree
+from engine.solvers.branch_and_bound.intervals import Units, count_bits
+from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
+from engine.solvers.branch_and_bound.search.setup import Setup
 
-__all__ = ["TreeSampler"]
+__all__ = ["SamplePlan", "TreeSampler", "plan_for", "short_plan_for"]
+
+Masks = NDArray[np.unsignedinteger]
+Weights = NDArray[np.float64]
 
 _SMALL_TREE = 25
+_IVMS_LOOKED_AT = 4096
+_SHARES = (1 / 3, 1 / 12)
+"""The shares of all children that the two lower upper bounds should leave."""
+_ADAPTATION = 1.3
+_GAIN = 4.0
 
 
 @dataclass(frozen=True)
-class _Plan:
-    """Independent estimates, nodes drawn on a level for all of them together, and strata of lower bounds."""
+class SamplePlan:
+    """Independent passes, nodes drawn on a level of each, and the most candidates on a level."""
 
-    replicates: int
+    passes: int
     nodes: int
-    strata: int
+    candidates: int
 
 
-_PLANS = (_Plan(8, 2048, 32), _Plan(4, 8192, 64))
-"""For trees of up to 25 items, and for larger ones, whose estimates need more."""
+def plan_for(items: int) -> SamplePlan:
+    """The plan of a forecast before a search."""
+    return SamplePlan(4, 1024, 8192) if items <= _SMALL_TREE else SamplePlan(6, 2048, 16384)
+
+
+def short_plan_for(items: int, simt: bool) -> SamplePlan:
+    """The plan of an estimate during a search, on a device whose work-items run in lanes or on another."""
+    nodes = (1024 if simt else 128) * (1 if items <= _SMALL_TREE else 2 if simt else 4)
+    return SamplePlan(2, nodes, 8 * nodes)
 
 
 @dataclass(frozen=True)
 class _Nodes:
-    """Nodes of one level: the items of their paths, shape (nodes, level), their sides as masks, and their weights."""
+    """Nodes of one level: the chosen item of each level above as a mask, shape (level, nodes); sides; and weights."""
 
-    paths: NDArray[np.int64]
-    sides: NDArray[np.uint64]
-    weights: NDArray[np.float64]
+    rows: Masks
+    sides: Masks
+    weights: Weights
 
     def __len__(self) -> int:
         return len(self.sides)
 
-    def drawn(self, count: int, strata: NDArray[np.int64] | None, random: np.random.Generator) -> _Nodes:
-        """About ``count`` nodes that stand for all: as many of each stratum, by systematic sampling within it."""
-        if len(self) <= count:
+    def __getitem__(self, index: NDArray[np.intp]) -> _Nodes:
+        return _Nodes(self.rows[:, index], self.sides[index], self.weights[index])
+
+    def joined(self, other: _Nodes) -> _Nodes:
+        if not len(other):
             return self
-        if strata is None:
-            strata = np.zeros(len(self), np.int64)
-        order = np.argsort(strata, kind="stable")
-        parts = np.split(order, np.flatnonzero(np.diff(strata[order])) + 1)
-        chosen, weights = [], []
-        left = count
-        for index, part in enumerate(sorted(parts, key=len)):  # what small strata leave is for the larger ones
-            share = max(1, left // (len(parts) - index))
-            drawn, weight = _systematic(part, self.weights[part], share, random)
-            left = max(0, left - len(drawn))
-            chosen.append(drawn)
-            weights.append(weight)
-        nodes = np.concatenate(chosen)
-        return _Nodes(self.paths[nodes], self.sides[nodes], np.concatenate(weights))
+        return _Nodes(
+            np.concatenate([self.rows, other.rows], axis=1),
+            np.concatenate([self.sides, other.sides]),
+            np.concatenate([self.weights, other.weights]),
+        )
 
-
-def _systematic(
-    nodes: NDArray[np.intp], weights: NDArray[np.float64], count: int, random: np.random.Generator
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """At most ``count`` of some nodes in proportion to their weights, and the weights they have then."""
-    if len(nodes) <= count:
-        return nodes, weights
-    sums = np.cumsum(weights)
-    total = float(sums[-1])
-    marks = (random.random() + np.arange(count)) * (total / count)
-    places = np.minimum(np.searchsorted(sums, marks, side="right"), len(nodes) - 1)
-    return nodes[places], np.full(count, total / count)
+    def thinned(self, most: int, random: np.random.Generator) -> _Nodes:
+        """At most so many, any as probably as another."""
+        if len(self) <= most:
+            return self
+        kept = self[random.choice(len(self), most, replace=False)]
+        return dataclasses.replace(kept, weights=kept.weights * (len(self) / most))
 
 
 class TreeSampler:
@@ -95,94 +100,213 @@ class TreeSampler:
 
     Parameters
     ----------
-    device : Device
-    tree : Tree
-    options : Options
-    initial : int
-        The initial upper bound, on which branching depends.
-    capabilities : Capabilities, optional
-        What kernels and shapes are chosen by, if not the device's own.
+    setup : Setup
+    plan : SamplePlan
     """
 
-    def __init__(
-        self, device: Device, tree: Tree, options: Options, initial: int, capabilities: Capabilities | None = None
-    ) -> None:
-        traits = capabilities or device.capabilities
-        device_tree = tree.device(traits)
-        self._plan = _PLANS[tree.items > _SMALL_TREE]
-        wanted = self._plan.nodes
-        shapes = dataclasses.replace(shapes_for(traits, tree, device_tree, wanted), exports=0)
-        programs = Programs(device, tree, device_tree, None, shapes)
-        self._device = device
-        self._tree = tree
-        self._ivms = Ivms(device, tree, device_tree, programs, shapes, initial, options.strategy, 1)
+    def __init__(self, setup: Setup, plan: SamplePlan) -> None:
+        self._plan = plan
+        shapes = dataclasses.replace(setup.shapes(plan.candidates), exports=0)
+        self._device = setup.device
+        self._tree = setup.tree
+        self._ivms = setup.ivms(setup.programs(shapes))
+        self._mask = self._ivms.sides.dtype
 
     def release(self) -> None:
         """Free the device's memory."""
         self._ivms.release()
 
-    def estimates(self, upper: int, seed: int) -> NDArray[np.float64]:
-        """Independent estimates of the number of decomposed nodes of the whole tree under an upper bound."""
-        self._ivms.set_upper(upper)
+    def estimates(self, upper: int, seed: int) -> Weights:
+        """Independent estimates of the number of decomposed nodes of the whole tree under an upper bound.
+
+        Returns
+        -------
+        ndarray of float64, shape (passes,)
+        """
+        root = _Nodes(np.zeros((0, 1), self._mask), np.zeros(1, self._mask), np.ones(1))
+        none = root[np.zeros(0, np.intp)]
+        return self._passes(upper, seed, lambda level, _: none if level else root)
+
+    def remaining(
+        self, frontier: FrontierSnapshot, upper: int, seed: int, units: Units | None = None, weight: float = 1.0
+    ) -> Weights:
+        """Independent estimates of the number of nodes still to be decomposed.
+
+        Parameters
+        ----------
+        frontier : FrontierSnapshot
+            The open nodes of all levels.
+        upper, seed : int
+        units : Units, optional
+            Intervals that no IVM has, at most as many as the plan has candidates.
+        weight : float
+            How many such intervals each of them stands for.
+        """
+        parts, decomposed = [(frontier, 1.0)], 0
+        if units is not None:
+            stored, decomposed = self._taken_up(units, upper)
+            parts.append((stored, weight))
+        most = self._plan.candidates // (2 * len(parts))
+
+        def opened(level: int, random: np.random.Generator) -> _Nodes:
+            return functools.reduce(_Nodes.joined, (_open_nodes(*part, level, most, random) for part in parts))
+
+        return self._passes(upper, seed, opened) + weight * decomposed
+
+    def _taken_up(self, units: Units, upper: int) -> tuple[FrontierSnapshot, int]:
+        """The open nodes of intervals once IVMs have taken them up, and the nodes decomposed for that."""
+        ivms, device = self._ivms, self._device
+        before = ivms.nodes()
+        device.put(np.array([upper], np.int32), ivms.best)
+        device.put(np.full(ivms.shapes.slots, -1, np.int32), ivms.depths)
+        packed = device.put(units.packed())
+        targets = device.put(np.arange(len(units), dtype=np.int32))
+        ivms.initialize(packed, targets, len(units))
+        device.sync()
+        device.release(packed)
+        device.release(targets)
+        return ivms.frontier(self._tree.items), ivms.nodes() - before
+
+    def _passes(self, upper: int, seed: int, opened: Callable[[int, np.random.Generator], _Nodes]) -> Weights:
         random = np.random.Generator(np.random.PCG64(seed))
-        none = np.zeros((1, 0), np.int64)
-        groups = [_Nodes(none, np.zeros(1, np.uint64), np.ones(1)) for _ in range(self._plan.replicates)]
-        each = self._plan.nodes // self._plan.replicates
-        found = np.zeros(self._plan.replicates)
+        return np.array([self._pass(upper, opened, random) for _ in range(self._plan.passes)])
+
+    def _pass(
+        self, upper: int, opened: Callable[[int, np.random.Generator], _Nodes], random: np.random.Generator
+    ) -> float:
+        """One estimate; ``opened`` gives the candidates of a level that are not children of others."""
+        gaps = [max(1.0, (upper - self._tree.lower_bound()) / part) for part in (4, 2)]
+        total = 0.0
+        nodes = opened(0, random)
         for level in range(self._tree.leaf_depth):
-            drawn = self._drawn(groups, each, upper, random)
-            found += [group.weights.sum() for group in drawn]
-            ends = np.cumsum([len(group) for group in drawn])
-            if ends[-1] == 0:
+            total += float(nodes.weights.sum())
+            if len(nodes):
+                nodes = self._children(nodes, level, upper, gaps, random)
+            else:
+                nodes = _Nodes(np.zeros((level + 1, 0), self._mask), np.zeros(0, self._mask), np.zeros(0))
+            if level + 1 < self._tree.leaf_depth:
+                nodes = nodes.joined(opened(level + 1, random))
+        return total
+
+    def _children(
+        self, nodes: _Nodes, level: int, upper: int, gaps: list[float], random: np.random.Generator
+    ) -> _Nodes:
+        """The children of nodes that are drawn."""
+        children, sides = self._decomposed(nodes, level, upper)
+        count = count_bits(children).astype(np.float64)
+        parents = np.flatnonzero(count)
+        scores = count + self._scores_below(nodes, level, upper, count, gaps)
+        most = self._plan.candidates // 2
+        chosen, weights = _drawn(
+            nodes.weights[parents], scores[parents], count[parents], self._plan.nodes, most, random
+        )
+        chosen = parents[chosen]
+        owners, items = _bits(children[chosen], self._tree.items)
+        row = (np.uint64(1) << items.astype(np.uint64)).astype(self._mask)
+        owned = chosen[owners]
+        rows = np.concatenate([nodes.rows[:, owned], row[None, :]])
+        return _Nodes(rows, sides[owned], weights[owners]).thinned(most, random)
+
+    def _scores_below(
+        self, nodes: _Nodes, level: int, upper: int, count: Weights, gaps: list[float]
+    ) -> NDArray[np.float64]:
+        """What the children that are left under lower upper bounds add to the forecasts of the nodes' subtrees.
+
+        ``gaps`` are adapted so that these leave certain shares of all children.
+        """
+        scores = np.zeros(len(nodes))
+        if self._tree.counts:
+            return scores
+        whole = float(nodes.weights @ count)
+        left, gain = np.flatnonzero(count), 1.0
+        for index, share in enumerate(_SHARES):
+            if not len(left):
                 break
-            paths = np.concatenate([group.paths for group in drawn])
-            sides = np.concatenate([group.sides for group in drawn])
-            rows, turned = self._decomposed(paths, sides, level)
-            pieces = zip(drawn, np.split(rows, ends[:-1]), np.split(turned, ends[:-1]), strict=True)
-            groups = [self._children(*piece) for piece in pieces]
-        return found
+            gain *= _GAIN
+            children, _ = self._decomposed(nodes[left], level, int(upper - gaps[index]))
+            below = count_bits(children).astype(np.float64)
+            scores[left] += gain * below
+            grows = float(nodes.weights[left] @ below) > share * whole
+            gaps[index] = max(1.0, gaps[index] * (_ADAPTATION if grows else 1 / _ADAPTATION))
+            left = left[below > 0]
+        return scores
 
-    def _drawn(self, groups: list[_Nodes], count: int, upper: int, random: np.random.Generator) -> list[_Nodes]:
-        """Nodes that stand for each group, of every stratum of lower bounds."""
-        strata = None
-        if any(len(group) > count for group in groups):
-            paths = np.concatenate([group.paths for group in groups])
-            sides = np.concatenate([group.sides for group in groups])
-            levels = np.arange(paths.shape[1], dtype=np.uint64)
-            strata = self._tree.strata(paths, (sides[:, None] >> levels & np.uint64(1)).astype(np.int64))
-        if strata is None:
-            return [group.drawn(count, None, random) for group in groups]
-        least = int(strata.min())
-        width = max(1.0, (min(upper, int(strata.max()) + 1) - least) / self._plan.strata)
-        number = ((strata - least) / width).astype(np.int64)
-        ends = np.cumsum([len(group) for group in groups])[:-1]
-        parts = zip(groups, np.split(number, ends), strict=True)
-        return [group.drawn(count, part, random) for group, part in parts]
-
-    def _children(self, nodes: _Nodes, rows: NDArray[np.uint64], sides: NDArray[np.uint64]) -> _Nodes:
-        """The children that are not pruned."""
-        bits = np.arange(self._tree.items, dtype=np.uint64)
-        parents, items = np.nonzero(rows[:, None] >> bits & np.uint64(1))
-        paths = np.column_stack([nodes.paths[parents], items])
-        return _Nodes(paths, sides[parents], nodes.weights[parents])
-
-    def _decomposed(
-        self, paths: NDArray[np.int64], sides: NDArray[np.uint64], level: int
-    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    def _decomposed(self, nodes: _Nodes, level: int, upper: int) -> tuple[Masks, Masks]:
         """One step of the search for each node: its children as masks, and the sides with that of its own level."""
-        ivms, device, count = self._ivms, self._device, len(paths)
-        slots, mask = ivms.shapes.slots, ivms.sides.dtype
+        ivms, device, count = self._ivms, self._device, len(nodes)
+        slots = ivms.shapes.slots
         if level:
-            rows = np.zeros((level, slots), mask)
-            rows[:, :count] = (np.uint64(1) << paths.T.astype(np.uint64)).astype(mask)
+            rows = np.zeros((level, slots), self._mask)
+            rows[:, :count] = nodes.rows
             device.put(rows.ravel(), ivms.rows)
-        device.put(sides.astype(mask), ivms.sides)
+        device.put(nodes.sides, ivms.sides)
         depths = np.full(slots, -1, np.int32)
         depths[:count] = level
         device.put(depths, ivms.depths)
         device.put(np.array([count], np.int32), ivms.control)
+        device.put(np.array([upper], np.int32), ivms.best)
         ivms.settle_steps(1)
         ivms.explore()
         below = device.get(ivms.depths, 0, count) == level + 1
-        children = device.get(ivms.rows, level * slots, count).astype(np.uint64)
-        return np.where(below, children, np.uint64(0)), device.get(ivms.sides, 0, count).astype(np.uint64)
+        children = device.get(ivms.rows, level * slots, count)
+        return np.where(below, children, self._mask.type(0)), device.get(ivms.sides, 0, count)
+
+
+def _drawn(
+    weights: Weights, scores: Weights, children: Weights, count: int, most: int, random: np.random.Generator
+) -> tuple[NDArray[np.intp], Weights]:
+    """About ``count`` nodes, or fewer with ``most`` children together, in proportion to their weights and scores; and
+    the weights they have then."""
+    if len(weights) <= count and children.sum() <= most:
+        return np.arange(len(weights)), weights
+    sizes = weights * scores
+    count = min(count, max(1, int(most * sizes.sum() / (sizes @ children))))
+    certain = np.zeros(len(sizes), np.bool_)
+    while True:  # nodes that are drawn for certain leave less to the others
+        left = count - int(certain.sum())
+        rest = float(sizes[~certain].sum())
+        more = ~certain & (sizes * left >= rest)
+        if not more.any() or left <= 0:
+            break
+        certain |= more
+    probabilities = np.where(certain, 1.0, sizes * (max(left, 0) / max(rest, 1e-300)))
+    order = np.argsort(scores, kind="stable")
+    sums = np.cumsum(probabilities[order])
+    marks = random.random() + np.arange(int(np.ceil(sums[-1])))
+    places = np.searchsorted(sums, marks[marks < sums[-1]], side="right")
+    chosen = order[np.unique(np.minimum(places, len(order) - 1))]
+    return chosen, weights[chosen] / probabilities[chosen]
+
+
+def _bits(masks: Masks, items: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Whose and which each bit of some masks is."""
+    bits = np.arange(items, dtype=np.uint64)
+    owners, found = np.nonzero(masks.astype(np.uint64)[:, None] >> bits & np.uint64(1))
+    return owners, found
+
+
+def _open_nodes(
+    frontier: FrontierSnapshot, weight: float, level: int, most: int, random: np.random.Generator
+) -> _Nodes:
+    """At most so many nodes at a level that are open: the present ones of IVMs, and siblings still to be visited."""
+    rows, depths = frontier.rows, frontier.depths
+    if level == 0:
+        at_root = np.flatnonzero(depths == 0)
+        return _Nodes(rows[:0, at_root], frontier.sides[at_root], np.full(len(at_root), weight))
+    masks = rows[level - 1]
+    others = masks & (masks - masks.dtype.type(1))
+    masks = np.where(depths > level, others, np.where(depths == level, masks, masks.dtype.type(0)))
+    ivms = np.flatnonzero(masks)
+    if len(ivms) > _IVMS_LOOKED_AT:
+        weight *= len(ivms) / _IVMS_LOOKED_AT
+        ivms = random.choice(ivms, _IVMS_LOOKED_AT, replace=False)
+    owners, items = _bits(masks[ivms], 8 * masks.itemsize)
+    if len(owners) > most:
+        weight *= len(owners) / most
+        kept = random.choice(len(owners), most, replace=False)
+        owners, items = owners[kept], items[kept]
+    owners = ivms[owners]
+    above = rows[: level - 1, owners]
+    above = above & (~above + masks.dtype.type(1))
+    row = (np.uint64(1) << items.astype(np.uint64)).astype(masks.dtype)
+    return _Nodes(np.concatenate([above, row[None, :]]), frontier.sides[owners], np.full(len(owners), weight))

@@ -8,16 +8,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.devices import Capabilities, Device
 from engine.devices.slices import SliceLength
 from engine.errors import OptionError
 from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.search.children import ChildBounding
-from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
-from engine.solvers.branch_and_bound.search.ivms import Ivms
-from engine.solvers.branch_and_bound.search.messages import Found, IntervalMessage, Report, State, Task
-from engine.solvers.branch_and_bound.search.programs import Programs, Shapes, shapes_for
+from engine.solvers.branch_and_bound.search.frontier import LEVELS, FrontierSnapshot
+from engine.solvers.branch_and_bound.search.messages import Found, IntervalMessage, Report, Sample, State, Task
+from engine.solvers.branch_and_bound.search.programs import Shapes
+from engine.solvers.branch_and_bound.search.sampling import TreeSampler, short_plan_for
+from engine.solvers.branch_and_bound.search.setup import Setup
 from engine.solvers.branch_and_bound.search.transfers import Transfers
 from engine.solvers.branch_and_bound.tree import Tree
 
@@ -50,28 +54,28 @@ class SearchWorker:
     def __init__(
         self, device: Device, tree: Tree, options: Options, initial: int, capabilities: Capabilities | None = None
     ) -> None:
-        traits = capabilities or device.capabilities
-        device_tree = tree.device(traits)
-        functions = tree.child_functions(traits)
+        setup = Setup(device, tree, options, initial, capabilities)
+        functions = setup.child_functions
         self.device = device
-        self.shapes: Shapes = shapes_for(traits, tree, device_tree, options.ivms)
+        self.shapes: Shapes = setup.shapes(options.ivms)
         if options.variant == "pte_peb" and functions is None:
             raise OptionError("variant = 'pte_peb' needs a problem whose kernel functions include child_bounds")
+        self._setup = setup
         self._functions = functions
         self._variant = options.variant if options.variant != "auto" else "pte"
-        costly = device_tree.costly and device_tree.cooperative is None
+        costly = setup.functions.costly and setup.functions.cooperative is None
         self._to_compare = options.variant == "auto" and costly and functions is not None
         self._rates: dict[str, float] = {}
         self._searched = 0.0
         self._compared_from: tuple[int, float] | None = None
         self._children: ChildBounding | None = None
         self._rounds = 8
-        self._programs = Programs(device, tree, device_tree, functions, self.shapes)
-        trigger = max(1, round(options.steal_trigger * 1000))
-        self._ivms = Ivms(device, tree, device_tree, self._programs, self.shapes, initial, options.strategy, trigger)
+        self._sampler: TreeSampler | None = None
+        self._programs = setup.programs(self.shapes, children=True)
+        self._ivms = setup.ivms(self._programs, max(1, round(options.steal_trigger * 1000)))
         self._transfers = Transfers(self._ivms)
         # Where lanes do not hide it, a costly bound would make a long first slice.
-        self._steps = self._step_control(self.shapes.steps if traits.simt else _FIRST_STEPS)
+        self._steps = self._step_control(self.shapes.steps if setup.traits.simt else _FIRST_STEPS)
         self._ivms.steps = self._steps.amount
 
     def _step_control(self, start: int) -> SliceLength:
@@ -83,6 +87,8 @@ class SearchWorker:
         if self._children is not None:
             self._children.close()
         self._transfers.release()
+        if self._sampler is not None:
+            self._sampler.release()
         self._ivms.release()
 
     def warm_up(self) -> None:
@@ -103,9 +109,9 @@ class SearchWorker:
         """The search at rest, unchanged."""
         return self._ivms.state()
 
-    def frontier(self) -> FrontierSnapshot:
-        """The open nodes near the root."""
-        return self._ivms.frontier()
+    def frontier(self, levels: int = LEVELS) -> FrontierSnapshot:
+        """The open nodes of the first levels."""
+        return self._ivms.frontier(levels)
 
     def discard(self) -> None:
         """Forget all intervals and counters."""
@@ -146,8 +152,10 @@ class SearchWorker:
         control = self.device.get(ivms.control, 0, 8)
         counters = self.device.get(ivms.counters)
         nodes, leaves, pushed, solutions = (int(value) for value in counters[:4])
+        seconds = time.perf_counter() - began
+        sampled = None if task.sample is None else self._sampled(task.sample, task.upper)
         return Report(
-            seconds=time.perf_counter() - began,
+            seconds=seconds,
             stealing=stealing,
             active=active,
             nodes=nodes,
@@ -160,7 +168,16 @@ class SearchWorker:
             returned=returned,
             exported=exported,
             frontier=ivms.frontier() if task.snapshot else None,
+            remaining=sampled,
+            sampling=time.perf_counter() - began - seconds,
         )
+
+    def _sampled(self, sample: Sample, upper: int) -> NDArray[np.float64]:
+        """Estimates of the nodes that are left, from a sample of the open ones."""
+        items = self._setup.tree.items
+        if self._sampler is None:
+            self._sampler = TreeSampler(self._setup, short_plan_for(items, self._setup.traits.simt))
+        return self._sampler.remaining(self._ivms.frontier(items), upper, sample.seed, sample.units, sample.weight)
 
     def _give(self, task: Task, active: int) -> Sequence[Units | IntervalMessage]:
         """Give intervals to those that asked, if there are any to spare."""

@@ -1,0 +1,183 @@
+"""What a run is told about a search: figures of every device, the forecast, and the proven bound."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from engine.run import Run
+from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot, IntervalBounds, proven_bound
+from engine.solvers.branch_and_bound.search.members import SnapshotSchedule, Store, WorkerState, share_of
+from engine.solvers.branch_and_bound.search.messages import Report
+from engine.solvers.branch_and_bound.search.progress import Remaining, SearchForecast
+from engine.solvers.branch_and_bound.search.sharing import Sharing
+from engine.solvers.branch_and_bound.tree import Tree
+
+__all__ = ["Reporting"]
+
+_BETWEEN_SNAPSHOTS = 1.0
+_SNAPSHOT_SECONDS = 0.02
+_SNAPSHOT_SHARE = 0.1
+
+
+class Reporting:
+    """The reports of one search.
+
+    Parameters
+    ----------
+    run : Run
+    tree : Tree
+    initial : int
+        The initial upper bound.
+    workers : list of WorkerState
+        The coordinator's own list, which shrinks where a device is lost.
+    store : Store
+    sharing : Sharing
+    changed : threading.Condition
+        The coordinator's lock.
+    bound : int
+        The bound proved so far.
+    nodes : int
+        Nodes decomposed in earlier starts of the run.
+
+    Attributes
+    ----------
+    bound : int
+        The bound proved so far; it never falls.
+    schedule : SnapshotSchedule
+        When which device takes a snapshot of its open nodes, for the proven bound.
+    forecast : SearchForecast
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        tree: Tree,
+        initial: int,
+        workers: list[WorkerState],
+        store: Store,
+        sharing: Sharing,
+        changed: threading.Condition,
+        bound: int,
+        nodes: int,
+    ) -> None:
+        self._run = run
+        self._tree = tree
+        self._workers = workers
+        self._store = store
+        self._sharing = sharing
+        self._changed = changed
+        self._interval_bounds = IntervalBounds(tree, initial)
+        self._nodes_before = nodes
+        self._announced: list[WorkerState] = []
+        began = time.perf_counter()
+        self.bound = bound
+        self.schedule = SnapshotSchedule(began, _BETWEEN_SNAPSHOTS, _SNAPSHOT_SHARE)
+        self.forecast = SearchForecast(began, run.seed)
+
+    def publish(
+        self,
+        reports: Sequence[tuple[WorkerState, Report, float]],
+        nodes: int,
+        upper: int,
+        proved: Callable[[int], None],
+    ) -> None:
+        """Publish what the devices have reported, each with the share of its time that it spent stealing.
+
+        Parameters
+        ----------
+        reports : sequence of (WorkerState, Report, float)
+        nodes : int
+            Nodes decomposed so far.
+        upper : int
+            The best value known.
+        proved : callable
+            Takes a better bound.
+        """
+        for worker, report, stealing in reports:
+            label = worker.member.label
+            self._run.metric("active_ivms", report.active, label)
+            self._run.metric("stealing_share", stealing, label)
+            self._run.metric("steals", report.stolen, label)
+            self._run.metric("nodes_per_second", worker.rate, label)
+            self._run.metric("explored_here", worker.explored, label)
+        self._announce_dropped()
+        if reports:
+            self._publish_shares()
+            self._publish_progress(nodes)
+        for worker, report, _ in reports:
+            if report.frontier is not None:
+                self.prove(worker, report.frontier, _SNAPSHOT_SECONDS, upper, proved)
+
+    def remaining(self, nodes: int) -> Remaining | None:
+        """What is left of the search after so many nodes; None where it is not known."""
+        with self._changed:
+            return self.forecast.remaining(nodes)
+
+    def end(self, nodes: int) -> None:
+        """Publish that nothing is left."""
+        nodes += self._nodes_before
+        if nodes:
+            self._run.progress("search", nodes, nodes, "nodes", seconds_left=(0.0, 0.0, 0.0))
+
+    def _announce_dropped(self) -> None:
+        with self._changed:
+            dropped = [worker for worker in self._workers if worker.dropped and worker not in self._announced]
+            self._announced += dropped
+        for worker in dropped:
+            part = worker.full_rate / max(1e-9, sum(one.full_rate for one in self._workers))
+            self._run.notice(
+                f"{worker.member.label} contributes {100 * part:.1f} % of the pool's node rate; it gets no more work",
+                level="warning",
+            )
+
+    def _publish_shares(self) -> None:
+        with self._changed:
+            open_share = sum(worker.open_share for worker in self._workers) + share_of(self._store.units)
+            moved = dict(self._sharing.moved)
+        self._run.metric("explored_share", max(0.0, 1.0 - open_share))
+        self._run.metric("exchanged_intervals", sum(moved.values()))
+        if len(self._workers) > 1:
+            for kind, count in moved.items():
+                self._run.metric(f"steals_{kind}", count)
+
+    def _publish_progress(self, nodes: int) -> None:
+        with self._changed:
+            remaining = self.forecast.remaining(nodes)
+            rate = sum(worker.rate for worker in self._workers if worker.has_work)
+        done = nodes + self._nodes_before
+        if remaining is None or not rate:
+            self._run.progress("search", done, 0.0, "nodes")
+            return
+        self._run.metric("nodes_left", remaining.nodes)
+        self._run.progress("search", done, done + remaining.nodes, "nodes", seconds_left=remaining.seconds(rate))
+
+    def prove(
+        self,
+        worker: WorkerState,
+        frontier: FrontierSnapshot,
+        seconds: float,
+        upper: int,
+        proved: Callable[[int], None],
+    ) -> None:
+        """Raise the local bounds of a device and of the store by their open nodes, and with these the proven bound."""
+        began = time.perf_counter()
+        with self._changed:
+            units = self._store.snapshot()
+        stored = self._interval_bounds.proven_bound(units, seconds)
+        bound = proven_bound(self._tree, frontier, seconds)
+        if bound is None:
+            return
+        with self._changed:
+            self.schedule.note(began, time.perf_counter())
+            worker.prove(bound)
+            if stored is not None:
+                self._store.prove(stored)
+            bounds = [one.bound for one in self._workers if one.has_work]
+            if len(self._store):
+                bounds.append(self._store.bound)
+            least = min([upper, *bounds])
+        if least > self.bound:
+            self.bound = least
+            proved(least)
