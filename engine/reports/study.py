@@ -38,12 +38,23 @@ class Study:
         The sizes to use.
     report : Report
         Filled by the methods of this class; each call also prints what it adds.
+    instances : Path or None
+        A folder with instance files that are not part of the package.
     """
 
-    def __init__(self, engine: Engine, report: Report, profile: Profile, folder: Path, console: Console) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        report: Report,
+        profile: Profile,
+        folder: Path,
+        console: Console,
+        instances: Path | None = None,
+    ) -> None:
         self.engine = engine
         self.report = report
         self.profile = profile
+        self.instances = instances
         self._folder = folder
         self._console = console
         self._figures = can_draw()
@@ -102,7 +113,14 @@ class Study:
         self.report.sections[-1].blocks.append(block)
 
 
-def run_study(name: str, title: str, source: str, study: Callable[[Study], None], arguments: Sequence[str]) -> int:
+def run_study(
+    name: str,
+    title: str,
+    source: str,
+    study: Callable[[Study], None],
+    arguments: Sequence[str],
+    instances: str | None = None,
+) -> int:
     """Run ``quintet reproduce NAME``: open the devices, measure, write the report.
 
     Parameters
@@ -117,6 +135,8 @@ def run_study(name: str, title: str, source: str, study: Callable[[Study], None]
         ``study(study)`` measures with ``study.engine`` and fills the report.
     arguments : sequence of str
         The words of the command line after the name.
+    instances : str, optional
+        Help for the option ``--instances FOLDER``; without it there is no such option.
 
     Returns
     -------
@@ -134,7 +154,9 @@ def run_study(name: str, title: str, source: str, study: Callable[[Study], None]
         show_default=True,
         help="The sizes: quick takes seconds, cpu and gpu take minutes; auto chooses by the devices.",
     )
-    def command(backend: str | None, names: list[str] | None, folder: Path | None, profile: str) -> int:
+    def command(
+        backend: str | None, names: list[str] | None, folder: Path | None, profile: str, instances: Path | None = None
+    ) -> int:
         infos = select(backend or "auto", names)
         chosen = _profile(profile, infos)
         place = _new_folder(folder or Path(f"reproduce-{name}-{datetime.datetime.now():%Y%m%d-%H%M%S}"))
@@ -145,12 +167,15 @@ def run_study(name: str, title: str, source: str, study: Callable[[Study], None]
             console.print("matplotlib is not installed (extra reports): the report has no figures")
         began = time.perf_counter()
         with Engine(devices=[info.id for info in infos]) as engine:
-            study(Study(engine, report, chosen, place, console))
+            study(Study(engine, report, chosen, place, console, instances))
         report.seconds = time.perf_counter() - began
         for path in report.write(place):
             console.print(f"written: {path}")
         return 0
 
+    if instances is not None:
+        existing = click.Path(exists=True, file_okay=False, path_type=Path)
+        command = click.option("--instances", type=existing, help=instances)(command)
     return run_command(command, f"quintet reproduce {name}", arguments)
 
 

@@ -6,7 +6,7 @@ and Computing 29, 2019); the conditionals are those of Makalic and Schmidt (2016
 
 from __future__ import annotations
 
-from engine.solver import Generator, LazyImport, MetricSpec, Solver
+from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from engine.solvers.gibbs.generators import ProbitOptions, generate, write
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import report, summary
@@ -32,6 +32,12 @@ SOLVER = Solver(
     schema=SCHEMA,
     report=report,
     bench=LazyImport("engine.solvers.gibbs.bench", "bench"),
+    reproductions={
+        "horseshoe": Reproduction(
+            "Terenin, Dong, Draper: GPU-accelerated Gibbs sampling, the horseshoe probit model",
+            LazyImport("engine.solvers.gibbs.reproduce", "reproduce"),
+        )
+    },
     generators={"probit": Generator(ProbitOptions, generate, write, ".csv")},
     metrics=(
         MetricSpec("iterations_per_second", "Iterations of each chain", "iterations/s"),

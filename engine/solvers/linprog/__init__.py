@@ -7,7 +7,7 @@ Yang, *Restarted Halpern PDHG for linear programming* (2024).
 
 from __future__ import annotations
 
-from engine.solver import Generator, LazyImport, MetricSpec, Solver
+from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from engine.solvers.linprog.generators import GeneratorOptions, generate, write
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
@@ -46,4 +46,10 @@ SOLVER = Solver(
     ),
     generators={"linprog": Generator(GeneratorOptions, generate, write, ".mps")},
     bench=LazyImport("engine.solvers.linprog.bench.command", "bench"),
+    reproductions={
+        "pdas": Reproduction(
+            "Divakar: primal dual affine scaling on GPUs",
+            LazyImport("engine.solvers.linprog.reproduce", "reproduce"),
+        )
+    },
 )
