@@ -163,13 +163,9 @@ def _mehrotra_start(A: Floats, b: Floats, c: Floats) -> _Start:
 
 
 def _programs(study: Study, spread: float) -> list[_Start]:
-    sizes: Sequence[tuple[int, int]] = study.pick(
-        ((10, 30),), ((30, 90), (60, 180), (100, 200)), ((60, 180), (100, 300), (200, 400))
-    )
-    return [
-        _program(m, n, seed, spread)
-        for (m, n), seed in itertools.product(sizes, study.pick((1,), (1, 2, 3), (1, 2, 3)))
-    ]
+    sizes: Sequence[tuple[int, int]] = study.pick(((10, 30),), *[((30, 90), (60, 180), (100, 200))] * 2)
+    seeds: Sequence[int] = study.pick((1,), *[(1, 2, 3)] * 2)
+    return [_program(m, n, seed, spread) for (m, n), seed in itertools.product(sizes, seeds)]
 
 
 def _counted(programs: Sequence[_Start], step: float, method: Factor) -> tuple[int, str]:
