@@ -159,6 +159,14 @@ class BOAPanel(Panel):
         ):
             if name in event.counters:
                 self.tile(title).show_value(value_text(event.counters[name]))
+        if event.counters.get("generations") == 0:
+            self._explain_no_generation()
+
+    def _explain_no_generation(self) -> None:
+        text = "No generation was needed: the search ended with the first population."
+        self.seconds.empty = text
+        for figure in (self.seconds, self.network, self.individuals, self.genes):
+            figure.hint(text)
 
     def postprocessor(self) -> Callable[[Result, Problem], Any]:
         """The curves over all generations."""

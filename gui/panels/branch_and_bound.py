@@ -52,7 +52,8 @@ class BranchAndBoundPanel(Panel):
             page,
         )
         if self.sense == "count":
-            self.best.hint("Solutions are counted: there is no incumbent.")
+            self.best.empty = "Solutions are counted: there is no incumbent."
+            self.best.hint(self.best.empty)
         self.steals = self.add(
             LivePlot("Intervals stolen", "so far", y_title="intervals", log=True, theme=theme, key="steals"), page
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gui.plot.listing import Listing
-from gui.plot.live import LivePlot
+from gui.plot.live import WAITING, LivePlot
 
 if TYPE_CHECKING:
     from engine.events import DeviceStatus, Started
@@ -22,15 +22,14 @@ class DevicesPage:
         theme = panel.theme
         page = panel.page("Devices", columns=3)
 
-        def plot(title: str, unit: str, key: str, empty: str, top: float | None = None) -> LivePlot:
+        def plot(title: str, unit: str, key: str, empty: str = WAITING, top: float | None = None) -> LivePlot:
             figure: LivePlot = panel.add(LivePlot(title, unit, theme=theme, key=key, top=top, empty=empty), page)
             return figure
 
-        soon = "reported twice a second"
         unreported = "not reported by these devices\n(needs an NVIDIA GPU and nvidia-ml-py)"
-        self.memory = plot("Memory in use", "bytes", "device memory", soon)
-        self.utilisation = plot("Utilisation", "%", "utilisation", soon, 100.0)
-        self.busy = plot("Kernel time", "%", "busy", soon, 100.0)
+        self.memory = plot("Memory in use", "bytes", "device memory")
+        self.utilisation = plot("Utilisation", "%", "utilisation", top=100.0)
+        self.busy = plot("Kernel time", "%", "busy", top=100.0)
         self.power = plot("Power", "W", "power", unreported)
         self.temperature = plot("Temperature", "°C", "temperature", unreported)
         self.listing = panel.add(Listing("Devices", theme=theme, key="devices"), page)

@@ -18,8 +18,11 @@ from gui.plot.axes import short
 from gui.plot.charts import BandPlot, Bars
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
+from gui.plot.scatter import ScatterPlot
 
 __all__ = ["KnapsackPanel"]
+
+_MOST_POINTS = 5000
 
 
 class KnapsackPanel(Panel):
@@ -36,6 +39,11 @@ class KnapsackPanel(Panel):
             page,
             wide=2,
         )
+        self.picture = self.add(
+            ScatterPlot("Items", theme=theme, key="item picture", x_title="weight", y_title="profit"), page, wide=2
+        )
+        self.picture.hide()
+        self._page = page
         self.shares = self.add(Bars("Share of the active range", theme=theme, key="share"), page)
         self.items = self.add(LivePlot("Items done", "items", theme=theme, key="items_done"), page)
         self.follow(self.items, "items_done", names=["items"])
@@ -118,6 +126,8 @@ class KnapsackPanel(Panel):
         """Final values; the items, if the event has them."""
         if event.status == "optimal" and event.objective is not None:  # of all items: later sweeps do not report it
             self.value.series("value").append(event.time, event.objective)
+        if items := event.counters.get("items"):
+            self.tile("Items").show_value(value_text(items))
         if cells := event.counters.get("cells"):
             self.tile("Cells").show_value(short(float(cells)))
             self.tile("Cells/s").show_value(short(cells / max(event.seconds, 1e-9)))
@@ -129,9 +139,32 @@ class KnapsackPanel(Panel):
         return _postprocess
 
     def on_result(self, result: Result, processed: Any) -> None:
-        """The items, from the run folder."""
+        """The items, from the run folder; where no table was needed, a picture of them and why."""
         if processed is not None:
             self._list(*processed)
+        if not self.band.curves_have_data and self.problem is not None and result.solution is not None:
+            self._show_picture(self.problem, np.asarray(result.solution, np.int64))
+        route = result.arrays.get("route")
+        if route is not None and not result.counters.get("cells"):
+            text = f"No table was needed: {route.item()}."
+            for plot in (self.items, self.cells, self.phases, self.over, self.exchanged, self.value):
+                if not plot.curves_have_data:
+                    plot.empty = text
+                    plot.hint(text)
+
+    def _show_picture(self, problem: Any, chosen: NDArray[np.int64]) -> None:
+        """The items in the plane in place of the table's range, which was never reported."""
+        step = max(1, len(problem.weights) // _MOST_POINTS)
+        taken = np.zeros(len(problem.weights), bool)
+        taken[chosen] = True
+        weights, profits, taken = problem.weights[::step], problem.profits[::step], taken[::step]
+        self.picture.set_groups(
+            [("chosen", weights[taken], profits[taken]), ("left out", weights[~taken], profits[~taken])]
+        )
+        self.picture.set_unit("" if step == 1 else f"every {step}th of {value_text(len(problem.weights))}")
+        self.band.hide()
+        self.picture.show()
+        self._page.arrange()
 
     def _list(self, rows: list[tuple[Any, ...]], unit: str) -> None:
         self.chosen.put(["item", "profit", "weight", "profit / weight"], rows)

@@ -17,6 +17,7 @@ from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.panels.reports import ReportGroup
 from gui.plot.axes import short
+from gui.plot.charts import Bars
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.series import Series
@@ -71,6 +72,7 @@ class LinearProgramPanel(Panel):
         self.variables = self.add(Listing("Variables", theme=theme, key="variables", empty=empty), values)
         self.rows = self.add(Listing("Rows", theme=theme, key="rows", empty=empty), values)
         more = self.page("Time", columns=2)
+        self.totals = self.add(Bars("Time of each part in total", "% of the measured time", theme=theme), more, wide=2)
         self.seconds = self.add(StackedPlot("Time of each part", "s", theme=theme, key="seconds"), more)
         self.shares = self.add(StackedPlot("Share of each part", "%", theme=theme, key="shares", shares=True), more)
         self.shares.value_text = short_seconds_text
@@ -119,6 +121,14 @@ class LinearProgramPanel(Panel):
         ):
             if name in counters:
                 self.tile(title).show_value(short(float(counters[name])))
+        self._show_totals({phase: float(counters.get(f"seconds_{phase}") or 0.0) for phase in ("prepare", *_PHASES)})
+
+    def _show_totals(self, seconds: dict[str, float]) -> None:
+        """The shares of the whole run, from its counters: a fast run ends before its first report."""
+        total = sum(seconds.values())
+        if total > 0:
+            for place, (phase, value) in enumerate(seconds.items()):
+                self.totals.put(f"{phase}, {short_seconds_text(value)}", value / total, self.theme.colour(place))
 
     # --- the result ---------------------------------------------------------------------------------------------
 

@@ -230,8 +230,8 @@ class LivePlot(Figure):
         """The run has ended: end the horizontal axis where the curves end."""
         self._end = 0.0
         self.finished = True
-        if self._void and self.empty == WAITING:
-            self.hint(_NOTHING_REPORTED)
+        if self._void:
+            self.hint(_NOTHING_REPORTED if self.empty == WAITING else self.empty)
         self.dirty = True
         self.draw_later()
 
@@ -306,7 +306,8 @@ class LivePlot(Figure):
             x = np.append(np.repeat(x, 2)[1:], max(self._now, float(x[-1])))
             y = np.repeat(y, 2)
         elif len(x) == 1:  # long enough to be seen
-            x, y = np.array([x[0], max(x[0] + 1e-9, min(self._now, x[0] + 0.01 * span))]), np.repeat(y, 2)
+            left = max(self.origin, float(x[0]) - 0.03 * span)
+            x, y = np.array([left, left + 0.06 * span]), np.repeat(y, 2)
         return x, y
 
     def _draw_band(self, curve: Curve, window: Window, bounds: QRectF) -> None:
@@ -344,7 +345,7 @@ class LivePlot(Figure):
         begin = self.origin
         before = (self._end, self._range)
         if self.finished:
-            self._end = max(self._now, begin + 1e-6)
+            self._end = max(self._now, begin + (1e-6 if self.across == "s" else 1.0))
         else:
             self._end = begin + next_end(self._end - begin, self._now - begin)
         needed = self._needed()

@@ -1,8 +1,10 @@
-"""Points in the plane."""
+"""Points in the plane, in one or several groups."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
@@ -34,9 +36,8 @@ class ScatterPlot(Figure):
         self, title: str, unit: str = "", *, theme: Theme, key: str = "", x_title: str = "", y_title: str = ""
     ) -> None:
         self.x_title, self.y_title = x_title, y_title
-        self._x: Floats = np.zeros(0)
-        self._y: Floats = np.zeros(0)
-        self._item: pg.ScatterPlotItem | None = None
+        self._groups: list[tuple[str, Floats, Floats]] = []
+        self._items: list[pg.ScatterPlotItem] = []
         super().__init__(title, unit, theme=theme, key=key)
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
@@ -44,32 +45,54 @@ class ScatterPlot(Figure):
         return {"left": NumberAxis("left", title=self.y_title), "bottom": NumberAxis("bottom", title=self.x_title)}
 
     def populate(self) -> None:
-        """One item draws all points."""
-        self._item = pg.ScatterPlotItem(size=4, pen=None)
-        self.plot.addItem(self._item, ignoreBounds=True)
+        """The points do not move with the mouse."""
         self.plot.getViewBox().setMouseEnabled(False, False)
 
     def set_points(self, x: Floats, y: Floats) -> None:
         """Show these points, arrays of one shape (points,)."""
-        self._x, self._y = np.asarray(x, float), np.asarray(y, float)
+        self.set_groups([("", x, y)])
+
+    def set_groups(self, groups: Sequence[tuple[str, NDArray[Any], NDArray[Any]]]) -> None:
+        """Show groups of points in colours of their own: a name for the legend, x and y of each."""
+        self._groups = [(name, np.asarray(x, float), np.asarray(y, float)) for name, x, y in groups]
+        self.clear_entries()
+        for place, (name, _, _) in enumerate(self._groups):
+            if name:
+                self.add_entry(name, self.theme.colour(place), filled=True)
         self.dirty = True
 
     def redraw(self) -> None:
-        """Draw the points."""
-        if not len(self._x) or self._item is None:
+        """Draw the points of the groups that the legend shows."""
+        shown = [not self.entries or self.entries[place].isChecked() for place in range(len(self._groups))]
+        x, y = (np.concatenate([np.zeros(0), *(group[axis] for group in self._groups)]) for axis in (1, 2))
+        if not len(x):
             return
+        while len(self._items) < len(self._groups):
+            self._items.append(pg.ScatterPlotItem(size=4, pen=None))
+            self.plot.addItem(self._items[-1], ignoreBounds=True)
+        for place, (item, (_, across, up)) in enumerate(zip(self._items, self._groups, strict=False)):
+            colour = QColor(self.theme.colour(place))
+            colour.setAlphaF(0.6)
+            item.setVisible(shown[place])
+            item.setData(across, up, brush=colour)
         nothing = (math.nan, math.nan)
-        x_range = next_range(nothing, (float(self._x.min()), float(self._x.max())), from_zero=True)
-        y_range = next_range(nothing, (float(self._y.min()), float(self._y.max())), from_zero=True)
-        colour = QColor(self.theme.lines[0])
-        colour.setAlphaF(0.6)
-        self._item.setData(self._x, self._y, brush=colour)
+        x_range = next_range(nothing, (float(x.min()), float(x.max())), from_zero=True)
+        y_range = next_range(nothing, (float(y.min()), float(y.max())), from_zero=True)
         self.plot.setRange(xRange=x_range, yRange=y_range, padding=0)
         left = self.plot.getAxis("left")
         if isinstance(left, NumberAxis):
             left.make_room(*y_range, self.view.height())
 
+    def set_theme(self, theme: Theme) -> None:
+        """Change all colours."""
+        for place, entry in enumerate(self.entries):
+            entry.colour = theme.colour(place)
+        super().set_theme(theme)
+
     def table(self) -> Table:
-        """A row for each point."""
+        """A row for each point, with its group where they have names."""
         headers = [self.x_title or "x", self.y_title or "y"]
-        return headers, list(zip(self._x.tolist(), self._y.tolist(), strict=True))
+        rows = [(name, *point) for name, x, y in self._groups for point in zip(x.tolist(), y.tolist(), strict=True)]
+        if self.entries:
+            return ["", *headers], rows
+        return headers, [row[1:] for row in rows]

@@ -1,4 +1,4 @@
-"""The places of the panes at the sides, which depend on the width of the window."""
+"""The places of the panes, which depend on the size of the window."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 __all__ = ["Layout"]
 
-_COMPACT_BELOW = 1250  # pixels
+_COMPACT_BELOW, _LOW_BELOW = 1250, 760  # pixels
 _LEFT, _RIGHT, _LOG = 330, 300, 150
-_COMPACT_LEFT, _COMPACT_LOG = 300, 96
+_COMPACT_LEFT = 300
 
 
 class Layout:
-    """In a narrow window, run list and problem share one pane as tabs, so that dashboards have 60 % of the width.
+    """Gives dashboards most of a small window.
+
+    In a narrow window, run list and problem share one pane as tabs; in a low one the log is hidden until it is asked
+    for.
 
     Parameters
     ----------
@@ -23,6 +26,8 @@ class Layout:
 
     def __init__(self, window: QMainWindow, problem: QDockWidget, runs: QDockWidget, log: QDockWidget) -> None:
         self._window, self._problem, self._runs, self._log = window, problem, runs, log
+        self.low = False
+        """Whether the log was hidden because the window is low."""
 
     @property
     def compact(self) -> bool:
@@ -30,7 +35,11 @@ class Layout:
         return self._runs in self._window.tabifiedDockWidgets(self._problem)
 
     def adapt(self) -> None:
-        """Follow the width of the window, unless the user has placed the panes otherwise."""
+        """Follow the size of the window, unless the user has placed the panes otherwise."""
+        low = self._window.height() < _LOW_BELOW
+        if low != self.low:
+            self.low = low
+            self._log.setVisible(not low)
         narrow = self._window.width() < _COMPACT_BELOW
         areas = [self._window.dockWidgetArea(dock) for dock in (self._problem, self._runs)]
         usual = [Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea]
@@ -50,5 +59,4 @@ class Layout:
             self._window.resizeDocks([self._problem], [_COMPACT_LEFT], Qt.Orientation.Horizontal)
         else:
             self._window.resizeDocks([self._problem, self._runs], [_LEFT, _RIGHT], Qt.Orientation.Horizontal)
-        height = _COMPACT_LOG if self._window.height() < 800 else _LOG
-        self._window.resizeDocks([self._log], [height], Qt.Orientation.Vertical)
+        self._window.resizeDocks([self._log], [_LOG], Qt.Orientation.Vertical)

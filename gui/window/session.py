@@ -55,6 +55,9 @@ class Session:
             self._window.restoreGeometry(geometry)
         if not (isinstance(state, QByteArray) and self._window.restoreState(state, _LAYOUT)):
             layout.resize()
+        else:
+            layout.low = str(self._settings.value("low", "false")) == "true"
+        self._layout = layout
         layout.adapt()
 
     def restore(self) -> None:
@@ -95,6 +98,7 @@ class Session:
         }
         self._settings.setValue("geometry", self._window.saveGeometry())
         self._settings.setValue("state", self._window.saveState(_LAYOUT))
+        self._settings.setValue("low", "true" if self._layout.low else "false")
         self._settings.setValue("session", json.dumps(session))
         self._settings.setValue("tool_bar", json.dumps(self._tool_bar.given()))
         self._settings.setValue("recent", pane.gallery.recent)

@@ -22,9 +22,16 @@ def test_dashboards_have_most_of_a_small_window(qtbot: Any, open_window: Any, pr
     qtbot.waitUntil(lambda: tab.complete and window.dock_layout.compact, timeout=30_000)
     qtbot.waitUntil(lambda: window.tabs.width() >= 0.6 * window.width(), timeout=30_000)
     assert (window.width(), window.height()) == (1024, 700)
-    for part in (window.tool_bar, window.tabs, window.statusBar(), tab.panel.pages, window.pane, window.log):
+    for part in (window.tool_bar, window.tabs, window.statusBar(), tab.panel.pages, window.pane):
         shown = part.rect().translated(part.mapTo(window, part.rect().topLeft()))
         assert window.rect().contains(shown), part
+    assert tab.panel.pages.height() >= 0.6 * window.height()
+    assert not window.log.isVisible()
+    window.focus_log()
+    assert window.log.isVisible()
+    window.resize(1024, 900)
+    window.resize(1024, 701)
+    qtbot.waitUntil(lambda: not window.log.isVisible(), timeout=30_000)
     window.focus_runs()
     qtbot.waitUntil(window.run_list.view.isVisible, timeout=30_000)
     assert not window.pane.visibleRegion().boundingRect().isValid()

@@ -1,0 +1,62 @@
+"""Runs that end before their first report leave a full picture, drawn from their results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from environment import SAMPLES
+
+import engine
+from engine.solvers import discover
+from gui.app.theme import LIGHT
+from gui.panels import Panel, RunInfo, panel_for
+
+
+def dashboard(qtbot: Any, problem: Any, folder: Path) -> Panel:
+    """The dashboard of a run after its events and its result, as read from its folder."""
+    events: list[Any] = []
+    engine.solve(problem, run_folder=folder, on_event=events.append)
+    solver = discover()[events[0].solver]
+    panel = panel_for(RunInfo(solver.name, solver.metrics, problem, folder, schema=solver.schema), LIGHT)
+    qtbot.addWidget(panel)
+    panel.resize(1000, 700)
+    panel.show()
+    panel.feed([event for event in events if event.type not in ("metric", "progress")])
+    panel.finish(folder)
+    return panel
+
+
+def test_a_knapsack_solved_by_bounds_shows_its_items_and_why_there_is_no_table(qtbot: Any, tmp_path: Path) -> None:
+    problem = engine.Knapsack.read(SAMPLES / "knapsack" / "strongly-1000.txt")
+    panel = dashboard(qtbot, problem, tmp_path / "run")
+    assert not panel.picture.isHidden()
+    assert panel.band.isHidden()
+    headers, rows = panel.picture.table()
+    assert headers == ["", "weight", "profit"]
+    chosen = [row[1:] for row in rows if row[0] == "chosen"]
+    assert sum(profit for _, profit in chosen) == panel.result.objective
+    assert sum(weight for weight, _ in chosen) <= problem.capacity
+    assert "No table was needed" in panel.cells._hint_text
+
+
+def test_a_linear_program_shows_the_time_of_its_parts(qtbot: Any, tmp_path: Path) -> None:
+    panel = dashboard(qtbot, engine.LinearProgram.read(SAMPLES / "linprog" / "blend.mps"), tmp_path / "run")
+    _, rows = panel.totals.table()
+    shares = {name.partition(",")[0]: share for name, share in rows}
+    measured = {name: panel.result.counters[f"seconds_{name}"] for name in shares}
+    assert np.isclose(sum(shares.values()), 1.0)
+    assert all(np.isclose(shares[name], measured[name] / sum(measured.values())) for name in shares)
+    assert panel.objectives.curves_have_data
+
+
+def test_a_population_that_has_the_optimum_says_that_no_generation_was_needed(qtbot: Any, tmp_path: Path) -> None:
+    panel = dashboard(qtbot, engine.BOA("onemax", 10), tmp_path / "run")
+    assert panel.result.counters["generations"] == 0
+    assert all("No generation was needed" in figure._hint_text for figure in (panel.seconds, panel.network))
+
+
+def test_a_counted_tree_says_why_it_has_no_incumbent(qtbot: Any, tmp_path: Path) -> None:
+    panel = dashboard(qtbot, engine.Queens(6), tmp_path / "run")
+    assert "Solutions are counted" in panel.best._hint_text
