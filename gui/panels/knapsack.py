@@ -178,6 +178,8 @@ def _postprocess(result: Result, problem: Problem) -> tuple[list[tuple[Any, ...]
 def chosen_items(items: NDArray[np.int64], problem: Any) -> tuple[list[tuple[Any, ...]], str]:
     """A row for each chosen item, and a summary in one sentence."""
     profits, weights = problem.profits[items], problem.weights[items]
+    if problem.scale != 1:
+        profits = profits / problem.scale
     rows = [
         (item, profit, weight, profit / weight if weight else None)
         for item, profit, weight in zip(items.tolist(), profits.tolist(), weights.tolist(), strict=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,9 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import engine
 from engine import Engine, Knapsack, Status
 from engine.errors import OptionError, ProblemError
 from engine.results import Result
+from engine.solvers.knapsack.reference import optimal_value
 
 some = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -148,3 +152,51 @@ def test_arguments_of_or_tools_are_taken() -> None:
 def test_a_profile_needs_a_dense_table(one_device: Engine) -> None:
     with pytest.raises(OptionError, match="the profile needs a dense table"):
         one_device.solve(Knapsack([3, 4], [2, 3], 4), variant="sparse", profile=True)
+
+
+@some
+@given(
+    items=st.lists(st.tuples(st.decimals(0, 20, places=2), st.integers(1, 25)), min_size=1, max_size=12),
+    capacity=st.integers(1, 120),
+    variant=st.sampled_from(["auto", "rows", "sparse"]),
+    reduce=st.booleans(),
+)
+def test_profits_with_decimals_are_solved_exactly(
+    one_device: Engine, items: list[tuple[Decimal, int]], capacity: int, variant: str, reduce: bool
+) -> None:
+    """Against the same problem in hundredths, from decimal numbers and from the floats that print like them."""
+    cents = Knapsack([int(100 * p) for p, _ in items], [w for _, w in items], capacity)
+    best = optimal_value(cents)
+    for profits in ([p for p, _ in items], np.array([float(p) for p, _ in items])):
+        problem = Knapsack(profits, cents.weights, capacity)
+        result = one_device.solve(problem, variant=variant, reduce=reduce)
+        assert result.status is Status.OPTIMAL
+        assert result.objective == result.bound == best / 100
+        assert result.solution is not None
+        profit, weight = problem.evaluate(result.solution)
+        assert profit == best / 100
+        assert weight <= capacity
+
+
+def test_scaled_profits_are_told_in_their_own_unit(one_device: Engine, tmp_path: Path) -> None:
+    problem = Knapsack([0.1, 0.25, 3], [1, 2, 3], 5)
+    assert (problem.scale, problem.profits.tolist()) == (20, [2, 5, 60])
+    assert "profits 0.1 to 3.0" in problem.describe()
+    copy = Knapsack.from_arrays(problem.to_arrays(), "copy")
+    assert copy.scale == 20
+    assert copy.evaluate([1, 2]) == (3.25, 5)
+    result = one_device.solve(problem, profile=True, run_folder=tmp_path / "run")
+    assert result.objective == result.bound == 3.25
+    assert result.arrays["profile"].tolist() == [0.0, 0.1, 0.25, 3.0, 3.1, 3.25]
+    assert engine.load(tmp_path / "run").objective == 3.25
+    bounded = Knapsack([0.5, 0.75], [2, 3], 8, counts=[3, 1])
+    batch = one_device.map([problem, bounded])
+    assert [entry.objective for entry in batch.results] == [3.25, 1.75]
+    assert one_device.solve(bounded, variant="rows", reduce=False).objective == 1.75
+
+
+def test_numpy_s_short_floats_are_taken_as_they_print(one_device: Engine) -> None:
+    problem = Knapsack(np.array([0.1, 0.7], np.float32), [1, 1], 1)
+    assert problem.scale == 10
+    assert one_device.solve(problem).objective == 0.7
+    assert Knapsack(np.array([1.0, 7.0]), [1, 1], 1).scale == 1

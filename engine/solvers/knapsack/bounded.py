@@ -48,6 +48,7 @@ class ZeroOne:
             pack *= 2
         item, count = np.concatenate(items), np.concatenate(copies)
         packs = Knapsack(problem.profits[item] * count, problem.weights[item] * count, problem.capacity, problem.name)
+        packs.scale = problem.scale
         return cls(packs, item, count)
 
     def original(self, packs: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from engine.errors import ProblemError
 from engine.formats import knapsack as formats
 from engine.problem import InstanceOption, Problem, frozen
+from engine.solvers.knapsack.scaling import scaled
 
 __all__ = ["Knapsack"]
 
@@ -45,8 +47,8 @@ class Knapsack(Problem):
 
     Parameters
     ----------
-    profits : array-like of int, shape (n,)
-        Profit of each item, at least 0.
+    profits : array-like of int or float, shape (n,)
+        Profit of each item, at least 0. Numbers with a fractional part are scaled to integers exactly (0.1 is a tenth).
     weights : array-like of int, shape (n,)
         Weight of each item, at least 1. Items heavier than the capacity are allowed; no solution has them.
     capacity : int
@@ -60,7 +62,10 @@ class Knapsack(Problem):
     Attributes
     ----------
     profits, weights : ndarray of int64, shape (n,)
-        As given; read-only.
+        As given, or profits times ``scale``; read-only.
+    scale : int
+        The least number that makes all given profits integers; 1 if they are. Objectives, bounds and what
+        :meth:`evaluate` returns are in the unit of the given profits.
     capacity, n : int
         The capacity and the number of items, which may be 0.
     counts : ndarray of int64, shape (n,), or None
@@ -73,8 +78,9 @@ class Knapsack(Problem):
     Raises
     ------
     ProblemError
-        If a value is not an integer (floating-point arrays of whole numbers up to ``2**53`` are taken), is out of its
-        range, or the profits or the weights (of all copies) sum to more than ``2**63 - 1``. Items are counted from 0.
+        If a weight, the capacity or a count is not an integer (floating-point arrays of whole numbers up to ``2**53``
+        are taken), a value is out of its range, or the weights or the scaled profits (of all copies) sum to more than
+        ``2**63 - 1``. Items are counted from 0.
     """
 
     kind: ClassVar[str] = "knapsack"
@@ -83,6 +89,7 @@ class Knapsack(Problem):
 
     profits: NDArray[np.int64]
     weights: NDArray[np.int64]
+    scale: int
     capacity: int
     n: int
     counts: NDArray[np.int64] | None
@@ -158,14 +165,17 @@ class Knapsack(Problem):
         self, profits: ArrayLike, weights: ArrayLike, capacity: object, name: str | None, origin: _Origin
     ) -> None:
         """Check everything, then keep it."""
-        self.profits = frozen(_integers(profits, "profit", origin))
+        integers, self.scale = scaled(profits)
+        if self.scale > 1:
+            _check_scaled(integers, self.scale, origin)
+        self.profits = frozen(_integers(integers, "profit", origin))
         self.weights = frozen(_integers(weights, "weight", origin))
         if self.profits.size != self.weights.size:
             raise origin.error(
                 f"profits and weights must have one entry per item; got {self.profits.size} profits "
                 f"and {self.weights.size} weights"
             )
-        _check_range(self.profits, "profit", 0, origin)
+        _check_range(self.profits, "profit", 0, origin, self.scale)
         _check_range(self.weights, "weight", 1, origin)
         self.capacity = _capacity(capacity, origin)
         self.n = int(self.profits.size)
@@ -210,7 +220,8 @@ class Knapsack(Problem):
         text = f"{kind} knapsack {self.name}: {self.n:,} item{'s' * (self.n != 1)}, capacity {self.capacity:,}"
         if self.n:
             text += f", weights {self.weights.min():,} to {self.weights.max():,}"
-            text += f", profits {self.profits.min():,} to {self.profits.max():,}"
+            low, high = (self.in_units(int(profit)) for profit in (self.profits.min(), self.profits.max()))
+            text += f", profits {low:,} to {high:,}"
         if self.optimum is not None:
             text += f", stated optimum {self.optimum:,}"
         return text
@@ -218,7 +229,11 @@ class Knapsack(Problem):
     def __repr__(self) -> str:
         return f"<{self.describe()}>"
 
-    def evaluate(self, items: ArrayLike) -> tuple[int, int]:
+    def in_units(self, profit: int) -> int | float:
+        """A sum of :attr:`profits` in the unit of the profits that were given: exact, or the nearest float."""
+        return profit if self.scale == 1 else profit / self.scale
+
+    def evaluate(self, items: ArrayLike) -> tuple[int | float, int]:
         """Profit and weight of a set of items; whether it fits the capacity is for the caller to compare.
 
         Parameters
@@ -228,14 +243,21 @@ class Knapsack(Problem):
 
         Returns
         -------
-        profit, weight : int
-            Exact sums.
+        profit : int or float
+            The exact sum; where profits are scaled, the float nearest to it.
+        weight : int
+            The exact sum.
 
         Raises
         ------
         ProblemError
             If an index is not an integer, is out of range, or is given more often than the item can be taken.
         """
+        profit, weight = self.sums(items)
+        return self.in_units(profit), weight
+
+    def sums(self, items: ArrayLike) -> tuple[int, int]:
+        """As :meth:`evaluate`, with the profit in integers, times :attr:`scale`."""
         indices = _integers(items, "solution", _Origin())
         outside = np.flatnonzero((indices < 0) | (indices >= self.n))
         if outside.size:
@@ -252,7 +274,7 @@ class Knapsack(Problem):
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """``profits``, ``weights`` and, of a bounded problem, ``counts``: shape (n,); ``capacity`` and, where known,
-        ``optimum`` and ``format``: shape ().
+        ``optimum`` and ``format``: shape (). Profits are integers, times ``scale`` (shape (), unless it is 1).
         """
         arrays: dict[str, NDArray[Any]] = {
             "profits": self.profits,
@@ -261,6 +283,8 @@ class Knapsack(Problem):
         }
         if self.counts is not None:
             arrays["counts"] = self.counts
+        if self.scale != 1:
+            arrays["scale"] = np.array(str(self.scale))
         if self.optimum is not None:
             arrays["optimum"] = np.array(self.optimum, np.int64)
         if self.format is not None:
@@ -282,6 +306,8 @@ class Knapsack(Problem):
                     f"the arrays of a knapsack instance lack '{needed}'; got {', '.join(arrays) or 'none'}"
                 )
         problem = cls(arrays["profits"], arrays["weights"], arrays["capacity"].item(), name, arrays.get("counts"))
+        if "scale" in arrays:
+            problem.scale = _scale(str(arrays["scale"]))
         problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
         problem.format = str(arrays["format"]) if "format" in arrays else None
         return problem
@@ -358,15 +384,29 @@ def _shown(value: object) -> str:
     return text if len(text) <= 40 else text[:39] + "…"
 
 
-def _check_range(values: NDArray[np.int64], noun: str, least: int, origin: _Origin) -> None:
+def _check_scaled(integers: Any, scale: int, origin: _Origin) -> None:
+    total = sum(abs(value) for value in integers)
+    if total > _INT64_MAX:
+        rule = f"must sum to at most {_INT64_MAX} where they are integers; round them, or scale them yourself"
+        raise origin.error(f"profits times {scale} {rule}; got a sum of {total:.3g}")
+
+
+def _check_range(values: NDArray[np.int64], noun: str, least: int, origin: _Origin, scale: int = 1) -> None:
     """Nothing is below the least value, and the sum fits 64 bits."""
     low = values < least
     if low.any():
         item = int(np.argmax(low))
-        raise origin.item_error(f"item {item} has {noun} {values[item]}; {noun}s must be at least {least}", item)
+        shown = values[item] if scale == 1 else values[item] / scale
+        raise origin.item_error(f"item {item} has {noun} {shown}; {noun}s must be at least {least}", item)
     total = (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
     if total > _INT64_MAX:
         raise origin.error(f"the {noun}s sum to {total}; their sum must fit a 64-bit signed integer ({_INT64_MAX})")
+
+
+def _scale(text: str) -> int:
+    if not re.fullmatch("[1-9][0-9]{0,400}", text):
+        raise ProblemError(f"the scale of the profits must be an integer of at least 1; got {_shown(text)}")
+    return int(text)
 
 
 def _capacity(value: object, origin: _Origin) -> int:

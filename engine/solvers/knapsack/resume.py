@@ -89,7 +89,7 @@ def restore(problem: Knapsack, checkpoint: Checkpoint) -> tuple[Reduced, Progres
     _require(_is_set(best, problem.n), "the items of its best solution are not distinct items of the problem")
     left = problem.capacity - int(problem.weights[taken].sum())
     _require(0 <= state.capacity <= left, "its capacity is more than the items taken leave")
-    profit, weight = problem.evaluate(best)
+    profit, weight = problem.sums(best)
     _require(
         profit == state.objective <= state.bound, "its objective is not that of its best solution, or above its bound"
     )

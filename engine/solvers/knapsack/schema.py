@@ -46,7 +46,7 @@ def _has_done(state: CheckpointState) -> bool:
 SCHEMA = Schema(
     arrays=(
         ArraySpec("route", "text", (), title="How the problem was solved, and why so"),
-        ArraySpec("profile", "int64", (None,), title="Optimal value by capacity", unit="profit", optional=True),
+        ArraySpec("profile", "int64|float64", (None,), title="Optimal value by capacity", unit="profit", optional=True),
     ),
     counters=(
         CounterSpec("items", "Items", "items"),

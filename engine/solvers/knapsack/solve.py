@@ -233,11 +233,12 @@ class _Solving:
         self._run.notice(f"route: {route}")
 
     def _publish(self) -> None:
-        self._run.incumbent(self._reduced.objective, self._reduced.bound)
+        units = self._problem.in_units
+        self._run.incumbent(units(self._reduced.objective), units(self._reduced.bound))
 
     def result(self, status: Status) -> Result:
         """The answer, audited."""
-        reduced, progress = self._reduced, self._progress
+        reduced, progress, units = self._reduced, self._progress, self._problem.in_units
         counters: dict[str, int | float] = {
             "items": self._problem.n,
             "items_fixed": progress.items_fixed,
@@ -247,19 +248,21 @@ class _Solving:
         }
         arrays: dict[str, NDArray[Any]] = {"route": np.array(self._route)}
         if self._profile is not None:
-            arrays["profile"] = self._profile
+            arrays["profile"] = self._profile if self._problem.scale == 1 else self._profile / self._problem.scale
         if status is Status.OPTIMAL and not self._options.items:
-            self._run.incumbent(reduced.bound, reduced.bound)
-            return Result(status, reduced.bound, reduced.bound, None, counters=counters, arrays=arrays)
+            optimum = units(reduced.bound)
+            self._run.incumbent(optimum, optimum)
+            return Result(status, optimum, optimum, None, counters=counters, arrays=arrays)
         if status is Status.OPTIMAL and reduced.objective != reduced.bound:
             raise AuditError(f"items of profit {reduced.objective} were found, but the optimum is {reduced.bound}")
         self._publish()
-        return Result(status, reduced.objective, reduced.bound, self._audited(), counters=counters, arrays=arrays)
+        objective, bound = units(reduced.objective), units(reduced.bound)
+        return Result(status, objective, bound, self._audited(), counters=counters, arrays=arrays)
 
     def _audited(self) -> NDArray[np.int64]:
         """The solution, added up again in exact integers."""
         items = self._packs.original(self._reduced.best)
-        profit, weight = self._original.evaluate(items)
+        profit, weight = self._original.sums(items)
         if profit != self._reduced.objective or weight > self._problem.capacity:
             raise AuditError(
                 f"the items found have profit {profit} and weight {weight}, but profit {self._reduced.objective} "

@@ -81,8 +81,8 @@ def solve_batch(
                 solution = packs[place].original(solution)
             results[place] = Result(
                 Status.OPTIMAL,
-                profit,
-                profit,
+                problems[place].in_units(profit),
+                problems[place].in_units(profit),
                 solution if options.items else None,
                 seconds,
                 control.seeds[place],

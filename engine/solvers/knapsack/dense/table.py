@@ -245,7 +245,8 @@ class DenseTable:
         """The optimum is known; whether its items have yet to be found."""
         optimum = max(self._incumbent, int(self._problem.profits[self._reduced.taken].sum()) + value)
         self._reduced.bound = optimum
-        self._run.incumbent(self._reduced.objective, optimum)
+        units = self._problem.in_units
+        self._run.incumbent(units(self._reduced.objective), units(optimum))
         return optimum > self._incumbent
 
     def _start(self, backtracker: Backtracker) -> Start:

@@ -146,7 +146,8 @@ class SparseTable:
         return np.concatenate(chosen)
 
     def _publish(self) -> None:
-        self._run.incumbent(self._reduced.objective, self._reduced.bound)
+        units = self._problem.in_units
+        self._run.incumbent(units(self._reduced.objective), units(self._reduced.bound))
 
     # --- one pass -----------------------------------------------------------------------------------------------
 
