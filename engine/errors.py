@@ -7,6 +7,7 @@
     │   ├── ProblemError           2   an instance: a file (with its line) or the arguments of a problem class
     │   ├── OptionError            2   a solver option, a setting or its value
     │   ├── DeviceNotFound         2   no device answers to that name
+    │   ├── ProofError             2   a proof file is damaged, or a check of it fails
     │   ├── RunFolderError         2   a run folder is missing, damaged, in use or of another problem
     │   └── UntrustedCode          2   a file contains code that the user has not allowed to run
     ├── DeviceError                3   a device or its driver
@@ -58,6 +59,7 @@ __all__ = [
     "OutOfDeviceMemory",
     "PeerFailed",
     "ProblemError",
+    "ProofError",
     "QuintetError",
     "QuintetWarning",
     "RelaxationWarning",
@@ -116,6 +118,10 @@ class OptionError(InputError):
 
 class DeviceNotFound(InputError):
     """No device answers to the name that was asked for."""
+
+
+class ProofError(InputError):
+    """A proof file is damaged, or one of the checks of it fails."""
 
 
 class RunFolderError(InputError):

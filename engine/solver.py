@@ -7,7 +7,7 @@ line, the configuration section, the options form and the generic dashboard are 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -148,6 +148,9 @@ class Solver:
         ``tune(arguments) -> int`` runs ``quintet tune NAME``: it searches for settings that solve a problem reliably.
     reproductions : dict of str to Reproduction
         What ``quintet reproduce`` offers of this solver, by name.
+    verify : callable, optional
+        ``verify(path, engine, seed, samples, whole)`` checks a proof file for ``quintet verify`` and yields what it has
+        checked, one sentence each; it raises :class:`engine.errors.ProofError` if a check fails.
     report : callable, optional
         ``report(result)`` returns the titles and rows of a table which the command line prints below a result, or None.
     """
@@ -166,6 +169,7 @@ class Solver:
     schema: Schema | None = None
     estimate: Callable[[Any, Any, DevicePool, int], Estimate] | None = None
     reproductions: dict[str, Reproduction] = field(default_factory=dict)
+    verify: Callable[..., Iterable[str]] | None = None
     solve_batch: Callable[[Sequence[Any], Any, DevicePool, BatchControl], Mapping[int, Result]] | None = None
     farm: Farm | None = None
 

@@ -39,6 +39,7 @@ COMMANDS = {
     "bench": ("engine.cli.delegating", "Measure and check a solver on this machine."),
     "tune": ("engine.cli.delegating", "Search for settings that solve a problem reliably."),
     "reproduce": ("engine.cli.delegating", "Repeat the measurements of a publication, and write a report."),
+    "verify": ("engine.cli.verifying", "Check proofs of optimality."),
     "gui": ("engine.cli.delegating", "Open the desktop app."),
 }
 """The commands: the module of each, imported when the command is used, and its line in the list of commands."""

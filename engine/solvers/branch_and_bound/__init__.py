@@ -58,11 +58,16 @@ SOLVER = Solver(
         "ivm": Reproduction(
             "Gmys, Mezmaz, Melab, Tuyttens: IVM-based parallel branch-and-bound on multi-GPU systems",
             LazyImport("engine.solvers.branch_and_bound.reproduce", "reproduce"),
-        )
+        ),
+        "flowshop": Reproduction(
+            "Taillard, and Vallada, Ruiz, Framinan: flowshop benchmarks, with a proof of each optimal makespan",
+            LazyImport("engine.solvers.branch_and_bound.proofs.reproduce", "reproduce"),
+        ),
     },
     farm=Farm(
         unit="intervals",
         run=LazyImport("engine.solvers.branch_and_bound.farm", "farmed_search"),
         worker=LazyImport("engine.solvers.branch_and_bound.farm", "slice_worker"),
     ),
+    verify=LazyImport("engine.solvers.branch_and_bound.proofs.verify", "verify"),
 )

@@ -215,7 +215,9 @@ class FarmedSearch(FarmedRun):
             )
         if status is None and self._incumbent.solution is None and not self._tree.counts:
             self._run.notice(f"there is no solution below the given bound of {self._incumbent.initial}")
-        return single._result(self._tree, self._incumbent, self._bound, status, open_units, self._counters)
+        return single._result(
+            self._tree, self._incumbent, self._bound, status, open_units, self._counters, self._explored
+        )
 
 
 class SearchSlices(SliceWorker):

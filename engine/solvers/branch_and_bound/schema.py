@@ -38,8 +38,10 @@ _INTERVALS = (
     ArraySpec("fresh", "uint8", ("units",), title="First level not yet decomposed", unit="levels", optional=True),
 )
 
+_EXPLORED = "Digit sums of the explored intervals by level"
+
 SCHEMA = Schema(
-    arrays=_INTERVALS,
+    arrays=(*_INTERVALS, ArraySpec("explored", "int64", ("items",), title=_EXPLORED)),
     counters=(
         CounterSpec("nodes", title="Decomposed nodes", unit="nodes"),
         CounterSpec("leaves", title="Leaves reached", unit="leaves"),
@@ -51,7 +53,7 @@ SCHEMA = Schema(
         version=1,
         arrays=(
             *(ArraySpec(spec.name, spec.dtype, spec.shape, spec.title, spec.unit) for spec in _INTERVALS),
-            ArraySpec("explored", "int64", ("items",), title="Digit sums of the explored intervals by level"),
+            ArraySpec("explored", "int64", ("items",), title=_EXPLORED),
             ArraySpec("solution", "int64", (None,), required_if=lambda state: state.has_solution),
         ),
         state=SearchState,

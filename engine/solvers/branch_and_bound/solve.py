@@ -73,7 +73,8 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
         ``nodes`` (decomposed nodes, the root among them), ``leaves``, ``steals``, ``exchanged_intervals``. A run that
         is stopped has the counter ``nodes_left`` where that has been estimated, and its open intervals in ``arrays``:
         ``begin`` and ``end``, shape (units, n), as digits (see :mod:`engine.solvers.branch_and_bound.intervals`), and
-        ``fresh``, shape (units,).
+        ``fresh``, shape (units,). The digit sums by level of all that was explored, shape (n,), are the array
+        ``explored``.
 
     Raises
     ------
@@ -120,11 +121,11 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
             if isinstance(reason, DeviceError):
                 raise
             status = reason.status
-    counters = before.added(search.counters)
+    counters, explored = before.added(search.counters), before.explored + search.explored
     if tree.counts or lower < incumbent.initial or search.counters["nodes"]:
         _audit(
             tree,
-            before.explored + search.explored,
+            explored,
             open_units,
             counters,
             incumbent,
@@ -136,7 +137,7 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     left = None if status is None else search.remaining
     if left is not None:
         run.notice(f"about {left.nodes:.2g} nodes are left (probably {left.low:.2g} to {left.high:.2g})")
-    return _result(tree, incumbent, search.bound, status, open_units, counters, left)
+    return _result(tree, incumbent, search.bound, status, open_units, counters, explored, left)
 
 
 def _require_memory(tree: Tree, options: Options, pool: DevicePool) -> None:
@@ -219,7 +220,8 @@ def _result(
     status: Status | None,
     open_units: Units,
     counters: dict[str, int],
-    left: Remaining | None,
+    explored: NDArray[np.int64],
+    left: Remaining | None = None,
 ) -> Result:
     shown: dict[str, int | float] = {
         "nodes": counters["nodes"],
@@ -229,9 +231,9 @@ def _result(
     }
     if left is not None:
         shown["nodes_left"] = round(left.nodes)
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, NDArray[Any]] = {"explored": explored}
     if status is not None:
-        arrays = {"begin": open_units.begin, "end": open_units.end, "fresh": open_units.fresh}
+        arrays |= {"begin": open_units.begin, "end": open_units.end, "fresh": open_units.fresh}
     if tree.counts:
         count = counters["solutions"]
         return Result(
@@ -241,5 +243,5 @@ def _result(
     if status is not None:
         return Result(status, value, bound, incumbent.solution, counters=shown, arrays=arrays)
     if value is None:
-        return Result(Status.INFEASIBLE, None, incumbent.value, None, counters=shown)
-    return Result(Status.OPTIMAL, value, value, incumbent.solution, counters=shown)
+        return Result(Status.INFEASIBLE, None, incumbent.value, None, counters=shown, arrays=arrays)
+    return Result(Status.OPTIMAL, value, value, incumbent.solution, counters=shown, arrays=arrays)

@@ -15,7 +15,7 @@ from engine.problem import InstanceOption, frozen
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import iterated_greedy, makespan, neh
 from engine.solvers.branch_and_bound.problems.flowshop_tree import BRANCHINGS, FlowshopTree
 from engine.solvers.branch_and_bound.problems.matrices import whole_matrix
-from engine.solvers.branch_and_bound.problems.taillard_seeds import SIZES, TIME_SEEDS
+from engine.solvers.branch_and_bound.problems.taillard_seeds import BEST_KNOWN, SIZES, TIME_SEEDS
 from engine.solvers.branch_and_bound.tree import LARGEST_TREE, PermutationProblem
 
 __all__ = ["Flowshop"]
@@ -108,6 +108,11 @@ class Flowshop(PermutationProblem):
             raise ProblemError(f"Taillard's instances are numbered 1 to {len(TIME_SEEDS)}; got {number}")
         jobs, machines = SIZES[(number - 1) // 10]
         return cls(taillard.generate_times(jobs, machines, TIME_SEEDS[number - 1]), f"ta{number:03d}")
+
+    @classmethod
+    def taillard_best_known(cls, number: int) -> int:
+        """The makespan of the best schedule known in 2021 of one of Taillard's instances."""
+        return BEST_KNOWN[(number - 1) // 10][(number - 1) % 10]
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:

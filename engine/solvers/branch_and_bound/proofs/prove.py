@@ -1,0 +1,214 @@
+"""Proving a flowshop's optimal makespan so that it can be checked again: a schedule first, then a search below it.
+
+With a makespan that is known to be possible, a search for anything at most as long ends with the first such schedule.
+The proof is a second search, from that schedule's makespan as initial upper bound: it finds nothing, and decomposes the
+same nodes on every device. It is a run with a folder, so that it can be done in parts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.devices import Device, DevicePool
+from engine.engine import Engine
+from engine.errors import ProblemError, ProofError
+from engine.events import Event, Incumbent
+from engine.files import write_whole
+from engine.reports.machine import describe_machine
+from engine.results import Result, Status
+from engine.run import Run
+from engine.solvers.branch_and_bound.options import FlowshopOptions
+from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+from engine.solvers.branch_and_bound.proofs.record import Instance, Proof, Subtree, times_digest
+from engine.solvers.branch_and_bound.proofs.subtrees import SubtreeSearch
+from engine.solvers.branch_and_bound.tree import Tree
+
+__all__ = ["Prover", "sampled_subtrees"]
+
+_SUBTREES = 8
+_SUBTREE_NODES = 500_000
+
+
+@dataclass
+class Prover:
+    """Proofs on the devices of one engine.
+
+    Attributes
+    ----------
+    engine : Engine
+    folder : Path
+        Where unfinished searches are kept.
+    options : dict
+        ``bound`` and ``branching``.
+    seed : int
+    checkpoint_interval : float
+        Seconds.
+    """
+
+    engine: Engine
+    folder: Path
+    options: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    checkpoint_interval: float = 60.0
+
+    def prove(self, problem: Flowshop, known: int | None, seconds: float) -> Proof | None:
+        """A proof; None if the time is up before: the next call continues where this one ended.
+
+        Parameters
+        ----------
+        problem : Flowshop
+        known : int or None
+            The makespan of a known schedule.
+        seconds : float
+            How long to work.
+        """
+        deadline = time.monotonic() + seconds
+        order = self._schedule(problem, known, seconds)
+        if order is None:
+            return None
+        initial = problem.evaluate(order)
+        result = self._search(problem, initial, deadline - time.monotonic())
+        if result.status.stopped:
+            return None
+        if result.solution is not None:
+            order = result.solution.tolist()
+        return self._record(problem, order, initial, result)
+
+    def _schedule(self, problem: Flowshop, known: int | None, seconds: float) -> list[int] | None:
+        """A schedule as short as the known one, kept in a file for later calls; None if the time is up."""
+        path = self.folder / f"{problem.name}.schedule.json"
+        if path.exists():
+            return _kept(path, problem)
+        order: list[int] | None
+        if known is None:
+            found = problem.first_solution("iterated_greedy", self.seed)
+            order = None if found is None else found.tolist()
+        else:
+            order = self._as_short_as(problem, known, seconds)
+        if order is None:
+            return None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(order).encode())
+        return order
+
+    def _as_short_as(self, problem: Flowshop, known: int, seconds: float) -> list[int] | None:
+        """A schedule with a makespan of at most ``known``; None if the time is up."""
+        run = self._start(problem, known + 1, "first", seconds, stops=True)
+        result: Result = run.wait()
+        if result.status == Status.INFEASIBLE:
+            self.clear(problem)
+            raise ProblemError(f"{problem.name} has no schedule of makespan {known}: the optimum is larger")
+        return None if result.solution is None else [int(job) for job in result.solution]
+
+    def _search(self, problem: Flowshop, initial: int, seconds: float) -> Result:
+        """The search below a makespan, or the next part of it."""
+        return self._start(problem, initial, "run", seconds).wait()
+
+    def _start(self, problem: Flowshop, upper: int, suffix: str, seconds: float, stops: bool = False) -> Run:
+        """Start a search in a folder of its own, or continue it; ``stops``: it ends with its first solution."""
+        folder, interval, limit = self.folder / f"{problem.name}.{suffix}", self.checkpoint_interval, max(seconds, 0.1)
+        started = threading.Event()
+        runs: list[Run] = []
+
+        def stop(event: Event) -> None:
+            if stops and isinstance(event, Incumbent) and event.objective is not None:
+                started.wait()
+                runs[0].stop()
+
+        if folder.exists():
+            limit += _elapsed(folder)
+            run = self.engine.resume(folder, time_limit=limit, checkpoint_interval=interval, on_event=stop)
+        else:
+            run = self.engine.start(
+                problem,
+                upper_bound=upper,
+                seed=self.seed,
+                run_folder=folder,
+                time_limit=limit,
+                checkpoint_interval=interval,
+                on_event=stop,
+                **self.options,
+            )
+        runs.append(run)
+        started.set()
+        return run
+
+    def clear(self, problem: Flowshop) -> None:
+        """Remove what was kept of a search, once its proof is written."""
+        for suffix in ("first", "run"):
+            shutil.rmtree(self.folder / f"{problem.name}.{suffix}", ignore_errors=True)
+        (self.folder / f"{problem.name}.schedule.json").unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
+
+    def _record(self, problem: Flowshop, order: list[int], initial: int, result: Result) -> Proof:
+        value = problem.evaluate(order)
+        options = FlowshopOptions(**self.options)
+        tree = problem.tree(options.bound, options.branching)
+        subtrees = sampled_subtrees(self.engine, tree, options, initial, value, self.seed)
+        return Proof(
+            instance=Instance(name=problem.name, times=problem.times.tolist(), digest=times_digest(problem.times)),
+            bound=options.bound,
+            branching=options.branching,
+            value=value,
+            schedule=order,
+            initial=initial,
+            nodes=int(result.counters["nodes"]),
+            leaves=int(result.counters["leaves"]),
+            explored=result.arrays["explored"].tolist(),
+            subtrees=subtrees,
+            seconds=round(float(result.seconds), 3),
+            seed=self.seed,
+            devices=list(result.devices),
+            machine=describe_machine(self.engine.device_infos),
+        ).signed()
+
+
+def sampled_subtrees(
+    engine: Engine, tree: Tree, options: FlowshopOptions, initial: int, upper: int, seed: int, count: int = _SUBTREES
+) -> list[Subtree]:
+    """Random subtrees, each searched by itself on the first of the engine's devices.
+
+    Raises
+    ------
+    ValueError
+        If one of them has a leaf below ``upper``.
+    """
+
+    def work(device: Device) -> list[Subtree]:
+        random = np.random.Generator(np.random.PCG64(seed))
+        search = SubtreeSearch(device, tree, options, initial, upper)
+        try:
+            drawn = [search.draw(random, _SUBTREE_NODES) for _ in range(count)]
+        finally:
+            search.release()
+        return [Subtree(path=path, nodes=nodes) for path, nodes in drawn]
+
+    with contextlib.closing(DevicePool(engine.device_infos[:1])) as pool:
+        return pool.members[0].submit(work).result()
+
+
+def _kept(path: Path, problem: Flowshop) -> list[int]:
+    try:
+        order: list[int] = json.loads(path.read_bytes())
+        problem.evaluate(order)
+    except (OSError, ValueError, ProblemError) as error:
+        raise ProofError(f"{path} does not contain a schedule of {problem.name}: {error}") from error
+    return order
+
+
+def _elapsed(folder: Path) -> float:
+    """How long the run in a folder has worked."""
+    from engine.folder import RunFolder
+
+    checkpoint = RunFolder.open(folder).checkpoint()
+    return 0.0 if checkpoint is None else checkpoint.elapsed

@@ -1,0 +1,141 @@
+"""The file of a proof: a JSON document with the instance, the answer, the counts of the search, and a digest of all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, NonNegativeFloat, NonNegativeInt, PositiveInt, ValidationError
+
+from engine.errors import ProofError
+from engine.files import write_whole
+
+__all__ = ["Instance", "Proof", "Subtree", "times_digest"]
+
+_LARGEST_FILE = 1 << 26
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Instance(_Record):
+    """A flowshop: its processing times, a row a machine, and their SHA-256 (see :func:`times_digest`)."""
+
+    name: str
+    times: list[list[NonNegativeInt]]
+    digest: str
+
+
+class Subtree(_Record):
+    """A subtree that was searched once more: the jobs that lead to it, and its decomposed nodes."""
+
+    path: list[NonNegativeInt]
+    nodes: PositiveInt
+
+
+class Proof(_Record):
+    """That no schedule of an instance is shorter than a given one.
+
+    Attributes
+    ----------
+    format : int
+    solver, problem : str
+    instance : Instance
+    bound, branching : str
+        The options of the search.
+    value : int
+        The makespan of ``schedule``, which is proved optimal.
+    schedule : list of int
+        The jobs in order, counted from 0.
+    initial : int
+        The initial upper bound of the search, on which branching depends.
+    nodes, leaves : int
+        Decomposed nodes and leaves. Where ``initial`` equals ``value`` they are the same in every search.
+    explored : list of int
+        Digit sums of the explored intervals by level; weighted with (n - 1 - level)! they add up to n!.
+    subtrees : list of Subtree
+        A random sample of subtrees, each searched once more by itself.
+    seconds : float
+        Time of the search, over all its starts.
+    seed : int
+        Of the search and the sample.
+    devices : list of str
+    machine : dict
+        Date, versions, processor and devices.
+    digest : str
+        SHA-256 of all the other fields as JSON with sorted names.
+    """
+
+    format: Literal[1] = 1
+    solver: Literal["branch_and_bound"] = "branch_and_bound"
+    problem: Literal["flowshop"] = "flowshop"
+    instance: Instance
+    bound: str
+    branching: str
+    value: NonNegativeInt
+    schedule: list[NonNegativeInt]
+    initial: NonNegativeInt
+    nodes: NonNegativeInt
+    leaves: NonNegativeInt
+    explored: list[int]
+    subtrees: list[Subtree]
+    seconds: NonNegativeFloat
+    seed: NonNegativeInt
+    devices: list[str]
+    machine: dict[str, Any]
+    digest: str = ""
+
+    def content_digest(self) -> str:
+        """The digest that the file should have."""
+        content = self.model_dump(exclude={"digest"})
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def signed(self) -> Self:
+        """The same with its digest."""
+        return self.model_copy(update={"digest": self.content_digest()})
+
+    def to_json(self, indent: int | None = None) -> str:
+        """The document; on one line without ``indent``."""
+        return self.model_dump_json(indent=indent)
+
+    def write(self, path: Path) -> None:
+        """Write the file, whole or not at all."""
+        write_whole(path, self.to_json().encode() + b"\n")
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a file and check its digest.
+
+        Raises
+        ------
+        engine.errors.ProofError
+            If the file cannot be read, is no proof, or has been altered.
+        """
+        try:
+            with path.open("rb") as stream:
+                content = stream.read(_LARGEST_FILE + 1)
+        except OSError as error:
+            raise ProofError(f"{path} cannot be read: {error.strerror or error}") from error
+        if len(content) > _LARGEST_FILE:
+            raise ProofError(f"{path} is larger than any proof file")
+        try:
+            found = cls.model_validate_json(content)
+        except (ValidationError, ValueError, RecursionError) as error:
+            first = error.errors()[0] if isinstance(error, ValidationError) else None
+            reason = str(error) if first is None else f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise ProofError(f"{path} is not a proof file: {reason}") from error
+        if found.digest != found.content_digest():
+            raise ProofError(f"{path} has been altered: its content does not match its digest")
+        return found
+
+
+def times_digest(times: NDArray[np.int64]) -> str:
+    """SHA-256 of both sizes and all processing times, machine by machine, as 64-bit little-endian integers."""
+    words = np.concatenate([np.array(times.shape), np.asarray(times).ravel()]).astype("<i8")
+    return hashlib.sha256(words.tobytes()).hexdigest()

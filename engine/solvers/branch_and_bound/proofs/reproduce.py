@@ -1,0 +1,133 @@
+"""``quintet reproduce flowshop``: optimal makespans of published instances, each with a proof file."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from engine.cli_options import debug_option, options, pool_options, run_command
+from engine.devices import select
+from engine.engine import Engine
+from engine.errors import OptionError, QuintetError
+from engine.solvers.branch_and_bound.options import FlowshopOptions
+from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+from engine.solvers.branch_and_bound.proofs.prove import Prover
+from engine.text import number_text, seconds_text
+
+__all__ = ["reproduce"]
+
+_TAILLARD = re.compile(r"ta(\d{1,3})(?:-(?:ta)?(\d{1,3}))?", re.IGNORECASE)
+_DEFAULT = ("ta021-ta030",)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """An instance, and the makespan of a known schedule."""
+
+    problem: Flowshop
+    known: int | None
+
+
+def reproduce(arguments: list[str]) -> int:
+    """Run the command with its arguments; returns the exit code."""
+    return run_command(_command, "quintet reproduce flowshop", arguments)
+
+
+def _choices(name: str) -> click.Choice[str]:
+    return click.Choice(get_args(FlowshopOptions.model_fields[name].annotation))
+
+
+@click.command("flowshop")
+@click.argument("instances", nargs=-1, metavar="[INSTANCE]...")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=Path("proofs"),
+    show_default=True,
+    help="Where the proofs are written, one file each, and unfinished searches are kept.",
+)
+@click.option("--time-limit", type=click.FloatRange(min=0), help="Seconds for all; the next call continues.")
+@click.option("--checkpoint-interval", type=click.FloatRange(min=0), default=60.0, show_default=True, help="Seconds.")
+@click.option("--bound", type=_choices("bound"), default="one_machine", show_default=True, help="The lower bound.")
+@click.option("--branching", type=_choices("branching"), default="min_branch", show_default=True, help="The rule.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of searches and samples.")
+@click.option("--json", "as_json", is_flag=True, help="Print every new proof as a line of JSON.")
+@options(pool_options("Devices to search on; by default those that a run uses."), debug_option)
+def _command(
+    instances: tuple[str, ...],
+    folder: Path,
+    time_limit: float | None,
+    checkpoint_interval: float,
+    bound: str,
+    branching: str,
+    seed: int,
+    as_json: bool,
+    backend: str | None,
+    names: list[str] | None,
+) -> int:
+    """Prove optimal makespans of permutation flowshops, and write a proof of each that 'quintet verify' checks.
+
+    INSTANCE is one of Taillard's (ta021, or ta021-ta030 for several; the default), or a file, or FILE=MAKESPAN with
+    that of a known schedule. Instances whose proof is in the folder are left out. Ctrl-C or the time limit end the
+    command; the next call continues the search that was interrupted.
+    """
+    tasks = list(_tasks(instances or _DEFAULT))
+    deadline = time.monotonic() + (time_limit if time_limit is not None else 1e12)
+    infos = select(backend or "auto", names)
+    with Engine(devices=[info.id for info in infos]) as engine:
+        searching = {"bound": bound, "branching": branching}
+        prover = Prover(engine, folder / "unfinished", searching, seed, checkpoint_interval)
+        for task in tasks:
+            path = folder / f"{task.problem.name}.json"
+            if path.exists():
+                print(f"{task.problem.name}: {path} is there")
+                continue
+            left = deadline - time.monotonic()
+            if left <= 0:
+                print("the time is up; the same command continues")
+                return 0
+            _prove(prover, task, path, left, as_json)
+    return 0
+
+
+def _prove(prover: Prover, task: _Task, path: Path, seconds: float, as_json: bool) -> None:
+    name = task.problem.name
+    try:
+        proof = prover.prove(task.problem, task.known, seconds)
+    except QuintetError as error:
+        print(f"{name}: {error}")
+        return
+    if proof is None:
+        print(f"{name}: not finished", flush=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    proof.write(path)
+    prover.clear(task.problem)
+    better = "" if task.known is None or proof.value == task.known else f" (known before: {task.known})"
+    nodes = number_text(proof.nodes, grouped=True)
+    print(f"{name}: {proof.value} is optimal{better}; {nodes} nodes, {seconds_text(proof.seconds)}", flush=True)
+    if as_json:
+        print(proof.to_json(), flush=True)
+
+
+def _tasks(instances: Sequence[str]) -> Iterator[_Task]:
+    for text in instances:
+        match = _TAILLARD.fullmatch(text)
+        if match:
+            first, last = int(match[1]), int(match[2] or match[1])
+            if not 1 <= first <= last <= 120:
+                raise OptionError(f"Taillard's instances are ta001 to ta120; got '{text}'")
+            for number in range(first, last + 1):
+                yield _Task(Flowshop.taillard(number), Flowshop.taillard_best_known(number))
+            continue
+        file, _, known = text.rpartition("=") if "=" in text else (text, "", "")
+        if known and not known.isdigit():
+            raise OptionError(f"the makespan after '=' must be a whole number; got '{text}'")
+        problem = Flowshop.read(file)
+        yield _Task(problem, int(known) if known else problem.optimum)

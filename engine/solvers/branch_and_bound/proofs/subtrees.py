@@ -1,0 +1,102 @@
+"""Single subtrees, searched by themselves: the sample that a proof contains, and its check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from engine.devices import Device
+from engine.solvers.branch_and_bound.intervals import Units
+from engine.solvers.branch_and_bound.options import Options
+from engine.solvers.branch_and_bound.search.messages import Task
+from engine.solvers.branch_and_bound.search.worker import SearchWorker
+from engine.solvers.branch_and_bound.tree import Tree
+
+__all__ = ["SubtreeSearch"]
+
+
+class SubtreeSearch:
+    """Searches of subtrees on one device; made, used and released on its thread.
+
+    Parameters
+    ----------
+    device : Device
+    tree : Tree
+    options : Options
+    initial : int
+        The initial upper bound of the search that the subtrees are part of.
+    upper : int
+        What children are pruned by: only a leaf below it is a better solution.
+    """
+
+    def __init__(self, device: Device, tree: Tree, options: Options, initial: int, upper: int) -> None:
+        self._tree = tree
+        self._initial = initial
+        self._upper = upper
+        self._worker = SearchWorker(device, tree, options, initial)
+
+    def release(self) -> None:
+        """Free the device's memory."""
+        self._worker.release()
+
+    def nodes(self, path: Sequence[int], most: int) -> int | None:
+        """Decomposed nodes of the subtree below a path; None if they are more than ``most``.
+
+        Raises
+        ------
+        ValueError
+            If there is a leaf below ``upper``.
+        """
+        worker, left = self._worker, _unit(self._tree.items, path)
+        worker.discard()
+        while True:
+            report = worker.turn(Task(self._upper, left, seconds=0.02))
+            left = report.returned
+            if report.found is not None:
+                raise ValueError(f"there is a solution of value {report.found.value} below the path {list(path)}")
+            if not report.active and not len(left):
+                return report.nodes
+            if report.nodes > most:
+                return None
+
+    def draw(self, random: np.random.Generator, most: int) -> tuple[list[int], int]:
+        """A random subtree of at most so many nodes: its path and its nodes.
+
+        From the root, random children are chosen among those that are not pruned, until the subtree is small enough.
+        """
+        tree, path = self._tree, list[int]()
+        state = tree.root()
+        while (nodes := self.nodes(path, most)) is None:
+            left = [item for item in range(tree.items) if item not in path]
+            side, children = tree.bound(state, len(path), left, self._upper, self._initial)
+            item = int(random.choice(children))
+            state = tree.place(state, len(path), item, side)
+            path.append(item)
+        return path, nodes
+
+    def is_visited(self, path: Sequence[int]) -> bool:
+        """Whether no node of a path is pruned."""
+        tree, state = self._tree, self._tree.root()
+        for depth, item in enumerate(path):
+            left = [other for other in range(tree.items) if other not in path[:depth]]
+            side, children = tree.bound(state, depth, left, self._upper, self._initial)
+            if item not in children:
+                return False
+            state = tree.place(state, depth, item, side)
+        return True
+
+
+def _unit(items: int, path: Sequence[int]) -> Units:
+    """The subtree below a path as an interval that counts its first node and all below."""
+    begin = np.zeros((1, items), np.uint8)
+    left = list(range(items))
+    for depth, item in enumerate(path):
+        begin[0, depth] = left.index(item)
+        left.remove(item)
+    end = begin.copy()
+    if path:
+        end[0, len(path) - 1] += 1
+    else:
+        end[0, 0] = items
+    return Units(begin, end, np.array([len(path)], np.uint8))

@@ -1,0 +1,174 @@
+"""Checking a proof file: everything that can be computed again, and a sample of what cannot.
+
+The schedule's makespan, the instance and the sum of the explored intervals are computed again on the host. The subtrees
+of the file must have the same numbers of nodes when they are searched again, and neither in them nor in other random
+subtrees may there be a shorter schedule. A proof whose tree is small, or any if asked for, is searched again as a
+whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from engine.devices import Device, DevicePool
+from engine.engine import Engine
+from engine.errors import ProblemError, ProofError
+from engine.results import Status
+from engine.solvers.branch_and_bound.intervals import length_of_levels
+from engine.solvers.branch_and_bound.options import FlowshopOptions
+from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+from engine.solvers.branch_and_bound.proofs.prove import sampled_subtrees
+from engine.solvers.branch_and_bound.proofs.record import Proof, Subtree, times_digest
+from engine.solvers.branch_and_bound.proofs.subtrees import SubtreeSearch
+
+__all__ = ["verify"]
+
+_TAILLARD = re.compile(r"ta(\d{3})")
+_SMALL_TREE = 2_000_000
+
+
+def verify(path: Path, engine: Engine, seed: int = 1, samples: int = 8, whole: bool = False) -> Iterator[str]:
+    """Check a proof file; yields what has been checked, one sentence each.
+
+    Parameters
+    ----------
+    path : Path
+    engine : Engine
+        Whose devices search the samples.
+    seed : int
+        Of the random subtrees; another one checks others.
+    samples : int
+        How many random subtrees to search besides those of the file.
+    whole : bool
+        Whether to search the whole tree again, which takes as long as the proof did.
+
+    Raises
+    ------
+    engine.errors.ProofError
+        If the file has been altered, or a check fails.
+    """
+    proof = Proof.read(path)
+    yield "the content matches its digest"
+    problem = _problem(proof)
+    yield f"the instance {proof.instance.name} ({problem.jobs} jobs, {problem.machines} machines) matches its digest"
+    _check_schedule(proof, problem)
+    yield f"the schedule has the makespan {proof.value}"
+    _check_audit(proof, problem)
+    yield f"the explored intervals add up to {problem.jobs}! schedules"
+    options = _options(proof)
+    again = _searched_again(proof, problem, options, engine)
+    yield f"{again} recorded subtrees have the same nodes when searched again, and no shorter schedule"
+    tree = problem.tree(proof.bound, proof.branching)
+    try:
+        others = sampled_subtrees(engine, tree, options, proof.initial, proof.value, seed, samples)
+    except ValueError as error:
+        raise ProofError(f"the makespan {proof.value} is not optimal: {error}") from error
+    yield f"{len(others)} other random subtrees ({sum(one.nodes for one in others):,} nodes) have no shorter schedule"
+    if whole or proof.nodes <= _SMALL_TREE:
+        _search_all(proof, problem, options, engine)
+        yield f"the whole tree, searched again, has no shorter schedule{_same_nodes(proof)}"
+
+
+def _problem(proof: Proof) -> Flowshop:
+    try:
+        problem = Flowshop(proof.instance.times, proof.instance.name)
+    except ProblemError as error:
+        raise ProofError(f"the instance is not a flowshop: {error}") from error
+    if times_digest(problem.times) != proof.instance.digest:
+        raise ProofError("the processing times do not match the digest of the instance")
+    match = _TAILLARD.fullmatch(proof.instance.name)
+    if (
+        match
+        and 1 <= int(match[1]) <= 120
+        and not np.array_equal(Flowshop.taillard(int(match[1])).times, problem.times)
+    ):
+        raise ProofError(f"the processing times are not those of Taillard's instance {proof.instance.name}")
+    return problem
+
+
+def _check_schedule(proof: Proof, problem: Flowshop) -> None:
+    try:
+        found = problem.evaluate(proof.schedule)
+    except ProblemError as error:
+        raise ProofError(f"the schedule is none of this instance: {error}") from error
+    if found != proof.value:
+        raise ProofError(f"the schedule has the makespan {found}, not {proof.value}")
+    lower = problem.tree().lower_bound()
+    if not lower <= proof.value <= proof.initial:
+        raise ProofError(f"the values contradict each other: {lower} <= {proof.value} <= {proof.initial} must hold")
+
+
+def _check_audit(proof: Proof, problem: Flowshop) -> None:
+    if len(proof.explored) != problem.jobs:
+        raise ProofError(f"the explored intervals have {len(proof.explored)} levels, not {problem.jobs}")
+    if any(abs(level) >= 2**62 for level in proof.explored):
+        raise ProofError("a digit sum of the explored intervals is out of range")
+    covered = length_of_levels(np.array(proof.explored, np.int64))
+    if covered != math.factorial(problem.jobs):
+        raise ProofError(f"the explored intervals add up to {covered} of {math.factorial(problem.jobs)} schedules")
+
+
+def _options(proof: Proof) -> FlowshopOptions:
+    try:
+        return FlowshopOptions.model_validate({"bound": proof.bound, "branching": proof.branching})
+    except ValueError as error:
+        raise ProofError(f"there is no such search: bound {proof.bound!r}, branching {proof.branching!r}") from error
+
+
+def _searched_again(proof: Proof, problem: Flowshop, options: FlowshopOptions, engine: Engine) -> int:
+    """Search the recorded subtrees; how many there are."""
+    tree = problem.tree(proof.bound, proof.branching)
+    if not proof.subtrees:
+        raise ProofError("the proof contains no subtrees")
+    for subtree in proof.subtrees:
+        if len(set(subtree.path)) != len(subtree.path) or any(job >= problem.jobs for job in subtree.path):
+            raise ProofError(f"{subtree.path} is not a path in the tree")
+
+    def work(device: Device) -> None:
+        search = SubtreeSearch(device, tree, options, proof.initial, proof.value)
+        try:
+            for subtree in proof.subtrees:
+                _compare(search, subtree, proof)
+        finally:
+            search.release()
+
+    with contextlib.closing(DevicePool(engine.device_infos[:1])) as pool:
+        pool.members[0].submit(work).result()
+    return len(proof.subtrees)
+
+
+def _compare(search: SubtreeSearch, subtree: Subtree, proof: Proof) -> None:
+    if not search.is_visited(subtree.path):
+        raise ProofError(f"the search does not visit the subtree below {_text(subtree.path)}")
+    try:
+        nodes = search.nodes(subtree.path, 2 * subtree.nodes + 1000)
+    except ValueError as error:
+        raise ProofError(f"the makespan {proof.value} is not optimal: {error}") from error
+    if nodes != subtree.nodes:
+        seen = "more than twice as many" if nodes is None else str(nodes)
+        raise ProofError(f"the subtree below {_text(subtree.path)} has {seen} nodes, not {subtree.nodes}")
+
+
+def _search_all(proof: Proof, problem: Flowshop, options: FlowshopOptions, engine: Engine) -> None:
+    result = engine.solve(
+        problem, upper_bound=proof.initial, bound=options.bound, branching=options.branching, seed=proof.seed
+    )
+    found = proof.initial if result.status == Status.INFEASIBLE else result.objective
+    if found != proof.value:
+        raise ProofError(f"the search ends with the makespan {found}, not {proof.value}")
+    if proof.initial == proof.value and int(result.counters["nodes"]) != proof.nodes:
+        raise ProofError(f"the search has {result.counters['nodes']} nodes, not {proof.nodes}")
+
+
+def _same_nodes(proof: Proof) -> str:
+    return f" and the same {proof.nodes:,} nodes" if proof.initial == proof.value else ""
+
+
+def _text(path: Sequence[int]) -> str:
+    return ", ".join(map(str, path)) or "the root"

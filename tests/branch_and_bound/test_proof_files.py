@@ -1,0 +1,169 @@
+"""Claims about proof files: they are made in parts, checked in full, and refused where anything is altered."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engine
+from engine.cli import command_line
+from engine.devices import Member
+from engine.errors import ProofError
+from engine.solvers.branch_and_bound.proofs.prove import Prover
+from engine.solvers.branch_and_bound.proofs.record import Proof, Subtree
+from engine.solvers.branch_and_bound.proofs.verify import verify
+
+
+@pytest.fixture(scope="module")
+def proved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The proof of Taillard's fifth instance (20 jobs, 5 machines)."""
+    folder = tmp_path_factory.mktemp("proofs")
+    assert command_line(["reproduce", "flowshop", "ta005", "--folder", str(folder)]) == 0
+    return folder / "ta005.json"
+
+
+def test_a_proof_is_checked_by_the_command(proved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    proof = Proof.read(proved)
+    assert (proof.value, proof.initial, proof.instance.name) == (1235, 1235, "ta005")
+    assert len(proof.subtrees) == 8
+    assert [path.name for path in proved.parent.iterdir()] == ["ta005.json"]  # nothing unfinished is left
+    assert command_line(["verify", str(proved), "--seed", "5"]) == 0
+    output = capsys.readouterr().out
+    for part in ("matches its digest", "the makespan 1235", "add up to 20!", "8 recorded subtrees", "8 other random"):
+        assert part in output
+    assert f"the same {proof.nodes:,} nodes" in output
+
+
+def test_a_proof_that_is_there_is_not_made_again(proved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = proved.read_bytes()
+    assert command_line(["reproduce", "flowshop", "ta5", "--folder", str(proved.parent)]) == 0
+    assert "is there" in capsys.readouterr().out
+    assert proved.read_bytes() == before
+
+
+def altered(value: Any) -> Any:
+    """Another value of the same type."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1
+        case float():
+            return value + 0.5
+        case str():
+            return f"{value}x"
+        case list():
+            return [*value[:-1], altered(value[-1])] if value else ["x"]
+        case dict():
+            name = sorted(value)[0] if value else "x"
+            return {**value, name: altered(value.get(name, 0))}
+    return 0
+
+
+def test_a_file_altered_in_any_field_is_refused(proved: Path, tmp_path: Path) -> None:
+    document = json.loads(proved.read_text())
+    path = tmp_path / "altered.json"
+    for field in Proof.model_fields:
+        path.write_text(json.dumps({**document, field: altered(document[field])}))
+        with pytest.raises(ProofError):
+            Proof.read(path)
+        missing = {name: value for name, value in document.items() if name != field}
+        path.write_text(json.dumps(missing))
+        if field not in ("format", "solver", "problem"):  # which have only one value
+            with pytest.raises(ProofError):
+                Proof.read(path)
+    for place in range(0, 400, 7):
+        text = proved.read_text()
+        path.write_text(text[:place] + chr(ord(text[place]) ^ 1) + text[place + 1 :])
+        with pytest.raises(ProofError):
+            Proof.read(path)
+    path.write_text(json.dumps(document, indent=3))  # the same content
+    assert Proof.read(path) == Proof.read(proved)
+
+
+def with_shorter_claim(proof: Proof) -> dict[str, Any]:
+    """A schedule that is not optimal, claimed to be: the first two jobs swapped until that is worse."""
+    problem = engine.Flowshop(proof.instance.times)
+    for first in range(19):
+        order = list(proof.schedule)
+        order[first], order[first + 1] = order[first + 1], order[first]
+        value = problem.evaluate(order)
+        if value > proof.value:
+            return {"schedule": order, "value": value, "initial": value}
+    raise AssertionError
+
+
+def changes(proof: Proof) -> dict[str, tuple[dict[str, Any], str]]:
+    times = [list(row) for row in proof.instance.times]
+    times[0][0] += 1
+    subtree = proof.subtrees[0]
+    instance = proof.instance
+    return {
+        "times": ({"instance": instance.model_copy(update={"times": times})}, "do not match the digest"),
+        "name": ({"instance": instance.model_copy(update={"name": "ta006"})}, "not those of Taillard's instance ta006"),
+        "value": ({"value": 1234, "initial": 1234}, "has the makespan 1235, not 1234"),
+        "initial": ({"initial": 1234}, "contradict each other"),
+        "schedule": ({"schedule": [0] * 20}, "none of this instance"),
+        "explored": ({"explored": [*proof.explored[:-1], 1]}, "add up to"),
+        "levels": ({"explored": proof.explored[:-1]}, "levels"),
+        "bound": ({"bound": "none"}, "no such search"),
+        "nodes": ({"nodes": proof.nodes + 1}, f"{proof.nodes} nodes, not {proof.nodes + 1}"),
+        "subtree": (
+            {"subtrees": [subtree.model_copy(update={"nodes": subtree.nodes + 1})]},
+            f"has {subtree.nodes} nodes, not {subtree.nodes + 1}",
+        ),
+        "path": ({"subtrees": [Subtree(path=[3, 3], nodes=1)]}, "not a path"),
+        "none": ({"subtrees": []}, "contains no subtrees"),
+        "claim": (with_shorter_claim(proof), "not optimal|nodes, not|does not visit"),
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["times", "name", "value", "initial", "schedule", "explored", "levels", "bound", "nodes", "subtree", "path", "none",
+     "claim"],
+)  # fmt: skip
+def test_a_false_proof_with_a_right_digest_fails_a_check(
+    device: Member, proved: Path, tmp_path: Path, name: str
+) -> None:
+    proof = Proof.read(proved)
+    change, message = changes(proof)[name]
+    path = tmp_path / "false.json"
+    proof.model_copy(update=change).signed().write(path)
+    with engine.Engine(devices=[device.info.id]) as owner, pytest.raises(ProofError, match=message):
+        list(verify(path, owner, samples=2, whole=True))
+
+
+def test_an_interrupted_proof_continues(device: Member, tmp_path: Path) -> None:
+    problem = engine.Flowshop.taillard(28)
+    with engine.Engine(devices=[device.info.id]) as owner:
+        prover = Prover(owner, tmp_path, checkpoint_interval=0.05)
+        assert prover.prove(problem, 2200, 0.0) is None
+        proof = None
+        for _ in range(50):
+            proof = prover.prove(problem, 2200, 1.0)
+            if proof is not None:
+                break
+        assert proof is not None
+    assert (proof.value, proof.nodes) == (2200, 12_869_872)
+    assert proof.digest == proof.content_digest()
+
+
+def test_a_makespan_that_is_not_possible_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from engine.solvers.branch_and_bound.generators import write_flowshop
+
+    problem = engine.Flowshop([[3, 4, 5], [5, 4, 3]])
+    file = tmp_path / "small.txt"
+    write_flowshop(problem, file)
+    folder = ["--folder", str(tmp_path / "proofs")]
+    assert command_line(["reproduce", "flowshop", f"{file}=14", *folder]) == 0
+    assert "has no schedule of makespan 14" in capsys.readouterr().out
+    assert command_line(["reproduce", "flowshop", f"{file}=17", *folder]) == 0
+    assert "15 is optimal (known before: 17)" in capsys.readouterr().out
+    assert command_line(["reproduce", "flowshop", "ta121"]) == 2
+    assert command_line(["reproduce", "flowshop", f"{file}=x"]) == 2
+    assert command_line(["verify", str(file)]) == 2
+    assert command_line(["verify", str(tmp_path / "none.json")]) == 2
