@@ -6,6 +6,7 @@ command lines and calls; here they become models, or one sentence a mistake.
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ _TYPE_NAMES = {bool: "true or false", int: "integer", float: "number", str: "tex
 _SEQUENCES = (list, tuple, set, frozenset)
 _BOUNDS = (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"), ("multiple_of", "a multiple of"))
 
+_SEPARATOR = re.compile(r"[,\s]+")
+_NUMBERS = re.compile(r"[-+\d.eE,\s]+")
+
 _WHOLE, _NUMBER, _FLAG = "must be a whole number", "must be a number", "must be true or false"
 _MESSAGES = {
     "greater_than_equal": "must be at least {ge}",
@@ -40,6 +44,7 @@ _MESSAGES = {
     **dict.fromkeys(("float_parsing", "float_type"), _NUMBER),
     **dict.fromkeys(("bool_parsing", "bool_type"), _FLAG),
     "list_type": "must be a list",
+    "tuple_type": "must be a list",
     "string_type": "must be text",
 }
 """Messages for pydantic's types of errors, filled from their context; other types keep pydantic's message."""
@@ -109,8 +114,8 @@ def validated(
 def _meant(model: type[BaseModel], name: str, value: Any) -> Any:
     """A value converted from text or from a NumPy scalar as far as pydantic does not do that."""
     kinds = alternatives(model, name)
-    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
-        value = value.item()
+    if hasattr(value, "tolist"):  # NumPy's arrays and scalars
+        value = value.tolist()
     if isinstance(value, bool) and bool not in kinds and {int, float} & set(kinds):
         return str(value).lower()  # else true would count as 1
     if not isinstance(value, str):
@@ -118,13 +123,18 @@ def _meant(model: type[BaseModel], name: str, value: Any) -> Any:
     text = value.strip()
     if type(None) in kinds and text.lower() in ("none", "null"):
         return None
-    if any(kind in _SEQUENCES or get_origin(kind) in _SEQUENCES for kind in kinds):
-        return [part.strip() for part in text.split(",") if part.strip()]
     for kind in kinds:
         if get_origin(kind) is Literal:
             for choice in get_args(kind):
                 if str(choice) == text:
                     return choice
+    for kind in kinds:
+        if kind in _SEQUENCES or get_origin(kind) in _SEQUENCES:
+            of_numbers = bool({int, float} & set(get_args(kind)))
+            if of_numbers and len(kinds) > 1 and not _NUMBERS.fullmatch(text):
+                continue  # another alternative, or what is wrong with it, is meant
+            parts = _SEPARATOR.split(text) if of_numbers else text.split(",")
+            return [part.strip() for part in parts if part.strip()]
     return value
 
 

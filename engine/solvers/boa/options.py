@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from engine.errors import OptionError
 from engine.solver import SolverOptions
@@ -126,6 +126,9 @@ class Options(SolverOptions):
     local_search_share: float = Field(
         1.0, gt=0, le=1, description="fraction of the individuals that local search improves"
     )
+    initial: tuple[int, ...] | None = Field(
+        None, description="a bit string that the initial population contains; further ones are the problem's seeds"
+    )
     target: float | None = Field(None, description="stop when this value is reached; default: the optimum, where known")
     max_generations: int = Field(10_000, ge=1, description="maximum number of generations of one population")
     max_evaluations: int | None = Field(None, ge=1, description="maximum number of evaluations, of all populations")
@@ -153,6 +156,14 @@ class Options(SolverOptions):
         le=0.5,
         description="fraction of each island, its best individuals, that replaces the worst of the next one",
     )
+
+    @field_validator("initial", mode="before")
+    @classmethod
+    def _digits(cls, value: Any) -> Any:
+        """Zeros and ones may be written without separators."""
+        if isinstance(value, (list, tuple)) and len(value) == 1 and set(str(value[0])) <= {"0", "1"}:
+            return tuple(int(digit) for digit in str(value[0]))
+        return value
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.devices import DeviceInfo
 from engine.errors import OptionError, OutOfDeviceMemory
 from engine.solvers.boa.device.local_search import choose_improvement
@@ -17,6 +20,7 @@ from engine.text import bytes_text
 __all__ = [
     "counting_for",
     "first_population",
+    "initial_individuals",
     "memory_by_member",
     "migration_for",
     "nodes_at_once",
@@ -30,6 +34,21 @@ _HOST_MEMORY = 512e6
 
 _INDIVIDUALS_PER_GENE: dict[Rule, float] = {"steepest": 4, "first": 4, "tabu": 0.25, "walk": 0.25}
 """The first of ever larger populations; thorough searches of few individuals solve more than short ones of many."""
+
+
+def initial_individuals(problem: BOA, options: Options) -> NDArray[np.uint8]:
+    """What the initial population begins with, shape (s, n): the option ``initial``, then the problem's seeds.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If the option is not a bit string of the problem's size.
+    """
+    if options.initial is None:
+        return problem.seeds
+    if len(options.initial) != problem.n or set(options.initial) - {0, 1}:
+        raise OptionError(f"initial must be {problem.n} zeros and ones; got {len(options.initial)} values")
+    return np.concatenate([np.array([options.initial], np.uint8), problem.seeds])
 
 
 def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> None:
@@ -48,6 +67,7 @@ def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> N
         )
     if options.linkage == "problem" and not isinstance(problem.fitness, Decomposable):
         raise OptionError(f"linkage = problem needs a function given by tables; got {problem.fitness.text}")
+    initial_individuals(problem, options)
     for info in devices:
         counting_for(options, info)
     parameters = parameters_for(problem, options, first_population(problem, options), seed=0)

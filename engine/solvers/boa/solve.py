@@ -23,6 +23,7 @@ from engine.solvers.boa.options import MOST_INDIVIDUALS, Options
 from engine.solvers.boa.plan import (
     counting_for,
     first_population,
+    initial_individuals,
     migration_for,
     parameters_for,
     shares_population,
@@ -193,7 +194,7 @@ def _evolve(
         record.continue_from(restored[1])
     else:
         run.poll()
-        begun = islands.begin(problem.seeds)
+        begun = islands.begin(initial_individuals(problem, options))
         record.take(run, islands, begun)
         if begun.is_interrupted:  # the population is not the one that a resumed run would begin with
             run.poll()

@@ -18,7 +18,7 @@ from engine.solvers.branch_and_bound.search.sampling import TreeSampler, plan_fo
 from engine.solvers.branch_and_bound.search.setup import Setup
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY, PermutationProblem, Tree
-from engine.solvers.branch_and_bound.validate import tree_of
+from engine.solvers.branch_and_bound.validate import first_solution, tree_of
 
 __all__ = ["estimate"]
 
@@ -121,5 +121,5 @@ def _initial(problem: PermutationProblem, tree: Tree, options: Options, seed: in
     upper = getattr(options, "upper_bound", None)
     if tree.counts or upper is not None:
         return INFINITY if upper is None else min(int(upper), INFINITY)
-    solution = problem.first_solution(getattr(options, "initial", "heuristic"), seed)
+    solution = first_solution(problem, options, seed)
     return INFINITY if solution is None else tree.evaluate(solution)

@@ -49,8 +49,9 @@ class MinimizationOptions(Options):
     """Options of a search for the least objective."""
 
     upper_bound: int | None = _upper_bound()
-    initial: Literal["heuristic", "infinity"] = Field(
-        "heuristic", description="initial solution: by the problem's own heuristic, or none (infinity)"
+    initial: Literal["heuristic", "infinity"] | tuple[int, ...] = Field(
+        "heuristic",
+        description="initial solution: by the problem's own heuristic, none (infinity), or a solution as a list",
     )
 
 
@@ -66,8 +67,10 @@ class FlowshopOptions(Options):
         "min_branch", description="which end of a partial schedule a node extends"
     )
     upper_bound: int | None = _upper_bound()
-    initial: Literal["iterated_greedy", "neh", "infinity"] = Field(
-        "iterated_greedy", description="initial schedule: NEH, improved by iterated greedy or not, or none (infinity)"
+    initial: Literal["iterated_greedy", "neh", "infinity"] | tuple[int, ...] = Field(
+        "iterated_greedy",
+        description="initial schedule: NEH, improved by iterated greedy or not, none (infinity), or an order of the "
+        "jobs",
     )
 
 
@@ -81,8 +84,8 @@ class ATSPOptions(Options):
         "assignment for costs up to 4,194,304 and else cheapest_arcs (auto)",
     )
     upper_bound: int | None = _upper_bound()
-    initial: Literal["local_search", "nearest_neighbour", "infinity"] = Field(
+    initial: Literal["local_search", "nearest_neighbour", "infinity"] | tuple[int, ...] = Field(
         "local_search",
         description="initial tour: nearest neighbours; these or the patched assignment, improved by iterated local "
-        "search; or none (infinity)",
+        "search; none (infinity); or an order of the cities",
     )

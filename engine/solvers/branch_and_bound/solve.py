@@ -20,7 +20,7 @@ from engine.solvers.branch_and_bound.search.coordinator import Coordinator
 from engine.solvers.branch_and_bound.search.messages import Found
 from engine.solvers.branch_and_bound.search.progress import Remaining
 from engine.solvers.branch_and_bound.tree import INFINITY, PermutationProblem, Tree
-from engine.solvers.branch_and_bound.validate import planned_bytes, tree_of
+from engine.solvers.branch_and_bound.validate import first_solution, planned_bytes, tree_of
 
 __all__ = ["solve"]
 
@@ -181,7 +181,7 @@ def _begin(
         return False
 
     run.progress("first solution", 0, 1)
-    solution = problem.first_solution(getattr(options, "initial", "heuristic"), run.seed, expired)
+    solution = first_solution(problem, options, run.seed, expired)
     run.progress("first solution", 1, 1)
     value = INFINITY if solution is None else tree.evaluate(solution)
     return _Incumbent(tree, value, value, solution), before

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import ProblemError
+from engine.errors import OptionError, ProblemError
 from engine.problem import Problem
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ __all__ = [
     "DeviceTree",
     "PermutationProblem",
     "Tree",
+    "require_permutation",
 ]
 
 INFINITY = 2**31 - 1
@@ -243,6 +244,21 @@ class PermutationProblem(Problem):
             If the tree has more items than masks hold.
         """
 
+    def given_solution(self, values: Sequence[int]) -> NDArray[np.int64]:
+        """A solution that the user gives, checked; by default a permutation of the tree's items.
+
+        Parameters
+        ----------
+        values : sequence of int
+            The value of the option ``initial``.
+
+        Raises
+        ------
+        engine.errors.OptionError
+            If it is not a solution.
+        """
+        return require_permutation(values, self.tree().items)
+
     def first_solution(
         self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
     ) -> NDArray[np.int64] | None:
@@ -258,3 +274,10 @@ class PermutationProblem(Problem):
             while the run is paused.
         """
         return None
+
+
+def require_permutation(values: Sequence[int], count: int) -> NDArray[np.int64]:
+    """The values as an array, if they are 0 to ``count - 1`` in any order; :class:`OptionError` otherwise."""
+    if sorted(values) != list(range(count)):
+        raise OptionError(f"initial must have each of 0 to {count - 1} once; got {len(values)} values")
+    return np.array(values, np.int64)

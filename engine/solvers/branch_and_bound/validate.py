@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.devices import DeviceInfo
 from engine.devices.info import bytes_text
@@ -11,13 +14,23 @@ from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.search.programs import shapes_for
 from engine.solvers.branch_and_bound.tree import PermutationProblem, Tree
 
-__all__ = ["planned_bytes", "tree_of", "validate"]
+__all__ = ["first_solution", "planned_bytes", "tree_of", "validate"]
 
 
 def tree_of(problem: PermutationProblem, options: Options) -> Tree:
     """The search tree that the options ask for."""
     names = ("bound", "branching")
     return problem.tree(**{name: getattr(options, name) for name in names if hasattr(options, name)})
+
+
+def first_solution(
+    problem: PermutationProblem, options: Options, seed: int, expired: Callable[[], bool] = lambda: False
+) -> NDArray[np.int64] | None:
+    """The solution to start from: the one that is given, or what the problem's heuristic finds; None if neither."""
+    initial = getattr(options, "initial", "heuristic")
+    if isinstance(initial, str):
+        return problem.first_solution(initial, seed, expired)
+    return problem.given_solution(initial)
 
 
 def planned_bytes(tree: Tree, options: Options, device: DeviceInfo) -> tuple[int, int]:
@@ -45,6 +58,11 @@ def validate(problem: PermutationProblem, options: Options, devices: Sequence[De
     tree = tree_of(problem, options)
     if tree.counts and getattr(options, "upper_bound", None) is not None:
         raise OptionError("upper_bound has no meaning where solutions are counted")
+    initial = getattr(options, "initial", None)
+    if initial is not None and not isinstance(initial, str):
+        if getattr(options, "upper_bound", None) is not None:
+            raise OptionError("upper_bound replaces the initial solution; give only one of upper_bound and initial")
+        problem.given_solution(initial)
     needed: dict[str, int] = {}
     for device in devices:
         if options.variant == "pte_peb" and tree.child_functions(device.capabilities) is None:

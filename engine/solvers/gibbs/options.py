@@ -38,6 +38,11 @@ class Options(SolverOptions):
     max_draws: int = Field(
         10_000, ge=100, le=10_000_000, description="most draws kept of each chain while ess and r_hat are not reached"
     )
+    initial: tuple[float, ...] | None = Field(
+        None,
+        description="point that the chains begin about, as in a result's solution: the intercept (0 without one) "
+        "and the coefficients of all columns; default: the posterior mode",
+    )
     warmup: int = Field(300, ge=0, description="iterations of each chain before the first draw")
     thin: int = Field(1, ge=1, description="iterations per kept draw")
     chains: int = Field(4, ge=1, le=4096, description="chains, which share every pass over X")

@@ -74,6 +74,7 @@ def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[Devic
         raise OptionError(f"kernel = {options.kernel} samples probit regressions only; use kernel = hmc")
     design = Design.of(problem, options)
     _chosen(problem, options)
+    _given(design, options)
     validate_memory(design, settings_for(design, options, 0), list(devices))
 
 
@@ -163,6 +164,19 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names[:5]) + (", ..." if len(names) > 5 else "")
 
 
+def _given(design: Design, options: Options) -> NDArray[np.float64] | None:
+    """The point of the option ``initial`` on the columns that are sampled; :class:`OptionError` if it is none."""
+    if options.initial is None:
+        return None
+    columns = design.problem.X.shape[1]
+    if len(options.initial) != columns + 1 or not np.isfinite(options.initial).all():
+        raise OptionError(
+            f"initial must be {columns + 1} finite numbers, the intercept and {columns} coefficients; got "
+            f"{len(options.initial)} values"
+        )
+    return design.scaled(np.array(options.initial))
+
+
 # --- the start --------------------------------------------------------------------------------------------------
 
 
@@ -185,7 +199,8 @@ def _begin(options: Options, run: Run, sampler: Sampler, state: RunState) -> Sna
         sampler.workers.first(Worker.factorise, prior)
         if options.warmup:
             sampler.adapt(averaging=options.warmup >= _METRIC_WARMUP)
-    begin = start_state(sampler, state.mode, run.seed)
+    given = _given(sampler.design, options)
+    begin = start_state(sampler, state.mode if given is None else given, run.seed)
     if options.coefficients is None:
         state.traced = _largest(state)
     sampler.set_state(begin)

@@ -51,6 +51,17 @@ class ZeroOne:
         packs.scale = problem.scale
         return cls(packs, item, count)
 
+    def packs(self, items: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Packs that make up a feasible solution of the original problem; the inverse of :meth:`original`."""
+        copies = np.bincount(items, minlength=int(self.item.max(initial=-1)) + 1)
+        taken = []
+        for pack in range(len(self.item) - 1, -1, -1):  # of an item the rest comes first, then powers of two descending
+            item = self.item[pack]
+            if self.copies[pack] <= copies[item]:
+                copies[item] -= self.copies[pack]
+                taken.append(pack)
+        return np.sort(np.array(taken, np.int64))
+
     def original(self, packs: NDArray[np.int64]) -> NDArray[np.int64]:
         """The items of the original problem in some packs: ascending, each as often as it is taken."""
         repeated: NDArray[np.int64] = np.sort(np.repeat(self.item[packs], self.copies[packs]))

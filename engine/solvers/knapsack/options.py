@@ -35,6 +35,11 @@ class Options(SolverOptions):
         description="megabytes per device for rows (or the sparse table's decisions) kept to find the items by; "
         "default: one row where device memory is the host's, else up to half of what is free",
     )
+    initial: tuple[int, ...] | None = Field(
+        None,
+        description="a known solution to begin with: its items, each as often as it is taken; the better of it and of "
+        "the greedy solution is improved",
+    )
     minimum_share: int | None = Field(
         None,
         ge=1,

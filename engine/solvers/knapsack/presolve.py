@@ -108,7 +108,7 @@ class Reduced:
             self.close()
 
 
-def presolve(problem: Knapsack, reduce: bool) -> Reduced:
+def presolve(problem: Knapsack, reduce: bool, initial: NDArray[np.int64] | None = None) -> Reduced:
     """Leave out items that cannot fit, take all if all fit, bound the optimum, and fix what bounds can fix.
 
     Parameters
@@ -116,6 +116,8 @@ def presolve(problem: Knapsack, reduce: bool) -> Reduced:
     problem : Knapsack
     reduce : bool
         Whether to improve the greedy solution and to decide items; otherwise only Dantzig's bound is computed.
+    initial : ndarray of int64, optional
+        A feasible solution, which replaces the greedy one if it is better.
     """
     indices = np.flatnonzero((problem.weights <= problem.capacity) & (problem.profits > 0)).astype(np.int64)
     profits, weights, capacity = problem.profits[indices], problem.weights[indices], problem.capacity
@@ -126,6 +128,9 @@ def presolve(problem: Knapsack, reduce: bool) -> Reduced:
     order = by_efficiency(profits, weights)
     solution = greedy(profits, weights, capacity, order)
     objective = int(profits[solution].sum())
+    if initial is not None and int(problem.profits[initial].sum()) > objective:
+        solution = np.flatnonzero(np.isin(indices, initial)).astype(np.int64)
+        objective = int(profits[solution].sum())
     relaxations = [Relaxation.at_break_item(profits, weights, capacity, order)]
     bound = max(objective, relaxations[0].bound)
     reduced = Reduced(nothing, indices, capacity, indices[solution], objective, bound)

@@ -41,6 +41,7 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
     engine.errors.OutOfDeviceMemory
         If the table cannot fit the devices.
     """
+    _given(problem, options)
     problem = ZeroOne.of(problem).problem
     fits = (problem.weights <= problem.capacity) & (problem.profits > 0)
     if options.profile and fits.any():
@@ -58,6 +59,31 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
     reduced = presolve(problem, options.reduce)
     if not reduced.solved and len(reduced.open):
         _choose(problem, options, reduced, devices)
+
+
+def _given(problem: Knapsack, options: Options) -> NDArray[np.int64] | None:
+    """The solution of the option ``initial``, checked.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If it is not a feasible solution.
+    """
+    if options.initial is None:
+        return None
+    items = np.array(options.initial, np.int64)
+    outside = items[(items < 0) | (items >= problem.n)]
+    if outside.size:
+        raise OptionError(f"initial must hold items from 0 to {problem.n - 1}; got {outside[0]}")
+    copies = np.bincount(items, minlength=problem.n)
+    most = np.ones(problem.n, np.int64) if problem.counts is None else problem.counts
+    if (copies > most).any():
+        item = int(np.argmax(copies > most))
+        raise OptionError(f"initial takes item {item} {copies[item]} times; at most {most[item]} is allowed")
+    weight = sum(problem.weights[items].tolist())
+    if weight > problem.capacity:
+        raise OptionError(f"initial has the weight {weight}; the capacity is {problem.capacity}")
+    return items
 
 
 def _undecided(problem: Knapsack) -> Reduced:
@@ -163,7 +189,9 @@ class _Solving:
         if run.restored is not None:
             self._reduced, self._progress, self._start = restore(problem, run.restored)
         else:
-            self._reduced = presolve(problem, options.reduce)
+            given = _given(self._original, options)
+            initial = None if given is None else self._packs.packs(given)
+            self._reduced = presolve(problem, options.reduce, initial)
             self._progress.items_fixed = problem.n - len(self._reduced.open)
 
     def solve(self) -> None:

@@ -20,7 +20,14 @@ from engine.solvers.branch_and_bound.problems.atsp_heuristics import (
     tour_cost,
 )
 from engine.solvers.branch_and_bound.problems.matrices import whole_matrix
-from engine.solvers.branch_and_bound.tree import INFINITY, LARGEST_TREE, DeviceTree, PermutationProblem, Tree
+from engine.solvers.branch_and_bound.tree import (
+    INFINITY,
+    LARGEST_TREE,
+    DeviceTree,
+    PermutationProblem,
+    Tree,
+    require_permutation,
+)
 
 if TYPE_CHECKING:
     from engine.devices import Capabilities
@@ -134,6 +141,11 @@ class ATSP(PermutationProblem):
         if chosen == "assignment" and self.n > 3:  # smaller assignments have no choice
             return AssignmentTree(self.costs)
         return ATSPTree(self.costs, chosen == "cheapest_arcs")
+
+    def given_solution(self, values: Sequence[int]) -> NDArray[np.int64]:
+        """The tour that visits the cities in this order; it is rotated to begin with city 0."""
+        tour = require_permutation(values, self.n)
+        return np.roll(tour, -int(np.flatnonzero(tour == 0)[0]))
 
     def first_solution(
         self, method: str, seed: int, expired: Callable[[], bool] = lambda: False

@@ -144,6 +144,15 @@ class Design:
             full[..., 0] = beta[..., 0] - coefficients @ self.mean
         return full
 
+    def scaled(self, full: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The inverse of :meth:`unscaled` for one point; coefficients of columns that are not sampled are left out."""
+        coefficients = full[1 + self.active]
+        beta = np.zeros(self.layout.columns)
+        beta[self.first : self.first + len(self.active)] = coefficients * self.scale
+        if self.intercept:
+            beta[0] = full[0] + coefficients @ self.mean
+        return beta
+
 
 def _moments(X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and standard deviation of every column, in float64 and in two passes, so that a large mean does no harm."""

@@ -1,0 +1,134 @@
+"""The option ``initial``: a known solution is checked, and the run begins with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.cli import command_line
+from engine.errors import OptionError
+from engine.events import Event, Incumbent
+
+TIMES = np.random.default_rng(4).integers(1, 100, (5, 9))
+COSTS = np.random.default_rng(5).integers(1, 100, (8, 8))
+
+
+def first_incumbent(problem: Any, **options: Any) -> tuple[engine.Result, Incumbent]:
+    seen: list[Event] = []
+    result = engine.solve(problem, backend="opencl", on_event=seen.append, **options)
+    return result, next(event for event in seen if isinstance(event, Incumbent))
+
+
+@pytest.fixture(autouse=True)
+def opencl() -> None:
+    if not engine.available_devices("opencl"):
+        pytest.skip("no OpenCL device")
+
+
+def makespan(order: list[int]) -> int:
+    done = np.zeros(len(TIMES) + 1, np.int64)
+    for job in order:
+        for machine in range(len(TIMES)):
+            done[machine + 1] = max(done[machine + 1], done[machine]) + TIMES[machine, job]
+    return int(done[-1])
+
+
+def test_a_flowshop_begins_with_the_given_order() -> None:
+    order = [3, 1, 4, 0, 5, 8, 2, 6, 7]
+    result, first = first_incumbent(engine.Flowshop(TIMES), initial=order)
+    assert first.objective == makespan(order)
+    assert first.solution == order
+    assert result.objective == engine.solve(engine.Flowshop(TIMES), backend="opencl").objective
+
+
+def test_a_solution_of_one_run_is_the_start_of_another() -> None:
+    best = engine.solve(engine.Flowshop(TIMES), backend="opencl")
+    again, first = first_incumbent(engine.Flowshop(TIMES), initial=best.solution)
+    assert first.objective == best.objective
+    assert again.solution.tolist() == best.solution.tolist()
+
+
+def test_a_tour_may_begin_with_any_city() -> None:
+    tour = [5, 2, 7, 0, 1, 3, 6, 4]
+    _, first = first_incumbent(engine.ATSP(COSTS), initial=tour)
+    assert first.objective == sum(COSTS[a, b] for a, b in zip(tour, tour[1:] + tour[:1], strict=True))
+    assert first.solution == [0, 1, 3, 6, 4, 5, 2, 7]
+
+
+@pytest.mark.parametrize("reduce", [False, True])
+def test_a_knapsack_begins_with_the_given_items(reduce: bool) -> None:
+    random = np.random.default_rng(6)
+    weights = random.integers(1, 100, 40)
+    problem = engine.Knapsack(weights + 10, weights, int(weights.sum() // 2))
+    best = engine.solve(problem, backend="opencl")
+    result, first = first_incumbent(problem, initial=best.solution, reduce=reduce)
+    assert first.objective == best.objective
+    assert result.objective == best.objective
+
+
+def test_items_of_a_bounded_knapsack_are_given_as_often_as_they_are_taken() -> None:
+    problem = engine.Knapsack([60, 100, 120, 1], [10, 20, 30, 7], 207, counts=[9, 7, 3, 20])
+    best = engine.solve(problem, backend="opencl")
+    _, first = first_incumbent(problem, initial=best.solution, reduce=False)
+    assert first.objective == best.objective
+
+
+def test_a_bit_string_is_in_the_initial_population() -> None:
+    fields: dict[str, Any] = {"population": 64, "max_generations": 1, "local_search": "none"}
+    without = engine.solve(engine.BOA("trap-5", 60), backend="opencl", **fields)
+    with_it = engine.solve(engine.BOA("trap-5", 60), backend="opencl", initial=[1] * 60, **fields)
+    assert without.objective < 60
+    assert with_it.objective == 60
+
+
+def test_chains_begin_about_the_given_point() -> None:
+    random = np.random.default_rng(7)
+    X = random.normal(size=(300, 3)) + np.array([5.0, 0.0, -2.0])
+    problem = engine.HorseshoeProbit(X, X[:, 0] - 5 + random.normal(size=300) > 0)
+    point = [-30.0, 6.0, 4.0, -3.0]
+    fields: dict[str, Any] = {"kernel": "gibbs", "warmup": 0, "draws": 4, "seed": 1}
+    far = engine.solve(problem, backend="opencl", initial=point, **fields).arrays["beta"][:, 0]
+    near = engine.solve(problem, backend="opencl", **fields).arrays["beta"][:, 0]
+    assert np.abs(far.mean(axis=0) - point).max() < np.abs(near.mean(axis=0) - point).max()
+    assert np.abs(far.mean(axis=0) - near.mean(axis=0)).max() > 1
+
+
+@pytest.mark.parametrize(
+    ("problem", "initial", "message"),
+    [
+        (engine.Flowshop(TIMES), [0, 1, 2], "each of 0 to 8 once"),
+        (engine.Flowshop(TIMES), [0] * 9, "each of 0 to 8 once"),
+        (engine.Flowshop(TIMES), "nhe", "did you mean 'neh'"),
+        (engine.ATSP(COSTS), [1, 2, 3, 4, 5, 6, 7, 8], "each of 0 to 7 once"),
+        (engine.Knapsack([1, 2], [3, 4], 5), [2], "from 0 to 1; got 2"),
+        (engine.Knapsack([1, 2], [3, 4], 5), [0, 0], "item 0 2 times; at most 1"),
+        (engine.Knapsack([1, 2], [3, 4], 5), [0, 1], "weight 7; the capacity is 5"),
+        (engine.BOA("onemax", 4), [1, 0, 1], "4 zeros and ones"),
+        (engine.BOA("onemax", 3), [1, 0, 2], "3 zeros and ones"),
+        (engine.HorseshoeProbit([[0.0], [1.0]], [0, 1]), [0.0], "2 finite numbers"),
+        (engine.HorseshoeProbit([[0.0], [1.0]], [0, 1]), [0.0, np.nan], "2 finite numbers"),
+    ],
+)
+def test_what_is_no_solution_is_refused(problem: Any, initial: Any, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        engine.solve(problem, backend="opencl", initial=initial)
+
+
+def test_initial_and_upper_bound_exclude_each_other() -> None:
+    with pytest.raises(OptionError, match="only one"):
+        engine.solve(engine.Flowshop(TIMES), backend="opencl", initial=list(range(9)), upper_bound=400)
+
+
+def test_the_command_line_takes_lists_and_written_solutions(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command_line(["generate", "knapsack", "--n", "30", "--output", "items.txt"]) == 0
+    assert command_line(["solve", "items.txt", "--backend", "opencl", "--solution", "chosen.txt"]) == 0
+    chosen = (tmp_path / "chosen.txt").read_text()
+    assert command_line(["solve", "items.txt", "--backend", "opencl", "--initial", chosen]) == 0
+    assert command_line(["solve", "items.txt", "--backend", "opencl", "--initial", "0,0"]) == 2
+    assert "item 0 2 times" in capsys.readouterr().err
