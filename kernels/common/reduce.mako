@@ -9,6 +9,7 @@ Inside another kernel:
     ${reduce.block_sum("part", "f32", block)}      // part[0] is the sum, and every work-item may read it
 
     block_sum, block_min, block_max(values, type, block, count=block)
+    block_sums(values, type, block, vectors)      of several arrays, one behind the other: values[v * block] is the sum of number v
     block_argmin(values, indices, type, block, count=block)        values[0] and indices[0] (i64) are the answer
 
 `values` is a local array of `count` elements, each already written by some work-item; the rest of it is overwritten. The
@@ -67,6 +68,17 @@ A NaN wins every minimum, maximum and argmin, so it cannot be lost. Among equals
 % endfor
 </%def>
 <%def name="block_sum(values, type, block, count=None)">${block_reduce("sum", values, type, block, count)}</%def>
+<%def name="block_sums(values, type, block, vectors)">
+    BARRIER();
+% for half, pairs in halvings(block):
+    if (LOCAL_ID < ${pairs}) {
+%   for v in range(vectors):
+        ${values}[LOCAL_ID + ${v * block}] += ${values}[LOCAL_ID + ${v * block + half}];
+%   endfor
+    }
+    BARRIER();
+% endfor
+</%def>
 <%def name="block_min(values, type, block, count=None)">${block_reduce("min", values, type, block, count)}</%def>
 <%def name="block_max(values, type, block, count=None)">${block_reduce("max", values, type, block, count)}</%def>
 <%def name="block_argmin(values, indices, type, block, count=None)">

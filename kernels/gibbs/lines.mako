@@ -26,14 +26,15 @@ ${philox.double_functions()}
 ${variates.latent_functions()}
 ${variates.likelihood_functions(family)}
 ${horseshoe.density_functions()}
-${horseshoe.slice_functions()}
+${horseshoe.slice_functions(4 if block > 1 else 1)}
 % if block == 1:
 ${variates.vector_functions(8, family)}
 
-// The sum of log F(eta + t value) over the rows [begin, end) of a line, eight at a time
-FUNCTION f64 line_likelihood(const GLOBAL f32* eta, const GLOBAL i32* row_index, const GLOBAL f32* row_value, i64 begin, i64 end, f32 t)
+// The sums of log F(eta + t value) over the rows [begin, end) of a line for the first `count` of four t, eight rows at a time
+FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_index, const GLOBAL f32* row_value, i64 begin, i64 end,
+    float4 t, i32 count)
 {
-    f64 total = 0.0;
+    double4 total = 0.0;
     for (i64 k = begin; k < end; k += 8) {
         const i64 last = end - 1;
         float8 at;
@@ -42,10 +43,14 @@ FUNCTION f64 line_likelihood(const GLOBAL f32* eta, const GLOBAL i32* row_index,
         at.s${i} = eta[row_index[MIN(k + ${i}, last)]];
         value.s${i} = row_value[MIN(k + ${i}, last)];
 %   endfor
-        const float8 logs = log_likelihood_of_vector(at + t * value);
-        const float8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(end - k, (i64)8)) ? logs : (float8)(0.0f);
-        const float4 half_sum = used.lo + used.hi;
-        total += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
+        const int8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(end - k, (i64)8));
+%   for c in range(4):
+        if (${c} < count) {
+            const float8 logs = used ? log_likelihood_of_vector(at + t.s${c} * value) : (float8)(0.0f);
+            const float4 half_sum = logs.lo + logs.hi;
+            total.s${c} += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
+        }
+%   endfor
     }
     return total;
 }
@@ -57,7 +62,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
     const GLOBAL i32* RESTRICT row_index, const GLOBAL f32* RESTRICT row_value, const GLOBAL f64* RESTRICT slab, i64 pitch, i32 q, i32 stride, i32 first, i32 nulls,
     i32 null_tries, i32 pairs, i32 pair_tries, i32 tails, i32 tail_first, i32 tail_tries, f64 first_prior, u64 seed, u32 stream, u32 step)
 {
-    LOCAL_ARRAY(f64, part, ${block});
+    LOCAL_ARRAY(f64, part, ${4 * block});
+    LOCAL_ARRAY(f64, terms, 4);
     const i32 chain = GROUP_ID;
     const u32 number = stream + ((u32)chain << 8);
     const f64 tau = 1.0 / sqrt(whole[${WHOLE} * chain]);
@@ -74,27 +80,24 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
         const i32 pick = begin + (i32)(((u64)words.w1 * (u64)(end - begin)) >> 32);
         const f64 turn = 3.141592653589793 * (uniform_f64(words.w2) - 0.5);
         const f64 t = (tau * sin(turn) / cos(turn) - b[member_column[pick]]) / member_weight[pick];
+        f64 mine = 0.0;
         f64 here = 0.0;
         f64 there = 0.0;
-        for (i32 k = begin; k < end; ++k) {
+        for (i32 k = begin + LOCAL_ID; k < end; k += ${block}) {
             const f64 w = member_weight[k];
             const f64 x = b[member_column[k]] / tau;
-            const f64 x_moved = x + t * w / tau;
+            const f64 moved = t * w;
+            const f64 x_moved = x + moved / tau;
             here += (w < 0.0 ? -w : w) / (1.0 + x * x);
             there += (w < 0.0 ? -w : w) / (1.0 + x_moved * x_moved);
-        }
-        f64 mine = 0.0;
-        for (i32 k = begin + LOCAL_ID; k < end; k += ${block}) {
-            const f64 x = b[member_column[k]] / tau;
-            mine += log_horseshoe_density(x + t * member_weight[k] / tau) - log_horseshoe_density(x);
-            const f64 moved = t * member_weight[k];
+            mine += log_horseshoe_density(x_moved) - log_horseshoe_density(x);
             mine -= 0.5 * slab[member_column[k]] * moved * (moved + 2.0 * b[member_column[k]]);
         }
         const f32 t_row = (f32)t;
         f64 likelihood = 0.0;
 % if block == 1:
-        likelihood += line_likelihood(eta, row_index, row_value, row_start[line], row_start[line + 1], t_row);
-        likelihood -= line_likelihood(eta, row_index, row_value, row_start[line], row_start[line + 1], 0.0f);
+        const double4 logs = line_likelihoods(eta, row_index, row_value, row_start[line], row_start[line + 1], (float4)(t_row, 0.0f, 0.0f, 0.0f), 2);
+        likelihood += logs.s0 - logs.s1;
 % else:
         for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block}) {
             const f32 at = eta[row_index[k]];
@@ -103,9 +106,11 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
 % endif
         mine += likelihood;
         part[LOCAL_ID] = mine;
-        ${reduce.block_sum("part", "f64", block)}
+        part[LOCAL_ID + ${block}] = here;
+        part[LOCAL_ID + ${2 * block}] = there;
+        ${reduce.block_sums("part", "f64", block, 3)}
         const f64 shift = t * line_intercept[line];
-        f64 change = part[0] + log(here) - log(there);
+        f64 change = part[0] + log(part[${block}]) - log(part[${2 * block}]);
         if (first > 0)
             change -= 0.5 * first_prior * shift * (shift + 2.0 * b[0]);
         const i32 accepted = log(uniform_f64(words.w3)) < change && change < 1.0e300;
@@ -127,27 +132,48 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
         const i32 column = member_column[member_start[line]];
         const f64 old = b[column];
         const f64 pivot = first > 0 ? b[0] : 0.0;
-        slice_t s = slice_begin(asinh(old / tau), 3.0);
+        slice_t s = slice_begin(asinh(old / tau), 3.0, seed, number + 1u, step, tail_first + i);
         while (s.phase < 4) {    // the same for all of a group
-            const f64 x = sinh(s.at);
-            const f64 t = tau * x - old;
-            const f32 t_row = (f32)t;
+            for (i32 k = LOCAL_ID; k < s.count; k += ${block}) {
+                const f64 u = SLICE_AT(s, k);
+                const f64 x = sinh(u);
+                const f64 shift = (tau * x - old) * line_intercept[line];
+                f64 density = log_horseshoe_density(x) + log(cosh(u));
+                density -= 0.5 * slab[column] * tau * tau * x * x;
+                if (first > 0)
+                    density -= 0.5 * first_prior * shift * (shift + 2.0 * pivot);
+                terms[k] = density;
+            }
+% for k in range(4):
+            const f32 t${k} = (f32)(tau * sinh(s.at${k}) - old);
+% endfor
 % if block == 1:
-            const f64 mine = line_likelihood(eta, row_index, row_value, row_start[line], row_start[line + 1], t_row);
+            const double4 mine = line_likelihoods(eta, row_index, row_value, row_start[line], row_start[line + 1], (float4)(t0, t1, t2, t3), s.count);
+%   for k in range(4):
+            part[${k}] = mine.s${k};
+%   endfor
 % else:
-            f64 mine = 0.0;
-            for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block})
-                mine += (f64)log_likelihood(eta[row_index[k]] + t_row * row_value[k]);
+%   for k in range(4):
+            f64 mine${k} = 0.0;
+%   endfor
+            for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block}) {
+                const f32 at = eta[row_index[k]];
+                const f32 value = row_value[k];
+%   for k in range(4):
+                if (${k} < s.count)
+                    mine${k} += (f64)log_likelihood(at + t${k} * value);
+%   endfor
+            }
+%   for k in range(4):
+            part[LOCAL_ID + ${k * block}] = mine${k};
+%   endfor
 % endif
-            part[LOCAL_ID] = mine;
-            ${reduce.block_sum("part", "f64", block)}
-            const f64 shift = t * line_intercept[line];
-            f64 density = part[0] + log_horseshoe_density(x) + log(cosh(s.at));
-            density -= 0.5 * slab[column] * tau * tau * x * x;
-            if (first > 0)
-                density -= 0.5 * first_prior * shift * (shift + 2.0 * pivot);
+            ${reduce.block_sums("part", "f64", block, 4)}
+% for k in range(4):
+            const f64 density${k} = part[${k * block}] + terms[${k}];
+% endfor
             BARRIER();
-            s = slice_next(s, density, seed, number + 1u, step, tail_first + i);
+            s = slice_next(s, density0, density1, density2, density3, seed, number + 1u, step, tail_first + i);
         }
         const f64 t = tau * sinh(s.here) - old;
         const f32 t_row = (f32)t;
@@ -167,61 +193,109 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
         whole[${WHOLE} * chain + 5] = jumps;
 }
 
-// (beta, tau) -> (c beta, c tau), the intercept apart: a slice of log c. The density of the local scales does not change, so that
-// along the curve it is c / (1 + (c tau / A)^2) times the likelihood of the margins c (eta - b_0) + b_0. It carries chains along
-// the Cauchy tail of the whole of beta where a combination of columns separates the classes.
+// (beta_S, tau) -> (c beta_S, c tau) for a set S of columns: a slice of log c. The density of the local scales of S does not
+// change, so that along the curve it is c / (1 + (c tau / A)^2) prod_{j not in S} f(beta_j / (c tau)) / c times the likelihood of the
+// margins eta + (c - 1) eta_S, eta_S = X_S beta_S. With all columns but the intercept's (eta_S = eta - b_0) it
+// carries chains along the Cauchy tail of the whole of beta where a combination of columns separates the classes; with the columns
+// whose coefficients are small it moves tau as far as the data allow, which the many beta_j ~ tau around do not when they are fixed.
 //
-// signs: the column of the intercept, the rows' y = +-1; zeros if there is none.
+// signs: the column of the intercept, the rows' y = +-1; zeros if there is none. member_of_set: 1 or 0 for every column. with_all: S is
+// all of them, and part_margins is not read; else it holds eta_S, (chains, pitch).
 KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, GLOBAL f32* RESTRICT margins,
-    GLOBAL f64* RESTRICT whole, const GLOBAL f32* RESTRICT signs, const GLOBAL f64* RESTRICT slab, i64 pitch, i64 row_count, i32 q, i32 stride, i32 first,
-    f64 inverse_width, u64 seed, u32 stream, u32 step)
+    GLOBAL f64* RESTRICT whole, const GLOBAL f32* RESTRICT signs, const GLOBAL f64* RESTRICT slab,
+    const GLOBAL f32* RESTRICT member_of_set, const GLOBAL f32* RESTRICT part_margins, i32 with_all, i64 pitch, i64 row_count, i32 q,
+    i32 stride, i32 first, f64 inverse_width, u64 seed, u32 stream, u32 step)
 {
-    LOCAL_ARRAY(f64, part, ${block});
+    LOCAL_ARRAY(f64, part, ${4 * block});
     const i32 chain = GROUP_ID;
     const u32 number = stream + ((u32)chain << 8);
     const f64 precision = whole[${WHOLE} * chain];
+    const f64 inverse = sqrt(precision);
     GLOBAL f64* b = beta + (i64)chain * q;
     GLOBAL f32* eta = margins + (i64)chain * pitch;
+    const GLOBAL f32* eta_s = part_margins + (i64)chain * pitch;
     const f32 pivot = first > 0 ? (f32)b[0] : 0.0f;
     f64 squares = 0.0;
-    for (i32 j = first + LOCAL_ID; j < q; j += ${block})
-        squares += slab[j] * b[j] * b[j];
+    f64 fixed = 0.0;
+    for (i32 j = first + LOCAL_ID; j < q; j += ${block}) {
+        const i32 inside = with_all || member_of_set[j] != 0.0f;
+        squares += inside ? slab[j] * b[j] * b[j] : 0.0;
+        fixed += inside ? 0.0 : 1.0;
+    }
     part[LOCAL_ID] = squares;
-    ${reduce.block_sum("part", "f64", block)}
+    part[LOCAL_ID + ${block}] = fixed;
+    ${reduce.block_sums("part", "f64", block, 2)}
     const f64 penalty = 0.5 * part[0];
+    const f64 power = 1.0 - part[${block}];
     BARRIER();
-    slice_t s = slice_begin(0.0, 1.0);
+    slice_t s = slice_begin(0.0, 1.0, seed, number, step, 0);
     while (s.phase < 4) {    // the same for all of a group
-        const f32 c = (f32)exp(s.at);
-        const f32 rest = (1.0f - c) * pivot;
-        f64 mine = 0.0;
+% for k in range(4):
+        const f32 c${k} = (f32)expm1(s.at${k});
+        f64 mine${k} = 0.0;
+% endfor
+        if (!with_all) {
+% for k in range(4):
+            const f64 inverse${k} = inverse * exp(-s.at${k});
+% endfor
+            for (i32 j = first + LOCAL_ID; j < q; j += ${block})
+                if (member_of_set[j] == 0.0f) {
+% for k in range(4):
+                    if (${k} < s.count)
+                        mine${k} += log_horseshoe_density(b[j] * inverse${k});
+% endfor
+                }
+        }
 % if block == 1:
         for (i64 k = 0; k < row_count; k += 8) {    // the margins and signs of the padding are zeros
-            const float8 logs = log_likelihood_of_vector(c * vload8(0, eta + k) + rest * vload8(0, signs + k));
-            const float8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(row_count - k, (i64)8)) ? logs : (float8)(0.0f);
-            const float4 half_sum = used.lo + used.hi;
-            mine += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
+            const float8 at = vload8(0, eta + k);
+            const float8 scaled = with_all ? at - pivot * vload8(0, signs + k) : vload8(0, eta_s + k);
+            const int8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(row_count - k, (i64)8));
+%   for k in range(4):
+            if (${k} < s.count) {
+                const float8 logs = used ? log_likelihood_of_vector(at + c${k} * scaled) : (float8)(0.0f);
+                const float4 half_sum = logs.lo + logs.hi;
+                mine${k} += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
+            }
+%   endfor
         }
 % else:
-        for (i64 k = LOCAL_ID; k < row_count; k += ${block})
-            mine += (f64)log_likelihood(c * eta[k] + rest * signs[k]);
+        for (i64 k = LOCAL_ID; k < row_count; k += ${block}) {
+            const f32 at = eta[k];
+            const f32 scaled = with_all ? at - pivot * signs[k] : eta_s[k];
+%   for k in range(4):
+            if (${k} < s.count)
+                mine${k} += (f64)log_likelihood(at + c${k} * scaled);
+%   endfor
+        }
 % endif
-        part[LOCAL_ID] = mine;
-        ${reduce.block_sum("part", "f64", block)}
-        const f64 density = part[0] + s.at - log(1.0 + inverse_width * exp(2.0 * s.at) / precision) - penalty * exp(2.0 * s.at);
+% for k in range(4):
+        part[LOCAL_ID + ${k * block}] = mine${k};
+% endfor
+        ${reduce.block_sums("part", "f64", block, 4)}
+% for k in range(4):
+        const f64 density${k} = part[${k * block}] + power * s.at${k} - log(1.0 + inverse_width * exp(2.0 * s.at${k}) / precision) - penalty * exp(2.0 * s.at${k});
+% endfor
         BARRIER();
-        s = slice_next(s, density, seed, number, step, 0);
+        s = slice_next(s, density0, density1, density2, density3, seed, number, step, 0);
     }
     const f64 factor = exp(s.here);
-    const f32 c = (f32)factor;
-    const f32 rest = (1.0f - c) * pivot;
+    const f32 c = (f32)expm1(s.here);
     for (i64 k = LOCAL_ID; k < row_count; k += ${block})
-        eta[k] = c * eta[k] + rest * signs[k];
+        eta[k] += c * (with_all ? eta[k] - pivot * signs[k] : eta_s[k]);
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
-        const f64 value = j >= first ? factor * b[j] : b[j];
+        const f64 value = j >= first && (with_all || member_of_set[j] != 0.0f) ? factor * b[j] : b[j];
         b[j] = value;
         narrow[(i64)chain * stride + j] = (f32)value;
     }
     if (LOCAL_ID == 0)
         whole[${WHOLE} * chain] = CLAMPED(precision / (factor * factor));
+}
+
+// part = beta_S as f32 rows of `stride`
+KERNEL LAUNCH_BOUNDS(${block}, 1) narrow_set(const GLOBAL f64* RESTRICT beta, const GLOBAL f32* RESTRICT member_of_set, GLOBAL f32* RESTRICT part_narrow,
+    i32 q, i32 stride)
+{
+    for (i32 j = LOCAL_ID; j < q; j += ${block})
+        part_narrow[(i64)GROUP_ID * stride + j] = member_of_set[j] != 0.0f ? (f32)beta[(i64)GROUP_ID * q + j] : 0.0f;
 }

@@ -20,6 +20,8 @@
 % if mode == "draw":
 //     z ~ N(eta, 1) given z > 0                 the rows are already multiplied by their y = +-1
 //     out += x z, and z^2 into the column behind the last
+% elif mode == "combine":
+//     out += x w, w = margins[beta's number][row]; eta is not used
 % else:
 //     out += x f(eta), f = (log F)', F the distribution function of the ${family} model, and log F(eta) into the column behind the last
 %   if mode == "margins":
@@ -35,7 +37,7 @@
 // design: (rows, chunk_count chunks); beta: (betas, stride); strip_first is the strip's place in `out`.
 ${philox.functions()}
 ${variates.latent_functions()}
-% if mode != "draw":
+% if mode in ("score", "margins"):
 ${variates.likelihood_functions(family)}
 % endif
 ${storage_.declarations(storage)}
@@ -47,7 +49,7 @@ typedef uint4 chunk_t;
 
 KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${"f32" if storage == "f32" else "u16"}* RESTRICT design, const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out,
     i64 first_row, i64 row_count, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first,
-    i32 betas,${" u64 seed, u32 stream, u32 step," if mode == "draw" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode == "margins" else ""} GLOBAL u32* RESTRICT queue, u32 spared)
+    i32 betas,${" u64 seed, u32 stream, u32 step," if mode == "draw" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode in ("margins", "combine") else ""} GLOBAL u32* RESTRICT queue, u32 spared)
 {
     LOCAL_ARRAY(i32, taken, 4);
 % if shuffled:
@@ -246,6 +248,8 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${"f32" if st
 %   endif
                 extra += z * z;
                 latent[o] = z;
+% elif mode == "combine":
+                latent[o] = global_row < row_count ? margins[(i64)(beta_first + c) * pitch + global_row] : 0.0f;
 % else:
                 latent[o] = global_row < row_count ? slope_of(eta) : 0.0f;
                 extra += global_row < row_count ? log_likelihood(eta) : 0.0f;

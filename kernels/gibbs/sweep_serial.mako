@@ -12,7 +12,7 @@
 // the latent values; and their part of the sums, which reads the rows again from the cache.
 ${philox.functions()}
 ${variates.latent_functions()}
-% if mode != "draw":
+% if mode in ("score", "margins"):
 ${variates.likelihood_functions(family)}
 % endif
 % if mode == "margins":
@@ -99,7 +99,7 @@ FUNCTION float8 draw_eight(float8 mean, u64 seed, u32 stream, u32 step, i64 inde
 
 KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GLOBAL f32* RESTRICT beta, GLOBAL f32* RESTRICT out,
     i64 first_row, i64 row_count, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first,
-    i32 betas${", u64 seed, u32 stream, u32 step" if mode == "draw" else ""}${", GLOBAL f32* RESTRICT margins, i64 pitch" if mode == "margins" else ""})
+    i32 betas${", u64 seed, u32 stream, u32 step" if mode == "draw" else ""}${", GLOBAL f32* RESTRICT margins, i64 pitch" if mode in ("margins", "combine") else ""})
 {
     const i32 stride = chunk_count * ${4 if storage == "f32" else 8};
     const GLOBAL f32* b = beta + (i64)beta_first * stride;
@@ -174,6 +174,13 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
                 extra${c} += (half_sum.x + half_sum.z) + (half_sum.y + half_sum.w);
             }
 % endfor
+% elif mode == "combine":
+            for (i32 r = 0; r < ${rows}; ++r) {
+                const i64 row = first_row + local_row + r;
+% for c in range(chains):
+                latent[r * ${chains} + ${c}] = row < row_count ? margins[(i64)(beta_first + ${c}) * pitch + row] : 0.0f;
+% endfor
+            }
 % else:
             for (i32 r = 0; r < ${rows}; ++r) {
                 const i64 row = first_row + local_row + r;

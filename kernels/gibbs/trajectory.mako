@@ -23,28 +23,39 @@ ${variates.latent_functions()}
 ${variates.likelihood_functions(family)}
 ${variates.scale_functions()}
 ${horseshoe.density_functions()}
-${horseshoe.slice_functions()}
+${horseshoe.slice_functions(4 if block > 1 else 1)}
 
 // tau given beta: slices of log tau, whose density is tau / (1 + (tau / A)^2) prod_j f(beta_j / tau) / tau. Then lambda given both.
 KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision, GLOBAL f64* RESTRICT whole,
     GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
     const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width, u64 seed, u32 stream, u32 step)
 {
-    LOCAL_ARRAY(f64, part, ${block});
+    LOCAL_ARRAY(f64, part, ${4 * block});
     const i32 chain = GROUP_ID;
     const u32 number = (u32)chain << 8;
     const i64 base = (i64)chain * q;
-    slice_t s = slice_begin(-0.5 * log(whole[${WHOLE} * chain]), 1.0);
+    slice_t s = slice_begin(-0.5 * log(whole[${WHOLE} * chain]), 1.0, seed, stream + 1u + number, step, 0);
     while (s.phase < 4) {    // the same for all of a group
-        const f64 inverse = exp(-s.at);
-        f64 mine = 0.0;
-        for (i32 j = first + LOCAL_ID; j < q; j += ${block})
-            mine += log_horseshoe_density(beta[base + j] * inverse);
-        part[LOCAL_ID] = mine;
-        ${reduce.block_sum("part", "f64", block)}
-        const f64 density = part[0] - (f64)(q - first - 1) * s.at - log(1.0 + inverse_width * exp(2.0 * s.at));
+% for k in range(4):
+        f64 mine${k} = 0.0;
+        const f64 inverse${k} = exp(-s.at${k});
+% endfor
+        for (i32 j = first + LOCAL_ID; j < q; j += ${block}) {
+            const f64 b = beta[base + j];
+% for k in range(4):
+            if (${k} < s.count)
+                mine${k} += log_horseshoe_density(b * inverse${k});
+% endfor
+        }
+% for k in range(4):
+        part[LOCAL_ID + ${k * block}] = mine${k};
+% endfor
+        ${reduce.block_sums("part", "f64", block, 4)}
+% for k in range(4):
+        const f64 density${k} = part[${k * block}] - (f64)(q - first - 1) * s.at${k} - log(1.0 + inverse_width * exp(2.0 * s.at${k}));
+% endfor
         BARRIER();
-        s = slice_next(s, density, seed, stream + 1u + number, step, 0);
+        s = slice_next(s, density0, density1, density2, density3, seed, stream + 1u + number, step, 0);
     }
     const f64 tau = CLAMPED(exp(-2.0 * s.here));
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {

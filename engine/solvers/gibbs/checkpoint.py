@@ -39,6 +39,8 @@ class RunState:
         Successive checks of convergence that were passed.
     watched : ndarray of int64
         Quantities that were furthest from convergence when all were checked.
+    small : ndarray
+        How often every column's coefficient was small beside tau in the warm-up, for the kernel ``hmc``.
     """
 
     design: Design
@@ -51,11 +53,12 @@ class RunState:
     lines: Lines = field(default_factory=Lines)
     passed: int = 0
     watched: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    small: Floats = field(default_factory=lambda: np.zeros(0))
     failed: int = 0
     failed_before: int = 0
     exchanged_before: int = 0
     passes: int = 0
-    passes_each: int = 1
+    steps: int = 0
     expected: int = 0
     began: float = field(default_factory=time.monotonic)
     began_at: int = 0
@@ -77,6 +80,7 @@ class Snapshot:
     adapted: dict[str, Any]
     passed: int
     watched: NDArray[np.int64]
+    small: Floats
     failed: int
     passes: int
 
@@ -98,6 +102,7 @@ def snapshot_of(sampler: Sampler, state: RunState) -> Snapshot:
         adapted=sampler.adapted() if sampler.settings.kernel == "hmc" else {},
         passed=state.passed,
         watched=state.watched,
+        small=state.small,
         failed=state.failed,
         passes=state.passes,
     )
@@ -112,6 +117,8 @@ def checkpoint_of(state: RunState, snapshot: Snapshot, exchanged_bytes: int) -> 
         "traced": state.traced,
         "watched": snapshot.watched,
     }
+    if adapted:
+        arrays["small"] = snapshot.small
     arrays.update({name: adapted.pop(name) for name in ("weight", "curvature", "control") if name in adapted})
     for name, draws in state.kept():
         arrays.update({f"{name}.{key}": array for key, array in draws.arrays_at(snapshot.marks[name]).items()})
@@ -153,6 +160,9 @@ def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Any, folder
     }
     if "weight" in arrays:
         good = arrays["weight"].shape == (layout.strips * layout.strip_rows,) and bool((arrays["weight"] >= 0).all())
+        rules["the shares of small coefficients are not those of this problem"] = arrays["small"].shape == (
+            layout.columns,
+        ) and bool((np.abs(arrays["small"] - 0.5) <= 0.5).all())
         rules["the weights of the rows are not those of this problem"] = good
     for fault, holds in rules.items():
         if not holds:

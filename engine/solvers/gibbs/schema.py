@@ -82,7 +82,7 @@ SCHEMA = Schema(
         CounterSpec("least_ess", "Smallest ESS", "draws"),
     ),
     checkpoint=CheckpointSpec(
-        version=2,
+        version=3,
         arrays=(
             ArraySpec("beta", "float64", ("chains", "columns")),
             ArraySpec("local_precision", "float64", ("chains", "columns")),
@@ -94,6 +94,7 @@ SCHEMA = Schema(
             ArraySpec("weight", "float32", ("rows",), required_if=_is_hmc),
             ArraySpec("curvature", "float32", ("rows",), required_if=_is_hmc),
             ArraySpec("control", "float64", (8,), required_if=_is_hmc),
+            ArraySpec("small", "float64", ("columns",), required_if=_is_hmc),
             *_draws("draws", "quantities"),
             *_draws("statistics", "reports"),
             *_draws("scales", "features", optional=True),

@@ -25,7 +25,7 @@ from engine.solvers.gibbs.draws.convergence import CHECKS, Mixing, check_points,
 from engine.solvers.gibbs.draws.diagnostics import diagnose
 from engine.solvers.gibbs.draws.store import Draws
 from engine.solvers.gibbs.draws.summary import posterior_of
-from engine.solvers.gibbs.moves.hamiltonian import FIRST_STEPS
+from engine.solvers.gibbs.moves.hamiltonian import FIRST_STEPS, rescale_interval
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.posterior import Posterior
 from engine.solvers.gibbs.problem import HorseshoeProbit
@@ -40,6 +40,8 @@ _TRACE_INTERVAL = 0.1
 _DIAGNOSE_INTERVAL = 2.0
 _DIAGNOSED = 2000
 _METRIC_WARMUP = 4 * REFRESH
+_SMALL = 3.0  # in units of tau
+_MOSTLY = 0.5
 
 
 def settings_for(design: Design, options: Options, seed: int) -> Settings:
@@ -222,8 +224,10 @@ def _resume(options: Options, run: Run, sampler: Sampler, state: RunState) -> Sn
     if options.kernel == "hmc":
         _set_lines(run, sampler, state, gram)
         adapted = {name: getattr(saved, name) for name in ("averaged", "averaging", "adapting", "steps")}
+        state.small = arrays["small"]
+        sampler.set_small(state.small > _MOSTLY)
         sampler.restore(arrays["weight"], arrays["curvature"], arrays["control"], adapted)
-        _take_steps(state, saved.steps)
+        state.steps = saved.steps
     sampler.set_state({name: arrays[name] for name in STATE})
     state.began_at = state.iteration
     return snapshot_of(sampler, state)
@@ -233,7 +237,7 @@ def _set_lines(run: Run, sampler: Sampler, state: RunState, gram: Floats) -> Non
     """Find the directions of slow movement at the mode, and report them."""
     state.lines = find_lines(state.design, gram, sampler.weigh_at(state.mode))
     sampler.set_lines(state.lines)
-    _take_steps(state, FIRST_STEPS)
+    state.steps = FIRST_STEPS
     if run.restored is None:
         for message in describe_lines(state.design, state.lines):
             run.notice(message)
@@ -295,7 +299,7 @@ def _sample(options: Options, run: Run, sampler: Sampler, state: RunState, snaps
         began = time.monotonic()
         rows = sampler.advance(step, count, options.warmup)
         state.iteration += count
-        state.passes += count * state.passes_each
+        state.passes += _passes(options, state, step, count)
         _take(options, run, state, *rows)
         length.took(time.monotonic() - began, count)
         _report(options, run, state, total)
@@ -326,21 +330,36 @@ def _metric_points(options: Options) -> list[int]:
 def _adapt(options: Options, sampler: Sampler, state: RunState) -> None:
     """The length and number of steps so far, another metric; at the end of the warm-up both become final."""
     step, points = state.iteration, _metric_points(options)
+    if step > state.began_at or not len(state.small):
+        state.small = small_coefficients(state.small, sampler.state(), state.design.first)
+        sampler.set_small(state.small > _MOSTLY)
     if step == options.warmup:
         if options.warmup:
-            _take_steps(state, sampler.choose_steps(last=True)[1])
+            state.steps = sampler.choose_steps(last=True)[1]
         return
     if step == 0 or step <= state.began_at:
         return
-    found, steps = sampler.choose_steps(last=False)
-    _take_steps(state, steps)
+    found, state.steps = sampler.choose_steps(last=False)
     if step in points:
         sampler.take_weights()
         sampler.adapt(averaging=step != points[-1], restart=found)
 
 
-def _take_steps(state: RunState, steps: int) -> None:
-    state.passes_each = steps + (1 if state.lines.count else 0)
+def small_coefficients(before: Floats, chains: dict[str, Floats], first: int) -> Floats:
+    """How often every column's coefficient was small beside tau, in the chains now and, half as much, before; (q,)."""
+    now = (np.abs(chains["beta"]) * np.sqrt(chains["whole"][:, :1]) < _SMALL).mean(axis=0)
+    now[:first] = 0.0
+    return np.asarray(0.5 * (before + now) if len(before) else now)
+
+
+def _passes(options: Options, state: RunState, first: int, count: int) -> int:
+    """Passes over X of so many iterations."""
+    if options.kernel != "hmc":
+        return count
+    every = rescale_interval(state.design.layout.rows)
+    rescaled = (first + count - 1) // every - (first - 1) // every
+    renewed = count if state.lines.count else rescaled
+    return count * state.steps + renewed + rescaled * bool((state.small > _MOSTLY).any())
 
 
 def _has_converged(options: Options, run: Run, state: RunState) -> bool:

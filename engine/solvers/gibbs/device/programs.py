@@ -145,7 +145,7 @@ class _Blocks:
 def _blocks(capabilities: Capabilities) -> _Blocks:
     if not capabilities.simt:
         return _Blocks(1, 1, 1, 64)
-    return _Blocks(256, 128, 64, 1)
+    return _Blocks(256, 256, 64, 1)
 
 
 class Programs:

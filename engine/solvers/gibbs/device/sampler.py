@@ -158,6 +158,10 @@ class Sampler:
         """The lines along which the chains are moved."""
         self.workers.each(_set_lines, lines)
 
+    def set_small(self, small: NDArray[np.bool_]) -> None:
+        """See :meth:`HamiltonianMoves.set_small`."""
+        self.workers.each(_set_small, small)
+
     def adapt(self, averaging: bool, restart: float | None = None) -> None:
         """Choose the length of steps, from ``restart`` on if given, and add curvatures up or not."""
         self.workers.each(_adapt, averaging, restart)
@@ -188,6 +192,10 @@ def _take_weights(worker: Worker) -> None:
 
 def _set_lines(worker: Worker, lines: Lines) -> None:
     worker.hamiltonian.set_lines(lines)
+
+
+def _set_small(worker: Worker, small: NDArray[np.bool_]) -> None:
+    worker.hamiltonian.set_small(small)
 
 
 def _adapt(worker: Worker, averaging: bool, restart: float | None) -> None:

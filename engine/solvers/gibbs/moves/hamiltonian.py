@@ -2,8 +2,8 @@
 
 An iteration, for all chains at once:
 
-1. beta and tau times a common factor, and moves along lines (:mod:`engine.solvers.gibbs.design.lines`), both
-   with lambda integrated out and on the margins X beta;
+1. beta and tau times a common factor; the small coefficients alone and tau times one; and moves along lines
+   (:mod:`engine.solvers.gibbs.design.lines`): all with lambda integrated out, and on the margins X beta;
 2. tau given beta with lambda integrated out, then lambda given both;
 3. a trajectory of beta given lambda and tau in the metric X'WX + D^-1, one pass over the rows a leapfrog step. W is
    the mean curvature of every row's likelihood over points that the chains of the warm-up have visited.
@@ -30,7 +30,7 @@ from engine.solvers.gibbs.device.matrices import Group, Matrices, shared_argumen
 from engine.solvers.gibbs.device.programs import Launcher
 from engine.solvers.gibbs.device.rows import Rows
 
-__all__ = ["CONTROL", "FIRST_STEPS", "HamiltonianMoves"]
+__all__ = ["CONTROL", "FIRST_STEPS", "HamiltonianMoves", "rescale_interval"]
 
 STREAM_SCALES, STREAM_MOMENTUM, STREAM_TRAJECTORY, STREAM_LINES, STREAM_RESCALE = 1, 10, 11, 12, 14
 """Streams of random numbers; the scales and the lines take two each."""
@@ -44,6 +44,11 @@ _TRAJECTORY = 1.5  # the length of a trajectory; pi / 2 is a quarter of a period
 _FEWEST_STEPS, _MOST_STEPS = 2, 8
 _ROWS_RESCALED = 1 << 14  # rows that a chain visits in an iteration to rescale beta and tau, on average
 FIRST_STEPS = 3
+
+
+def rescale_interval(rows: int) -> int:
+    """Every how many iterations coefficients and tau are rescaled."""
+    return max(1, -(-rows // _ROWS_RESCALED))
 
 
 class HamiltonianMoves:
@@ -76,13 +81,15 @@ class HamiltonianMoves:
         self._energy, self.control = memory.empty(count), memory.zeros(CONTROL)
         self._margins, self._ends = (memory.empty(count * self._pitch, np.float32) for _ in range(2))
         self.weight, self._curvature = memory.empty(least, np.float32), memory.zeros(least, np.float32)
+        self._small, self._part = memory.zeros(q, np.float32), memory.zeros((count, layout.stride), np.float32)
+        self.has_small = False
         self.adapting = self.averaging = False
         self.averaged, self.steps = 0, FIRST_STEPS
         signs = np.zeros(self._pitch, np.float32)
         if rows.design.first:
             signs[: layout.rows] = np.where(rows.design.problem.y, 1.0, -1.0)
         self.signs = memory.put(signs)
-        self._rescale_every = max(1, -(-layout.rows // _ROWS_RESCALED))
+        self._rescale_every = rescale_interval(layout.rows)
         self._launch = Launcher(
             **shared_arguments(rows, chains, matrices, settings),
             score=self._score,
@@ -92,6 +99,9 @@ class HamiltonianMoves:
             margins=self._margins,
             signs=self.signs,
             control=self.control,
+            member_of_set=self._small,
+            part_narrow=self._part,
+            part_margins=self._ends,
         )
         self.set_lines(Lines())
         self.restart_control(_FIRST_LENGTH)
@@ -121,6 +131,11 @@ class HamiltonianMoves:
             tails=lines.tails,
             tail_tries=self._tries[2],
         )
+
+    def set_small(self, small: NDArray[np.bool_]) -> None:
+        """The columns whose coefficients are rescaled together with tau, but for the others; shape (q,)."""
+        self._device.put(small.astype(np.float32), self._small)
+        self.has_small = bool(small.any())
 
     def restart_control(self, length: float) -> None:
         """Begin to choose the length of the steps anew, from here."""
@@ -219,7 +234,7 @@ class HamiltonianMoves:
         chains, matrices = self._chains, self._matrices
         rescaled = step % self._rescale_every == 0
         if rescaled or len(self.lines.row_index):
-            self._gather_margins()
+            self._gather_margins(self._margins)
         if rescaled:
             self._rescale(step)
         if self.lines.count:
@@ -263,12 +278,12 @@ class HamiltonianMoves:
         kernel = programs.trajectory.take_score
         self._launch(kernel, self._chains.count, programs.block, shards=self._shards, shard_count=SHARDS)
 
-    def _gather_margins(self) -> None:
+    def _gather_margins(self, margins: Buffer) -> None:
         """Let every device have the margins of all rows."""
         rows = self._rows
         if rows.peer is not None:
             ranges = [(chain * self._pitch + rows.first_row, rows.count) for chain in range(self._chains.count)]
-            rows.peer.exchange(*(Part(self._margins, first, first + count) for first, count in ranges))
+            rows.peer.exchange(*(Part(margins, first, first + count) for first, count in ranges))
 
     def _keep_margins(self) -> None:
         """The margins of the points that the chains are at now."""
@@ -278,10 +293,17 @@ class HamiltonianMoves:
         self._launch(programs.trajectory.keep_margins, groups, programs.block, ends=self._ends, **here)
 
     def _rescale(self, step: int) -> None:
-        """beta and tau of every chain times a common factor."""
+        """beta and tau of every chain times a common factor; then the small coefficients alone and tau."""
         programs = self._rows.programs
-        size = self._chains.count, programs.lines_block
-        self._launch(programs.lines.rescale_chains, *size, stream=STREAM_RESCALE, step=step)
+        kernel, size = programs.lines.rescale_chains, (self._chains.count, programs.lines_block)
+        self._launch(kernel, *size, with_all=1, stream=STREAM_RESCALE, step=step)
+        if self.has_small:
+            self._launch(programs.lines.narrow_set, *size)
+            self._rows.sweep(
+                "margins", self._part, self.partial, self._chains.count, margins=self._ends, pitch=self._pitch
+            )
+            self._gather_margins(self._ends)
+            self._launch(kernel, *size, with_all=0, stream=STREAM_RESCALE + 1, step=step)
 
     def _move_lines(self, step: int) -> None:
         programs, tails = self._rows.programs, self._tries[2]
