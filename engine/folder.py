@@ -25,6 +25,7 @@ import platform
 import re
 import shutil
 import sys
+import tomllib
 import types
 import uuid
 from collections.abc import Mapping
@@ -319,8 +320,8 @@ def _description_text(description: Mapping[str, Any]) -> str:
 def _checked_description(file: Path, text: str) -> dict[str, Any]:
     """What a ``run.toml`` says, if its format is known and its digest is right."""
     try:
-        description = tomlkit.parse(text).unwrap()
-    except Exception as error:  # tomlkit raises more than its own errors for damaged files
+        description = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
         raise RunFolderError(f"{file} cannot be read: {error or type(error).__name__}") from error
     if "format" not in description and "digest" not in description:
         raise RunFolderError(f"{file} was written by an early version whose run folders this one does not read")

@@ -46,7 +46,7 @@ class Action:
 
 _SEPARATOR = "-"
 
-SUBMENUS = ("samples", "recent", "panes")
+SUBMENUS = ("samples", "recent", "panes", "colours")
 """Entries of the table that are menus of their own."""
 
 MENUS = ("File", "Run", "Runs", "View", "Help")
@@ -175,7 +175,12 @@ ACTIONS: tuple[Action, ...] = (
         "Load the run's problem and options at the left",
         ("one",),
     ),
+    Action("run_table", "All runs as a &table", "Runs", "Ctrl+L", "table", "Sort, filter and tag all runs"),
+    Action(_SEPARATOR, menu="Runs"),
     Action("rename", "Re&name…", "Runs", "F2", "rename", "", ("one",)),
+    Action("set_tags", "&Tags…", "Runs", "Ctrl+Shift+T", "tag", "Words to find the runs by", ("selected",)),
+    Action("set_note", "N&ote…", "Runs", "", "rename", "A text kept with the run", ("one",)),
+    Action("colours", "&Colour", "Runs"),
     Action(
         "delete", "&Delete…", "Runs", "Shift+Del", "delete", "Delete the selected runs and their folders", ("selected",)
     ),

@@ -42,6 +42,9 @@ _LINES = {
     'M14.5 17.5 V20.5 M3.5 9.5 H6.5 M3.5 14.5 H6.5 M17.5 9.5 H20.5 M17.5 14.5 H20.5"/>',
     "report": '<path d="M6 3.5 H14.5 L18.5 7.5 V20.5 H6 Z"/><path d="M9 16.5 V13 M12 16.5 V10 M15 16.5 V14"/>',
     "problem": '<rect x="4.5" y="4.5" width="15" height="15" rx="1.5"/><path d="M4.5 9.5 H19.5 M9.5 4.5 V19.5"/>',
+    "table": '<rect x="3.5" y="5" width="17" height="14" rx="1.5"/>'
+    '<path d="M3.5 9.5 H20.5 M3.5 14.2 H20.5 M9.5 9.5 V19"/>',
+    "tag": '<path d="M4 12.5 V5 H11.5 L20 13.5 L12.5 20.5 Z"/><path d="M8 8.9 V9.1"/>',
     "warning": '<path d="M12 4 L21 19.5 H3 Z"/><path d="M12 10 V14.5 M12 16.8 V17"/>',
 }
 NAMES = (*_FILLED, *_LINES)

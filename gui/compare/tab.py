@@ -17,7 +17,7 @@ from gui.plot.area import Cleanup
 from gui.plot.curves import Curve
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
-from gui.runs.library import RunNote
+from gui.runs.notes import RunNote
 from gui.runs.player import Player
 from gui.runs.summary import Summary, gap_text, state_text
 

@@ -4,6 +4,7 @@
 
     <data>/runs/20260102-030405-ta030/        the run folder of the engine (see engine.folder)
     <data>/runs/20260102-030405-ta030.json    title, colour, what was asked for, the last numbers
+    <data>/index.json                         what was read from folders that have no note
     <data>/trash/                             deleted runs, for 30 days
     <data>/window.ini                         the window's own state
 
@@ -19,23 +20,19 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
 from engine.errors import QuintetError
-from engine.events import Failed, Notice, Started, from_json
 from engine.files import write_whole
-from engine.folder import RunFolder
-from engine.results import relative_gap
-from gui.runs.summary import LIVE_STATES, Summary
+from gui.runs.notes import COLOURS, RunNote, described, note_from, read_note, recover_state, stamp
 
-__all__ = ["COLOURS", "TRASH_DAYS", "Library", "RunNote", "default_home"]
+__all__ = ["TRASH_DAYS", "Library", "default_home"]
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
-"""Distinguishable with every kind of colour vision (after Okabe and Ito), on light and dark."""
+_SCAN_SECONDS = 0.4
 
 TRASH_DAYS = 30
 """Days that deleted runs stay in the trash."""
@@ -44,66 +41,6 @@ TRASH_DAYS = 30
 def default_home() -> Path:
     """The user's data folder."""
     return Path(platformdirs.user_data_dir("quintet", appauthor=False))
-
-
-@dataclass
-class RunNote:
-    """The data of the run list about one run.
-
-    ``folder`` is the run folder, which appears when the child has opened its devices; ``options`` and ``settings``
-    are what was asked for, ``source`` the instance file, ``window`` the process of the window it was started in,
-    ``kernels`` how many kernel templates its devices compiled or loaded.
-    """
-
-    key: str
-    folder: str
-    title: str
-    colour: str = COLOURS[0]
-    created: float = 0.0
-    solver: str = ""
-    problem: str = ""
-    source: str = ""
-    options: dict[str, Any] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
-    state: str = "starting"
-    best: float | int | None = None
-    bound: float | int | None = None
-    gap: float | None = None
-    seconds: float = 0.0
-    message: str = ""
-    warnings: list[str] = field(default_factory=list)
-    window: int = 0
-    kernels: int = 0
-
-    @property
-    def path(self) -> Path:
-        """The run folder."""
-        return Path(self.folder)
-
-    @property
-    def live(self) -> bool:
-        """Whether it runs now."""
-        return self.state in LIVE_STATES
-
-    @property
-    def has_checkpoint(self) -> bool:
-        """Whether its folder has a checkpoint."""
-        return any(self.path.glob("checkpoint-*.json"))
-
-    @property
-    def resumable(self) -> bool:
-        """Whether it ended early and has a checkpoint."""
-        return self.state in ("interrupted", "time_limit", "killed", "failed") and self.has_checkpoint
-
-    def follow(self, summary: Summary) -> None:
-        """Take over the numbers of a run that is watched."""
-        self.state, self.message = summary.state, summary.message
-        self.warnings = list(summary.warnings)
-        self.best, self.bound, self.gap = summary.best, summary.bound, summary.gap
-        self.seconds = summary.event_seconds
-        self.kernels = summary.kernels
-        if summary.started is not None:
-            self.solver, self.problem = summary.started.solver, summary.started.description
 
 
 class Library:
@@ -119,7 +56,11 @@ class Library:
         self.home = home
         self.runs = home / "runs"
         self.notes: list[RunNote] = []
+        self.incomplete = False
+        """Whether there are folders that the next :meth:`rescan` takes in; each takes a fraction of a second."""
         self._stamps: dict[str, tuple[int, int]] = {}
+        self._index: dict[str, Any] | None = None
+        self._index_changed = False
 
     def load(self) -> None:
         """Read every note, and take in the folders that have none."""
@@ -141,14 +82,14 @@ class Library:
             Whether anything is different.
         """
         known = {note.key: note for note in self.notes}
-        stamps = {path.stem: stamp for path in self.runs.glob("*.json") if (stamp := _stamp(path)) is not None}
+        stamps = {path.stem: at for path in self.runs.glob("*.json") if (at := stamp(path)) is not None}
         changed = False
-        for key, stamp in stamps.items():
+        for key, at in stamps.items():
             note = known.get(key)
-            if stamp == self._stamps.get(key) or (note is not None and held(note)):
+            if at == self._stamps.get(key) or (note is not None and held(note)):
                 continue
             with contextlib.suppress(OSError, ValueError, TypeError):
-                read = _read(self.runs / f"{key}.json")
+                read = read_note(self.runs / f"{key}.json")
                 if note is None:
                     self.notes.append(read)
                 else:
@@ -160,7 +101,7 @@ class Library:
                 changed = True
         self._stamps = stamps
         for note in self.notes:
-            if note.live and not held(note) and not _recover_state(note).live:
+            if note.live and not held(note) and not recover_state(note).live:
                 changed = True
         changed = self._take_in() or changed
         if changed:
@@ -171,14 +112,45 @@ class Library:
         """Note the folders that have no note, as one that was copied here."""
         known = {note.path for note in self.notes}
         before = len(self.notes)
+        self.incomplete = False
+        until = time.monotonic() + _SCAN_SECONDS
         for folder in sorted(self.runs.glob("*/run.toml")):
             if folder.parent not in known and not folder.parent.name.startswith("."):
-                with contextlib.suppress(QuintetError):
-                    self.notes.append(self._described(folder.parent, folder.parent.name))
+                self.incomplete = time.monotonic() > until
+                if self.incomplete:
+                    break
+                with contextlib.suppress(QuintetError, OSError):
+                    self.notes.append(self._indexed(folder.parent))
+        self._save_index()
         gone = [note for note in self.notes if note.key not in self._stamps and not note.path.is_dir()]
         for note in gone:
             self.notes.remove(note)
         return len(self.notes) != before or bool(gone)
+
+    def _indexed(self, folder: Path) -> RunNote:
+        """The note of a folder that has none: from the index, unless the folder has changed since."""
+        if self._index is None:
+            self._index = {}
+            with contextlib.suppress(OSError, ValueError):
+                content = json.loads((self.home / "index.json").read_text(encoding="utf-8"))
+                self._index = content if isinstance(content, dict) else {}
+        now = [stamp(folder / name) for name in ("run.toml", "result.json", "events.jsonl")]
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            entry = self._index[folder.name]
+            if entry["stamps"] == [None if one is None else list(one) for one in now]:
+                return note_from({**entry["note"], "key": folder.name, "folder": str(folder)})
+        note = described(folder, folder.name, self._next_colour())
+        self._index[folder.name] = {"stamps": [None if one is None else list(one) for one in now], "note": asdict(note)}
+        self._index_changed = True
+        return note
+
+    def _save_index(self) -> None:
+        if self._index is None or not self._index_changed:
+            return
+        self._index_changed = False
+        kept = {name: entry for name, entry in self._index.items() if (self.runs / name / "run.toml").is_file()}
+        with contextlib.suppress(OSError):
+            write_whole(self.home / "index.json", json.dumps(kept).encode())
 
     def __iter__(self) -> Iterator[RunNote]:
         return iter(self.notes)
@@ -222,7 +194,7 @@ class Library:
         while self.find(key):
             count += 1
             key = f"{folder.name}-{count}"
-        note = self._described(folder, key)
+        note = described(folder, key, self._next_colour())
         self._add(note)
         return note
 
@@ -231,8 +203,8 @@ class Library:
         self.runs.mkdir(parents=True, exist_ok=True)
         path = self.runs / f"{note.key}.json"
         write_whole(path, json.dumps(asdict(note), indent=1).encode())
-        if (stamp := _stamp(path)) is not None:
-            self._stamps[note.key] = stamp
+        if (at := stamp(path)) is not None:
+            self._stamps[note.key] = at
 
     def delete(self, note: RunNote) -> Path:
         """Move a run to the trash: its note, and its folder if that is in the folder of runs.
@@ -269,7 +241,7 @@ class Library:
         OSError
             If it is not there any more, or its folder exists again.
         """
-        note = _read(place / "note.json")
+        note = read_note(place / "note.json")
         if (place / "run").is_dir():
             if note.path.exists():
                 raise FileExistsError(f"{note.folder} exists")
@@ -301,104 +273,3 @@ class Library:
         for age, note in reversed(list(enumerate(self.notes))):
             ages[note.colour] = age
         return max(COLOURS, key=lambda colour: (ages[colour], -COLOURS.index(colour)))
-
-    def _described(self, folder: Path, key: str) -> RunNote:
-        opened = RunFolder.open(folder)
-        about = opened.description
-        problem = about.get("problem", {})
-        note = RunNote(
-            key,
-            str(folder),
-            str(problem.get("name") or folder.name),
-            self._next_colour(),
-            (folder / "run.toml").stat().st_mtime,
-            solver=str(about.get("solver", "")),
-            options=dict(about.get("options", {})),
-            settings=dict(about.get("settings", {})),
-        )
-        with contextlib.suppress(OSError, ValueError), opened.events_path.open("rb") as stream:
-            if isinstance(first := from_json(stream.readline()), Started):
-                note.problem = first.description
-        return _recover_state(note)
-
-
-def _stamp(path: Path) -> tuple[int, int] | None:
-    """Changes when a file is written again; None if it does not exist."""
-    with contextlib.suppress(OSError):
-        about = path.stat()
-        return about.st_mtime_ns, about.st_ino
-    return None
-
-
-def _read(path: Path) -> RunNote:
-    known = {entry.name for entry in fields(RunNote)}
-    content = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(content, dict):
-        raise ValueError(f"{path} is not a note")
-    return RunNote(**{name: value for name, value in content.items() if name in known})
-
-
-def _runs_in_other_window(note: RunNote) -> bool:
-    """Whether the run belongs to another window that is still open."""
-    if os.name != "posix" or note.window in (0, os.getpid()):
-        return False
-    try:
-        os.kill(note.window, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _recover_state(note: RunNote) -> RunNote:
-    """Find out from its folder how a run ended that was in progress when its window closed."""
-    if not note.live or _runs_in_other_window(note):
-        return note
-    if note.state == "queued":  # its window was closed before it started
-        note.state = "cancelled"
-        return note
-    note.warnings = warnings_in(note.path / "events.jsonl")
-    with contextlib.suppress(QuintetError):
-        result = RunFolder.open(note.folder).result()
-        if result is not None:
-            note.state, note.best, note.bound, note.seconds = (
-                str(result.status),
-                result.objective,
-                result.bound,
-                result.seconds,
-            )
-            gap = relative_gap(result.objective, result.bound)
-            note.gap = gap if gap != float("inf") else None
-            return note
-    note.state = "killed"
-    last = last_line(note.path / "events.jsonl")
-    with contextlib.suppress(ValueError):
-        event = from_json(last)
-        note.seconds = event.time
-        if isinstance(event, Failed):
-            note.state, note.message = "failed", event.message
-    return note
-
-
-def warnings_in(path: Path) -> list[str]:
-    """The warnings among recorded events, each once; other lines are not parsed."""
-    found: list[str] = []
-    with contextlib.suppress(OSError), path.open("rb") as stream:
-        for line in stream:
-            if b'"notice"' in line and b'"warning"' in line:
-                with contextlib.suppress(ValueError):
-                    event = from_json(line)
-                    if isinstance(event, Notice) and event.level == "warning" and event.message not in found:
-                        found.append(event.message)
-    return found
-
-
-def last_line(path: Path, most: int = 1 << 20) -> bytes:
-    """The last whole line of a file; empty if there is none in its last ``most`` bytes."""
-    with contextlib.suppress(OSError), path.open("rb") as stream:
-        size = stream.seek(0, 2)
-        stream.seek(max(0, size - most))
-        lines = stream.read().split(b"\n")
-        return lines[-2] if len(lines) > 1 else b""
-    return b""

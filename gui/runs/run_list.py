@@ -34,7 +34,8 @@ from PySide6.QtWidgets import (
 from engine.text import seconds_text, value_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
-from gui.runs.library import Library, RunNote
+from gui.runs.library import Library
+from gui.runs.notes import RunNote
 from gui.runs.summary import gap_text, state_text
 
 __all__ = ["RunList"]
@@ -181,9 +182,12 @@ class RunList(QWidget):
     """The list with its filter.
 
     Signals: ``open_requested()`` when the selected runs are to be shown; ``selection_changed()``;
-    ``menu_requested(point)`` when the context menu is requested, at a global point.
+    ``menu_requested(point)`` when the context menu is requested, at a global point; ``reloaded()`` and
+    ``run_updated(note)`` when it shows other runs or other numbers.
     """
 
+    reloaded = Signal()
+    run_updated = Signal(object)
     open_requested = Signal()
     selection_changed = Signal()
     menu_requested = Signal(QPoint)
@@ -250,6 +254,7 @@ class RunList(QWidget):
         """Show the new numbers of a run."""
         if note in self._model.library.notes:
             self._model.update_run(note)
+            self.run_updated.emit(note)
 
     def reload(self, selected: Sequence[RunNote] | None = None) -> None:
         """Show the runs of the library again; selection and scroll position are kept.
@@ -264,6 +269,7 @@ class RunList(QWidget):
         self._notifying = True
         self.view.verticalScrollBar().setValue(position)
         self._show_emptiness()
+        self.reloaded.emit()
 
     def _notify(self) -> None:
         if self._notifying:

@@ -25,7 +25,7 @@ from gui.panels import Panel, RunInfo, panel_for
 from gui.plot.area import Cleanup
 from gui.runs.bars import SPEEDS, Banner, ReplayBar
 from gui.runs.child import STOP_REQUESTED, Child
-from gui.runs.library import RunNote
+from gui.runs.notes import RunNote
 from gui.runs.player import Player
 from gui.runs.recorded import Recorded, open_run, read_recorded
 from gui.runs.summary import Summary

@@ -15,7 +15,7 @@ from gui.plot.figure import Figure
 from gui.report.plot_files import write_plots
 from gui.report.report import write_report
 from gui.runs.archives import write_zip
-from gui.runs.library import RunNote
+from gui.runs.notes import RunNote
 from gui.window.log import LogPane
 from gui.window.tabs import Tabs
 

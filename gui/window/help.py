@@ -16,7 +16,8 @@ from gui.actions.shortcuts import ShortcutSheet
 from gui.actions.table import ACTIONS, plain
 from gui.app.icons import application_icon
 from gui.problem.samples import Sample
-from gui.runs.library import Library, RunNote
+from gui.runs.library import Library
+from gui.runs.notes import RunNote
 from gui.runs.summary import state_text
 
 __all__ = ["Help"]

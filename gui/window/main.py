@@ -27,6 +27,7 @@ from gui.problem.start_page import StartPage
 from gui.runs.library import Library
 from gui.runs.run_list import RunList
 from gui.runs.tab import RunTab
+from gui.window.all_runs import AllRuns
 from gui.window.appearance import Appearance
 from gui.window.exports import Exports
 from gui.window.help import Help
@@ -43,7 +44,10 @@ __all__ = ["MainWindow"]
 
 _FRAME = 80  # milliseconds: 12.5 frames a second
 _FAST_FRAME = 25
-_RUN_MENU = ("open_run", "replay", "compare", "rerun", "resume_run", "rename", "export_zip", "reveal", "delete")
+_RUN_MENU = (
+    *("open_run", "replay", "compare", "rerun", "resume_run"),
+    *("rename", "set_tags", "set_note", "export_zip", "reveal", "delete"),
+)
 
 
 class MainWindow(QMainWindow):
@@ -142,6 +146,8 @@ class MainWindow(QMainWindow):
             command,
             standby,
         )
+        self.all_runs = AllRuns(self, self.library, self.run_list, self.run_tabs, self.settings, self.runs.targets)
+        self.runs.table_selection = self.all_runs.selection
         self.exports = Exports(self, self.run_tabs, self.runs.targets, self.jobs, self.log)
         self.help = Help(
             self,
@@ -160,7 +166,12 @@ class MainWindow(QMainWindow):
         self.sample_menu, self.recent_menu, panes = QMenu(self), QMenu(self), QMenu(self)
         for dock in self.docks.values():
             panes.addAction(dock.toggleViewAction())
-        submenus = {"samples": self.sample_menu, "recent": self.recent_menu, "panes": panes}
+        submenus = {
+            "samples": self.sample_menu,
+            "recent": self.recent_menu,
+            "panes": panes,
+            "colours": self.all_runs.colours,
+        }
         self.menus = fill_menus(self.menuBar(), self.actions_by_name, submenus)
         self.recent_menu.aboutToShow.connect(self._fill_recent)
         self.run_menu = QMenu(self)
@@ -178,7 +189,10 @@ class MainWindow(QMainWindow):
             "focus_runs": self.focus_runs,
             "focus_log": self.focus_log,
         }
-        for controller in (self.problems, self.runs, self.run_tabs, self.exports, self.appearance, self.help):
+        for controller in (
+            *(self.problems, self.runs, self.all_runs, self.run_tabs),
+            *(self.exports, self.appearance, self.help),
+        ):
             handlers |= controller.handlers
         connect_actions(self.actions_by_name, handlers)
         self.jobs.failed.connect(lambda message: self.log.add(message, "error"))
@@ -191,7 +205,10 @@ class MainWindow(QMainWindow):
         self.problems.previewed.connect(self._on_preview)
         self.run_list.open_requested.connect(self.runs.open_selected)
         self.run_list.selection_changed.connect(self._on_selection)
-        self.run_list.menu_requested.connect(lambda at: self.run_menu.popup(at))
+        for source in (self.run_list, self.all_runs):
+            source.menu_requested.connect(lambda at: self.run_menu.popup(at))
+        self.all_runs.open_requested.connect(self.runs.open_selected)
+        self.all_runs.selection_changed.connect(self._update_actions)
 
     def _begin(self, command: list[str] | None) -> None:
         """Look for settings, devices and samples, and restore the session."""
@@ -301,7 +318,7 @@ class MainWindow(QMainWindow):
 
     def available(self) -> set[str]:
         """What the ``needs`` of the actions refer to, as far as it is available now."""
-        tab, selected, targets = self.run_tabs.current_run(), self.run_list.selected(), self.runs.targets()
+        tab, selected, targets = self.run_tabs.current_run(), self.runs.selected(), self.runs.targets()
         compared = isinstance(self.run_tabs.current(), CompareTab)
         facts = {
             "problem": self.problems.ready,

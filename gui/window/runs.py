@@ -16,7 +16,8 @@ from engine.problem import Problem
 from gui.app.jobs import Jobs
 from gui.problem.command_line import resume_words, solve_words
 from gui.runs.child import Child
-from gui.runs.library import TRASH_DAYS, Library, RunNote
+from gui.runs.library import TRASH_DAYS, Library
+from gui.runs.notes import RunNote
 from gui.runs.recorded import read_problem_of
 from gui.runs.run_list import RunList
 from gui.runs.standby import Standby
@@ -69,6 +70,8 @@ class Runs(QObject):
         self._command = list(command) if command is not None else None
         self.standby = Standby(command, standby, self)
         self.patience = (8.0, 4.0)
+        self.table_selection: Callable[[], list[RunNote] | None] = lambda: None
+        """Returns what is selected in the run table; None if it is not shown."""
         self.accepting = True
         """Whether new runs may be started; False while the window is closing."""
         problems.folder_requested.connect(self.show_folder)
@@ -81,6 +84,8 @@ class Runs(QObject):
         self._rescan_timer.setInterval(_RESCAN_DELAY)
         self._rescan_timer.timeout.connect(self.rescan)
         self._watcher.directoryChanged.connect(lambda _path: self.rescan_later())
+        if library.incomplete:
+            self.rescan_later()
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
@@ -104,7 +109,12 @@ class Runs(QObject):
     def targets(self) -> list[RunNote]:
         """The runs an action applies to: those selected in the list, else the one in the current tab."""
         tab = self._tabs.current_run()
-        return self._list.selected() or ([tab.note] if tab is not None else [])
+        return self.selected() or ([tab.note] if tab is not None else [])
+
+    def selected(self) -> list[RunNote]:
+        """The runs that are selected in the table, if that is shown, else in the list."""
+        in_table = self.table_selection()
+        return self._list.selected() if in_table is None else in_table
 
     @staticmethod
     def replayable(note: RunNote) -> bool:
@@ -241,7 +251,7 @@ class Runs(QObject):
 
     def open_selected(self) -> None:
         """Show the selected runs."""
-        for note in self._list.selected():
+        for note in self.selected():
             self._tabs.show_run(note)
 
     def show_folder(self, path: Path, speed: float = float("inf")) -> None:
@@ -263,7 +273,7 @@ class Runs(QObject):
 
     def compare(self) -> None:
         """Compare the selected runs, two or more."""
-        notes = self._list.selected()
+        notes = self.selected()
         if 2 <= len(notes) <= MOST_COMPARED:
             self._tabs.compare(notes)
 
@@ -374,7 +384,10 @@ class Runs(QObject):
     def rescan(self) -> None:
         """Follow changes that others made to the folder of runs."""
         selected = self._list.selected()
-        if not self._library.rescan(self._runs_here):
+        changed = self._library.rescan(self._runs_here)
+        if self._library.incomplete:
+            self.rescan_later()
+        if not changed:
             return
         self._list.reload(selected)
         self._tabs.update_titles()

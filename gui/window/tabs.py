@@ -14,9 +14,11 @@ from gui.app.style import set_style
 from gui.app.theme import Theme
 from gui.compare.tab import CompareTab
 from gui.problem.home import Home
-from gui.runs.library import Library, RunNote
+from gui.runs.library import Library
+from gui.runs.notes import RunNote
 from gui.runs.run_list import RunList
 from gui.runs.tab import RunTab
+from gui.runs.table import RunTable
 from gui.window.log import LogPane
 
 __all__ = ["Tabs"]
@@ -113,6 +115,19 @@ class Tabs(QObject):
         self.widget.setCurrentWidget(tab)
         self._on_current()
 
+    @property
+    def theme(self) -> Theme:
+        """The theme in use."""
+        return self._theme
+
+    def show_table(self, table: RunTable) -> None:
+        """Make the table of runs the current tab; it is opened first if it is not."""
+        if self.widget.indexOf(table) < 0:
+            set_style(table, self._theme)
+            index = self.widget.insertTab(1, table, icon("table"), table.title)
+            self._add_close_button(index, table)
+        self.show(table)
+
     def show_run(self, note: RunNote, speed: float = math.inf) -> None:
         """Make the tab of a run the current one; it is opened first if it is not."""
         tab = self.runs.get(note.key)
@@ -138,7 +153,7 @@ class Tabs(QObject):
     def _show_theme(self) -> None:
         """Change the colours of the current tab, if it was hidden when the theme changed."""
         tab = self.current()
-        if isinstance(tab, (RunTab, CompareTab, Home)):
+        if isinstance(tab, (RunTab, CompareTab, RunTable, Home)):
             set_style(tab, self._theme)
             if tab.theme is not self._theme:
                 tab.set_theme(self._theme)
@@ -207,6 +222,8 @@ class Tabs(QObject):
             self._log.add("tab closed; the run continues and can be opened from the run list", run=tab.note.title)
         elif isinstance(tab, (RunTab, CompareTab)):
             self.discard(tab)
+        else:
+            self.widget.removeTab(self.widget.indexOf(tab))
         self._on_current()
 
     def discard(self, tab: RunTab | CompareTab) -> None:

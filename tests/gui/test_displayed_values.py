@@ -27,7 +27,8 @@ from gui.panels import RunInfo, panel_for
 from gui.panels.reports import ReportGroup
 from gui.plot.live import LivePlot
 from gui.report.report import report
-from gui.runs.library import Library, RunNote
+from gui.runs.library import Library
+from gui.runs.notes import RunNote
 from gui.runs.remaining import RemainingTime
 from gui.runs.summary import Summary, remaining_text, state_text
 

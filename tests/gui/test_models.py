@@ -29,7 +29,8 @@ from gui.problem.instance import read_instance
 from gui.problem.samples import find_samples
 from gui.runs import summary
 from gui.runs.archives import write_zip
-from gui.runs.library import COLOURS, Library
+from gui.runs.library import Library
+from gui.runs.notes import COLOURS
 from gui.runs.player import Player
 from gui.runs.summary import Summary
 

@@ -15,7 +15,7 @@ from engine.solvers import discover
 from gui.app.theme import LIGHT
 from gui.compare.tab import CompareTab
 from gui.panels import RunInfo, panel_for
-from gui.runs.library import COLOURS, RunNote
+from gui.runs.notes import COLOURS, RunNote
 
 
 @pytest.mark.parametrize("folder", sorted((SAMPLES / "recorded").iterdir()), ids=lambda folder: folder.name)

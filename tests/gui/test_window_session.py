@@ -25,7 +25,8 @@ from engine.text import value_text
 from gui.app.theme import LIGHT
 from gui.compare.tab import CompareTab
 from gui.runs.bars import ReplayBar
-from gui.runs.library import Library, RunNote
+from gui.runs.library import Library
+from gui.runs.notes import RunNote
 
 
 @pytest.fixture

@@ -1,0 +1,125 @@
+"""What is known of a run, as columns of a table and as fields of a filter."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from engine.text import seconds_text, value_text
+from gui.runs.notes import RunNote
+from gui.runs.summary import gap_text, state_text
+
+__all__ = [
+    "COLUMNS",
+    "DEFAULT_COLUMNS",
+    "FIELDS",
+    "Column",
+    "column_named",
+    "extra_columns",
+    "searchable_text",
+    "value_of",
+]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    Attributes
+    ----------
+    name, title : str
+    value : callable
+        What the column is sorted and filtered by, of a run; None if it has none.
+    text : callable
+        Its text, from the run.
+    numeric : bool
+        Whether its text is at the right.
+    """
+
+    name: str
+    title: str
+    value: Callable[[RunNote], Any]
+    text: Callable[[RunNote], str]
+    numeric: bool = False
+
+
+def _plain(name: str, title: str, value: Callable[[RunNote], Any]) -> Column:
+    return Column(name, title, value, lambda note: _shown(value(note)))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    if isinstance(value, float):
+        return value_text(value)
+    return "" if value is None else str(value)
+
+
+COLUMNS: tuple[Column, ...] = (
+    _plain("title", "Title", lambda note: note.title),
+    _plain("solver", "Solver", lambda note: note.solver.replace("_", " ")),
+    _plain("instance", "Instance", lambda note: note.problem),
+    Column(
+        "state", "State", lambda note: state_text(note.state), lambda note: state_text(note.state, len(note.warnings))
+    ),
+    Column("best", "Best", lambda note: note.best, lambda note: value_text(note.best), numeric=True),
+    Column("bound", "Bound", lambda note: note.bound, lambda note: value_text(note.bound), numeric=True),
+    Column("gap", "Gap", lambda note: note.gap, lambda note: gap_text(note.gap), numeric=True),
+    Column("time", "Time", lambda note: note.seconds, lambda note: seconds_text(note.seconds), numeric=True),
+    _plain("device", "Devices", lambda note: note.devices),
+    Column(
+        "date",
+        "Date",
+        lambda note: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(note.created)),
+        lambda note: time.strftime("%Y-%m-%d %H:%M", time.localtime(note.created)),
+    ),
+    Column("seed", "Seed", lambda note: note.seed, lambda note: _shown(note.seed), numeric=True),
+    _plain("sweep", "Sweep", lambda note: note.sweep),
+    _plain("tags", "Tags", lambda note: note.tags),
+    _plain("note", "Note", lambda note: note.comment),
+)
+FIELDS = tuple(column.name for column in COLUMNS)
+DEFAULT_COLUMNS = ("title", "solver", "state", "best", "bound", "gap", "time", "seed", "date", "tags")
+
+
+def column_named(name: str) -> Column:
+    """The column of a name: one of :data:`FIELDS`, ``option.NAME`` or ``counter.NAME``.
+
+    Raises
+    ------
+    KeyError
+        If there is none.
+    """
+    for column in COLUMNS:
+        if column.name == name:
+            return column
+    kind, _, key = name.partition(".")
+    if kind not in ("option", "counter") or not key:
+        raise KeyError(name)
+
+    def value(note: RunNote) -> Any:
+        return (note.options if kind == "option" else note.counters).get(key)
+
+    return Column(name, key.replace("_", " "), value, lambda note: _shown(value(note)), numeric=kind == "counter")
+
+
+def extra_columns(notes: Iterable[RunNote]) -> list[str]:
+    """Names of the columns for the options that were given and the counters that were reported in some run."""
+    found: set[str] = set()
+    for note in notes:
+        found.update(f"option.{name}" for name in note.options)
+        found.update(f"counter.{name}" for name in note.counters)
+    return sorted(found)
+
+
+def value_of(note: RunNote, name: str) -> Any:
+    """The value of a column; None if there is none."""
+    return column_named(name).value(note)
+
+
+def searchable_text(note: RunNote) -> str:
+    """Where a word without a field is looked for, in lower case."""
+    parts = (note.title, note.problem, note.solver, state_text(note.state), *note.tags, note.comment, note.sweep)
+    return " ".join(parts).lower()

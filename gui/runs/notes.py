@@ -1,0 +1,216 @@
+"""What the app keeps of one run beside its folder, and how it is found from the folder alone."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from engine.errors import QuintetError
+from engine.events import Failed, Notice, Started, from_json
+from engine.folder import RunFolder
+from engine.results import relative_gap
+from gui.runs.summary import LIVE_STATES, Summary
+
+__all__ = [
+    "COLOURS",
+    "RunNote",
+    "described",
+    "last_line",
+    "note_from",
+    "read_note",
+    "recover_state",
+    "stamp",
+    "warnings_in",
+]
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
+"""Distinguishable with every kind of colour vision (after Okabe and Ito), on light and dark."""
+
+
+@dataclass
+class RunNote:
+    """The data of the run list about one run.
+
+    ``folder`` is the run folder, which appears when the child has opened its devices; ``options`` and ``settings``
+    are what was asked for, ``source`` the instance file, ``window`` the process of the window it was started in,
+    ``kernels`` how many kernel templates its devices compiled or loaded, ``sweep`` the sweep it belongs to; ``tags``
+    and ``comment`` are the user's.
+    """
+
+    key: str
+    folder: str
+    title: str
+    colour: str = COLOURS[0]
+    created: float = 0.0
+    solver: str = ""
+    problem: str = ""
+    source: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    state: str = "starting"
+    best: float | int | None = None
+    bound: float | int | None = None
+    gap: float | None = None
+    seconds: float = 0.0
+    message: str = ""
+    warnings: list[str] = field(default_factory=list)
+    window: int = 0
+    kernels: int = 0
+    devices: list[str] = field(default_factory=list)
+    seed: int | None = None
+    counters: dict[str, Any] = field(default_factory=dict)
+    sweep: str = ""
+    tags: list[str] = field(default_factory=list)
+    comment: str = ""
+
+    @property
+    def path(self) -> Path:
+        """The run folder."""
+        return Path(self.folder)
+
+    @property
+    def live(self) -> bool:
+        """Whether it runs now."""
+        return self.state in LIVE_STATES
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether its folder has a checkpoint."""
+        return any(self.path.glob("checkpoint-*.json"))
+
+    @property
+    def resumable(self) -> bool:
+        """Whether it ended early and has a checkpoint."""
+        return self.state in ("interrupted", "time_limit", "killed", "failed") and self.has_checkpoint
+
+    def follow(self, summary: Summary) -> None:
+        """Take over the numbers of a run that is watched."""
+        self.state, self.message = summary.state, summary.message
+        self.warnings = list(summary.warnings)
+        self.best, self.bound, self.gap = summary.best, summary.bound, summary.gap
+        self.seconds = summary.event_seconds
+        self.kernels = summary.kernels
+        if summary.started is not None:
+            self.solver, self.problem = summary.started.solver, summary.started.description
+            self.devices, self.seed = list(summary.started.devices), summary.started.seed
+        self.counters = dict(summary.counters)
+
+
+def described(folder: Path, key: str, colour: str) -> RunNote:
+    """A note made from a run folder alone.
+
+    Raises
+    ------
+    engine.errors.RunFolderError
+        If it is none.
+    """
+    opened = RunFolder.open(folder)
+    about = opened.description
+    problem = about.get("problem", {})
+    note = RunNote(
+        key,
+        str(folder),
+        str(problem.get("name") or folder.name),
+        colour,
+        (folder / "run.toml").stat().st_mtime,
+        solver=str(about.get("solver", "")),
+        options=dict(about.get("options", {})),
+        settings=dict(about.get("settings", {})),
+    )
+    with contextlib.suppress(OSError, ValueError), opened.events_path.open("rb") as stream:
+        if isinstance(first := from_json(stream.readline()), Started):
+            note.problem = first.description
+    return recover_state(note)
+
+
+def stamp(path: Path) -> tuple[int, int] | None:
+    """Changes when a file is written again; None if it does not exist."""
+    with contextlib.suppress(OSError):
+        about = path.stat()
+        return about.st_mtime_ns, about.st_ino
+    return None
+
+
+def read_note(path: Path) -> RunNote:
+    """Read a note; ``ValueError`` if the file is none."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} is not a note")
+    return note_from(content)
+
+
+def note_from(content: dict[str, Any]) -> RunNote:
+    """A note from its fields; unknown ones, of other versions, are left out."""
+    known = {entry.name for entry in fields(RunNote)}
+    return RunNote(**{name: value for name, value in content.items() if name in known})
+
+
+def _runs_in_other_window(note: RunNote) -> bool:
+    """Whether the run belongs to another window that is still open."""
+    if os.name != "posix" or note.window in (0, os.getpid()):
+        return False
+    try:
+        os.kill(note.window, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def recover_state(note: RunNote) -> RunNote:
+    """Find out from its folder how a run ended that was in progress when its window closed."""
+    if not note.live or _runs_in_other_window(note):
+        return note
+    if note.state == "queued":  # its window was closed before it started
+        note.state = "cancelled"
+        return note
+    note.warnings = warnings_in(note.path / "events.jsonl")
+    with contextlib.suppress(QuintetError):
+        result = RunFolder.open(note.folder).result()
+        if result is not None:
+            note.state, note.best, note.bound, note.seconds = (
+                str(result.status),
+                result.objective,
+                result.bound,
+                result.seconds,
+            )
+            gap = relative_gap(result.objective, result.bound)
+            note.gap = gap if gap != float("inf") else None
+            note.seed, note.devices, note.counters = result.seed, list(result.devices), dict(result.counters)
+            return note
+    note.state = "killed"
+    last = last_line(note.path / "events.jsonl")
+    with contextlib.suppress(ValueError):
+        event = from_json(last)
+        note.seconds = event.time
+        if isinstance(event, Failed):
+            note.state, note.message = "failed", event.message
+    return note
+
+
+def warnings_in(path: Path) -> list[str]:
+    """The warnings among recorded events, each once; other lines are not parsed."""
+    found: list[str] = []
+    with contextlib.suppress(OSError), path.open("rb") as stream:
+        for line in stream:
+            if b'"notice"' in line and b'"warning"' in line:
+                with contextlib.suppress(ValueError):
+                    event = from_json(line)
+                    if isinstance(event, Notice) and event.level == "warning" and event.message not in found:
+                        found.append(event.message)
+    return found
+
+
+def last_line(path: Path, most: int = 1 << 20) -> bytes:
+    """The last whole line of a file; empty if there is none in its last ``most`` bytes."""
+    with contextlib.suppress(OSError), path.open("rb") as stream:
+        size = stream.seek(0, 2)
+        stream.seek(max(0, size - most))
+        lines = stream.read().split(b"\n")
+        return lines[-2] if len(lines) > 1 else b""
+    return b""

@@ -1,0 +1,295 @@
+"""The table of all runs: columns to choose, sorting, a filter, tags and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QSettings,
+    QSortFilterProxyModel,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QIcon
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QTableView,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.app.icons import dot
+from gui.app.style import state_colour
+from gui.app.theme import Theme
+from gui.runs.columns import COLUMNS, DEFAULT_COLUMNS, Column, column_named, extra_columns
+from gui.runs.library import Library
+from gui.runs.notes import RunNote
+from gui.runs.query import Condition, QueryError, matches, parse
+
+__all__ = ["RunTable"]
+
+_Index = QModelIndex | QPersistentModelIndex
+_NOTE, _SORT = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
+_WIDTHS = {"title": 190, "instance": 260, "date": 130, "device": 110, "tags": 120, "note": 160, "solver": 120}
+_EXAMPLES = "Filter: words, or conditions such as  solver:knapsack  gap>1%  time<60  tags:paper  -state:failed"
+
+
+class _Model(QAbstractTableModel):
+    def __init__(self, library: Library, theme: Theme) -> None:
+        super().__init__()
+        self.library, self.theme = library, theme
+        self.columns: list[Column] = []
+        self._dots: dict[str, QIcon] = {}
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.library.notes)
+
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.columns)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return self.columns[section].title
+        return None
+
+    def data(self, index: _Index, role: int = 0) -> Any:
+        note, column = self.library.notes[index.row()], self.columns[index.column()]
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            return column.text(note)
+        if role == _NOTE:
+            return note
+        if role == _SORT:
+            return column.value(note)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if column.numeric else Qt.AlignmentFlag.AlignLeft
+            return int(side | Qt.AlignmentFlag.AlignVCenter)
+        if role == Qt.ItemDataRole.DecorationRole and column.name == "title":
+            if note.colour not in self._dots:
+                self._dots[note.colour] = QIcon(dot(note.colour))
+            return self._dots[note.colour]
+        if role == Qt.ItemDataRole.ForegroundRole and column.name == "state":
+            return QColor(state_colour(self.theme, note.state, len(note.warnings)))
+        return None
+
+    def show(self, columns: Sequence[Column]) -> None:
+        """Show these columns."""
+        self.beginResetModel()
+        self.columns = list(columns)
+        self.endResetModel()
+
+    def update_run(self, note: RunNote) -> None:
+        """Report that the numbers of a run have changed."""
+        row = self.library.notes.index(note)
+        self.dataChanged.emit(self.index(row, 0), self.index(row, len(self.columns) - 1))
+
+
+class _Filter(QSortFilterProxyModel):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conditions: list[Condition] = []
+
+    def filterAcceptsRow(self, row: int, parent: _Index) -> bool:
+        return matches(self.sourceModel().library.notes[row], self.conditions)  # type: ignore[attr-defined]
+
+    def lessThan(self, left: _Index, right: _Index) -> bool:
+        """Numbers by size, texts by alphabet; missing values are last in both directions."""
+        one, other = left.data(_SORT), right.data(_SORT)
+        if one is None or other is None:
+            ascending = self.sortOrder() == Qt.SortOrder.AscendingOrder
+            return (other is None and one is not None) == ascending
+        numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
+        return bool(one < other) if numbers else _text(one) < _text(other)
+
+    def choose(self, conditions: list[Condition]) -> None:
+        """Show the runs that fulfil these conditions."""
+        self.beginFilterChange()
+        self.conditions = conditions
+        self.endFilterChange()
+
+
+def _text(value: Any) -> str:
+    return (", ".join(map(str, value)) if isinstance(value, list) else str(value)).lower()
+
+
+class RunTable(QWidget):
+    """All runs in a table.
+
+    Signals: ``open_requested()`` when the selected runs are to be shown; ``selection_changed()``;
+    ``menu_requested(point)`` when the context menu is requested, at a global point.
+    """
+
+    open_requested = Signal()
+    selection_changed = Signal()
+    menu_requested = Signal(QPoint)
+    title = "All runs"
+
+    def __init__(self, library: Library, settings: QSettings, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self._library, self._settings = library, settings
+        self._model = _Model(library, theme)
+        self._shown = _Filter()
+        self._shown.setSourceModel(self._model)
+        self.filter = QLineEdit()
+        self.filter.setPlaceholderText(_EXAMPLES)
+        self.filter.setClearButtonEnabled(True)
+        self.filter.setAccessibleName("Filter of the run table")
+        self.count = QLabel()
+        self.count.setObjectName("muted")
+        self.error = QLabel()
+        self.error.setObjectName("error")
+        self.error.hide()
+        self.columns_button = QToolButton()
+        self.columns_button.setText("Columns")
+        self.columns_button.setObjectName("more")
+        self.columns_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.columns_menu = QMenu(self.columns_button)
+        self.columns_menu.setToolTipsVisible(True)
+        self.columns_menu.aboutToShow.connect(self._fill_columns_menu)
+        self.columns_button.setMenu(self.columns_menu)
+        self.view = self._make_view()
+        row = QHBoxLayout()
+        row.addWidget(self.filter, 1)
+        row.addWidget(self.count)
+        row.addWidget(self.columns_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 4)
+        layout.addLayout(row)
+        layout.addWidget(self.error)
+        layout.addWidget(self.view, 1)
+        self.filter.textChanged.connect(self._choose)
+        saved = str(settings.value("run_columns", ""))
+        self.show_columns(saved.split(",") if saved else DEFAULT_COLUMNS)
+        self._choose("")
+
+    def _make_view(self) -> QTableView:
+        view = QTableView()
+        view.setAccessibleName("All runs")
+        view.setModel(self._shown)
+        view.setSortingEnabled(True)
+        view.setShowGrid(False)
+        view.setAlternatingRowColors(True)
+        view.setWordWrap(False)
+        view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        view.setTabKeyNavigation(False)
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        view.verticalHeader().hide()
+        view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        view.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
+        header = view.horizontalHeader()
+        header.setSectionsMovable(True)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(lambda at: self.columns_menu.popup(header.mapToGlobal(at)))
+        view.doubleClicked.connect(lambda _index: self.open_requested.emit())
+        view.activated.connect(lambda _index: self.open_requested.emit())
+        view.selectionModel().selectionChanged.connect(lambda *_: self.selection_changed.emit())
+        view.customContextMenuRequested.connect(lambda at: self.menu_requested.emit(view.viewport().mapToGlobal(at)))
+        return view
+
+    # --- columns ------------------------------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the shown columns."""
+        return [column.name for column in self._model.columns]
+
+    def show_columns(self, names: Sequence[str]) -> None:
+        """Show these columns; see :func:`gui.runs.columns.column_named`."""
+        columns = []
+        for name in names:
+            try:
+                columns.append(column_named(name))
+            except KeyError:  # of another version
+                continue
+        header = self.view.horizontalHeader()
+        former = self._model.columns
+        sorted_by = (
+            former[header.sortIndicatorSection()].name if header.sortIndicatorSection() < len(former) else "date"
+        )
+        order = header.sortIndicatorOrder() if former else Qt.SortOrder.DescendingOrder
+        self._model.show(columns)
+        shown = self.columns
+        if sorted_by in shown:
+            self.view.sortByColumn(shown.index(sorted_by), order)
+        for place, name in enumerate(shown):
+            self.view.setColumnWidth(place, _WIDTHS.get(name, 90))
+        self._settings.setValue("run_columns", ",".join(shown))
+
+    def _fill_columns_menu(self) -> None:
+        self.columns_menu.clear()
+        for name in [column.name for column in COLUMNS] + extra_columns(self._library.notes):
+            kind = name.partition(".")[0] if "." in name else ""
+            title = column_named(name).title
+            action = self.columns_menu.addAction(f"{title} ({kind})" if kind else title)
+            action.setCheckable(True)
+            action.setChecked(name in self.columns)
+            action.toggled.connect(lambda on, name=name: self._toggle_column(name, on))
+
+    def _toggle_column(self, name: str, on: bool) -> None:
+        others = [other for other in self.columns if other != name]
+        self.show_columns([*others, name] if on else others)
+
+    # --- rows ---------------------------------------------------------------------------------------------------
+
+    def _choose(self, text: str) -> None:
+        try:
+            self._shown.choose(parse(text))
+            self.error.hide()
+        except QueryError as error:
+            self.error.setText(str(error))
+            self.error.show()
+        self._show_count()
+
+    def _show_count(self) -> None:
+        shown, every = self._shown.rowCount(), len(self._library.notes)
+        self.count.setText(f"{every} runs" if shown == every else f"{shown} of {every} runs")
+
+    def shown(self) -> list[RunNote]:
+        """The runs that the filter lets through, in the order of the table."""
+        return [self._shown.index(row, 0).data(_NOTE) for row in range(self._shown.rowCount())]
+
+    def selected(self) -> list[RunNote]:
+        """The selected runs, in the order of the table."""
+        rows = sorted(index.row() for index in self.view.selectionModel().selectedRows())
+        return [self._shown.index(row, 0).data(_NOTE) for row in rows]
+
+    def select(self, *notes: RunNote) -> None:
+        """Select these runs alone."""
+        model = self.view.selectionModel()
+        model.clearSelection()
+        for note in notes:
+            row = self._library.notes.index(note)
+            index = self._shown.mapFromSource(self._model.index(row, 0))
+            model.select(index, model.SelectionFlag.Select | model.SelectionFlag.Rows)
+
+    def update_run(self, note: RunNote) -> None:
+        """Show the new numbers of a run."""
+        if note in self._library.notes:
+            self._model.update_run(note)
+
+    def reload(self) -> None:
+        """Show the runs of the library again."""
+        kept = [note.key for note in self.selected()] if self._shown.rowCount() else []
+        self._model.show(self._model.columns)
+        self.select(*(note for note in self._library.notes if note.key in kept))
+        self._show_count()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Colours of the states."""
+        self.theme = self._model.theme = theme
+        self.view.viewport().update()

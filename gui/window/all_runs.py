@@ -1,0 +1,140 @@
+"""The tab with the table of all runs, and what the user writes about a run: tags, a note, a colour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QObject, QPoint, QSettings, Qt, Signal
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QInputDialog, QMainWindow, QMenu
+
+from gui.app.icons import dot
+from gui.app.theme import Theme
+from gui.runs.library import Library
+from gui.runs.notes import COLOURS, RunNote
+from gui.runs.run_list import RunList
+from gui.runs.table import RunTable
+from gui.window.tabs import Tabs
+
+__all__ = ["AllRuns"]
+
+
+class AllRuns(QObject):
+    """Shows the run table in a tab, and edits what the user notes of runs.
+
+    Signals: ``selection_changed()``; ``open_requested()``; ``menu_requested(point)``.
+
+    Parameters
+    ----------
+    targets : callable
+        Returns the runs that an action applies to.
+    """
+
+    selection_changed = Signal()
+    open_requested = Signal()
+    menu_requested = Signal(QPoint)
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        library: Library,
+        run_list: RunList,
+        tabs: Tabs,
+        settings: QSettings,
+        targets: Callable[[], Sequence[RunNote]],
+    ) -> None:
+        super().__init__(window)
+        self._window, self._library, self._list, self._tabs = window, library, run_list, tabs
+        self._settings, self._targets = settings, targets
+        self.table: RunTable | None = None
+        self.colours = self._colour_menu()
+        run_list.reloaded.connect(self._reload)
+        run_list.run_updated.connect(self._update)
+
+    @property
+    def handlers(self) -> dict[str, Callable[[], object]]:
+        """Handlers of the actions, by name."""
+        return {"run_table": self.show, "set_tags": self.ask_tags, "set_note": self.ask_note}
+
+    def show(self) -> None:
+        """Show the table, in a tab."""
+        if self.table is None:
+            self.table = RunTable(self._library, self._settings, self._theme())
+            self.table.selection_changed.connect(self.selection_changed)
+            self.table.open_requested.connect(self.open_requested)
+            self.table.menu_requested.connect(self.menu_requested)
+        self._tabs.show_table(self.table)
+        self.table.filter.setFocus()
+
+    def _theme(self) -> Theme:
+        return self._tabs.theme
+
+    def selection(self) -> list[RunNote] | None:
+        """The runs that are selected in the table; None if it is not the current tab."""
+        if self.table is None or self._tabs.current() is not self.table:
+            return None
+        return self.table.selected()
+
+    def _reload(self) -> None:
+        if self.table is not None:
+            self.table.reload()
+
+    def _update(self, note: RunNote) -> None:
+        if self.table is not None:
+            self.table.update_run(note)
+
+    # --- what the user notes ------------------------------------------------------------------------------------
+
+    def ask_tags(self) -> None:
+        """Ask for the tags of runs."""
+        notes = list(self._targets())
+        common = [tag for tag in notes[0].tags if all(tag in note.tags for note in notes)] if notes else []
+        self._ask("Tags", "Tags, separated by commas:", ", ".join(common), lambda text: self.set_tags(notes, text))
+
+    def set_tags(self, notes: Sequence[RunNote], text: str) -> None:
+        """Give runs these tags, separated by commas; one run loses its others, several only those they all had."""
+        wanted = list(dict.fromkeys(tag.strip() for tag in text.split(",") if tag.strip()))
+        common = {tag for tag in notes[0].tags if all(tag in note.tags for note in notes)} if notes else set()
+        for note in notes:
+            note.tags = [*(tag for tag in note.tags if tag not in common and tag not in wanted), *wanted]
+            self._save(note)
+
+    def ask_note(self) -> None:
+        """Ask for the note of a run."""
+        notes = list(self._targets())
+        if notes:
+            text = notes[0].comment
+            self._ask("Note", f"Note on {notes[0].title}:", text, lambda text: self.set_note(notes[0], text), long=True)
+
+    def set_note(self, note: RunNote, text: str) -> None:
+        """Keep a note on a run."""
+        note.comment = text.strip()
+        self._save(note)
+
+    def set_colour(self, colour: str) -> None:
+        """Change the colour of the runs that the action applies to; open dashboards keep theirs."""
+        for note in self._targets():
+            note.colour = colour
+            self._save(note)
+
+    def _save(self, note: RunNote) -> None:
+        if self._library.find(note.key) is note:  # another window may have deleted it
+            self._library.save(note)
+            self._list.update_run(note)
+
+    def _ask(self, title: str, label: str, text: str, done: Callable[[str], object], long: bool = False) -> None:
+        dialog = QInputDialog(self._window)
+        dialog.setWindowTitle(title)
+        dialog.setLabelText(label)
+        dialog.setTextValue(text)
+        dialog.setOption(QInputDialog.InputDialogOption.UsePlainTextEditForTextInput, long)
+        dialog.textValueSelected.connect(done)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    def _colour_menu(self) -> QMenu:
+        menu = QMenu("&Colour", self._window)
+        for number, colour in enumerate(COLOURS, start=1):
+            action = menu.addAction(QIcon(dot(colour)), f"Colour &{number}")
+            action.triggered.connect(lambda _checked=False, colour=colour: self.set_colour(colour))
+        return menu

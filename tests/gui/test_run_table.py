@@ -1,0 +1,187 @@
+"""The table of all runs: filter, columns, sorting, tags; and a thousand runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from environment import COUNTING, SAMPLES
+from PySide6.QtCore import Qt
+
+from engine.text import value_text
+from gui.runs.columns import COLUMNS, column_named, extra_columns
+from gui.runs.library import Library
+from gui.runs.notes import RunNote
+from gui.runs.query import QueryError, matches, parse
+
+NOTES = [
+    RunNote(
+        "a", "/a", "taillard 21", created=1.0, solver="branch_and_bound", problem="flowshop of 20 jobs",
+        state="optimal", best=2297, bound=2297, gap=0.0, seconds=812.0, seed=1,
+        devices=["cuda:0", "cuda:1"], tags=["paper"], options={"strategy": "ring"}, counters={"nodes": 2_000_000_000},
+    ),
+    RunNote(
+        "b", "/b", "crane", created=2.0, solver="branch_and_bound", problem="asymmetric TSP of 66 cities",
+        state="time_limit", best=1500, bound=1470, gap=0.02, seconds=60.0, seed=2, devices=["opencl:0"],
+        options={"strategy": "large"}, counters={"nodes": 5_000}, comment="bound too weak",
+    ),
+    RunNote("c", "/c", "strongly 1000", created=3.0, solver="knapsack", problem="0/1 knapsack", state="failed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", "abc"),
+        ("taillard", "a"),
+        ("FLOWSHOP jobs", "a"),
+        ("solver:branch", "ab"),
+        ("-solver:branch", "c"),
+        ("gap>1%", "b"),
+        ("gap<=2%", "ab"),
+        ("gap=0", "a"),
+        ("time>60", "a"),
+        ("time>=60 state:limit", "b"),
+        ("best=2297", "a"),
+        ("best!=2297", "b"),
+        ("seed=2", "b"),
+        ("device:cuda", "a"),
+        ("tags:paper", "a"),
+        ("-tags:paper", "bc"),
+        ('"too weak"', "b"),
+        ("note:weak", "b"),
+        ("option.strategy=ring", "a"),
+        ("counter.nodes>1e9", "a"),
+        ("state=optimal", "a"),
+        ("don't", ""),
+    ],
+)
+def test_a_filter_finds_the_runs_it_describes(query: str, expected: str) -> None:
+    conditions = parse(query)
+    assert "".join(note.key for note in NOTES if matches(note, conditions)) == expected
+
+
+@pytest.mark.parametrize(("query", "reason"), [('"open', "quotation mark"), ("speed>3", "no column 'speed'")])
+def test_a_filter_that_cannot_be_understood_says_why(query: str, reason: str) -> None:
+    with pytest.raises(QueryError, match=reason):
+        parse(query)
+
+
+def test_every_option_and_counter_can_be_a_column() -> None:
+    assert extra_columns(NOTES) == ["counter.nodes", "option.strategy"]
+    assert column_named("counter.nodes").value(NOTES[0]) == 2_000_000_000
+    assert column_named("option.strategy").text(NOTES[1]) == "large"
+    assert column_named("option.strategy").text(NOTES[2]) == ""
+    for column in COLUMNS:
+        assert isinstance(column.text(NOTES[2]), str)
+    with pytest.raises(KeyError):
+        column_named("speed")
+
+
+@pytest.fixture
+def window(open_window: Any, tmp_path: Path) -> Any:
+    library = Library(tmp_path / "home")
+    library.runs.mkdir(parents=True)
+    for note in NOTES:
+        folder = library.runs / note.key
+        shutil.copytree(SAMPLES / "recorded" / "knapsack", folder)
+        library.save(RunNote(**{**vars(note), "folder": str(folder)}))
+    shown = open_window(COUNTING)
+    shown.actions_by_name["run_table"].trigger()
+    return shown
+
+
+def cells(table: Any, name: str) -> list[str]:
+    column = table.columns.index(name)
+    return [str(table._shown.index(row, column).data()) for row in range(table._shown.rowCount())]
+
+
+def test_the_table_filters_sorts_and_keeps_its_columns(qtbot: Any, window: Any) -> None:
+    table = window.all_runs.table
+    assert window.tabs.currentWidget() is table
+    assert cells(table, "title") == ["strongly 1000", "crane", "taillard 21"]  # the newest first
+    qtbot.keyClicks(table.filter, "solver:branch")
+    assert cells(table, "title") == ["crane", "taillard 21"]
+    assert table.count.text() == "2 of 3 runs"
+    table.filter.setText("speed>3")
+    assert "no column 'speed'" in table.error.text()
+    table.filter.clear()
+    best = table.columns.index("best")
+    for order, expected in (
+        (Qt.SortOrder.AscendingOrder, [1500, 2297, None]),
+        (Qt.SortOrder.DescendingOrder, [2297, 1500, None]),
+    ):
+        table.view.sortByColumn(best, order)
+        assert cells(table, "best") == [value_text(value) for value in expected]
+    table._fill_columns_menu()
+    chosen = next(action for action in table.columns_menu.actions() if action.text() == "nodes (counter)")
+    chosen.setChecked(True)
+    assert cells(table, "counter.nodes") == ["2000000000", "5000", ""]
+    assert cells(table, "best")[0] == "2,297"  # still sorted
+    assert "counter.nodes" in str(window.settings.value("run_columns"))
+
+
+def test_actions_apply_to_the_runs_selected_in_the_table(qtbot: Any, window: Any, tmp_path: Path) -> None:
+    table = window.all_runs.table
+    first, second = (window.library.find(key) for key in "ab")
+    table.select(first, second)
+    assert window.runs.targets() == [second, first]
+    assert window.actions_by_name["compare"].isEnabled()
+    window.all_runs.set_tags([first, second], "hard, gpu")
+    assert (first.tags, second.tags) == (["paper", "hard", "gpu"], ["hard", "gpu"])
+    window.all_runs.set_tags([first, second], "gpu")
+    assert (first.tags, second.tags) == (["paper", "gpu"], ["gpu"])
+    window.all_runs.set_note(first, "  see section 4 ")
+    table.select(second)
+    window.all_runs.set_colour("#123456")
+    written = json.loads((tmp_path / "home" / "runs" / "a.json").read_text())
+    assert (written["tags"], written["comment"]) == (["paper", "gpu"], "see section 4")
+    assert json.loads((tmp_path / "home" / "runs" / "b.json").read_text())["colour"] == "#123456"
+    table.filter.setText("tags:gpu -tags:paper")
+    assert [note.key for note in table.shown()] == ["b"]
+    window.run_tabs.close_current()
+    assert window.tabs.indexOf(table) < 0
+    window.actions_by_name["run_table"].trigger()
+    assert [note.key for note in table.shown()] == ["b"]
+
+
+def test_folders_without_notes_are_read_once_and_then_found_in_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import gui.runs.library as module
+
+    for number in range(5):
+        shutil.copytree(SAMPLES / "recorded" / "knapsack", tmp_path / "runs" / f"run-{number}")
+    first = Library(tmp_path)
+    first.load()
+    assert len(first.notes) == 5
+    assert {note.seed for note in first.notes} == {1}
+    monkeypatch.setattr(module, "described", None)
+    again = Library(tmp_path)
+    again.load()
+    assert [vars(note) for note in again.notes] == [vars(note) for note in first.notes]
+    monkeypatch.undo()
+    (tmp_path / "runs" / "run-3" / "result.json").unlink()
+    (tmp_path / "runs" / "run-3" / "result.npz").unlink()
+    changed = Library(tmp_path)
+    changed.load()
+    found = changed.find("run-3")
+    assert found is not None
+    assert found.state == "killed"
+
+
+def test_many_unknown_folders_are_taken_in_over_several_scans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gui.runs.library as module
+
+    for number in range(3):
+        shutil.copytree(SAMPLES / "recorded" / "linprog", tmp_path / "runs" / f"run-{number}")
+    library = Library(tmp_path)
+    monkeypatch.setattr(module, "_SCAN_SECONDS", -1.0)
+    library.load()
+    assert (len(library.notes), library.incomplete) == (0, True)
+    monkeypatch.undo()
+    assert library.rescan(lambda _note: False)
+    assert (len(library.notes), library.incomplete) == (3, False)
