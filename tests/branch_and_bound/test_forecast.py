@@ -176,7 +176,7 @@ def test_a_stopped_search_says_what_is_left(device: Member, monkeypatch: pytest.
 def test_a_forecast_averages_its_rounds_and_tightens() -> None:
     worker = WorkerState(SimpleNamespace(info=None), 5)
     worker.active = 1
-    forecast = progress.SearchForecast(began=0.0, seed=1)
+    forecast = progress.SearchForecast(began=0.0, seed=1, items=5)
     assert forecast.remaining(10) is None
     spans = []
     for nodes, left in ((100, (500, 1300)), (500, (450, 550)), (900, (80, 120))):

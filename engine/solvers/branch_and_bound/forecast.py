@@ -14,7 +14,7 @@ from engine.forecast import Estimate
 from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.search.messages import Report, Task
-from engine.solvers.branch_and_bound.search.sampling import TreeSampler, plan_for
+from engine.solvers.branch_and_bound.search.sampling import TreeSampler, error_factor, plan_for
 from engine.solvers.branch_and_bound.search.setup import Setup
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY, PermutationProblem, Tree
@@ -23,7 +23,6 @@ from engine.solvers.branch_and_bound.validate import first_solution, tree_of
 __all__ = ["estimate"]
 
 _SECONDS = 0.3
-_RESAMPLES = 400
 
 
 @dataclass(frozen=True)
@@ -103,17 +102,10 @@ def estimate(problem: PermutationProblem, options: Options, pool: DevicePool, se
             seeds = [(seed * len(pool) + index,) for index in range(len(pool))]
             found = group.map(_Forecaster.estimates, seeds)
             values = np.concatenate([part for part in found if part is not None])
-            amount, low, high = _mean(values, seed)
+            factor = error_factor(values[None, :], tree.items)
+            amount = float(values.mean())
+            low, high = amount / factor, amount * factor
     return Estimate("nodes", amount, low, high, rate)
-
-
-def _mean(values: NDArray[np.float64], seed: int) -> tuple[float, float, float]:
-    """The mean, and the limits that it is between with a probability of 80 % (by the bootstrap)."""
-    random = np.random.Generator(np.random.PCG64(seed))
-    means = random.choice(values, (_RESAMPLES, len(values))).mean(axis=1)
-    low, high = (float(value) for value in np.quantile(means, [0.1, 0.9]))
-    amount = float(values.mean())
-    return amount, min(low, amount), max(high, amount)
 
 
 def _initial(problem: PermutationProblem, tree: Tree, options: Options, seed: int) -> int:

@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.search.members import WorkerState
 from engine.solvers.branch_and_bound.search.messages import Report, Sample
+from engine.solvers.branch_and_bound.search.sampling import error_factor
 
 __all__ = ["Remaining", "SearchForecast"]
 
 _FIRST_SECONDS = 1.0
 _SHARE = 0.05
 _PATIENCE = 5.0
-_DEVIATIONS = 1.3
-_LEAST_ERROR = 0.03
 _LEAST_LEFT = 0.01
 _STORED = 512
 
@@ -52,9 +51,12 @@ class SearchForecast:
         When the search began, by ``time.perf_counter()``.
     seed : int
         Of the samples.
+    items : int
+        Of the tree.
     """
 
-    def __init__(self, began: float, seed: int) -> None:
+    def __init__(self, began: float, seed: int, items: int) -> None:
+        self._items = items
         self._seed = seed
         self._due = began + _FIRST_SECONDS
         self._rounds = 0
@@ -63,6 +65,7 @@ class SearchForecast:
         self._asked: dict[WorkerState, bool] = {}
         self._samples: dict[WorkerState, tuple[NDArray[np.float64], int]] = {}
         self._totals: list[NDArray[np.float64]] = []
+        self._left: list[NDArray[np.float64]] = []
         self._nodes: list[int] = []
 
     def begin_round(self, workers: Sequence[WorkerState], now: float) -> None:
@@ -97,7 +100,7 @@ class SearchForecast:
 
     def forget(self) -> None:
         """Begin again: the search has returned to an earlier state."""
-        self._asked, self._samples, self._totals, self._nodes = {}, {}, [], []
+        self._asked, self._samples, self._totals, self._left, self._nodes = {}, {}, [], [], []
 
     def take(self, worker: WorkerState, report: Report, upper: int, nodes: int) -> None:
         """Take a device's sample; with the last of a round, and ``nodes`` decomposed by now, the estimate is revised.
@@ -112,8 +115,9 @@ class SearchForecast:
         left = sum((values for values, _ in self._samples.values()), np.zeros(1))
         since = sum(one.nodes - before for one, (_, before) in self._samples.items())
         if upper != self._upper:
-            self._upper, self._totals, self._nodes = upper, [], []
+            self._upper, self._totals, self._left, self._nodes = upper, [], [], []
         self._totals.append(nodes - since + left)
+        self._left.append(left)
         self._nodes.append(nodes)
         self._asked = {}
         self._due = time.perf_counter() + report.sampling / _SHARE
@@ -126,8 +130,6 @@ class SearchForecast:
         left_then = np.maximum(totals.mean() - np.array(self._nodes), _LEAST_LEFT * nodes + 1.0)
         weights = left_then**-2.0 / (left_then**-2.0).sum()
         whole = float(weights @ totals.mean(axis=1))
-        variances = totals.var(axis=1, ddof=1) / totals.shape[1]
-        error = float(np.sqrt(weights**2 @ variances))
         left = max(whole - nodes, _LEAST_LEFT * nodes)
-        factor = 1.0 + _DEVIATIONS * max(error / left, _LEAST_ERROR)
+        factor = error_factor(np.array(self._left), self._items, weights)
         return Remaining(left, left / factor, left * factor)

@@ -74,7 +74,7 @@ class Reporting:
         began = time.perf_counter()
         self.bound = bound
         self.schedule = SnapshotSchedule(began, _BETWEEN_SNAPSHOTS, _SNAPSHOT_SHARE)
-        self.forecast = SearchForecast(began, run.seed)
+        self.forecast = SearchForecast(began, run.seed, tree.items)
 
     def publish(
         self,

@@ -31,7 +31,7 @@ from engine.solvers.branch_and_bound.intervals import Units, count_bits
 from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
 from engine.solvers.branch_and_bound.search.setup import Setup
 
-__all__ = ["SamplePlan", "TreeSampler", "plan_for", "short_plan_for"]
+__all__ = ["SamplePlan", "TreeSampler", "error_factor", "plan_for", "short_plan_for"]
 
 Masks = NDArray[np.unsignedinteger]
 Weights = NDArray[np.float64]
@@ -40,8 +40,11 @@ _SMALL_TREE = 25
 _IVMS_LOOKED_AT = 4096
 _SHARES = (1 / 3, 1 / 12)
 """The shares of all children that the two lower upper bounds should leave."""
+_GAPS = (0.25, 0.5)
 _ADAPTATION = 1.3
 _GAIN = 4.0
+_DEVIATIONS = 1.3
+_PRIOR_VALUES, _PRIOR_ITEMS = 2, 40
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,28 @@ def short_plan_for(items: int, simt: bool) -> SamplePlan:
     """The plan of an estimate during a search, on a device whose work-items run in lanes or on another."""
     nodes = (1024 if simt else 128) * (1 if items <= _SMALL_TREE else 2 if simt else 4)
     return SamplePlan(2, nodes, 8 * nodes)
+
+
+def error_factor(values: Weights, items: int, weights: Weights | None = None) -> float:
+    """By which factor the mean of estimates may be wrong, up or down, with a probability of about 80 %.
+
+    Estimates of large trees are skewed: a few are much larger than the others, and a mean of few is mostly too small.
+    So the error is that of the logarithms, where a typical deviation for trees of so many items counts as two values.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (rounds, passes)
+    items : int
+    weights : ndarray of float64, shape (rounds,), optional
+        Of the rounds in the mean; 1 by default.
+    """
+    logarithms = np.log(np.maximum(values, 1.0))
+    weights = np.ones(len(values)) if weights is None else weights
+    count = float(weights.sum() ** 2 / (weights**2).sum()) * values.shape[1]
+    middle = float(weights @ logarithms.mean(axis=1) / weights.sum())
+    variance = float(weights @ ((logarithms - middle) ** 2).mean(axis=1) / weights.sum())
+    pooled = (count * variance + _PRIOR_VALUES * (items / _PRIOR_ITEMS) ** 2) / (count + _PRIOR_VALUES - 1)
+    return float(np.exp(_DEVIATIONS * np.sqrt(pooled / count)))
 
 
 @dataclass(frozen=True)
@@ -175,7 +200,7 @@ class TreeSampler:
         self, upper: int, opened: Callable[[int, np.random.Generator], _Nodes], random: np.random.Generator
     ) -> float:
         """One estimate; ``opened`` gives the candidates of a level that are not children of others."""
-        gaps = [max(1.0, (upper - self._tree.lower_bound()) / part) for part in (4, 2)]
+        gaps = [max(1.0, (upper - self._tree.lower_bound()) * part) for part in _GAPS]
         total = 0.0
         nodes = opened(0, random)
         for level in range(self._tree.leaf_depth):
