@@ -51,7 +51,7 @@ def _numerics(devices: list[str]) -> None:
         for dtype in ("int32", "int64"):
             exclusive_scan(device, device.put(RANDOM.integers(0, 9, 5003).astype(dtype)), "int64")
         for dtype in ("uint32", "float32", "float64"):
-            philox.fill(device, device.empty((1001,), dtype), seed=1, stream=2, step=3)
+            philox.fill(device, device.empty((1004,), dtype), seed=1, stream=2, step=3)
 
     with DevicePool(select("auto", devices)) as pool:
         for member in pool.members:
