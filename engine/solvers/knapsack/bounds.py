@@ -9,7 +9,7 @@ Operations Research 45 (1997) 768-778.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -108,7 +108,13 @@ class Relaxation:
 
     @classmethod
     def with_cardinality(
-        cls, profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, objective: int, every: int = 1
+        cls,
+        profits: NDArray[np.int64],
+        weights: NDArray[np.int64],
+        capacity: int,
+        objective: int,
+        every: int = 1,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> Relaxation | None:
         """The best bound found with a constraint on the number of items; None where no such constraint helps.
 
@@ -123,6 +129,8 @@ class Relaxation:
             Profit of a known solution.
         every : int
             The multipliers are those of a sample, every so many items; the bound is right with any multipliers.
+        is_over : callable
+            Once it is true, no better multipliers are searched for.
         """
         counts = _counts(profits, weights, capacity, objective)
         sample = (profits[::every], weights[::every], capacity // every)
@@ -131,7 +139,7 @@ class Relaxation:
         for count, sample_count, sign in zip(counts, sample_counts, (1, -1), strict=True):
             if not 0 < count < len(weights):
                 continue
-            for multipliers in _multipliers(*sample, sample_count, sign):
+            for multipliers in _multipliers(*sample, sample_count, sign, is_over):
                 found = cls.at(profits, weights, capacity, multipliers, count)
                 if best is None or found.scaled_bound * best.scale < best.scaled_bound * found.scale:
                     best = found
@@ -166,7 +174,12 @@ class _Point(NamedTuple):
 
 
 def _multipliers(
-    profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, count: int, sign: int
+    profits: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    capacity: int,
+    count: int,
+    sign: int,
+    is_over: Callable[[], bool],
 ) -> Iterator[tuple[int, int, int]]:
     """Integer multipliers (s, a, m) near the best real ones, for the bound ``count`` on the number of items.
 
@@ -194,6 +207,8 @@ def _multipliers(
     if not low.slope < 0 < high.slope:
         return
     for _ in range(_CUTS):
+        if is_over():
+            return
         mu = (high.value - high.slope * high.mu - low.value + low.slope * low.mu) / (low.slope - high.slope)
         cut = low.value + low.slope * (mu - low.mu)
         middle = at(mu)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,7 +109,12 @@ class Reduced:
             self.close()
 
 
-def presolve(problem: Knapsack, reduce: bool, initial: NDArray[np.int64] | None = None) -> Reduced:
+def presolve(
+    problem: Knapsack,
+    reduce: bool,
+    initial: NDArray[np.int64] | None = None,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Reduced:
     """Leave out items that cannot fit, take all if all fit, bound the optimum, and fix what bounds can fix.
 
     Parameters
@@ -118,6 +124,8 @@ def presolve(problem: Knapsack, reduce: bool, initial: NDArray[np.int64] | None 
         Whether to improve the greedy solution and to decide items; otherwise only Dantzig's bound is computed.
     initial : ndarray of int64, optional
         A feasible solution, which replaces the greedy one if it is better.
+    is_over : callable
+        Asked between steps; once it is true, what is known so far is returned.
     """
     indices = np.flatnonzero((problem.weights <= problem.capacity) & (problem.profits > 0)).astype(np.int64)
     profits, weights, capacity = problem.profits[indices], problem.weights[indices], problem.capacity
@@ -134,14 +142,14 @@ def presolve(problem: Knapsack, reduce: bool, initial: NDArray[np.int64] | None 
     relaxations = [Relaxation.at_break_item(profits, weights, capacity, order)]
     bound = max(objective, relaxations[0].bound)
     reduced = Reduced(nothing, indices, capacity, indices[solution], objective, bound)
-    if not reduce or reduced.solved:
+    if not reduce or reduced.solved or is_over():
         return reduced
-    local = _Local(reduced, profits, weights, solution)
+    local = _Local(reduced, profits, weights, solution, is_over)
     local.search(relaxations[0], 2)
     for every in (len(indices) // _SAMPLE, 1) if len(indices) > 4 * _SAMPLE else (1,):
-        if reduced.solved:
+        if reduced.solved or is_over():
             break
-        counted = Relaxation.with_cardinality(profits, weights, capacity, reduced.objective, every)
+        counted = Relaxation.with_cardinality(profits, weights, capacity, reduced.objective, every, is_over)
         if counted is not None:
             relaxations.append(counted)
             reduced.bound = max(reduced.objective, min(reduced.bound, counted.bound))
@@ -151,6 +159,7 @@ def presolve(problem: Knapsack, reduce: bool, initial: NDArray[np.int64] | None 
         local.search(min(relaxations, key=lambda relaxation: relaxation.bound), _ROUNDS)
     if reduced.solved:
         reduced.close()
+    if reduced.solved or is_over():
         return reduced
     take, leave = (np.zeros(len(indices), bool) for _ in range(2))
     for relaxation in relaxations:
@@ -173,12 +182,13 @@ class _Local:
     profits: NDArray[np.int64]
     weights: NDArray[np.int64]
     solution: NDArray[np.int64]
+    is_over: Callable[[], bool]
 
     def search(self, relaxation: Relaxation, rounds: int) -> None:
         """Exchange up to two items for up to two others while that improves the solution, at most so often."""
         candidates = _FEW
         for _ in range(rounds):
-            if self.reduced.solved:
+            if self.reduced.solved or self.is_over():
                 return
             better = exchange(
                 self.profits, self.weights, self.reduced.capacity, self.solution, relaxation.gains, candidates

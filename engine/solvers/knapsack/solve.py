@@ -191,7 +191,7 @@ class _Solving:
         else:
             given = _given(self._original, options)
             initial = None if given is None else self._packs.packs(given)
-            self._reduced = presolve(problem, options.reduce, initial)
+            self._reduced = presolve(problem, options.reduce, initial, lambda: run.overdue > 0.0)
             self._progress.items_fixed = problem.n - len(self._reduced.open)
 
     def solve(self) -> None:

@@ -12,8 +12,9 @@ scaling, primal weight, restarts.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,19 +73,22 @@ class ScaledProgram:
         return x * self.column_scale / self.bound_scale, y * self.row_scale / self.cost_scale
 
 
-def scaled(problem: LinearProgram) -> ScaledProgram:
+def scaled(problem: LinearProgram, poll: Callable[[], None] = lambda: None) -> ScaledProgram:
     """Scale a program: Ruiz's equilibration, then Pock and Chambolle's with alpha = 1, then bounds and costs.
 
-    The objective is taken as a minimization.
+    The objective is taken as a minimization. ``poll`` is called between the passes, and may raise.
     """
     sign = -1.0 if problem.maximize else 1.0
     matrix = sp.csr_array(problem.A)
-    size = abs(matrix)
+    size = np.abs(matrix.data)
     m, n = matrix.shape
     row_scale, column_scale = np.ones(m), np.ones(n)
 
     def current() -> Any:
-        return size.multiply(row_scale[:, None]).multiply(column_scale[None]).tocsr()
+        poll()
+        values = size * np.repeat(row_scale, np.diff(matrix.indptr))
+        values *= column_scale[matrix.indices]
+        return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
     for _ in range(_RUIZ_PASSES):
         now = current()
@@ -186,6 +190,10 @@ def pdhg_bytes(m: int, n: int, nonzeros: int) -> tuple[int, int]:
     return 24 * nonzeros + vectors, max(8 * nonzeros, 8 * (m + 1), 8 * (n + 1))
 
 
+class Abandoned(Exception):
+    """The race has ended while a worker was preparing."""
+
+
 class PdhgWorker:
     """The method on one device; made and used on its thread.
 
@@ -198,6 +206,8 @@ class PdhgWorker:
         The point to start from, in the units of the program as given; zero by default.
     weight : float
         Initial primal weight.
+    ended : threading.Event, optional
+        Once it is set, a preparation that is going on is given up, by :class:`Abandoned`.
     """
 
     def __init__(
@@ -207,8 +217,10 @@ class PdhgWorker:
         x: Vector | None = None,
         y: Vector | None = None,
         weight: float = 1.0,
+        ended: threading.Event | None = None,
     ) -> None:
         self.device = device
+        self._ended = ended or threading.Event()
         self._block = group_size(device.capabilities)
         self._given = program
         self._start = x, y
@@ -226,7 +238,7 @@ class PdhgWorker:
         """Scale the program and bring it to the device."""
         self._prepared = True
         device, (x, y) = self.device, self._start
-        program = self.program = scaled(self._given)
+        program = self.program = scaled(self._given, self._require_going_on)
         m, n = program.rows.shape
         memory = self._memory
         kernels = device.program("linprog/pdhg", block=self._block)
@@ -280,6 +292,10 @@ class PdhgWorker:
         self._reduced_costs = kernels.reduced_costs.bind(
             **on_columns, v=self._y_now, scale=column_units, x=self._x_now, results=self._cost_results
         )
+
+    def _require_going_on(self) -> None:
+        if self._ended.is_set():
+            raise Abandoned
 
     def close(self) -> None:
         """Release the device memory."""

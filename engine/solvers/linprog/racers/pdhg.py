@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,8 @@ class PdhgRacer(Racer):
         if restored is not None and restored[1].pdhg:
             x, y, weight = restored[0]["pdhg_x"], restored[0]["pdhg_y"], restored[1].pdhg_weight
             self._before = restored[1].pdhg_iteration
-        self._group: WorkerGroup[PdhgWorker] = WorkerGroup([member], PdhgWorker, [(program, x, y, weight)])
+        self._ended = threading.Event()
+        self._group: WorkerGroup[PdhgWorker] = WorkerGroup([member], PdhgWorker, [(program, x, y, weight, self._ended)])
         self._submit()
 
     def _submit(self) -> None:
@@ -116,4 +118,5 @@ class PdhgRacer(Racer):
 
     def close(self) -> None:
         """See :class:`Racer`."""
+        self._ended.set()
         self._group.__exit__(None, None, None)
