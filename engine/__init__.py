@@ -36,6 +36,7 @@ _MODULES = {
         "OptionError",
         "OutOfDeviceMemory",
         "ProblemError",
+        "ProofError",
         "QuintetError",
         "QuintetWarning",
         "RelaxationWarning",
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from engine.errors import OptionError as OptionError
     from engine.errors import OutOfDeviceMemory as OutOfDeviceMemory
     from engine.errors import ProblemError as ProblemError
+    from engine.errors import ProofError as ProofError
     from engine.errors import QuintetError as QuintetError
     from engine.errors import QuintetWarning as QuintetWarning
     from engine.errors import RelaxationWarning as RelaxationWarning
