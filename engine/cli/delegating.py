@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import click
 
@@ -61,11 +62,30 @@ _PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 @click.argument("solver")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bench(solver: str, arguments: tuple[str, ...]) -> int:
-    """Measure SOLVER on this machine, and check its answers."""
+    """Measure SOLVER on this machine, and check its answers; --record FILE also writes what is printed to a file."""
     found = solver_named(solver)
     if found.bench is None:
         raise OptionError(f"the solver {solver} has no benchmark")
-    return found.bench(list(arguments))
+    words, record = _without_record(arguments)
+    if record is None:
+        return found.bench(words)
+    from engine.reports.record import recording
+
+    with recording(solver, words, record):
+        return found.bench(words)
+
+
+def _without_record(arguments: Sequence[str]) -> tuple[list[str], Path | None]:
+    """The arguments without ``--record FILE``, and the file."""
+    words = list(arguments)
+    for index, word in enumerate(words):
+        option, equals, value = word.partition("=")
+        if option == "--record":
+            if not equals and index + 1 == len(words):
+                raise OptionError("the option '--record' needs a value")
+            end = index + (1 if equals else 2)
+            return words[:index] + words[end:], Path(value if equals else words[index + 1])
+    return words, None
 
 
 @click.command(cls=_Tune, context_settings=_PASS_ON)

@@ -49,15 +49,17 @@ def describe_machine(devices: Sequence[DeviceInfo]) -> dict[str, Any]:
 def machine_lines(machine: dict[str, Any]) -> list[str]:
     """The description as lines of text, for a report."""
     commit = f", commit {machine['commit']}" if machine["commit"] else ""
-    packages = ", ".join(f"{name} {found}" for name, found in machine["packages"].items())
+    python = f"Python {machine['python']}" if machine["python"] else ""
+    packages = [f"{name} {found}" for name, found in machine["packages"].items()]
+    cores = f"{machine['cores']} cores" if machine["cores"] else ""
+    facts = [fact for fact in (machine["processor"], cores, machine["system"], python, *packages) if fact]
+    devices = [
+        f"{found['id']}: {found['name']} ({found['platform']}, {found['driver']})" for found in machine["devices"]
+    ]
     return [
-        f"Measured on {machine['date']} with Quintet {machine['quintet']}{commit}.",
-        f"{machine['processor']}, {machine['cores']} cores; {machine['system']}.",
-        f"Python {machine['python']}, {packages}.",
-        *(
-            f"{device['id']}: {device['name']} ({device['platform']}, {device['driver']})."
-            for device in machine["devices"]
-        ),
+        f"Measured {machine['date']} with Quintet {machine['quintet']}{commit}.",
+        f"{', '.join(facts)}.",
+        *(f"{d}." for d in devices),
     ]
 
 

@@ -83,3 +83,36 @@ def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     assert command_line(["reproduce", "knapsack", "--profile", "quick", "--folder", str(tmp_path)]) == 2
     assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_a_recorded_benchmark_has_its_tables_and_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "record.json"
+    words = ["bench", "branch_and_bound", "--quick", "--only", "queens 13", "--backend", "opencl"]
+    assert command_line([*words, "--record", str(path)]) == 0
+    report = Report.read(path)
+    assert report.source == "quintet bench branch_and_bound --quick --only queens 13 --backend opencl"
+    table = next(block for block in report.sections[0].blocks if isinstance(block, Table))
+    assert [row[:2] for row in table.rows] == [("queens 13", "2,490,838")]
+    assert report.machine["devices"]
+    assert "2,490,838" in capsys.readouterr().out
+    assert command_line([*words, "--record", str(path)]) == 2
+
+
+def test_tables_that_are_printed_are_recorded(tmp_path: Path) -> None:
+    from rich.table import Table as ScreenTable
+
+    from engine.reports.record import BenchConsole, recording
+
+    table = ScreenTable("n", "ms", title="[bold]Times[/bold]")
+    table.add_row("10", "[red]1.5[/red]")
+    with recording("knapsack", ["--quick"], tmp_path / "record.json"):
+        BenchConsole().print(table)
+        BenchConsole().print("two lines")
+    blocks = Report.read(tmp_path / "record.json").sections[0].blocks
+    assert blocks == [Table("Times", ("n", "ms"), (("10", "1.5"),)), Text("two lines")]
+
+
+def test_the_page_of_benchmarks_is_that_of_the_records() -> None:
+    from engine.reports.benchmarks import page
+
+    assert page() == (Path(__file__).parents[2] / "BENCHMARKS.md").read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ from rich.table import Table
 from engine.cli_options import pool_options, run_command
 from engine.devices import Device, DevicePool, select
 from engine.engine import Engine
+from engine.reports.record import BenchConsole
 from engine.solvers.boa.device.programs import Shapes, shapes_for
 from engine.solvers.boa.device.worker import DevicePopulation
 from engine.solvers.boa.fitness.tables import max_sat, trap
@@ -65,7 +66,7 @@ def _command(
     chosen: str,
     files: Sequence[str],
 ) -> int:
-    console = Console(width=150)
+    console = BenchConsole()
     infos = select(backend, names)
     if chosen == "hard":
         with Engine(devices=[info.id for info in infos]) as engine:

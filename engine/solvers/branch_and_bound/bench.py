@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import click
 from engine.cli_options import pool_options, run_command
 from engine.devices import Backend
 from engine.engine import Engine
+from engine.reports.record import record_table
 from engine.results import Result
 from engine.solvers.branch_and_bound.generators import ATSPFamily, generate_atsp
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
@@ -143,7 +144,8 @@ def bench(arguments: list[str]) -> int:
 def _usual(backend: Backend | None, devices: list[str] | None, size: str, only: str, common: dict[str, Any]) -> int:
     """Every case once on all of the devices."""
     right = True
-    print(f"{'case':28} {'nodes':>16} {'seconds':>9} {'Mnodes/s':>10} {'steals':>9}  verdict", flush=True)
+    print(_line(_COLUMNS), flush=True)
+    rows: list[list[str]] = []
     with Engine(backend, devices) as engine:
         optima: dict[str, int | float | None] = {}
         for case in _cases(size):
@@ -160,7 +162,9 @@ def _usual(backend: Backend | None, devices: list[str] | None, size: str, only: 
             elif case.from_optimum and (result.objective, result.bound) != (None, optima[name]):
                 wrong = wrong or f"a tour below {optima[name]}, the optimum by the assignment bound"
             right = right and not wrong
-            print(_line(case, result, wrong), flush=True)
+            rows.append(_cells(case, result, wrong))
+            print(_line(rows[-1]), flush=True)
+    record_table("Whole runs", _COLUMNS, rows)
     return 0 if right else 1
 
 
@@ -180,6 +184,7 @@ def _scaling(backend: Backend | None, devices: list[str], size: str, only: str, 
         f"{'case':28} {'devices':>7} {'nodes':>18} {'seconds':>9} {'speedup':>8} {'exchanged':>9}  verdict", flush=True
     )
     alone: dict[str, Result] = {}
+    rows: list[list[str]] = []
     for count in [*counts, len(devices)]:
         with Engine(backend, devices[:count]) as engine:
             for case in _long_cases(size):
@@ -193,11 +198,15 @@ def _scaling(backend: Backend | None, devices: list[str], size: str, only: str, 
                 right = right and not wrong
                 speedup = first.seconds / max(result.seconds, 1e-9)
                 exchanged = int(result.counters["exchanged_intervals"])
+                rows.append(
+                    [case.name, f"{count}", f"{nodes:,}", f"{result.seconds:.3f}", f"{speedup:.2f}", f"{exchanged:,}"]
+                )
                 print(
                     f"{case.name:28} {count:7} {nodes:18,} {result.seconds:9.3f} {speedup:7.2f}x {exchanged:9,}  "
                     f"{wrong or ('right' if case.nodes is not None else 'ended')}",
                     flush=True,
                 )
+    record_table("Several devices", ["case", "devices", "nodes", "seconds", "speedup", "exchanged"], rows)
     return 0 if right else 1
 
 
@@ -213,9 +222,17 @@ def _wrong(case: _Case, result: Result) -> str:
     return ""
 
 
-def _line(case: _Case, result: Result, wrong: str) -> str:
+_COLUMNS = ["case", "nodes", "seconds", "Mnodes/s", "steals", "verdict"]
+
+
+def _line(cells: Sequence[str]) -> str:
+    case, nodes, seconds, rate, steals, verdict = cells
+    return f"{case:28} {nodes:>18} {seconds:>9} {rate:>10} {steals:>9}  {verdict}"
+
+
+def _cells(case: _Case, result: Result, wrong: str) -> list[str]:
     nodes = result.counters["nodes"]
     checked = "right" if case.nodes is not None or case.objective is not None else "ended"
     rate = nodes / max(result.seconds, 1e-9) / 1e6
     steals = int(result.counters["steals"])
-    return f"{case.name:28} {nodes:16,} {result.seconds:9.3f} {rate:10.1f} {steals:9,}  {wrong or checked}"
+    return [case.name, f"{nodes:,}", f"{result.seconds:.3f}", f"{rate:.1f}", f"{steals:,}", wrong or checked]

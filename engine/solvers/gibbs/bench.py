@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from engine.cli_options import pool_options, run_command
 from engine.devices import DeviceInfo, DevicePool, select
 from engine.engine import Engine
+from engine.reports.record import BenchConsole
 from engine.solvers.gibbs.design.matrix import Design, stored_values
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.device.worker import Worker
@@ -213,7 +214,7 @@ def _repeat(task: Callable[[], Any], least: float = 0.5) -> float:
 @click.option("--mixing", type=click.Path(exists=True), multiple=True, help="Also how well kernels mix on a data file.")
 @click.option("--seconds", type=float, default=60.0, show_default=True, help="Time limit of each run of --mixing.")
 def _command(backend: Any, names: list[str] | None, quick: bool, mixing: tuple[str, ...], seconds: float) -> int:
-    console = Console(width=150)
+    console = BenchConsole()
     infos = select(backend, names)
     good = check(infos[:1], console)
     on_host = all(info.capabilities.shares_host_cores for info in infos)

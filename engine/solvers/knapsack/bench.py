@@ -18,6 +18,7 @@ from engine.cli_options import pool_options, run_command
 from engine.devices import DeviceInfo, available, by_backend, select
 from engine.devices.info import bytes_text
 from engine.engine import Engine
+from engine.reports.record import BenchConsole
 from engine.results import Status
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.problem import Knapsack
@@ -48,7 +49,7 @@ def _command(
     pattern: str,
     limit: float,
 ) -> int:
-    console = Console(width=150)
+    console = BenchConsole()
     if names:
         chosen = select(backend, names)
     else:

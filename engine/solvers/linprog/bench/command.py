@@ -19,6 +19,7 @@ from engine.cli_options import pool_options, run_command
 from engine.devices import Device, DeviceInfo, DevicePool, select
 from engine.engine import Engine
 from engine.numerics.linear_algebra import linear_algebra
+from engine.reports.record import BenchConsole
 from engine.results import Result
 from engine.solvers.linprog.bench.collection import bench_collection
 from engine.solvers.linprog.bench.peers import HighsRun, highs, highs_apart
@@ -74,7 +75,7 @@ def _command(
     updates: bool,
     batch: int,
 ) -> int:
-    console = Console(width=150)
+    console = BenchConsole()
     chosen = select(backend, names)
     gpu = any(not info.capabilities.shares_host_cores for info in chosen)
     usual = _WHOLE_SIZES if whole else _GPU_SIZES if gpu else _CPU_SIZES
