@@ -111,6 +111,8 @@ if TYPE_CHECKING:
     from engine.solvers.gibbs.posterior import summary as _summary
     from engine.solvers.gibbs.problem import HorseshoeLogit as HorseshoeLogit
     from engine.solvers.gibbs.problem import HorseshoeProbit as HorseshoeProbit
+    from engine.solvers.knapsack.choice.problems import MultipleChoiceKnapsack as MultipleChoiceKnapsack
+    from engine.solvers.knapsack.choice.problems import TwoConstraintKnapsack as TwoConstraintKnapsack
     from engine.solvers.knapsack.problem import Knapsack as Knapsack
     from engine.solvers.linprog.problem import LinearProgram as LinearProgram
 

@@ -154,14 +154,16 @@ class KnapsackPanel(Panel):
 
     def _show_picture(self, problem: Any, chosen: NDArray[np.int64]) -> None:
         """The items in the plane in place of the table's range, which was never reported."""
-        step = max(1, len(problem.weights) // _MOST_POINTS)
-        taken = np.zeros(len(problem.weights), bool)
+        profits, weights, _ = _first_constraint(problem)
+        count = len(weights)
+        step = max(1, count // _MOST_POINTS)
+        taken = np.zeros(count, bool)
         taken[chosen] = True
-        weights, profits, taken = problem.weights[::step], problem.profits[::step], taken[::step]
+        weights, profits, taken = weights[::step], profits[::step], taken[::step]
         self.picture.set_groups(
             [("chosen", weights[taken], profits[taken]), ("left out", weights[~taken], profits[~taken])]
         )
-        self.picture.set_unit("" if step == 1 else f"every {step}th of {value_text(len(problem.weights))}")
+        self.picture.set_unit("" if step == 1 else f"every {step}th of {value_text(count)}")
         self.band.hide()
         self.picture.show()
         self._page.arrange()
@@ -175,17 +177,23 @@ def _postprocess(result: Result, problem: Problem) -> tuple[list[tuple[Any, ...]
     return None if result.solution is None else chosen_items(np.asarray(result.solution, np.int64), problem)
 
 
+def _first_constraint(problem: Any) -> tuple[NDArray[Any], NDArray[np.int64], int]:
+    """Profits in the unit that was given, and the weights and the capacity of the first constraint."""
+    profits = problem.profits if problem.scale == 1 else problem.profits / problem.scale
+    if hasattr(problem, "capacities"):
+        return profits, problem.weights[0], problem.capacities[0]
+    return profits, problem.weights, problem.capacity
+
+
 def chosen_items(items: NDArray[np.int64], problem: Any) -> tuple[list[tuple[Any, ...]], str]:
-    """A row for each chosen item, and a summary in one sentence."""
-    profits, weights = problem.profits[items], problem.weights[items]
-    if problem.scale != 1:
-        profits = profits / problem.scale
+    """A row for each chosen item, and a summary in one sentence; of two constraints the first counts."""
+    all_profits, all_weights, capacity = _first_constraint(problem)
+    profits, weights = all_profits[items], all_weights[items]
     rows = [
         (item, profit, weight, profit / weight if weight else None)
         for item, profit, weight in zip(items.tolist(), profits.tolist(), weights.tolist(), strict=True)
     ]
-    filled = int(weights.sum()) / problem.capacity if problem.capacity else 0.0
     return rows, (
         f"{value_text(len(rows))} items of {value_text(problem.n)}, weight {value_text(int(weights.sum()))} "
-        f"({100 * filled:.4g} % of the capacity)"
+        f"({100 * int(weights.sum()) / capacity:.4g} % of the capacity)"
     )

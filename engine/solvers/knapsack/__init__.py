@@ -8,24 +8,26 @@ J. Supercomputing 78 (2022) 13653, that items of one weight only connect cells o
 from __future__ import annotations
 
 from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
+from engine.solvers.knapsack.choice import generators as choice
+from engine.solvers.knapsack.choice.problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
 from engine.solvers.knapsack.generators import GeneratorOptions, generate, write
-from engine.solvers.knapsack.options import Options
+from engine.solvers.knapsack.options import ChoiceOptions, Options
 from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.schema import SCHEMA
 
 __all__ = ["SOLVER", "kernel_variants"]
 
-kernel_variants = LazyImport("engine.solvers.knapsack.programs", "kernel_variants")
+kernel_variants = LazyImport("engine.solvers.knapsack.kinds", "kernel_variants")
 
 
 SOLVER = Solver(
     name="knapsack",
     title="Knapsack by core search and dynamic programming",
-    problems=(Knapsack,),
-    options=Options,
-    solve=LazyImport("engine.solvers.knapsack.solve", "solve"),
-    validate=LazyImport("engine.solvers.knapsack.solve", "validate"),
-    solve_batch=LazyImport("engine.solvers.knapsack.batch.solve", "solve_batch"),
+    problems=(Knapsack, MultipleChoiceKnapsack, TwoConstraintKnapsack),
+    options={Knapsack: Options, MultipleChoiceKnapsack: ChoiceOptions, TwoConstraintKnapsack: ChoiceOptions},
+    solve=LazyImport("engine.solvers.knapsack.kinds", "solve"),
+    validate=LazyImport("engine.solvers.knapsack.kinds", "validate"),
+    solve_batch=LazyImport("engine.solvers.knapsack.kinds", "solve_batch"),
     schema=SCHEMA,
     metrics=(
         MetricSpec("items_done", "Items done", "items"),
@@ -37,7 +39,15 @@ SOLVER = Solver(
         MetricSpec("best_value", "Best value so far", "profit"),
         MetricSpec("exchanged_bytes", "Exchanged between devices", "bytes"),
     ),
-    generators={"knapsack": Generator(GeneratorOptions, generate, write)},
+    generators={
+        "knapsack": Generator(GeneratorOptions, generate, write),
+        "multiple-choice-knapsack": Generator(
+            choice.MultipleChoiceOptions, choice.multiple_choice, choice.write_multiple_choice
+        ),
+        "two-constraint-knapsack": Generator(
+            choice.TwoConstraintOptions, choice.two_constraints, choice.write_two_constraints
+        ),
+    },
     bench=LazyImport("engine.solvers.knapsack.bench", "bench"),
     reproductions={
         "knapsack": Reproduction(

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from engine.solver import SolverOptions
 
-__all__ = ["Options"]
+__all__ = ["ChoiceOptions", "Options"]
 
 
 class Options(SolverOptions):
@@ -45,3 +45,10 @@ class Options(SolverOptions):
         ge=1,
         description="fewest cells of a row worth a device of its own; default: 2^18 where a device is a CPU, else 2^21",
     )
+
+
+class ChoiceOptions(SolverOptions):
+    """Options for multiple choice and for two constraints."""
+
+    reduce: bool = Field(True, description="remove what bounds on the host decide before any table is made")
+    items: bool = Field(True, description="find the chosen items, not only the best value")

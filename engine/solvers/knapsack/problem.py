@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -15,31 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from engine.errors import ProblemError
 from engine.formats import knapsack as formats
 from engine.problem import InstanceOption, Problem, frozen
+from engine.solvers.knapsack.checks import INT64_MAX, Origin, capacity_of, check_range, integers, shown
+from engine.solvers.knapsack.choice.problems import TwoConstraintKnapsack
 from engine.solvers.knapsack.scaling import scaled
 
 __all__ = ["Knapsack"]
-
-_INT64_MAX = 2**63 - 1
-_EXACT_FLOAT = 2**53
-
-
-@dataclass(frozen=True)
-class _Origin:
-    """Where an instance came from, so that its errors can say so."""
-
-    path: str | Path | None = None
-    lines: NDArray[np.int64] | None = None
-    capacity_line: int | None = None
-
-    def item_error(self, message: str, item: int) -> ProblemError:
-        line = int(self.lines[item]) if self.lines is not None else None
-        return ProblemError(message, self.path, line)
-
-    def capacity_error(self, message: str) -> ProblemError:
-        return ProblemError(message, self.path, self.capacity_line)
-
-    def error(self, message: str) -> ProblemError:
-        return ProblemError(message, self.path)
 
 
 class Knapsack(Problem):
@@ -104,13 +82,13 @@ class Knapsack(Problem):
         name: str | None = None,
         counts: ArrayLike | None = None,
     ) -> None:
-        self._fill(profits, weights, capacity, name, _Origin())
+        self._fill(profits, weights, capacity, name, Origin())
         if counts is not None:
             self._bound(counts)
 
     def _bound(self, counts: ArrayLike) -> None:
         """Take over how often each item may be taken."""
-        self.counts = frozen(_integers(counts, "count", _Origin()))
+        self.counts = frozen(integers(counts, "count", Origin()))
         if self.counts.size != self.n:
             raise ProblemError(f"counts must have one entry per item; got {self.counts.size} for {self.n} items")
         negative = np.flatnonzero(self.counts < 0)
@@ -120,8 +98,8 @@ class Knapsack(Problem):
         useful = np.minimum(self.counts, self.capacity // self.weights).tolist()
         for values, noun in ((self.profits, "profits"), (self.weights, "weights")):
             total = sum(value * count for value, count in zip(values.tolist(), useful, strict=True))
-            if total > _INT64_MAX:
-                limit = f"their sum must fit a 64-bit signed integer ({_INT64_MAX})"
+            if total > INT64_MAX:
+                limit = f"their sum must fit a 64-bit signed integer ({INT64_MAX})"
                 raise ProblemError(f"the {noun} of all copies sum to {total}; {limit}")
 
     @classmethod
@@ -141,43 +119,42 @@ class Knapsack(Problem):
     @classmethod
     def from_ortools(
         cls, values: ArrayLike, weights: Sequence[ArrayLike], capacities: Sequence[int], name: str | None = None
-    ) -> Self:
-        """From the arguments of ``Init`` of OR-tools' ``KnapsackSolver``, for problems with one capacity.
+    ) -> Knapsack | TwoConstraintKnapsack:
+        """From the arguments of ``Init`` of OR-tools' ``KnapsackSolver``, for problems with one or two capacities.
 
         Parameters
         ----------
         values : array-like of int, shape (n,)
-        weights : sequence of one array-like of int, shape (n,)
-        capacities : sequence of one int
+        weights : sequence of one or two array-likes of int, shape (n,)
+        capacities : sequence of as many int
 
         Raises
         ------
         ProblemError
-            If there is not exactly one row of weights and one capacity.
+            If there are not one or two rows of weights, and as many capacities.
         """
-        if len(weights) != 1 or len(capacities) != 1:
-            raise ProblemError(
-                f"one row of weights and one capacity can be solved; got {len(weights)} and {len(capacities)}"
-            )
+        if len(weights) != len(capacities) or len(weights) not in (1, 2):
+            given = f"{len(weights)} and {len(capacities)}"
+            raise ProblemError(f"one or two rows of weights and as many capacities can be solved; got {given}")
+        if len(weights) == 2:
+            return TwoConstraintKnapsack(values, weights, capacities, name)
         return cls(values, weights[0], capacities[0], name)
 
-    def _fill(
-        self, profits: ArrayLike, weights: ArrayLike, capacity: object, name: str | None, origin: _Origin
-    ) -> None:
+    def _fill(self, profits: ArrayLike, weights: ArrayLike, capacity: object, name: str | None, origin: Origin) -> None:
         """Check everything, then keep it."""
-        integers, self.scale = scaled(profits)
+        numbers, self.scale = scaled(profits)
         if self.scale > 1:
-            _check_scaled(integers, self.scale, origin)
-        self.profits = frozen(_integers(integers, "profit", origin))
-        self.weights = frozen(_integers(weights, "weight", origin))
+            _check_scaled(numbers, self.scale, origin)
+        self.profits = frozen(integers(numbers, "profit", origin))
+        self.weights = frozen(integers(weights, "weight", origin))
         if self.profits.size != self.weights.size:
             raise origin.error(
                 f"profits and weights must have one entry per item; got {self.profits.size} profits "
                 f"and {self.weights.size} weights"
             )
-        _check_range(self.profits, "profit", 0, origin, self.scale)
-        _check_range(self.weights, "weight", 1, origin)
-        self.capacity = _capacity(capacity, origin)
+        check_range(self.profits, "profit", 0, origin, self.scale)
+        check_range(self.weights, "weight", 1, origin)
+        self.capacity = capacity_of(capacity, origin)
         self.n = int(self.profits.size)
         self.counts = None
         self.name = name if name is not None else f"knapsack of {self.n} items"
@@ -202,7 +179,7 @@ class Knapsack(Problem):
         """
         parsed = formats.read(path, instance)
         problem = cls.__new__(cls)
-        origin = _Origin(path, parsed.lines, parsed.capacity_line)
+        origin = Origin(path, parsed.lines, parsed.capacity_line)
         problem._fill(parsed.profits, parsed.weights, parsed.capacity, _name_of(Path(path)), origin)
         problem.optimum = parsed.optimum
         problem.format = parsed.format
@@ -258,7 +235,7 @@ class Knapsack(Problem):
 
     def sums(self, items: ArrayLike) -> tuple[int, int]:
         """As :meth:`evaluate`, with the profit in integers, times :attr:`scale`."""
-        indices = _integers(items, "solution", _Origin())
+        indices = integers(items, "solution", Origin())
         outside = np.flatnonzero((indices < 0) | (indices >= self.n))
         if outside.size:
             allowed = f"the items run from 0 to {self.n - 1}" if self.n else "there are no items"
@@ -318,101 +295,14 @@ def _name_of(path: Path) -> str:
     return path.stem if path.suffix[1:].isalpha() else path.name
 
 
-def _integers(values: ArrayLike, noun: str, origin: _Origin) -> NDArray[np.int64]:
-    """The values as 64-bit integers without any loss, or an error that names the first that is not one."""
-    plural = "item indices" if noun == "solution" else f"{noun}s"
-    try:
-        array = np.asarray(values)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise origin.error(f"{plural} must be a one-dimensional array of integers: {error}") from error
-    if array.ndim != 1:
-        raise origin.error(f"{plural} must be one-dimensional; got an array of shape {array.shape}")
-    if array.dtype.kind == "b":
-        raise origin.error(f"{plural} must be integers; got an array of booleans")
-    if array.dtype.kind in "iu" or (array.dtype.kind == "f" and isinstance(values, np.ndarray)):
-        sound = _sound(array)
-        if not sound.all():
-            item = int(np.argmin(sound))
-            raise _refusal(array[item].item(), noun, item, origin)
-        return array.astype(np.int64)
-    # Anything else is looked at one by one: a list that mixes kinds has been through a conversion that may round.
-    elements = values if isinstance(values, (list, tuple)) else array.tolist()
-    wholes = [_whole(value) for value in elements]
-    for item, whole in enumerate(wholes):
-        if isinstance(whole, str):
-            raise _refusal(elements[item], noun, item, origin)
-    return np.array(wholes, dtype=np.int64)
-
-
-def _sound(array: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which entries are 64-bit integers, as :func:`_whole` has it."""
-    if array.dtype.kind == "f":
-        wide = array.astype(np.promote_types(array.dtype, np.float64))
-        return np.asarray((np.abs(wide) <= _EXACT_FLOAT) & (np.floor(wide) == wide))
-    return np.asarray(array <= np.uint64(_INT64_MAX)) if array.dtype.kind == "u" else np.ones(array.shape, bool)
-
-
-def _whole(value: Any) -> int | str:
-    """The value as a 64-bit integer, or the rule that it breaks."""
-    if isinstance(value, (float, np.floating)):
-        if not float(value).is_integer():
-            return "must be an integer"
-        if abs(float(value)) > _EXACT_FLOAT:
-            return "must be given as an integer, as floating-point numbers are not exact beyond 2**53"
-        return int(value)
-    if isinstance(value, (bool, np.bool_)):
-        return "must be an integer"
-    try:
-        number = operator.index(value)
-    except TypeError:
-        return "must be an integer"
-    return number if -_INT64_MAX - 1 <= number <= _INT64_MAX else "must fit a 64-bit signed integer"
-
-
-def _refusal(value: object, noun: str, item: int, origin: _Origin) -> ProblemError:
-    entry = f"entry {item} of the solution" if noun == "solution" else f"the {noun} of item {item}"
-    return origin.item_error(f"{entry} {_whole(value)}; got {_shown(value)}", item)
-
-
-def _shown(value: object) -> str:
-    """The value on one short line; Python refuses to write out integers of thousands of digits."""
-    try:
-        text = repr(value) if isinstance(value, str) else str(value)
-    except ValueError:
-        return "one of thousands of digits"
-    text = " ".join(text.split())
-    return text if len(text) <= 40 else text[:39] + "…"
-
-
-def _check_scaled(integers: Any, scale: int, origin: _Origin) -> None:
-    total = sum(abs(value) for value in integers)
-    if total > _INT64_MAX:
-        rule = f"must sum to at most {_INT64_MAX} where they are integers; round them, or scale them yourself"
-        raise origin.error(f"profits times {scale} {rule}; got a sum of {total:.3g}")
-
-
-def _check_range(values: NDArray[np.int64], noun: str, least: int, origin: _Origin, scale: int = 1) -> None:
-    """Nothing is below the least value, and the sum fits 64 bits."""
-    low = values < least
-    if low.any():
-        item = int(np.argmax(low))
-        shown = values[item] if scale == 1 else values[item] / scale
-        raise origin.item_error(f"item {item} has {noun} {shown}; {noun}s must be at least {least}", item)
-    total = (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
-    if total > _INT64_MAX:
-        raise origin.error(f"the {noun}s sum to {total}; their sum must fit a 64-bit signed integer ({_INT64_MAX})")
-
-
 def _scale(text: str) -> int:
     if not re.fullmatch("[1-9][0-9]{0,400}", text):
-        raise ProblemError(f"the scale of the profits must be an integer of at least 1; got {_shown(text)}")
+        raise ProblemError(f"the scale of the profits must be an integer of at least 1; got {shown(text)}")
     return int(text)
 
 
-def _capacity(value: object, origin: _Origin) -> int:
-    capacity = _whole(value)
-    if isinstance(capacity, str):
-        raise origin.capacity_error(f"capacity {capacity}; got {_shown(value)}")
-    if capacity < 1:
-        raise origin.capacity_error(f"capacity must be at least 1; got {capacity}")
-    return capacity
+def _check_scaled(numbers: Any, scale: int, origin: Origin) -> None:
+    total = sum(abs(value) for value in numbers)
+    if total > INT64_MAX:
+        rule = f"must sum to at most {INT64_MAX} where they are integers; round them, or scale them yourself"
+        raise origin.error(f"profits times {scale} {rule}; got a sum of {total:.3g}")

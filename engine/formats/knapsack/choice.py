@@ -1,0 +1,163 @@
+"""Files of multiple-choice knapsacks, and of OR-Library's multidimensional knapsacks.
+
+Multiple choice: the word ``mckp``, the number of items and the capacity, then a line "class profit weight" for each
+item; classes count from 0.
+
+``mknap`` (OR-Library): the number of instances, then for each: "n m optimum" (0 if unknown), n profits, m rows of n
+weights, and m capacities, in any division into lines. Its numbers may be written with decimals if they are whole.
+
+References
+----------
+J. E. Beasley, "OR-Library: distributing test problems by electronic mail", Journal of the Operational Research Society
+41 (1990) 1069-1072.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import ProblemError
+from engine.files import write_whole
+from engine.formats.source import read_bytes
+
+__all__ = [
+    "ParsedKnap",
+    "is_mknap",
+    "is_multiple_choice",
+    "read_mknap",
+    "read_multiple_choice",
+    "write_mknap",
+    "write_multiple_choice",
+]
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
+Arrays = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]
+
+
+@dataclass(frozen=True)
+class ParsedKnap:
+    """One instance of an ``mknap`` file, and how many instances the file holds."""
+
+    profits: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    capacities: list[int]
+    optimum: int | None
+    instances: int
+
+
+def is_multiple_choice(head: str) -> bool:
+    """Whether a file begins as one of multiple-choice knapsacks."""
+    return head.split(maxsplit=1)[:1] == ["mckp"]
+
+
+def is_mknap(head: str) -> bool:
+    """Whether a file begins as ``mknap``: a number of instances, then n > 1, m = 2 and an optimum alone on a line."""
+    lines = [line.split() for line in head.splitlines() if line.strip()][:2]
+    if [len(line) for line in lines] != [1, 3] or not all(_WHOLE.fullmatch(word) for line in lines for word in line):
+        return False
+    n, m, optimum = (int(word.partition(".")[0]) for word in lines[1])
+    return int(lines[0][0].partition(".")[0]) >= 1 and n > 1 and m == 2 and optimum >= 0
+
+
+def read_multiple_choice(path: str | Path, instance: int = 1) -> Arrays:
+    """Profits, weights, classes and the capacity of a file.
+
+    Raises
+    ------
+    ProblemError
+        If the file cannot be read or breaks its format.
+    """
+    words = _text(path).split()
+    if words[:1] != ["mckp"]:
+        raise ProblemError("a multiple-choice knapsack begins with the word mckp", path, 1)
+    if instance != 1:
+        raise ProblemError(f"there is no instance {instance}; the file holds 1", path)
+    numbers = _numbers(words[1:], path)
+    n, capacity = _take(numbers, 2, path)
+    table = np.array(_take(numbers, 3 * max(0, n), path), np.int64).reshape(-1, 3)
+    _end(numbers, path)
+    return table[:, 1], table[:, 2], table[:, 0], capacity
+
+
+def write_multiple_choice(
+    path: Path, profits: NDArray[np.int64], weights: NDArray[np.int64], classes: NDArray[np.int64], capacity: int
+) -> None:
+    """Write one instance; the file appears whole or not at all."""
+    lines = [f"mckp {len(profits)} {capacity}"]
+    lines += [f"{c} {p} {w}" for c, p, w in zip(classes.tolist(), profits.tolist(), weights.tolist(), strict=True)]
+    _write(path, lines)
+
+
+def read_mknap(path: str | Path, instance: int = 1) -> ParsedKnap:
+    """One instance of two constraints of an ``mknap`` file.
+
+    Raises
+    ------
+    ProblemError
+        If the file cannot be read or breaks its format, or the instance has another number of constraints.
+    """
+    numbers = _numbers(_text(path).split(), path)
+    (count,) = _take(numbers, 1, path)
+    if not 1 <= instance <= count:
+        raise ProblemError(f"there is no instance {instance}; the file holds {count}", path)
+    for number in range(1, instance + 1):
+        n, m, optimum = _take(numbers, 3, path)
+        if n < 0 or m < 0 or n * m > 10**9:
+            raise ProblemError(f"instance {number} has {n} items and {m} constraints", path)
+        profits = _take(numbers, n, path)
+        weights = _take(numbers, n * m, path)
+        capacities = _take(numbers, m, path)
+    if m != 2:
+        raise ProblemError(f"instance {instance} has {m} constraints; those with two can be solved", path)
+    if instance == count:
+        _end(numbers, path)
+    rows = np.array(weights, np.int64).reshape(m, n)
+    return ParsedKnap(np.array(profits, np.int64), rows, capacities, optimum if optimum > 0 else None, count)
+
+
+def write_mknap(
+    path: Path, profits: NDArray[np.int64], weights: NDArray[np.int64], capacities: tuple[int, ...], optimum: int = 0
+) -> None:
+    """Write a file of one instance; it appears whole or not at all."""
+    rows = [profits, *weights, np.array(capacities)]
+    lines = ["1", f"{len(profits)} {len(capacities)} {optimum}"]
+    _write(path, lines + [" ".join(map(str, row.tolist())) for row in rows])
+
+
+def _text(path: str | Path) -> str:
+    try:
+        return read_bytes(path, "the knapsack file").decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ProblemError("the knapsack file is not text", path) from error
+
+
+def _numbers(words: list[str], path: str | Path) -> Iterator[int]:
+    for place, word in enumerate(words, start=1):
+        if not _WHOLE.fullmatch(word):
+            raise ProblemError(f"number {place} must be a whole number of at most 18 digits; got {word[:30]!r}", path)
+        yield int(word.partition(".")[0])
+
+
+def _take(numbers: Iterator[int], count: int, path: str | Path) -> list[int]:
+    taken = [number for _, number in zip(range(count), numbers, strict=False)]
+    if len(taken) < count:
+        raise ProblemError(f"the file ends too early: {count - len(taken)} numbers are missing", path)
+    return taken
+
+
+def _end(numbers: Iterator[int], path: str | Path) -> None:
+    if next(numbers, None) is not None:
+        raise ProblemError("the file has numbers after its last instance", path)
+
+
+def _write(path: Path, lines: list[str]) -> None:
+    try:
+        write_whole(path, ("\n".join(lines) + "\n").encode())
+    except OSError as error:
+        raise ProblemError(f"the knapsack file cannot be written: {error.strerror or error}", path) from error

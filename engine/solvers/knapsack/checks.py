@@ -1,0 +1,128 @@
+"""Checks of what a user gives as integers, with messages that name the entry and the rule."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import ProblemError
+
+__all__ = ["INT64_MAX", "Origin", "capacity_of", "check_range", "integers", "shown"]
+
+INT64_MAX = 2**63 - 1
+_EXACT_FLOAT = 2**53
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an instance came from, so that its errors can say so."""
+
+    path: str | Path | None = None
+    lines: NDArray[np.int64] | None = None
+    capacity_line: int | None = None
+
+    def item_error(self, message: str, item: int) -> ProblemError:
+        """An error of one item, with its line."""
+        line = int(self.lines[item]) if self.lines is not None else None
+        return ProblemError(message, self.path, line)
+
+    def capacity_error(self, message: str) -> ProblemError:
+        """An error of the capacity, with its line."""
+        return ProblemError(message, self.path, self.capacity_line)
+
+    def error(self, message: str) -> ProblemError:
+        """An error of the whole instance."""
+        return ProblemError(message, self.path)
+
+
+def integers(values: ArrayLike, noun: str, origin: Origin) -> NDArray[np.int64]:
+    """The values as 64-bit integers without any loss, or an error that names the first that is not one."""
+    plural = "item indices" if noun == "solution" else f"{noun}s"
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise origin.error(f"{plural} must be a one-dimensional array of integers: {error}") from error
+    if array.ndim != 1:
+        raise origin.error(f"{plural} must be one-dimensional; got an array of shape {array.shape}")
+    if array.dtype.kind == "b":
+        raise origin.error(f"{plural} must be integers; got an array of booleans")
+    if array.dtype.kind in "iu" or (array.dtype.kind == "f" and isinstance(values, np.ndarray)):
+        sound = _sound(array)
+        if not sound.all():
+            item = int(np.argmin(sound))
+            raise _refusal(array[item].item(), noun, item, origin)
+        return array.astype(np.int64)
+    # Anything else is looked at one by one: a list that mixes kinds has been through a conversion that may round.
+    elements = values if isinstance(values, (list, tuple)) else array.tolist()
+    wholes = [_whole(value) for value in elements]
+    for item, whole in enumerate(wholes):
+        if isinstance(whole, str):
+            raise _refusal(elements[item], noun, item, origin)
+    return np.array(wholes, dtype=np.int64)
+
+
+def _sound(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which entries are 64-bit integers, as :func:`_whole` has it."""
+    if array.dtype.kind == "f":
+        wide = array.astype(np.promote_types(array.dtype, np.float64))
+        return np.asarray((np.abs(wide) <= _EXACT_FLOAT) & (np.floor(wide) == wide))
+    return np.asarray(array <= np.uint64(INT64_MAX)) if array.dtype.kind == "u" else np.ones(array.shape, bool)
+
+
+def _whole(value: Any) -> int | str:
+    """The value as a 64-bit integer, or the rule that it breaks."""
+    if isinstance(value, (float, np.floating)):
+        if not float(value).is_integer():
+            return "must be an integer"
+        if abs(float(value)) > _EXACT_FLOAT:
+            return "must be given as an integer, as floating-point numbers are not exact beyond 2**53"
+        return int(value)
+    if isinstance(value, (bool, np.bool_)):
+        return "must be an integer"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        return "must be an integer"
+    return number if -INT64_MAX - 1 <= number <= INT64_MAX else "must fit a 64-bit signed integer"
+
+
+def _refusal(value: object, noun: str, item: int, origin: Origin) -> ProblemError:
+    entry = f"entry {item} of the solution" if noun == "solution" else f"the {noun} of item {item}"
+    return origin.item_error(f"{entry} {_whole(value)}; got {shown(value)}", item)
+
+
+def shown(value: object) -> str:
+    """The value on one short line; Python refuses to write out integers of thousands of digits."""
+    try:
+        text = repr(value) if isinstance(value, str) else str(value)
+    except ValueError:
+        return "one of thousands of digits"
+    text = " ".join(text.split())
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def check_range(values: NDArray[np.int64], noun: str, least: int, origin: Origin, scale: int = 1) -> None:
+    """Nothing is below the least value, and the sum fits 64 bits."""
+    low = values < least
+    if low.any():
+        item = int(np.argmax(low))
+        shown = values[item] if scale == 1 else values[item] / scale
+        raise origin.item_error(f"item {item} has {noun} {shown}; {noun}s must be at least {least}", item)
+    total = (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
+    if total > INT64_MAX:
+        raise origin.error(f"the {noun}s sum to {total}; their sum must fit a 64-bit signed integer ({INT64_MAX})")
+
+
+def capacity_of(value: object, origin: Origin) -> int:
+    """A capacity as an integer of at least 1."""
+    capacity = _whole(value)
+    if isinstance(capacity, str):
+        raise origin.capacity_error(f"capacity {capacity}; got {shown(value)}")
+    if capacity < 1:
+        raise origin.capacity_error(f"capacity must be at least 1; got {capacity}")
+    return capacity

@@ -1,0 +1,209 @@
+"""Bounds, good solutions and fixed options of problems in stages, on the host and in exact integers.
+
+The Lagrangian relaxation of both constraints with multipliers lambda >= 0 is ``lambda C + sum over stages of the
+greatest p - lambda w``. It is convex and piecewise linear in lambda; Kelley's cutting planes find its minimum.
+Multipliers are then rounded to fractions with one denominator, with which the bound is computed exactly. An option is
+removed if the bound, less what its gain is below the greatest of its stage, does not exceed the best known profit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.knapsack.choice.stages import Stages
+
+__all__ = ["Reduction", "reduce_stages"]
+
+_CUTS = 60
+_ROUNDS = 12
+_MOST_SCALE = 1 << 20
+_SWITCHES = 2000
+
+
+@dataclass
+class Reduction:
+    """What is known of a problem.
+
+    Attributes
+    ----------
+    open : Stages
+        The stages that are not decided, weights lowered (:meth:`Stages.lowered`); only solutions better than ``best``
+        are among their options.
+    taken : list of int
+        Items of the stages that are decided.
+    profit : int
+        Their profit.
+    best : ndarray of int64 or None
+        Items of the best solution known; None if none is.
+    objective, bound : int
+        Its profit (-1 if there is none), and an upper bound on the optimum (-1 if no solution exists).
+    """
+
+    open: Stages
+    taken: list[int]
+    profit: int
+    best: NDArray[np.int64] | None
+    objective: int
+    bound: int
+
+    @property
+    def solved(self) -> bool:
+        """Whether the best solution known is optimal, or none exists."""
+        return self.bound <= self.objective
+
+    def improve(self, chosen: NDArray[np.int64]) -> None:
+        """Take over a feasible choice of one option of each open stage, if it is the best so far."""
+        objective = self.profit + int(self.open.profits[chosen].sum())
+        if objective > self.objective:
+            labels = self.open.labels[chosen]
+            items = np.concatenate([np.array(self.taken, np.int64), labels[labels >= 0]])
+            self.best, self.objective = np.sort(items), objective
+            self.bound = max(self.bound, objective)
+
+    def close(self) -> None:
+        """Nothing better exists."""
+        self.bound = self.objective
+
+
+def reduce_stages(stages: Stages, objective: int, best: NDArray[np.int64] | None, reduce: bool) -> Reduction:
+    """Bound the optimum, find a good solution, and remove options that no better solution takes.
+
+    Parameters
+    ----------
+    stages : Stages
+    objective : int
+        Profit of a known solution; -1 if there is none.
+    best : ndarray of int64 or None
+        Its items.
+    reduce : bool
+        Whether to remove options by bounds; those that cannot fit are always removed.
+    """
+    largest = int(np.maximum.reduceat(stages.profits, stages.first[:-1]).sum()) if len(stages) else 0
+    found = Reduction(stages.lowered(), [], 0, best, objective, max(largest, objective))
+    for _ in range(_ROUNDS):
+        if not _decide(found) or found.solved:
+            return found
+        before = len(found.open.profits)
+        multipliers = _multipliers(found.open)
+        _search(found, multipliers)
+        scale, exact = _exact(found.open, multipliers)
+        gains = scale * found.open.profits - found.open.weights @ exact
+        greatest = np.maximum.reduceat(gains, found.open.first[:-1])
+        bound = int(exact @ found.open.capacities) + int(greatest.sum())
+        found.bound = max(found.objective, min(found.bound, found.profit + bound // scale))
+        if found.solved or not reduce:
+            return found
+        least = scale * (found.objective - found.profit + 1)
+        kept: NDArray[np.bool_] = np.asarray(bound - (greatest[found.open.stage] - gains) >= least)
+        if not np.logical_or.reduceat(kept, found.open.first[:-1]).all():
+            found.close()
+            return found
+        found.open = found.open.keep(kept).lowered()
+        if len(found.open.profits) > 0.9 * before:
+            _decide(found)
+            return found
+    return found
+
+
+def _decide(found: Reduction) -> bool:
+    """Remove options that do not fit, and stages with a single one; False if nothing is left to decide."""
+    while True:
+        stages = found.open
+        if (stages.capacities < 0).any():
+            found.close()
+            return False
+        if not len(stages):
+            found.improve(np.zeros(0, np.int64))
+            found.close()
+            return False
+        fits: NDArray[np.bool_] = np.asarray((stages.weights <= stages.capacities).all(axis=1))
+        if not np.logical_or.reduceat(fits, stages.first[:-1]).all():
+            found.close()
+            return False
+        counts = np.add.reduceat(fits.astype(np.int64), stages.first[:-1])
+        decided = counts == 1
+        if fits.all() and not decided.any():
+            return True
+        stages = stages.keep(fits)
+        single = np.flatnonzero(decided[stages.stage])
+        labels = stages.labels[single]
+        found.taken += labels[labels >= 0].tolist()
+        found.profit += int(stages.profits[single].sum())
+        found.open = stages.without(decided).lowered()
+
+
+def _multipliers(stages: Stages) -> NDArray[np.float64]:
+    """Real multipliers of least bound, shape (2,), by cutting planes."""
+    from scipy.optimize import linprog
+
+    profits, weights = stages.profits.astype(float), stages.weights.astype(float)
+    unit = np.maximum(weights.max(axis=0), 1.0)
+    weights, capacities = weights / unit, stages.capacities / unit
+    scale = max(float(profits.max()), 1.0)
+    profits = profits / scale
+    positive = np.where(weights > 0, weights, np.inf)
+    upper = np.minimum(1e9, 1.0 / positive.min(axis=0)) + 1e-9
+    rows, limits = [], []
+    point, best, value = np.zeros(2), np.zeros(2), np.inf
+    for _ in range(_CUTS):
+        gains = profits - weights @ point
+        chosen = stages.best(gains)
+        slope = capacities - weights[chosen].sum(axis=0)
+        at = float(capacities @ point + gains[chosen].sum())
+        if at < value:
+            best, value = point, at
+        rows.append([*slope, -1.0])
+        limits.append(float(slope @ point) - at)
+        bounds = [(0.0, float(upper[0])), (0.0, float(upper[1])), (0.0, None)]
+        step = linprog([0.0, 0.0, 1.0], A_ub=np.array(rows), b_ub=np.array(limits), bounds=bounds, method="highs")
+        if step.x is None or value - step.fun <= 1e-9 * max(1.0, value):
+            break
+        point = np.array(step.x[:2])
+    multipliers: NDArray[np.float64] = best * scale / unit
+    return multipliers
+
+
+def _exact(stages: Stages, multipliers: NDArray[np.float64]) -> tuple[int, NDArray[np.int64]]:
+    """A denominator and integer numerators near the multipliers, with which all sums fit 64 bits."""
+    profits = float(np.maximum.reduceat(stages.profits, stages.first[:-1]).sum())
+    weights = float((multipliers * (np.abs(stages.capacities) + len(stages) * stages.weights.max(axis=0))).sum())
+    room = 2.0**60 / max(profits + weights, 1.0)
+    if room < 1:
+        return 1, np.zeros(2, np.int64)
+    scale = int(min(_MOST_SCALE, room))
+    return scale, np.round(multipliers * scale).astype(np.int64)
+
+
+def _search(found: Reduction, multipliers: NDArray[np.float64]) -> None:
+    """Feasible choices near the relaxation's, for the multipliers and greater ones, improved by switches."""
+    stages = found.open
+    for factor in (1.0, 1.0 + 1e-6, 1.01, 1.1, 1.5, 3.0, 1e6):
+        gains = stages.profits - stages.weights @ (multipliers * factor)
+        chosen = stages.best(gains - 1e-12 * stages.weights.sum(axis=1))
+        if (stages.weights[chosen].sum(axis=0) <= stages.capacities).all():
+            found.improve(_switched(stages, chosen))
+            if factor > 1.0 + 1e-6:
+                return
+    lightest = stages.best(-stages.weights.sum(axis=1))
+    if (stages.weights[lightest].sum(axis=0) <= stages.capacities).all():
+        found.improve(_switched(stages, lightest))
+
+
+def _switched(stages: Stages, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Switch one stage to the option of greatest profit that fits, as long as that brings something."""
+    chosen = chosen.copy()
+    stage = stages.stage
+    slack = stages.capacities - stages.weights[chosen].sum(axis=0)
+    for _ in range(_SWITCHES):
+        gain = stages.profits - stages.profits[chosen][stage]
+        fits = (stages.weights - stages.weights[chosen][stage] <= slack).all(axis=1)
+        option = int(np.argmax(np.where(fits, gain, 0)))
+        if not fits[option] or gain[option] <= 0:
+            break
+        old = int(chosen[stage[option]])
+        slack = slack + stages.weights[old] - stages.weights[option]
+        chosen[stage[option]] = option
+    return chosen

@@ -1,0 +1,292 @@
+"""The multiple-choice knapsack problem, and the knapsack problem with two constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import ProblemError
+from engine.formats.knapsack import choice as formats
+from engine.problem import InstanceOption, Problem, frozen
+from engine.solvers.knapsack.checks import Origin, capacity_of, check_range, integers
+
+__all__ = ["MultipleChoiceKnapsack", "TwoConstraintKnapsack"]
+
+
+class _ItemProblem(Problem):
+    """What both problems share: items with integer profits, and solutions that are sets of items."""
+
+    kind: ClassVar[str] = "knapsack"
+    sense: ClassVar[str] = "maximize"
+    scale: ClassVar[int] = 1
+
+    profits: NDArray[np.int64]
+    n: int
+    optimum: int | None
+
+    def _set(self, items: ArrayLike) -> NDArray[np.int64]:
+        """Indices of distinct items, checked."""
+        indices = integers(items, "solution", Origin())
+        outside = np.flatnonzero((indices < 0) | (indices >= self.n))
+        if outside.size:
+            allowed = f"the items run from 0 to {self.n - 1}" if self.n else "there are no items"
+            raise ProblemError(f"there is no item {indices[outside[0]]}; {allowed}")
+        seen = np.bincount(indices, minlength=self.n)
+        if (seen > 1).any():
+            raise ProblemError(f"item {int(np.argmax(seen > 1))} is given more than once")
+        return indices
+
+    def __repr__(self) -> str:
+        return f"<{self.describe()}>"
+
+
+class MultipleChoiceKnapsack(_ItemProblem):
+    """Maximize the profit of items, exactly one of each class, whose weight is at most the capacity.
+
+    Parameters
+    ----------
+    profits, weights : array-like of int, shape (n,)
+        At least 0.
+    classes : array-like of int, shape (n,)
+        Class of each item, from 0 on; every class up to the last has an item.
+    capacity : int
+        At least 1.
+    name : str, optional
+
+    Attributes
+    ----------
+    profits, weights, classes : ndarray of int64, shape (n,)
+        As given; read-only.
+    capacity, n : int
+    class_count : int
+
+    Raises
+    ------
+    ProblemError
+        If a value is not an integer or out of its range, or a class has no item.
+
+    References
+    ----------
+    D. Pisinger, "A minimal algorithm for the multiple-choice knapsack problem", European Journal of Operational
+    Research 83 (1995) 394-410.
+    """
+
+    read_options = InstanceOption
+
+    def __init__(
+        self, profits: ArrayLike, weights: ArrayLike, classes: ArrayLike, capacity: int, name: str | None = None
+    ) -> None:
+        origin = Origin()
+        self.profits, self.weights, self.classes = (
+            frozen(integers(values, noun, origin))
+            for values, noun in ((profits, "profit"), (weights, "weight"), (classes, "class"))
+        )
+        self.n = len(self.profits)
+        if not self.n == len(self.weights) == len(self.classes):
+            sizes = f"{self.n}, {len(self.weights)} and {len(self.classes)}"
+            raise ProblemError(f"profits, weights and classes must have one entry per item; got {sizes}")
+        check_range(self.profits, "profit", 0, origin)
+        check_range(self.weights, "weight", 0, origin)
+        used = np.unique(self.classes)
+        if not np.array_equal(used, np.arange(len(used))):
+            raise ProblemError("classes must be numbered from 0 on without gaps, each with at least one item")
+        self.class_count = len(used)
+        self.capacity = capacity_of(capacity, origin)
+        self.name = name if name is not None else f"multiple choice of {self.class_count} classes"
+        self.optimum = None
+
+    def describe(self) -> str:
+        """One line: the sizes and the ranges of weights and profits."""
+        text = f"multiple-choice knapsack {self.name}: {self.n:,} items in {self.class_count:,} classes"
+        return f"{text}, capacity {self.capacity:,}"
+
+    def evaluate(self, items: ArrayLike) -> tuple[int, int]:
+        """Profit and weight of one item of each class; whether it fits the capacity is for the caller to compare.
+
+        Parameters
+        ----------
+        items : array-like of int, shape (class_count,)
+
+        Returns
+        -------
+        profit, weight : int
+            Exact sums.
+
+        Raises
+        ------
+        ProblemError
+            If an index is not one of an item, or a class has not exactly one item.
+        """
+        indices = self._set(items)
+        taken = np.bincount(self.classes[indices], minlength=self.class_count)
+        wrong = np.flatnonzero(taken != 1)
+        if wrong.size:
+            raise ProblemError(f"class {wrong[0]} has {taken[wrong[0]]} items in the solution; it must have 1")
+        return int(self.profits[indices].sum()), int(self.weights[indices].sum())
+
+    @classmethod
+    def read(cls, path: str | Path, instance: int = 1) -> Self:
+        """Read a file of the format of :mod:`engine.formats.knapsack.choice`.
+
+        Raises
+        ------
+        ProblemError
+            If the file cannot be read or breaks its format or a rule of the problem.
+        """
+        found = formats.read_multiple_choice(path, instance)
+        return cls(*found, name=Path(path).stem)
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Whether a file begins with the word ``mckp``."""
+        return formats.is_multiple_choice(head)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """``profits``, ``weights`` and ``classes``: shape (n,); ``capacity``: shape ()."""
+        return {
+            "profits": self.profits,
+            "weights": self.weights,
+            "classes": self.classes,
+            "capacity": np.array(self.capacity, np.int64),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """The inverse of :meth:`to_arrays`; everything is checked again."""
+        _require(arrays, ("profits", "weights", "classes", "capacity"))
+        return cls(arrays["profits"], arrays["weights"], arrays["classes"], arrays["capacity"].item(), name)
+
+
+class TwoConstraintKnapsack(_ItemProblem):
+    """Maximize the profit of items, each taken once or not, whose weights of two kinds keep within two capacities.
+
+    Parameters
+    ----------
+    profits : array-like of int, shape (n,)
+        At least 0.
+    weights : sequence of two array-likes of int, shape (n,)
+        Of each constraint, at least 0.
+    capacities : sequence of two int
+        At least 1.
+    name : str, optional
+
+    Attributes
+    ----------
+    profits : ndarray of int64, shape (n,)
+    weights : ndarray of int64, shape (2, n)
+    capacities : tuple of int
+    n : int
+    optimum : int or None
+        Optimal profit stated by the file the instance was read from.
+
+    Raises
+    ------
+    ProblemError
+        If a value is not an integer or out of its range, or there are not two constraints.
+    """
+
+    read_options = InstanceOption
+
+    def __init__(
+        self, profits: ArrayLike, weights: Sequence[ArrayLike], capacities: Sequence[int], name: str | None = None
+    ) -> None:
+        origin = Origin()
+        if len(weights) != 2 or len(capacities) != 2:
+            given = f"{len(weights)} rows of weights and {len(capacities)} capacities"
+            raise ProblemError(f"there must be two constraints; got {given}")
+        self.profits = frozen(integers(profits, "profit", origin))
+        rows = [integers(row, "weight", origin) for row in weights]
+        self.n = len(self.profits)
+        if any(len(row) != self.n for row in rows):
+            sizes = f"{self.n} profits, {len(rows[0])} and {len(rows[1])} weights"
+            raise ProblemError(f"profits and weights must have one entry per item; got {sizes}")
+        check_range(self.profits, "profit", 0, origin)
+        for row in rows:
+            check_range(row, "weight", 0, origin)
+        self.weights = frozen(np.array(rows).reshape(2, self.n))
+        self.capacities = tuple(capacity_of(capacity, origin) for capacity in capacities)
+        self.name = name if name is not None else f"knapsack of {self.n} items and two constraints"
+        self.optimum = None
+
+    def describe(self) -> str:
+        """One line: the sizes."""
+        first, second = self.capacities
+        text = f"two-constraint knapsack {self.name}: {self.n:,} items, capacities {first:,} and {second:,}"
+        return text if self.optimum is None else f"{text}, stated optimum {self.optimum:,}"
+
+    def evaluate(self, items: ArrayLike) -> tuple[int, tuple[int, int]]:
+        """Profit and both weights of a set of items; whether it fits is for the caller to compare.
+
+        Parameters
+        ----------
+        items : array-like of int, shape (k,)
+
+        Returns
+        -------
+        profit : int
+        weights : tuple of two int
+            Exact sums.
+
+        Raises
+        ------
+        ProblemError
+            If an index is not one of an item, or is given twice.
+        """
+        indices = self._set(items)
+        first, second = self.weights[:, indices].sum(axis=1).tolist()
+        return int(self.profits[indices].sum()), (first, second)
+
+    @classmethod
+    def read(cls, path: str | Path, instance: int = 1) -> Self:
+        """Read an instance of two constraints from a file of OR-Library's format ``mknap``.
+
+        Parameters
+        ----------
+        path : path-like
+        instance : int
+            Which one, counted from 1.
+
+        Raises
+        ------
+        ProblemError
+            If the file cannot be read or breaks its format, or the instance has not two constraints.
+        """
+        found = formats.read_mknap(path, instance)
+        problem = cls(found.profits, list(found.weights), found.capacities, f"{Path(path).stem} {instance}")
+        problem.optimum = found.optimum
+        problem.instances_in_file = found.instances
+        return problem
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Whether a file looks like OR-Library's ``mknap``, with two constraints in its first instance."""
+        return formats.is_mknap(head)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """``profits``: shape (n,); ``weights``: (2, n); ``capacities``: (2,); ``optimum``, where known: ()."""
+        arrays = {
+            "profits": self.profits,
+            "weights": self.weights,
+            "capacities": np.array(self.capacities, np.int64),
+        }
+        if self.optimum is not None:
+            arrays["optimum"] = np.array(self.optimum, np.int64)
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """The inverse of :meth:`to_arrays`; everything is checked again."""
+        _require(arrays, ("profits", "weights", "capacities"))
+        problem = cls(arrays["profits"], list(arrays["weights"]), arrays["capacities"].tolist(), name)
+        problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
+        return problem
+
+
+def _require(arrays: Mapping[str, NDArray[Any]], names: Sequence[str]) -> None:
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        raise ProblemError(f"the arrays of a knapsack instance lack '{missing[0]}'; got {', '.join(arrays) or 'none'}")

@@ -1,0 +1,241 @@
+"""Solving a problem in stages: bounds on the host, then a table on one device, then the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import DeviceInfo, DevicePool, SliceLength, WorkerGroup
+from engine.errors import AuditError, OutOfDeviceMemory, ProblemError, RunFolderError
+from engine.results import Result, Status
+from engine.run import Run, StopRequested
+from engine.schema import SchemaError
+from engine.solvers.knapsack.choice.bounds import reduce_stages
+from engine.solvers.knapsack.choice.problems import MultipleChoiceKnapsack, TwoConstraintKnapsack
+from engine.solvers.knapsack.choice.stages import stages_of
+from engine.solvers.knapsack.choice.table import ChoiceTable, ChoiceWorker
+from engine.solvers.knapsack.options import ChoiceOptions
+from engine.solvers.knapsack.schema import SCHEMA, CheckpointState
+
+__all__ = ["solve", "validate"]
+
+_FIRST_CELLS = {True: 1e9, False: 1e7}  # of the first slice, by `simt`
+_MOST_PROFIT = 2**55
+_SHARE = 0.6  # of the free memory
+
+ChoiceProblem = MultipleChoiceKnapsack | TwoConstraintKnapsack
+
+
+def validate(problem: ChoiceProblem, options: ChoiceOptions, devices: Sequence[DeviceInfo]) -> None:
+    """Check that profits are not too large, and that the table that bounds leave fits a device.
+
+    Raises
+    ------
+    engine.errors.ProblemError
+    engine.errors.OutOfDeviceMemory
+    """
+    if int(problem.profits.sum()) >= _MOST_PROFIT:
+        raise ProblemError("the sum of profits must be below 2^55")
+    if int(problem.weights.sum()) >= _MOST_PROFIT:
+        raise ProblemError("the sum of weights must be below 2^55")
+    reduction = reduce_stages(stages_of(problem), -1, None, options.reduce)
+    if not reduction.solved:
+        table = ChoiceTable.of(reduction.open)
+        reasons = [table.shortage(info) for info in devices]
+        if all(reason is not None for reason in reasons):
+            raise OutOfDeviceMemory(f"{reasons[0]}; add a device with more memory")
+
+
+def solve(problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run: Run) -> Result:
+    """Solve a multiple-choice knapsack, or one with two constraints, to optimality.
+
+    The Lagrangian relaxation of the constraints bounds the optimum and removes options (:mod:`.bounds`). What is left
+    is solved by Bellman's recurrence over the stages on the first GPU of the pool (or the first device), in a table of
+    all values of the capacities. If its choices do not fit the device's memory, the table is made twice: the first time
+    some of its rows are kept on the host, from which blocks of stages are made again.
+
+    Returns
+    -------
+    Result
+        ``solution`` holds sorted item indices; status ``infeasible`` if no choice fits. A run that is stopped returns
+        the best solution found and the best proven bound; it resumes with these, and makes its table again.
+    """
+    return _ChoiceRun(problem, options, pool, run).solve()
+
+
+class _ChoiceRun:
+    """One solving: what is known, and how it was found."""
+
+    def __init__(self, problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run: Run) -> None:
+        self._problem, self._options, self._pool, self._run = problem, options, pool, run
+        self._cells = self._bytes = 0
+        self._route = ""
+        best, objective = self._restored()
+        self._found = reduce_stages(stages_of(problem), objective, best, options.reduce)
+        self._fixed = problem.n - int((self._found.open.labels >= 0).sum())
+
+    def solve(self) -> Result:
+        """Bounds, table, audit."""
+        status = Status.OPTIMAL
+        self._publish()
+        try:
+            if self._found.solved:
+                self._say("bounds on the host prove the best solution found optimal")
+            else:
+                self._make_table()
+        except StopRequested as stop:
+            status = stop.status
+            self._save()
+        return self._result(status)
+
+    def _make_table(self) -> None:
+        found, run = self._found, self._run
+        run.notice(f"{self._fixed} of {self._problem.n} items decided by bounds")
+        table = ChoiceTable.of(found.open)
+        capacities = " x ".join(f"{capacity + 1:,}" for capacity in table.capacities.tolist() if capacity)
+        self._say(f"table of {len(table.stages):,} stages and {capacities} capacities")
+        fitting = [member for member in self._pool.members if table.shortage(member.info) is None]
+        if not fitting:
+            raise OutOfDeviceMemory(f"{table.shortage(self._pool.members[0].info)}; add a device with more memory")
+        member = min(fitting, key=lambda member: not member.info.capabilities.simt)
+        memory = min(int(_SHARE * member.memory().free), table.row_bytes * 2 + member.info.max_allocation)
+        blocks = table.blocks(memory)
+        room = max(int(table.cells[first:end].sum()) for first, end in blocks)
+        self._bytes = 2 * table.row_bytes + room
+        self._length = SliceLength(_FIRST_CELLS[member.info.capabilities.simt], growth=4.0)
+        with WorkerGroup([member], ChoiceWorker, [(table, room)]) as workers:
+            best = found.profit + self._forward(workers, table, blocks)
+            if best <= found.objective:
+                found.close()
+            else:
+                found.bound = best
+                self._publish()
+                if self._options.items:
+                    self._take(table, self._backward(workers, table, blocks))
+
+    def _forward(
+        self, workers: WorkerGroup[ChoiceWorker], table: ChoiceTable, blocks: Sequence[tuple[int, int]]
+    ) -> int:
+        """The value of the whole table; rows before all blocks but the first are kept."""
+        self._rows: list[NDArray[np.generic] | None] = [None]
+        workers.first(ChoiceWorker.start)
+        for first, end in blocks:
+            if first:
+                self._rows.append(workers.first(ChoiceWorker.row))
+            self._advance(workers, table, first, end, "stages")
+        return workers.first(ChoiceWorker.value)
+
+    def _backward(
+        self, workers: WorkerGroup[ChoiceWorker], table: ChoiceTable, blocks: Sequence[tuple[int, int]]
+    ) -> list[int]:
+        """The options chosen; blocks whose choices were overwritten are made again."""
+        cell = (int(table.capacities[0]), int(table.capacities[1]))
+        options: list[int] = []
+        for number in reversed(range(len(blocks))):
+            first, end = blocks[number]
+            if number + 1 < len(blocks):
+                workers.first(ChoiceWorker.start, self._rows[number])
+                self._advance(workers, table, first, end, "backtracking")
+            chosen, cell = workers.first(ChoiceWorker.trace, first, end, cell)
+            options += chosen
+        return options
+
+    def _advance(
+        self, workers: WorkerGroup[ChoiceWorker], table: ChoiceTable, first: int, end: int, phase: str
+    ) -> None:
+        work = np.cumsum(np.diff(table.stages.first) * table.cells)
+        at = first
+        while at < end:
+            self._run.poll()
+            before = int(work[at - 1]) if at else 0
+            until = min(end, max(at + 1, int(np.searchsorted(work, before + self._length.amount, side="right"))))
+            seconds = workers.first(ChoiceWorker.advance, at, until, first)
+            done = int(work[until - 1]) - before
+            self._length.took(seconds, done)
+            self._cells += done
+            self._run.metric("cells_per_second", done / max(seconds, 1e-9), workers.members[0].label)
+            self._run.progress(phase, until, len(table.stages), "stages")
+            at = until
+            if self._run.checkpoint_due():
+                self._save()
+
+    def _take(self, table: ChoiceTable, options: list[int]) -> None:
+        labels = table.stages.labels[options]
+        items = np.sort(np.concatenate([np.array(self._found.taken, np.int64), labels[labels >= 0]]))
+        self._found.best, self._found.objective = items, self._found.bound
+
+    # --- results and checkpoints --------------------------------------------------------------------------------
+
+    def _say(self, route: str) -> None:
+        self._route = route
+        self._run.notice(f"route: {route}")
+
+    def _publish(self) -> None:
+        if self._found.best is not None:
+            self._run.incumbent(self._found.objective, self._found.bound)
+
+    def _save(self) -> None:
+        """A checkpoint holds the best solution alone."""
+        found, nothing = self._found, np.zeros(0, np.int64)
+        if found.best is None:
+            return
+        bound = max(found.bound, found.objective)
+        state = CheckpointState(phase="items", capacity=0, objective=found.objective, bound=bound, cells=self._cells)
+        arrays = {"taken": nothing, "open": nothing, "best": found.best}
+        self._run.save_checkpoint(arrays, state.model_dump())
+
+    def _restored(self) -> tuple[NDArray[np.int64] | None, int]:
+        """The best solution of a checkpoint, after an audit, and its profit."""
+        checkpoint = self._run.restored
+        if checkpoint is None:
+            return None, -1
+        assert SCHEMA.checkpoint is not None
+        try:
+            state = SCHEMA.checkpoint.check(checkpoint.arrays, checkpoint.state)
+            assert isinstance(state, CheckpointState)
+            best = checkpoint.arrays["best"]
+            profit = self._evaluated(best)
+        except (SchemaError, ProblemError, AuditError) as error:
+            raise RunFolderError(f"the checkpoint cannot be used: {error}") from error
+        if profit != state.objective:
+            raise RunFolderError("the checkpoint cannot be used: its objective is not that of its best solution")
+        self._cells = state.cells
+        return best, profit
+
+    def _evaluated(self, items: NDArray[np.int64]) -> int:
+        """The profit of items, which must fit."""
+        problem = self._problem
+        weights: tuple[int, ...]
+        limits: tuple[int, ...]
+        if isinstance(problem, MultipleChoiceKnapsack):
+            profit, weight = problem.evaluate(items)
+            weights, limits = (weight,), (problem.capacity,)
+        else:
+            profit, weights = problem.evaluate(items)
+            limits = problem.capacities
+        if any(weight > limit for weight, limit in zip(weights, limits, strict=True)):
+            raise AuditError(f"the items found weigh {weights}, more than {limits}")
+        return profit
+
+    def _result(self, status: Status) -> Result:
+        found = self._found
+        counters: dict[str, int | float] = {
+            "items": self._problem.n,
+            "items_fixed": self._fixed,
+            "cells": self._cells,
+            "device_bytes": self._bytes,
+        }
+        arrays = {"route": np.array(self._route)}
+        if status is Status.OPTIMAL and not self._options.items and found.bound >= 0:
+            self._run.incumbent(found.bound, found.bound)
+            return Result(status, found.bound, found.bound, None, counters=counters, arrays=arrays)
+        if found.best is None:
+            status = Status.INFEASIBLE if status is Status.OPTIMAL else status
+            bound = None if status is Status.INFEASIBLE else found.bound
+            return Result(status, None, bound, None, counters=counters, arrays=arrays)
+        if self._evaluated(found.best) != found.objective:
+            raise AuditError(f"the items found do not have the profit {found.objective} that was computed")
+        self._publish()
+        return Result(status, found.objective, found.bound, found.best, counters=counters, arrays=arrays)

@@ -1,0 +1,251 @@
+"""Multiple choice and two constraints: against enumeration, HiGHS, and an independent recurrence."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import LinearConstraint, milp
+
+from engine import Engine, Knapsack, MultipleChoiceKnapsack, Status, TwoConstraintKnapsack
+from engine.errors import OutOfDeviceMemory, ProblemError
+from engine.events import Event, Progress
+from engine.formats.knapsack import choice as formats
+from engine.results import Result
+from engine.run import Run
+from engine.solvers.knapsack.choice import solve as choice_solve
+from engine.solvers.knapsack.choice import table as choice_table
+from engine.solvers.knapsack.choice.generators import (
+    MultipleChoiceOptions,
+    TwoConstraintOptions,
+    multiple_choice,
+    two_constraints,
+    write_multiple_choice,
+    write_two_constraints,
+)
+
+some = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@st.composite
+def choices(draw: st.DrawFn) -> MultipleChoiceKnapsack:
+    sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=5))
+    classes = np.repeat(np.arange(len(sizes)), sizes)
+    largest = draw(st.sampled_from([2, 9, 60]))
+    numbers = st.lists(st.integers(0, largest), min_size=len(classes), max_size=len(classes))
+    weights = draw(numbers)
+    profits = draw(st.one_of(numbers, st.just([w + 1 for w in weights])))
+    order = draw(st.permutations(range(len(classes))))
+    columns = [np.array(values)[order] for values in (profits, weights, classes)]
+    return MultipleChoiceKnapsack(*columns, draw(st.integers(1, largest * len(sizes))))
+
+
+@st.composite
+def two(draw: st.DrawFn) -> TwoConstraintKnapsack:
+    n = draw(st.integers(0, 9))
+    largest = draw(st.sampled_from([2, 9, 60]))
+    numbers = st.lists(st.integers(0, largest), min_size=n, max_size=n)
+    weights = [draw(numbers), draw(numbers)]
+    profits = draw(st.one_of(numbers, st.just([a + b for a, b in zip(*weights, strict=True)])))
+    capacity = st.integers(1, largest * max(1, n))
+    return TwoConstraintKnapsack(profits, weights, [draw(capacity), draw(capacity)])
+
+
+def best_choice(problem: MultipleChoiceKnapsack) -> int | None:
+    found = None
+    classes = [np.flatnonzero(problem.classes == k).tolist() for k in range(problem.class_count)]
+    for items in itertools.product(*classes):
+        profit, weight = problem.evaluate(list(items))
+        if weight <= problem.capacity and (found is None or profit > found):
+            found = profit
+    return found
+
+
+def best_of_two(problem: TwoConstraintKnapsack) -> int:
+    """A dictionary of all pairs of weights that can be reached, in plain Python."""
+    states = {(0, 0): 0}
+    for profit, (a, b) in zip(problem.profits.tolist(), problem.weights.T.tolist(), strict=True):
+        for (x, y), value in list(states.items()):
+            key = (x + a, y + b)
+            if key[0] <= problem.capacities[0] and key[1] <= problem.capacities[1]:
+                states[key] = max(states.get(key, 0), value + profit)
+    return max(states.values())
+
+
+def assert_solved(problem: Any, result: Result, value: int) -> None:
+    assert result.status is Status.OPTIMAL
+    assert result.objective == result.bound == value
+    assert result.solution is not None
+    profit, weights = problem.evaluate(result.solution)
+    assert profit == value
+    limits = problem.capacities if isinstance(problem, TwoConstraintKnapsack) else problem.capacity
+    assert (np.array(weights) <= limits).all()
+    assert (np.diff(result.solution) > 0).all()
+
+
+@some
+@given(problem=choices(), reduce=st.booleans())
+def test_multiple_choice_agrees_with_enumeration(
+    one_device: Engine, problem: MultipleChoiceKnapsack, reduce: bool
+) -> None:
+    result, best = one_device.solve(problem, reduce=reduce), best_choice(problem)
+    if best is None:
+        assert result.status is Status.INFEASIBLE
+        assert result.solution is None
+    else:
+        assert_solved(problem, result, best)
+
+
+@some
+@given(problem=two(), reduce=st.booleans())
+def test_two_constraints_agree_with_all_reachable_weights(
+    one_device: Engine, problem: TwoConstraintKnapsack, reduce: bool
+) -> None:
+    assert_solved(problem, one_device.solve(problem, reduce=reduce), best_of_two(problem))
+
+
+@some
+@given(problem=st.one_of(choices(), two()), wide=st.booleans())
+def test_other_shapes_of_the_kernel_and_few_choices_kept_find_the_same(
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: Any, wide: bool
+) -> None:
+    """Work-items in lock step as on a GPU, strips of a few cells, and choices of one stage at a time."""
+    constants = {"lanes": 1, "block": 32, "span": 512} if wide else {"lanes": 8, "block": 1, "span": 4}
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            choice_table,
+            "_constants",
+            lambda capabilities, value, choice: {"value": "i64", "choice": "u16", **constants},
+        )
+        patch.setattr(choice_table, "_SPAN", constants["span"])
+        patch.setattr(choice_table.ChoiceTable, "value", "i64")
+        patch.setattr(choice_table.ChoiceTable, "choice", "u16")
+        patch.setattr(choice_solve, "_SHARE", 0.0)
+        result = one_device.solve(problem, reduce=False)
+    best = best_of_two(problem) if isinstance(problem, TwoConstraintKnapsack) else best_choice(problem)
+    if best is None:
+        assert result.status is Status.INFEASIBLE
+    else:
+        assert_solved(problem, result, best)
+
+
+@pytest.mark.parametrize("kind", ["uncorrelated", "weakly-correlated", "strongly-correlated", "subset-sum"])
+def test_generated_choices_agree_with_highs(one_device: Engine, kind: str) -> None:
+    problem = multiple_choice(MultipleChoiceOptions(type=kind, classes=20, class_size=6, max_weight=200, seed=4))
+    chosen = np.zeros((problem.class_count, problem.n))
+    chosen[problem.classes, np.arange(problem.n)] = 1
+    constraints = [LinearConstraint(chosen, 1, 1), LinearConstraint(problem.weights[None], 0, problem.capacity)]
+    found = milp(-problem.profits, constraints=constraints, integrality=1, bounds=(0, 1), options={"mip_rel_gap": 0})
+    assert_solved(problem, one_device.solve(problem), round(-found.fun))
+
+
+@pytest.mark.parametrize("correlated", [True, False])
+def test_generated_two_constraints_agree_with_highs(one_device: Engine, correlated: bool) -> None:
+    problem = two_constraints(TwoConstraintOptions(n=40, correlated=correlated, seed=6))
+    limits = LinearConstraint(problem.weights, 0, problem.capacities)
+    found = milp(-problem.profits, constraints=limits, integrality=1, bounds=(0, 1), options={"mip_rel_gap": 0})
+    result = one_device.solve(problem)
+    assert_solved(problem, result, round(-found.fun))
+    assert result.counters["items_fixed"] > 0
+
+
+def test_values_past_32_bits_and_the_value_alone(one_device: Engine) -> None:
+    problem = TwoConstraintKnapsack([2**40, 2**40 + 1, 3], [[3, 3, 5], [5, 4, 3]], [8, 8])
+    assert_solved(problem, one_device.solve(problem, reduce=False), 2**40 + 1 + 3)
+    result = one_device.solve(problem, reduce=False, items=False)
+    assert result.objective == 2**40 + 4
+    assert result.solution is None
+
+
+def test_a_stopped_table_keeps_its_best_and_resumes(one_device: Engine, tmp_path: Path) -> None:
+    problem = two_constraints(TwoConstraintOptions(n=60, max_weight=60, seed=1))
+    whole = one_device.solve(problem, reduce=False)
+    runs: list[Run] = []
+
+    def stop(event: Event) -> None:
+        if isinstance(event, Progress) and event.done > 10:
+            runs[0].stop()
+
+    runs.append(one_device.start(problem, reduce=False, run_folder=tmp_path / "run", on_event=stop))
+    stopped = runs[0].wait()
+    if stopped.status is not Status.INTERRUPTED:
+        pytest.skip("the device solved the problem before the stop")
+    assert stopped.solution is not None
+    assert problem.evaluate(stopped.solution)[0] == stopped.objective <= (whole.objective or 0) <= (stopped.bound or 0)
+    assert_solved(problem, one_device.resume(tmp_path / "run").wait(), int(whole.objective or 0))
+
+
+def test_a_table_too_large_is_refused_with_its_size(one_device: Engine) -> None:
+    weights = [np.arange(1, 9) * 10**6 + 7, np.arange(8, 0, -1) * 10**6 + 3]
+    problem = TwoConstraintKnapsack(np.arange(5, 13), weights, [10**7, 10**7])
+    with pytest.raises(OutOfDeviceMemory, match=r"the table of 8 stages x .* cells needs"):
+        one_device.solve(problem, reduce=False)
+
+
+def test_arguments_of_or_tools_with_two_rows_are_taken(one_device: Engine) -> None:
+    problem = Knapsack.from_ortools([5, 4, 3], [[2, 3, 1], [1, 1, 4]], [4, 5])
+    assert isinstance(problem, TwoConstraintKnapsack)
+    assert_solved(problem, one_device.solve(problem), 8)
+
+
+def test_files_survive_writing_and_reading(tmp_path: Path) -> None:
+    choice = multiple_choice(MultipleChoiceOptions(classes=3, class_size=4, seed=2))
+    pair = two_constraints(TwoConstraintOptions(n=5, seed=2))
+    write_multiple_choice(choice, tmp_path / "a.txt")
+    write_two_constraints(pair, tmp_path / "b.txt")
+    for path, problem in ((tmp_path / "a.txt", choice), (tmp_path / "b.txt", pair)):
+        assert type(problem).recognizes(path, path.read_text())
+        assert not Knapsack.recognizes(path, path.read_text())
+        again, arrays = type(problem).read(path), problem.to_arrays()
+        copy = type(problem).from_arrays(arrays, "copy")
+        for name, values in arrays.items():
+            assert np.array_equal(again.to_arrays()[name], values)
+            assert np.array_equal(copy.to_arrays()[name], values)
+
+
+def test_the_instances_of_a_file_of_or_library_are_read_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "mknap.txt"
+    path.write_text("2\n3 2 8.0\n5 4\n3\n2 3 1\n1 1 4\n4 5\n2 1 7\n7 1\n5 5\n6\n")
+    problem = TwoConstraintKnapsack.read(path)
+    assert (problem.optimum, problem.capacities, problem.instances_in_file) == (8, (4, 5), 2)
+    assert best_of_two(problem) == 8
+    with pytest.raises(ProblemError, match="instance 2 has 1 constraints; those with two can be solved"):
+        TwoConstraintKnapsack.read(path, instance=2)
+    assert formats.is_mknap(path.read_text())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\n3 2 0\n5 4 3\n2 3", "the file ends too early: 4 numbers are missing"),
+        ("1\n1 2 0\n5 1 1 1 1 9", "numbers after its last instance"),
+        ("1\n3 2 0\n5 4.5 3", "number 6 must be a whole number"),
+        ("1\n1 2 0\n5 1 1 0 1", "capacity must be at least 1; got 0"),
+    ],
+)
+def test_broken_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "broken.txt"
+    path.write_text(text)
+    with pytest.raises(ProblemError, match=message):
+        TwoConstraintKnapsack.read(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1, 2], [1, 2], [0], 3), "one entry per item; got 2, 2 and 1"),
+        (([1, 2], [1, 2], [0, 2], 3), "classes must be numbered from 0 on without gaps"),
+        (([1, -2], [1, 2], [0, 0], 3), "item 1 has profit -2"),
+        (([1, 2], [1, 2], [0, 0], 0), "capacity must be at least 1"),
+    ],
+)
+def test_wrong_choices_are_refused(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        MultipleChoiceKnapsack(*arguments)
+    with pytest.raises(ProblemError, match="class 0 has 2 items in the solution; it must have 1"):
+        MultipleChoiceKnapsack([1, 2], [1, 2], [0, 0], 3).evaluate([0, 1])
