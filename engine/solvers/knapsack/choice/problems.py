@@ -132,6 +132,12 @@ class MultipleChoiceKnapsack(_ItemProblem):
     def read(cls, path: str | Path, instance: int = 1) -> Self:
         """Read a file of the format of :mod:`engine.formats.knapsack.choice`.
 
+        Parameters
+        ----------
+        path : path-like
+        instance : int
+            1, as such a file holds one instance.
+
         Raises
         ------
         ProblemError
