@@ -31,6 +31,7 @@ COMMANDS = {
     "solve": ("engine.cli.running", "Solve the problem in FILE."),
     "resume": ("engine.cli.running", "Continue a stopped run from its last checkpoint."),
     "replay": ("engine.cli.running", "Show a recorded run again."),
+    "sweep": ("engine.cli.sweeping", "Run every combination of problems, seeds and options."),
     "estimate": ("engine.cli.estimating", "Forecast the work that solving FILE would take."),
     "devices": ("engine.cli.listing", "List the devices of this machine."),
     "solvers": ("engine.cli.listing", "List the solvers, or the options of one."),
