@@ -52,7 +52,13 @@ class Options(SolverOptions):
     basis: bool = Field(
         False, description="move the optimum to a vertex by HiGHS's crossover and return the status of each basis entry"
     )
-    correctors: int = Field(2, ge=0, le=10, description="mpc: centrality correctors that an iteration may try")
+    correctors: int = Field(
+        4,
+        ge=0,
+        le=10,
+        description="mpc: centrality correctors that an iteration may try; at most 2 where a program has so few rows "
+        "that a factor costs no more than they do",
+    )
     step: float = Field(
         0.8, gt=0, lt=1, description="pdas: fraction of the way to the boundary of a step; long steps (0.99) jam"
     )

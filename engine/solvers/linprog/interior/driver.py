@@ -27,6 +27,7 @@ __all__ = ["Counters", "add_counters", "iterate", "new_method", "open_system", "
 Vector = NDArray[np.float64]
 Counters = dict[str, int | float]
 
+_FEW_ROWS = 150
 _LAPACK_BYTES = 1 << 31  # a larger matrix ends LAPACK's and OpenCL's 32-bit indices on CPUs
 
 
@@ -132,7 +133,7 @@ def new_method(system: System, b: Vector, options: Options) -> InteriorPoint:
     """The method that the options ask for, before its start."""
     settings = Settings(
         method="pdas" if options.method == "pdas" else "mpc",
-        correctors=options.correctors,
+        correctors=options.correctors if system.data.m > _FEW_ROWS else min(2, options.correctors),
         step=options.step,
         separate_steps=options.separate_steps,
         tolerance=options.tolerance,

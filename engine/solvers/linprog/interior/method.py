@@ -31,6 +31,9 @@ LEAST_GOAL = 1e-13
 _RELATIVE, _ABSOLUTE = 1e-13, 1e-10  # what is added to the diagonal of A Theta A^T
 _RHO, _RHO_FREE = 1e-10, 1e-7  # what is added to 1 / theta, and what stands for it where there is no bound
 _PATIENCE = {"mpc": 25, "pdas": 120}  # iterations without a better point
+_FARTHER = 3.0  # factor of the primal values of the starting point: covering problems then need fewer iterations
+_LONGER, _GAIN = 0.2, 0.01  # by how much a corrector tries to lengthen the steps, and the gain at which it is kept
+_NEAR = 1e-4  # error from which on steps end closer to the boundary
 _HALVING = 3  # times as many iterations without half the error
 
 
@@ -111,6 +114,7 @@ class InteriorPoint:
         self._relative = np.full(k, _RELATIVE)
         self._rho, self._rho_free = np.full(k, _RHO), np.full(k, _RHO_FREE)
         self._dual_error = np.full(k, np.inf)
+        self._error = np.full(k, np.inf)
         self._best = np.full(k, np.inf)
         self._best_at = np.zeros(k, np.int64)
         self._halved = np.full(k, np.inf)  # the best error when it was last halved
@@ -159,6 +163,8 @@ class InteriorPoint:
         more_dual = np.where(products > 0.0, np.maximum(more_dual, np.where(dual == 0.0, 1e-3, 0.0)), 1.0)
         x, w = np.where(lower, x + more_primal, x), np.where(bounded, w + more_primal, 1.0)
         s, z = np.where(lower, s + more_dual, 1.0), np.where(bounded, z + more_dual, 1.0)
+        if self.settings.method == "mpc":
+            x, w = np.where(lower, _FARTHER * x, x), np.where(bounded, _FARTHER * w, 1.0)
         system.set_point(x, s, w, z)
         self.state.y = y
 
@@ -208,7 +214,7 @@ class InteriorPoint:
             mu=mu,
         )
         self._relax(found.dual_infeasibility)
-        error = found.error
+        error = self._error = found.error
         better = error < self._best
         if self.k == 1 and better[0] and error[0] < 1e-3:
             self._best_point = (*self.system.get_point(), self.state.y.copy())
@@ -293,15 +299,15 @@ class InteriorPoint:
         for _ in range(self.settings.correctors if self.k == 1 else 0):
             if min(primal[0], dual[0]) > 0.95:
                 break
-            longer = np.minimum(1.0, 1.08 * primal + 0.08), np.minimum(1.0, 1.08 * dual + 0.08)
+            longer = np.minimum(1.0, primal + _LONGER), np.minimum(1.0, dual + _LONGER)
             other_dy = self._solve_direction("centrality", wanted, *longer, keep_previous=True)
             other = self.system.complete()
             other_primal, other_dual = _within(other)
-            if other_primal[0] + other_dual[0] < primal[0] + dual[0] + 0.02:
+            if other_primal[0] + other_dual[0] < primal[0] + dual[0] + _GAIN:
                 self.system.swap_slots()
                 break
             dy, ratios, primal, dual = other_dy, other, other_primal, other_dual
-        part = np.clip(1.0 - 0.1 * np.minimum(1.0, mu), 0.9, 0.9999)
+        part = np.where(self._error < _NEAR, 0.9999, 0.99)
         return dy, *_within(ratios, part[:, None])
 
     def _affine(self) -> tuple[Vector, Vector, Vector]:
