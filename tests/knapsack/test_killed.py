@@ -19,7 +19,7 @@ from engine.solvers.knapsack.generators import GeneratorOptions, generate, write
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 @pytest.mark.parametrize("variant", ["rows", "sparse"])
-def test_a_run_killed_at_random_moments_resumes_to_the_same_items(
+def test_a_run_killed_at_random_moments_resumes_to_the_same_value_and_to_items_of_it(
     one_device: Engine, tmp_path: Path, variant: str
 ) -> None:
     options = {"rows": {"n": 8000, "seed": 6}, "sparse": {"type": "exponential-groups", "n": 500, "capacity": 10**7}}[

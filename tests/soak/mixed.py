@@ -19,17 +19,9 @@ from pathlib import Path
 import click
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).resolve().parents[1] / "survival")]
-from lasting import CASES, differences, solve_whole  # noqa: E402
+from lasting import CASES, differences, resident_bytes, solve_whole  # noqa: E402
 
 import engine  # noqa: E402
-
-
-def resident() -> int:
-    """Bytes of memory of this process; 0 where the system does not say."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-    except OSError:
-        return 0
 
 
 @click.command()
@@ -59,8 +51,8 @@ def main(minutes: float, devices: tuple[str, ...], seed: int) -> None:
             for difference in found:
                 click.echo(f"{name} in {folder}: {difference}")
             if not settled and time.monotonic() - began > 6 * minutes:
-                settled = resident()
-    counts["growth_megabytes"] = (resident() - settled) // 10**6
+                settled = resident_bytes()
+    counts["growth_megabytes"] = (resident_bytes() - settled) // 10**6
     counts["threads"] = threading.active_count()
     click.echo(json.dumps(counts))
     sys.exit(counts["wrong"] > 0)

@@ -21,10 +21,12 @@ from engine.storage import Checkpoint, RunFiles
 
 __all__ = [
     "CASES",
+    "SMALL",
     "Case",
     "content",
     "differences",
     "kill_until_done",
+    "resident_bytes",
     "same",
     "seed_of_today",
     "signed",
@@ -38,7 +40,9 @@ __all__ = [
 class Case:
     """A problem, its options, and the parts of the result that a resumed run must give exactly as an unbroken one.
 
-    ``under_way`` says of an event whether the run has something to keep by then.
+    ``counters`` are totals over all starts. ``history``: the history has as many rows. ``solution`` is false where a
+    resumed run may find another solution of the same value. ``under_way`` says of an event whether the run has
+    something to keep by then.
     """
 
     problem: Callable[[], Any]
@@ -47,6 +51,7 @@ class Case:
     arrays: tuple[str, ...] = ()
     solution: bool = True
     exact: bool = True
+    history: bool = False
     under_way: Callable[[Any], bool] = lambda event: event.type == "metric"
 
 
@@ -75,15 +80,57 @@ def _program() -> Any:
 
 CASES = {
     "knapsack": Case(_knapsack, {"reduce": False, "variant": "rows"}, solution=False, under_way=_in_progress),
-    "branch_and_bound": Case(lambda: engine.Queens(14), {}, counters=("nodes",), solution=False),
-    "gibbs": Case(_probit, {"draws": 300, "warmup": 100}, arrays=("beta", "log_tau"), under_way=_in_progress),
+    "branch_and_bound": Case(lambda: engine.Queens(14), {}, counters=("nodes", "leaves"), solution=False),
+    "gibbs": Case(
+        _probit,
+        {"draws": 300, "warmup": 100},
+        counters=("iterations", "passes", "draws", "worst_r_hat", "least_ess"),
+        arrays=("beta", "log_tau"),
+        under_way=_in_progress,
+    ),
     "boa": Case(
         lambda: engine.BOA("trap", 150),
         {"population": 1500, "local_search": "none"},
-        counters=("evaluations", "generations"),
+        counters=("evaluations", "generations", "flips", "populations"),
+        history=True,
     ),
-    "linprog": Case(_program, {}, counters=("iterations",), exact=False),
+    "linprog": Case(_program, {}, counters=("iterations", "factorizations"), exact=False, history=True),
 }
+
+
+def _small_knapsack() -> Any:
+    random = np.random.default_rng(8)
+    weights = random.integers(20, 300, 60)
+    return engine.Knapsack(weights + random.integers(1, 30, 60), weights, int(weights.sum() // 3))
+
+
+def _small_probit() -> Any:
+    X = np.random.default_rng(9).normal(size=(40, 3))
+    return engine.HorseshoeProbit(X, (X[:, 0] > 0).astype(int))
+
+
+def _small_program() -> Any:
+    random = np.random.default_rng(3)
+    A = random.random((15, 25))
+    return engine.LinearProgram(-random.random(25), A, A @ random.random(25) + random.random(15), bounds=(0, 4))
+
+
+SMALL = {
+    "knapsack": Case(_small_knapsack, {"reduce": False, "variant": "rows"}),
+    "branch_and_bound": Case(lambda: engine.Queens(7), {"ivms": 64}),
+    "gibbs": Case(_small_probit, {"draws": 8, "warmup": 8, "chains": 2}),
+    "boa": Case(lambda: engine.BOA("trap", 30), {"population": 200, "max_generations": 5, "local_search": "none"}),
+    "linprog": Case(_small_program, {"method": "mpc"}),
+}
+"""Problems that are solved in some hundredths of a second, on the devices."""
+
+
+def resident_bytes() -> int:
+    """Bytes of memory of this process; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
 
 
 def solve_whole(name: str, devices: Sequence[str]) -> engine.Result:
@@ -109,6 +156,8 @@ def differences(name: str, result: engine.Result, whole: engine.Result) -> list[
     for array in case.arrays:
         if not np.array_equal(result.arrays[array], whole.arrays[array]):
             found.append(f"another array {array}")
+    if case.history and result.arrays["history"].shape != whole.arrays["history"].shape:
+        found.append(f"{len(result.arrays['history'])} rows of history, not {len(whole.arrays['history'])}")
     if case.solution and case.exact and not np.array_equal(result.solution, whole.solution):
         found.append("another solution")
     if name == "knapsack" and result.solution is not None:

@@ -139,6 +139,10 @@ def solve(problem: Knapsack, options: Options, pool: DevicePool, run: Run) -> Re
     weight, on the cells that matter only (see :mod:`engine.solvers.knapsack.dense.schedule`). The returned items are
     added up again on the host before the run says optimal. Items with counts are packs of copies in a 0/1 problem.
 
+    A resumed run returns the same value, but where several sets of items have it, it may return another one of them,
+    and its number of cells is another: the rows before the checkpoint are gone, and the best solution known then
+    decides more items.
+
     Parameters
     ----------
     problem : Knapsack
