@@ -16,6 +16,7 @@ from engine.formats import qaplib, taillard, tsplib
 from engine.problem import Problem
 from engine.solvers import problem_classes, recognize
 from engine.solvers.branch_and_bound.generators import ATSPFamily, FlowshopFamily, generate_atsp, generate_flowshop
+from engine.solvers.branch_and_bound.options import FlowshopOptions
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentTree
 from engine.solvers.branch_and_bound.problems.atsp_heuristics import improve, patched, tour_cost
@@ -24,6 +25,7 @@ from engine.solvers.branch_and_bound.problems.flowshop_heuristics import _Chain,
 from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.problems.taillard_seeds import SIZES
 from engine.solvers.branch_and_bound.reference import search
+from engine.solvers.branch_and_bound.validate import first_solution
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "branch_and_bound"
 
@@ -327,3 +329,11 @@ def test_costs_too_large_for_the_assignment_bound_take_another_one() -> None:
     assert isinstance(ATSP(np.full((5, 5), 2**22)).tree(), AssignmentTree)
     with pytest.raises(OptionError, match="takes costs up to 4,194,304"):
         problem.tree("assignment")
+
+
+def test_gpus_begin_with_a_brief_heuristic() -> None:
+    problem = Flowshop.taillard(30)
+    options = FlowshopOptions()
+    brief, whole = (problem.evaluate(first_solution(problem, options, seed=0, brief=brief)) for brief in (True, False))
+    assert 2178 <= whole < brief <= 2178 + 60
+    assert Flowshop.taillard(31).brief_steps is None

@@ -18,7 +18,7 @@ from engine.solvers.branch_and_bound.search.sampling import TreeSampler, error_f
 from engine.solvers.branch_and_bound.search.setup import Setup
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY, PermutationProblem, Tree
-from engine.solvers.branch_and_bound.validate import first_solution, tree_of
+from engine.solvers.branch_and_bound.validate import first_solution, is_brief, tree_of
 
 __all__ = ["estimate"]
 
@@ -89,7 +89,7 @@ def estimate(problem: PermutationProblem, options: Options, pool: DevicePool, se
         search ends within the moment that its node rate is measured in.
     """
     tree = tree_of(problem, options)
-    initial = _initial(problem, tree, options, seed)
+    initial = _initial(problem, tree, options, seed, is_brief(member.info for member in pool.members))
     with WorkerGroup(pool.members, _Forecaster, [(tree, options, initial)] * len(pool)) as group:
         trials = group.each(_Forecaster.trial)
         rate = sum(trial.rate for trial in trials)
@@ -108,10 +108,10 @@ def estimate(problem: PermutationProblem, options: Options, pool: DevicePool, se
     return Estimate("nodes", amount, low, high, rate)
 
 
-def _initial(problem: PermutationProblem, tree: Tree, options: Options, seed: int) -> int:
+def _initial(problem: PermutationProblem, tree: Tree, options: Options, seed: int, brief: bool) -> int:
     """The upper bound that a search begins with."""
     upper = getattr(options, "upper_bound", None)
     if tree.counts or upper is not None:
         return INFINITY if upper is None else min(int(upper), INFINITY)
-    solution = first_solution(problem, options, seed)
+    solution = first_solution(problem, options, seed, brief=brief)
     return INFINITY if solution is None else tree.evaluate(solution)

@@ -20,7 +20,7 @@ from engine.solvers.branch_and_bound.search.coordinator import Coordinator
 from engine.solvers.branch_and_bound.search.messages import Found
 from engine.solvers.branch_and_bound.search.progress import Remaining
 from engine.solvers.branch_and_bound.tree import INFINITY, PermutationProblem, Tree
-from engine.solvers.branch_and_bound.validate import first_solution, planned_bytes, tree_of
+from engine.solvers.branch_and_bound.validate import first_solution, is_brief, planned_bytes, tree_of
 
 __all__ = ["solve"]
 
@@ -86,7 +86,9 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     """
     tree = tree_of(problem, options)
     _require_memory(tree, options, pool)
-    incumbent, before = _begin(problem, tree, options, run, _dealt_to(pool))
+    incumbent, before = _begin(
+        problem, tree, options, run, _dealt_to(pool), is_brief(member.info for member in pool.members)
+    )
     lower = max(tree.lower_bound(), before.bound)
 
     def publish() -> None:
@@ -155,9 +157,9 @@ def _dealt_to(pool: DevicePool) -> int:
 
 
 def _begin(
-    problem: PermutationProblem, tree: Tree, options: Options, run: Run, devices: int
+    problem: PermutationProblem, tree: Tree, options: Options, run: Run, devices: int, brief: bool = False
 ) -> tuple[_Incumbent, Progress]:
-    """Where to start: a checkpoint, or the first solution and the whole tree."""
+    """Where to start: a checkpoint, or the first solution (see :func:`first_solution`) and the whole tree."""
     if run.restored is not None:
         progress, state = audited(tree, run.restored.arrays, run.restored.state)
         solution = run.restored.arrays.get("solution")
@@ -181,7 +183,7 @@ def _begin(
         return False
 
     run.progress("first solution", 0, 1)
-    solution = first_solution(problem, options, run.seed, expired)
+    solution = first_solution(problem, options, run.seed, expired, brief)
     run.progress("first solution", 1, 1)
     value = INFINITY if solution is None else tree.evaluate(solution)
     return _Incumbent(tree, value, value, solution), before

@@ -214,6 +214,9 @@ class PermutationProblem(Problem):
 
     sense: ClassVar[str] = "minimize"
     optimum: int | None = None
+    brief_steps: int | None = None
+    """How often :meth:`first_solution` asks whether its time is up until its solution is good enough for a search on
+    GPUs; None if it is to come to its end."""
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.search.programs import shapes_for
 from engine.solvers.branch_and_bound.tree import PermutationProblem, Tree
 
-__all__ = ["first_solution", "planned_bytes", "tree_of", "validate"]
+__all__ = ["first_solution", "is_brief", "planned_bytes", "tree_of", "validate"]
 
 
 def tree_of(problem: PermutationProblem, options: Options) -> Tree:
@@ -24,13 +25,28 @@ def tree_of(problem: PermutationProblem, options: Options) -> Tree:
 
 
 def first_solution(
-    problem: PermutationProblem, options: Options, seed: int, expired: Callable[[], bool] = lambda: False
+    problem: PermutationProblem,
+    options: Options,
+    seed: int,
+    expired: Callable[[], bool] = lambda: False,
+    brief: bool = False,
 ) -> NDArray[np.int64] | None:
-    """The solution to start from: the one that is given, or what the problem's heuristic finds; None if neither."""
+    """The solution to start from: the one that is given, or what the problem's heuristic finds; None if neither.
+
+    With ``brief`` the heuristic is stopped after the problem's ``brief_steps``: GPUs search a small tree in less time
+    than the whole of it takes.
+    """
     initial = getattr(options, "initial", "heuristic")
+    steps = itertools.count()
+    most = problem.brief_steps if brief else None
     if isinstance(initial, str):
-        return problem.first_solution(initial, seed, expired)
+        return problem.first_solution(initial, seed, lambda: expired() or (most is not None and next(steps) >= most))
     return problem.given_solution(initial)
+
+
+def is_brief(devices: Iterable[DeviceInfo]) -> bool:
+    """Whether a brief heuristic for the first solution is enough: for a pool of GPUs."""
+    return all(device.capabilities.simt for device in devices)
 
 
 def planned_bytes(tree: Tree, options: Options, device: DeviceInfo) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from engine.solvers.branch_and_bound.tree import LARGEST_TREE, PermutationProble
 __all__ = ["Flowshop"]
 
 _SUM_LIMIT = 2**30
+_LARGEST_BRIEF, _BRIEF_STEPS = 25, 13
 _BOUNDS = ("one_machine", "two_machine", "mixed")
 
 
@@ -65,6 +66,8 @@ class Flowshop(PermutationProblem):
         self.machines, self.jobs = matrix.shape
         self.name = name if name is not None else f"flowshop of {self.jobs} jobs"
         self.optimum = None
+        if self.jobs <= _LARGEST_BRIEF:
+            self.brief_steps = _BRIEF_STEPS * self.jobs
 
     @classmethod
     def read(cls, path: str | Path, instance: int = 1) -> Self:
