@@ -33,7 +33,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tomlkit
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -312,6 +311,8 @@ def _versions() -> dict[str, str]:
 
 def _description_text(description: Mapping[str, Any]) -> str:
     """The content of ``run.toml``; the digest is of everything below its line."""
+    import tomlkit  # slow to import
+
     tables = {name: value for name, value in description.items() if name != "run"}
     below = f'run = "{description["run"]}"\n{tomlkit.dumps(_plain(tables))}'
     return f'format = {_FORMAT}\ndigest = "{text_digest(below)}"\n{below}'

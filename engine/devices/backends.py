@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,12 +53,25 @@ class BackendModule:
 
 @functools.cache
 def backends() -> dict[str, BackendModule]:
-    """The backends by language, in the order of their ranks."""
+    """The backends by language, in the order of their ranks.
+
+    Only modules whose source defines ``BACKEND`` are imported.
+    """
     from engine import devices
 
     found = []
     for module in pkgutil.iter_modules(devices.__path__):
+        if not _defines_backend(devices.__path__, module.name):
+            continue
         backend = getattr(importlib.import_module(f"{devices.__name__}.{module.name}"), "BACKEND", None)
         if isinstance(backend, BackendModule):
             found.append(backend)
     return {backend.language: backend for backend in sorted(found, key=lambda backend: backend.rank)}
+
+
+def _defines_backend(folders: Iterable[str], module: str) -> bool:
+    """Whether a module's source has a line that begins with ``BACKEND``; true where there is no source to read."""
+    spec = PathFinder.find_spec(module, list(folders))
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return True
+    return b"\nBACKEND" in Path(spec.origin).read_bytes()

@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 from engine.devices.handles import Buffer, StreamEvent
 from engine.devices.info import DeviceInfo, Language, MemoryInfo
 from engine.devices.program import Kernel, Program, Signature
-from engine.devices.templates import Source, render
+from engine.devices.source import Source
 
 __all__ = ["Device"]
 
@@ -92,6 +92,8 @@ class Device(ABC):
         >>> rows = device.program("knapsack/rows", value="i32", lanes=1, block=256)
         >>> rows.advance_row(grid, block, source=row, out=target, weight=17, profit=67, ...)
         """
+        from engine.devices.templates import render  # Mako is slow to import, and some runs need no kernel
+
         key = (template, repr(sorted(constants.items())))  # the text tells 1 from 1.0 and True
         found = self._owned.programs.get(key)
         if found is None:

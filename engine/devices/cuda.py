@@ -22,7 +22,7 @@ from engine.devices.handles import Buffer, Events, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.nvrtc import compile_cubin
 from engine.devices.program import Kernel, Signature
-from engine.devices.templates import Source
+from engine.devices.source import Source
 from engine.errors import BackendUnavailable, DeviceError, KernelError
 
 __all__ = ["BACKEND", "CudaDevice", "list_devices"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import platformdirs
 
-from engine.devices.templates import Source, compiler_location, dump
+from engine.devices.source import Source, compiler_location, dump
 from engine.errors import BackendUnavailable, KernelError
 
 __all__ = ["compile_cubin"]

@@ -23,7 +23,7 @@ from engine.devices.base import Device
 from engine.devices.handles import Buffer, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.program import Kernel, Signature
-from engine.devices.templates import Source, compiler_location, dump
+from engine.devices.source import Source, compiler_location, dump
 from engine.errors import BackendUnavailable, DeviceError, KernelError
 
 if TYPE_CHECKING:

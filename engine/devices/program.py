@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.devices.handles import Buffer
-from engine.devices.templates import Source
+from engine.devices.source import Source
 from engine.errors import KernelArgumentError, KernelError, nearest
 
 if TYPE_CHECKING:

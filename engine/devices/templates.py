@@ -8,13 +8,9 @@ line. A def that is called among the arguments of a macro is written on one line
 from __future__ import annotations
 
 import functools
-import hashlib
-import os
 import re
-import tempfile
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,28 +25,15 @@ from mako.lookup import TemplateCollection
 from mako.template import Template
 
 from engine.devices.backends import backends
+from engine.devices.source import Source
 from engine.errors import KernelError
 from engine.layout import folder_of
 
-__all__ = ["Source", "compiler_location", "dump", "render", "render_text", "template_names"]
+__all__ = ["render", "render_text", "template_names"]
 
 _PRELUDE = "common/prelude"
 _PARSING = threading.RLock()
 """Held while Mako parses: CPython 3.11 may fail in ``ast.parse`` when two threads are in it (AST recursion depth)."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """Rendered kernel source: its ``template`` name, ``language``, ``text``, and the SHA-256 ``digest`` of both."""
-
-    template: str
-    language: str
-    text: str
-
-    @functools.cached_property
-    def digest(self) -> str:
-        """Names the compiled kernel in a cache."""
-        return hashlib.sha256(f"{self.language}\n{self.text}".encode()).hexdigest()
 
 
 class _Kernels(TemplateCollection):  # type: ignore[misc]
@@ -210,48 +193,3 @@ def template_names() -> Iterator[str]:
     root = _TEMPLATES.root
     for path in sorted(root.rglob("*.mako")):
         yield path.relative_to(root).with_suffix("").as_posix()
-
-
-def compiler_location(log: str, rendered: str) -> str | None:
-    """``knapsack/rows.mako, line 7``: the first place a compiler's log names with the word error, if any.
-
-    NVIDIA's OpenCL compiler does not follow ``#line``: it counts the lines of the text it was given, ``rendered``.
-    """
-    return min(_places(log, rendered), default=(0, None))[1]
-
-
-def _places(log: str, rendered: str) -> Iterator[tuple[int, str]]:
-    """Where in the log each compiler's way of naming a place first occurs, and the place."""
-    file = r"([\w./-]+\.mako)"
-    for pattern in (
-        rf"{file}\((\d+)\): error",  # NVRTC
-        rf"{file}:(\d+):\d+: (?:fatal )?error",  # Clang
-        rf"error: {file}:(\d+):",  # Clang as PoCL prints it
-    ):
-        if match := re.search(pattern, log):
-            yield match.start(), f"{match[1]}, line {match[2]}"
-    if match := re.search(r"<kernel>:(\d+):\d+: (?:fatal )?error", log):  # NVIDIA's OpenCL
-        yield match.start(), _template_place(rendered, int(match[1]))
-
-
-def _template_place(rendered: str, line: int) -> str:
-    """The template's line that a line of rendered text comes from, by the last directive before it."""
-    before = rendered.split("\n")[: line - 1]
-    for back, text in enumerate(reversed(before)):
-        if directive := re.match(r'#line (\d+) "([^"]+)"', text):
-            return f"{directive[2]}, line {int(directive[1]) + back}"
-    return f"line {line}"
-
-
-def dump(source: Source, directory: str | Path | None = None) -> str:
-    """Write rendered source where a person can look at it, and return the path.
-
-    ``directory`` defaults to ``QUINTET_DUMP_KERNELS``, else a folder of the system's temporary directory.
-    """
-    default = Path(tempfile.gettempdir()) / "quintet-kernels"
-    folder = Path(directory or os.environ.get("QUINTET_DUMP_KERNELS") or default)
-    folder.mkdir(parents=True, exist_ok=True)
-    suffix = "cu" if source.language == "cuda" else "cl"
-    path = folder / f"{source.template.replace('/', '-')}-{source.digest[:12]}.{suffix}"
-    path.write_text(source.text, encoding="utf-8")
-    return str(path)

@@ -9,7 +9,7 @@ import pytest
 
 from engine.devices import Device, Member
 from engine.devices.program import signatures
-from engine.devices.templates import Source
+from engine.devices.source import Source
 from engine.errors import KernelArgumentError, KernelError
 
 TEXT = """

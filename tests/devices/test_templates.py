@@ -14,7 +14,8 @@ import pytest
 from engine.devices import Device, Member, templates
 from engine.devices.nvrtc import compile_cubin
 from engine.devices.program import Program
-from engine.devices.templates import compiler_location, dump, render, template_names
+from engine.devices.source import compiler_location, dump
+from engine.devices.templates import render, template_names
 from engine.errors import BackendUnavailable, KernelError
 
 Trial = Callable[[str, str], str]

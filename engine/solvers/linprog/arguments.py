@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import ProblemError
 
 __all__ = ["Matrix", "bounds_of", "require_finite", "side", "sp", "stacked", "vector"]
 
-sp: Any = scipy.sparse
+
+class _Sparse:
+    """The module ``scipy.sparse``, imported when one of its names is first used."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(importlib.import_module("scipy.sparse"), name)
+        setattr(self, name, found)
+        return found
+
+
+sp: Any = _Sparse()
 """SciPy's sparse arrays, untyped: type stubs for SciPy may be missing."""
 
 Matrix = Any

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from engine.errors import ProblemError, nearest
 from engine.formats.bit_strings import Parsed
@@ -137,6 +136,8 @@ class Decomposable(Fitness):
 
     def links(self) -> NDArray[np.uint8]:
         """Which genes share a function, or both share one with a third gene: 0 or 1, shape (n, n)."""
+        from scipy.sparse import csr_array  # slow to import
+
         functions = np.repeat(np.arange(len(self.table_starts)), np.diff(self.scope_starts))
         ones = np.ones(len(functions), np.float32)
         member = csr_array((ones, (self.genes, functions)), shape=(self.n, len(self.table_starts)))
