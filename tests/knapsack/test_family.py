@@ -15,6 +15,7 @@ import engine
 from engine import Engine, Knapsack, Status
 from engine.errors import OptionError, ProblemError
 from engine.results import Result
+from engine.solvers.knapsack.bits import worker as bit_worker
 from engine.solvers.knapsack.reference import optimal_value
 
 some = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -113,6 +114,48 @@ def test_subset_sums_are_found_exactly(one_device: Engine) -> None:
         assert_solved(one_device.solve(problem, reduce=False), problem, max(sums))
 
 
+@st.composite
+def proportional(draw: st.DrawFn) -> Knapsack:
+    """Light and heavy weights (fused and single launches), with a common divisor or not, and copies."""
+    n = draw(st.integers(1, 40))
+    largest = draw(st.sampled_from([5, 300, 4000, 40_000]))
+    weights = np.array(draw(st.lists(st.integers(1, largest), min_size=n, max_size=n)))
+    weights = weights * draw(st.sampled_from([1, 2, 35]))
+    capacity = draw(st.integers(1, int(weights.sum()) + 2))
+    return Knapsack(draw(st.sampled_from([1, 3])) * weights, weights, min(capacity, 900_000))
+
+
+@some
+@given(problem=proportional(), reduce=st.booleans(), block=st.sampled_from([1, 32]))
+def test_rows_of_bits_find_the_greatest_sum_and_its_items(
+    one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: Knapsack, reduce: bool, block: int
+) -> None:
+    constants = {"block": block, "tile": 600, "halo": 512}
+    with monkeypatch.context() as patch:
+        patch.setattr(bit_worker, "_constants", lambda capabilities: constants)
+        result = one_device.solve(problem, variant="bits", reduce=reduce)
+    assert_solved(result, problem, optimal_value(problem))
+
+
+def test_even_weights_and_an_odd_capacity_are_proved_by_bits(one_device: Engine) -> None:
+    """Bounds cannot prove it: the relaxation fills the capacity."""
+    weights = 2 * np.random.default_rng(5).integers(1000, 10_000, 200)
+    problem = Knapsack(weights, weights, int(weights.sum()) // 2 + 1 - int(weights.sum()) // 2 % 2)
+    result = one_device.solve(problem)
+    assert_solved(result, problem, problem.capacity - 1)
+    assert "row of bits" in str(result.arrays["route"])
+    assert one_device.solve(problem, items=False).objective == problem.capacity - 1
+    bounded = Knapsack([4, 6], [4, 6], 21, counts=[3, 2])
+    assert one_device.solve(bounded, variant="bits", reduce=False).objective == 20
+
+
+def test_bits_need_profits_in_proportion_to_weights(one_device: Engine) -> None:
+    with pytest.raises(OptionError, match="profits in proportion to the weights"):
+        one_device.solve(Knapsack([1, 3, 5], [2, 4, 7], 9), variant="bits", reduce=False)
+    with pytest.raises(OptionError, match="the profile needs a dense table; variant must not be bits"):
+        one_device.solve(Knapsack([2, 4], [2, 4], 5), variant="bits", profile=True)
+
+
 def test_a_bounded_problem_survives_its_arrays() -> None:
     problem = Knapsack([5, 4], [3, 2], 20, counts=[2, 9])
     copy = Knapsack.from_arrays(problem.to_arrays(), problem.name)
@@ -145,8 +188,8 @@ def test_more_copies_than_there_are_are_refused() -> None:
 def test_arguments_of_or_tools_are_taken() -> None:
     problem = Knapsack.from_ortools([360, 83], [[7, 1]], [7])
     assert (problem.profits.tolist(), problem.weights.tolist(), problem.capacity) == ([360, 83], [7, 1], 7)
-    with pytest.raises(ProblemError, match="got 2 and 2"):
-        Knapsack.from_ortools([1, 2], [[1, 2], [3, 4]], [5, 6])
+    with pytest.raises(ProblemError, match="got 2 and 1"):
+        Knapsack.from_ortools([1, 2], [[1, 2], [3, 4]], [5])
 
 
 def test_a_profile_needs_a_dense_table(one_device: Engine) -> None:

@@ -13,6 +13,7 @@ from engine.run import Run
 from engine.solvers.knapsack import programs
 from engine.solvers.knapsack import solve as one_constraint
 from engine.solvers.knapsack.batch import solve as batch
+from engine.solvers.knapsack.bits import worker
 from engine.solvers.knapsack.choice import solve as choice
 from engine.solvers.knapsack.choice import table
 from engine.solvers.knapsack.problem import Knapsack
@@ -42,3 +43,4 @@ def kernel_variants() -> Iterator[Variant]:
     """Every template with every set of constants that a device may ask for."""
     yield from programs.kernel_variants()
     yield from table.kernel_variants()
+    yield from worker.kernel_variants()

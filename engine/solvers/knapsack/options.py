@@ -14,11 +14,12 @@ __all__ = ["ChoiceOptions", "Options"]
 class Options(SolverOptions):
     """Options of the knapsack solver."""
 
-    variant: Literal["auto", "dense", "rows", "tiles", "classes", "sparse"] = Field(
+    variant: Literal["auto", "dense", "rows", "tiles", "classes", "sparse", "bits"] = Field(
         "auto",
         description="which table: sparse (tiles of capacities where a state can still win), dense (one row of all "
         "capacities; rows, tiles and classes restrict its launches to one item each, as in the paper, to several items "
-        "fused in local memory, and to items of equal weight fused in registers), or auto (the one estimated faster)",
+        "fused in local memory, and to items of equal weight fused in registers), bits (one bit for each capacity, for "
+        "profits in proportion to weights), or auto (the one estimated faster)",
     )
     reduce: bool = Field(
         True,

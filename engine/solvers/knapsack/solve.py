@@ -12,6 +12,7 @@ from engine.devices import DeviceInfo, DevicePool
 from engine.errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
+from engine.solvers.knapsack.bits.table import BitTable, SubsetSums
 from engine.solvers.knapsack.bounded import ZeroOne
 from engine.solvers.knapsack.dense.table import DenseTable, Plan, plan
 from engine.solvers.knapsack.options import Options
@@ -26,6 +27,7 @@ __all__ = ["solve", "validate"]
 _CORE_SECONDS = 0.3  # for the search of the core on the host, before a table is made
 _CELLS_PER_SECOND = {True: 5e11, False: 1e9}  # of a dense table on one device, by `simt`
 _SPARSE_WEIGHT = 1 << 14  # of the heaviest item, below which a sparse table soon is a dense one
+_BIT_SECONDS = 2.0  # estimated, of a row of bits that is preferred to other tables
 _SMALL_SECONDS = 0.05  # a dense table that takes no longer is not worth a sparse one
 
 
@@ -45,8 +47,8 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
     problem = ZeroOne.of(problem).problem
     fits = (problem.weights <= problem.capacity) & (problem.profits > 0)
     if options.profile and fits.any():
-        if options.variant == "sparse":
-            raise OptionError("the profile needs a dense table; variant must not be sparse")
+        if options.variant in ("sparse", "bits"):
+            raise OptionError(f"the profile needs a dense table; variant must not be {options.variant}")
         short = plan(problem, options, _undecided(problem), devices, profile=True).shortage(devices)
         if short is not None:
             raise OutOfDeviceMemory(f"{short}; add devices, or set profile = false")
@@ -54,7 +56,7 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
         return
     if int(problem.profits[fits].sum()) >= 2**61:
         raise ProblemError("the sum of profits must be below 2^61 for 64-bit values")
-    if options.variant != "sparse" and _surely_fits(problem, fits, devices):
+    if options.variant not in ("sparse", "bits") and _surely_fits(problem, fits, devices):
         return
     reduced = presolve(problem, options.reduce)
     if not reduced.solved and len(reduced.open):
@@ -101,8 +103,18 @@ def _surely_fits(problem: Knapsack, fits: NDArray[np.bool_], devices: Sequence[D
 
 def _choose(
     problem: Knapsack, options: Options, reduced: Reduced, devices: Sequence[DeviceInfo]
-) -> tuple[Plan | None, str]:
-    """The plan of the dense table, or None for the sparse one, and why; raises if neither fits."""
+) -> tuple[Plan | SubsetSums | None, str]:
+    """The plan of the dense table or the row of bits, or None for the sparse table, and why; raises if none fits."""
+    sums = SubsetSums.of(problem, reduced) if options.variant in ("auto", "bits") else None
+    if options.variant == "bits":
+        if sums is None:
+            raise OptionError("variant = bits needs profits in proportion to the weights")
+        if all(sums.shortage(info) is not None for info in devices):
+            raise OutOfDeviceMemory(f"{sums.shortage(devices[0])}; add a device with more memory")
+        return sums, "as asked"
+    fitting = [] if sums is None else [info for info in devices if sums.shortage(info) is None]
+    if sums is not None and fitting and min(map(sums.seconds, fitting)) <= _BIT_SECONDS:
+        return sums, "profits are in proportion to weights"
     if options.variant == "sparse":
         items = sparse_items(problem, reduced)
         no_sparse = fault(items, min(devices, key=preference))
@@ -211,15 +223,18 @@ class _Solving:
             run.notice(f"{self._progress.items_fixed} of {self._problem.n} items fixed by bounds")
             if self._search_core():
                 return
-        dense, reason = self._choice()
+        table, reason = self._choice()
         size = f"{len(reduced.open):,} open items x {reduced.capacity + 1:,} capacities"
-        self._say(f"{'sparse' if dense is None else 'dense'} table of {size}, {reason}")
-        if dense is None:
+        kind = "sparse table" if table is None else "row of bits" if isinstance(table, SubsetSums) else "dense table"
+        self._say(f"{kind} of {size}, {reason}")
+        if isinstance(table, SubsetSums):
+            BitTable(self._problem, self._pool, run, reduced, self._progress, self._options, table).run()
+        elif table is None:
             tiles = self._start if isinstance(self._start, StartTiles) else None
             SparseTable(self._problem, self._pool, run, reduced, self._progress, self._options, tiles).run()
         else:
             row = self._start if isinstance(self._start, StartRow) else None
-            DenseTable(self._problem, self._options, self._pool, run, reduced, self._progress, dense, row).run()
+            DenseTable(self._problem, self._options, self._pool, run, reduced, self._progress, table, row).run()
 
     def _values_of_all_capacities(self) -> NDArray[np.int64]:
         everything = _undecided(self._problem)
@@ -230,8 +245,8 @@ class _Solving:
         whole = plan(self._problem, options, everything, devices, profile=True)
         return DenseTable(self._problem, options, self._pool, self._run, everything, self._progress, whole).profile()
 
-    def _choice(self) -> tuple[Plan | None, str]:
-        """The plan of the dense table, or None for the sparse one, and why; a checkpoint's table is continued."""
+    def _choice(self) -> tuple[Plan | SubsetSums | None, str]:
+        """The table that :func:`_choose` takes; a checkpoint's table is continued."""
         devices = [member.info for member in self._pool.members]
         if isinstance(self._start, StartTiles):
             return None, "from a checkpoint"

@@ -55,7 +55,13 @@ def solve_batch(
     engine.errors.AuditError
         If items that were found do not add up.
     """
-    if not problems or options.variant != "auto" or options.profile or not options.reduce:
+    if (
+        not problems
+        or options.variant != "auto"
+        or options.profile
+        or not options.reduce
+        or options.initial is not None
+    ):
         return {}
     began = time.perf_counter()
     packs = {place: ZeroOne.of(problem) for place, problem in enumerate(problems) if problem.counts is not None}

@@ -1,0 +1,1 @@
+"""Subset sums: profits in proportion to weights, and a row of one bit for every capacity."""
