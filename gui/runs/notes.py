@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from engine.errors import QuintetError
 from engine.events import Failed, Notice, Started, from_json
@@ -100,6 +102,9 @@ class RunNote:
         self.counters = dict(summary.counters)
 
 
+_NOTES = TypeAdapter(RunNote)
+
+
 def described(folder: Path, key: str, colour: str) -> RunNote:
     """A note made from a run folder alone.
 
@@ -136,17 +141,25 @@ def stamp(path: Path) -> tuple[int, int] | None:
 
 
 def read_note(path: Path) -> RunNote:
-    """Read a note; ``ValueError`` if the file is none."""
-    content = json.loads(path.read_text(encoding="utf-8"))
+    """Read a note; ``ValueError`` if the file is none, ``OSError`` if it cannot be read."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ValueError(f"{path} is nested too deeply") from error
     if not isinstance(content, dict):
         raise ValueError(f"{path} is not a note")
     return note_from(content)
 
 
 def note_from(content: dict[str, Any]) -> RunNote:
-    """A note from its fields; unknown ones, of other versions, are left out."""
-    known = {entry.name for entry in fields(RunNote)}
-    return RunNote(**{name: value for name, value in content.items() if name in known})
+    """A note from its fields; unknown ones, of other versions, are left out.
+
+    Raises
+    ------
+    ValueError
+        If a field is missing or of another type.
+    """
+    return _NOTES.validate_python(content)
 
 
 def _runs_in_other_window(note: RunNote) -> bool:

@@ -1,0 +1,208 @@
+"""Damage files at random and read them: only errors of this package, soon, and without much memory.
+
+``python tests/soak/fuzz.py --cases 100000 [TARGET ...]``
+
+Prints for each target how many mutants were read and refused and the longest time; what fails is kept in ``--keep``.
+Exits with 1 if something else was raised, or took longer than ``--seconds``, or more memory than ``--megabytes``.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+HERE = Path(__file__).resolve()
+sys.path[:0] = [str(HERE.parents[2]), str(HERE.parents[1] / "survival"), str(HERE.parents[1] / "formats")]
+from lasting import SMALL, resident_bytes, slow_device  # noqa: E402
+from test_mutants import FILES, mutant  # noqa: E402
+
+import engine  # noqa: E402
+from engine import config, lock, trust  # noqa: E402
+from engine.errors import QuintetError  # noqa: E402
+from engine.events import from_json  # noqa: E402
+from engine.folder import RunFolder, foreign_code  # noqa: E402
+from engine.formats import qaplib  # noqa: E402
+from engine.formats.source import limited  # noqa: E402
+from engine.solvers import problem_classes, recognize  # noqa: E402
+
+LIMIT = 1 << 28
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is damaged: one of the files of a folder; and what reads it. ``allowed`` may be raised."""
+
+    files: dict[str, bytes]
+    read: Callable[[Path], object]
+    allowed: tuple[type[Exception], ...] = (QuintetError,)
+
+
+def _reader(name: str, content: str) -> Target:
+    kinds = [kind for kind in problem_classes().values() if kind is not engine.PermutationProblem]
+
+    def read(folder: Path) -> None:
+        path = folder / name
+        try:
+            recognize(path).read(path)
+        finally:
+            for kind in kinds:
+                try:
+                    kind.read(path)
+                except QuintetError:
+                    continue
+
+    return Target({name: content.encode()}, read)
+
+
+def _stopped_run(home: Path) -> dict[str, bytes]:
+    """The files of a run that was stopped."""
+    case = SMALL["boa"]
+    options = {**case.options, "max_generations": 10_000, "population": 4000}
+    with engine.Engine(devices=slow_device()) as owner:
+        run = owner.start(
+            engine.BOA("trap", 100), run_folder=home / "r", checkpoint_interval=0.01, time_limit=0.3, **options
+        )
+        run.outcome()
+    return {path.name: path.read_bytes() for path in (home / "r").iterdir()}
+
+
+def _folder(path: Path) -> None:
+    folder = RunFolder.open(path)
+    for part in (folder.problem, lambda: list(folder.events()), folder.result, folder.checkpoint):
+        part()
+
+
+def _zip_of(files: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(f"run/{name}", content)
+    return stream.getvalue()
+
+
+def _unpack(folder: Path) -> None:
+    from gui.runs.archives import unpack_run
+
+    unpack_run(folder / "run.zip", folder / "runs")
+
+
+def _note(folder: Path) -> None:
+    from gui.runs.notes import read_note, recover_state
+
+    recover_state(read_note(folder / "run.json"))
+
+
+def _events(folder: Path) -> None:
+    for line in (folder / "events.jsonl").read_bytes().split(b"\n"):
+        try:
+            from_json(line)
+        except ValueError:
+            continue
+
+
+def _targets(home: Path) -> dict[str, Target]:
+    found = {f"reader {name}": _reader(name, content) for name, content in FILES.items()}
+    matrix = Target({"q.dat": b"2\n0 1\n1 0\n0 3\n2 0\n"}, lambda folder: qaplib.read(folder / "q.dat"))
+    run = _stopped_run(home)
+    note = {"key": "a", "folder": str(home / "r"), "title": "t", "state": "running", "options": {"x": 1}, "best": 3}
+    return {
+        **found,
+        "reader q.dat": matrix,
+        "folder": Target(run, _folder),
+        "zip": Target({"run.zip": _zip_of(run)}, _unpack),
+        "notes": Target({"run.json": json.dumps(note).encode()}, _note, (QuintetError, ValueError, OSError)),
+        "events": Target({"events.jsonl": run["events.jsonl"]}, _events),
+        "config": Target(
+            {"q.toml": b'problem = "x.txt"\nseed = 3\ndevices = ["0"]\n[knapsack]\nvariant = "rows"\n[boa]\nn = 3\n'},
+            lambda folder: config.resolve(file=folder / "q.toml"),
+        ),
+        "run.lock": Target({"run.lock": b'{"host": "a", "pid": 4, "since": "now"}'}, _lock),
+        "trusted.json": Target({"quintet/trusted.json": b'{"abc": {"kind": "C"}}'}, _trusted),
+        "snippet": Target(
+            {"x.boa": b"boa snippet n=20 scale=2\nfitness = BIT(1);\n"}, lambda folder: foreign_code(folder / "x.boa")
+        ),
+    }
+
+
+def _lock(folder: Path) -> None:
+    lock.FolderLock(folder).release()
+
+
+def _trusted(folder: Path) -> None:
+    os.environ["XDG_DATA_HOME"] = str(folder)
+    trust.is_trusted(trust.native_code_of("x", "y"))
+
+
+@click.command()
+@click.argument("targets", nargs=-1)
+@click.option("--cases", default=100_000, show_default=True, help="Mutants of each target.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--seconds", default=2.0, show_default=True, help="The longest time of one mutant, of this process.")
+@click.option("--megabytes", default=1000, show_default=True, help="The most that memory may grow by.")
+@click.option("--keep", type=click.Path(path_type=Path), default=Path("fuzz-failures"), show_default=True)
+def main(targets: tuple[str, ...], cases: int, seed: int, seconds: float, megabytes: int, keep: Path) -> None:
+    """Damage and read the TARGETS (parts of their names; all by default)."""
+    failures = 0
+    with tempfile.TemporaryDirectory() as home:
+        known = _targets(Path(home))
+        for name, target in known.items():
+            if targets and not any(part in name for part in targets):
+                continue
+            failures += _fuzz(name, target, cases, random.Random(f"{seed} {name}"), seconds, keep, Path(home) / "work")
+            if resident_bytes() > (megabytes << 20) + (1 << 29):
+                click.echo(f"{name}: memory has grown to {resident_bytes() >> 20} MB")
+                failures += 1
+    sys.exit(failures > 0)
+
+
+def _fuzz(name: str, target: Target, cases: int, rng: random.Random, seconds: float, keep: Path, work: Path) -> int:
+    """Read so many mutants; how many failed."""
+    outcomes, longest, failures = Counter[str](), 0.0, 0
+    for number in range(cases):
+        shutil.rmtree(work, ignore_errors=True)
+        changed = rng.choice(sorted(target.files))
+        for file, content in target.files.items():
+            path = work / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(mutant(content, rng) if file == changed else content)
+        data = (work / changed).read_bytes()
+        began = time.process_time()
+        outcome: Any = "read"
+        try:
+            with limited(LIMIT):
+                target.read(work)
+        except target.allowed:
+            outcome = "refused"
+        except BaseException as error:
+            outcome = f"{type(error).__name__}: {error}"[:200]
+        took = time.process_time() - began
+        longest = max(longest, took)
+        if took > seconds:
+            outcome = f"{took:.1f} s"
+        outcomes[outcome if outcome in ("read", "refused") else "FAILED"] += 1
+        if outcome not in ("read", "refused"):
+            failures += 1
+            if failures <= 20:
+                keep.mkdir(parents=True, exist_ok=True)
+                (keep / f"{name.replace(' ', '-')}-{number}-{Path(changed).name}").write_bytes(data)
+                click.echo(f"{name}: mutant {number} of {changed}: {outcome}")
+    click.echo(f"{name}: {dict(outcomes)}, at most {longest:.2f} s")
+    return failures
+
+
+if __name__ == "__main__":
+    main()
