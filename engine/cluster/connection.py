@@ -28,6 +28,7 @@ __all__ = ["Connection", "WorkerInfo"]
 _CONNECT_SECONDS = 15.0
 _ANSWER_SECONDS = 60.0
 _START_SECONDS = 60.0
+_REPORTS_A_SECOND = 200
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,6 @@ class Connection:
         configuration folder (``clusters/NAME.toml``), or a client.
     backend, devices : optional
         For every worker, instead of its own configuration. The workers of ``local:N`` share the devices in turn.
-    interval : float
-        Seconds between two reports of a slice.
 
     Raises
     ------
@@ -73,9 +72,7 @@ class Connection:
         If there is no scheduler, no worker, no worker with devices, or versions differ.
     """
 
-    def __init__(
-        self, given: Any, backend: str | None = None, devices: Sequence[str] | None = None, interval: float = 1.0
-    ) -> None:
+    def __init__(self, given: Any, backend: str | None = None, devices: Sequence[str] | None = None) -> None:
         self.session = uuid.uuid4().hex[:12]
         self.warnings: list[str] = []
         self._closing = contextlib.ExitStack()
@@ -89,6 +86,7 @@ class Connection:
             if isinstance(given, str) and given.startswith("local"):
                 own = _in_turn(backend, devices, _count_of(given))
             self._roster = Roster(self.client, versions())
+            interval = max(1.0, len(self.client.nthreads()) / _REPORTS_A_SECOND)
             self._join(SessionPlugin(self.session, backend, own, interval))
             self._require_usable()
             self._roster.start()

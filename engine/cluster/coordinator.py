@@ -20,6 +20,8 @@ from engine.results import Result, Status
 __all__ = ["Coordinator", "Owner", "Timing"]
 
 _WAIT = 0.05
+_LOOK_SECONDS = 0.1
+_OVERDUE_SECONDS = 1.0
 _MOST_FAULTS = 3
 _MOST_LOSSES = 20
 
@@ -38,6 +40,8 @@ class Timing:
         How long a slice works before it is asked to end early.
     patience : float
         Silence after which a worker is taken to be frozen, beyond the length of its slices.
+    backup : float
+        The same while other workers have nothing to do.
     grace : float
         How long a run that is stopped waits for the answers of slices in progress.
     in_flight : int
@@ -49,6 +53,7 @@ class Timing:
     share: float = 0.25
     least: float = 0.5
     patience: float = 60.0
+    backup: float = 15.0
     grace: float = 15.0
     in_flight: int = 2
 
@@ -136,6 +141,7 @@ class Coordinator:
         self._next = 0
         self._shared = farmed.shared
         self._began = clock()
+        self._looked_at = self._overdue_at = -float("inf")
         self._idle_since: float | None = None
         self._alone_since: float | None = None
         self.statistics = Statistics()
@@ -154,18 +160,9 @@ class Coordinator:
         try:
             while not self._farmed.finished:
                 self._control()
-                began = self._clock()
-                self._fill()
-                self._publish()
-                self.statistics.own_seconds += self._clock() - began
+                self._hand_out()
                 self._receive(_WAIT)
-                began = self._clock()
-                self._repeat_overdue()
-                self._divide_again()
-                self._require_workers()
-                if self._owner.checkpoint_due():
-                    self._save()
-                self.statistics.own_seconds += self._clock() - began
+                self._look_after()
         except self._stopped as reason:
             status = getattr(reason, "status", Status.INTERRUPTED)
             self._recall()
@@ -189,6 +186,13 @@ class Coordinator:
             while self._out and self._owner.state == "paused" and self._clock() < deadline:
                 self._receive(_WAIT)
         self._owner.poll()
+
+    def _hand_out(self) -> None:
+        """Fill the workers, and let them know what has changed."""
+        began = time.perf_counter()
+        self._fill()
+        self._publish()
+        self.statistics.own_seconds += time.perf_counter() - began
 
     def _fill(self) -> None:
         workers = len(self._transport.workers())
@@ -235,10 +239,10 @@ class Coordinator:
 
     def _receive(self, timeout: float) -> None:
         messages = self._transport.messages(timeout)
-        began = self._clock()
+        began = time.perf_counter()
         for message in messages:
             self._handle(message)
-        self.statistics.own_seconds += self._clock() - began
+        self.statistics.own_seconds += time.perf_counter() - began
 
     def _handle(self, message: Message) -> None:
         one = self._out.get(message.number)
@@ -275,6 +279,21 @@ class Coordinator:
                 self._owner.metric(name, float(value), message.worker)
         self._farmed.report(message.worker, values)
 
+    def _look_after(self) -> None:
+        """Ten times a second at most: what is overdue, idle workers, and checkpoints."""
+        if self._clock() - self._looked_at < _LOOK_SECONDS:
+            return
+        self._looked_at = self._clock()
+        began = time.perf_counter()
+        self._divide_again()
+        self._require_workers()
+        if self._clock() - self._overdue_at >= _OVERDUE_SECONDS:
+            self._overdue_at = self._clock()
+            self._repeat_overdue()
+        self.statistics.own_seconds += time.perf_counter() - began
+        if self._owner.checkpoint_due():
+            self._save()
+
     # --- slices that are lost -----------------------------------------------------------------------------------
 
     def _again(self, number: int, one: _Slice, lost: Lost) -> None:
@@ -297,7 +316,8 @@ class Coordinator:
 
     def _repeat_overdue(self) -> None:
         """Slices of workers that are silent are submitted again."""
-        now, patience = self._clock(), self._timing.patience
+        now, timing = self._clock(), self._timing
+        patience = timing.patience if self._idle_since is None else min(timing.backup, timing.patience)
         for number, one in list(self._out.items()):
             if one.heard is not None:
                 overdue = now - one.heard > patience

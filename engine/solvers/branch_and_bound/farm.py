@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -91,20 +92,23 @@ class FarmedSearch(FarmedRun):
     def __init__(self, problem: PermutationProblem, options: Options, run: Run, workers: Workers) -> None:
         self._run = run
         self._tree = tree = tree_of(problem, options)
+        self._all_leaves = math.factorial(tree.items)
         pieces = max(2, _PIECES_PER_WORKER * workers.count)
         self._incumbent, before = single._begin(problem, tree, options, run, pieces)
         self._root_bound = max(tree.lower_bound(), before.bound)
         self._bound = self._root_bound
         self._explored = before.explored.copy()
+        self._explored_leaves = length_of_levels(self._explored)
         self._counters = {name: before.counters.get(name, 0) for name in (*_COUNTERS, *before.counters)}
         self._nodes_before = self._counters["nodes"]
-        self._out: list[Parcel] = []
+        self._out: dict[int, Parcel] = {}
         self._several = workers.count > 1
         needed = tree.counts or self._root_bound < self._incumbent.value
         units = before.units if needed else Units.none(tree.items)
         self._skipped = not needed
         parts = _PARCELS * max(2, workers.count)
-        self._open = pack(units, self._root_bound, parts)
+        self._open = deque(pack(units, self._root_bound, parts))
+        self._bounds = Counter(parcel["bound"] for parcel in self._open)
         self._publish()
 
     @property
@@ -127,18 +131,18 @@ class FarmedSearch(FarmedRun):
         if not self._open:
             return None
         count = max(1, len(self._open) // max(1, slots))
-        chosen, self._open = self._open[:count], self._open[count:]
-        self._out += chosen
+        chosen = [self._open.popleft() for _ in range(count)]
+        self._out.update({id(parcel): parcel for parcel in chosen})
         return {"parcels": chosen, "initial": self._incumbent.initial, "upper": self._incumbent.value}
 
     def put_back(self, work: Work) -> None:
         """See :class:`FarmedRun`."""
         self._remove(work)
-        self._open = work["parcels"] + self._open
+        self._open.extendleft(reversed(work["parcels"]))
 
     def _remove(self, work: Work) -> None:
-        taken = {id(parcel) for parcel in work["parcels"]}
-        self._out = [parcel for parcel in self._out if id(parcel) not in taken]
+        for parcel in work["parcels"]:
+            del self._out[id(parcel)]
 
     def accept(self, work: Work, answer: Mapping[str, Any]) -> None:
         """Take in what a slice has explored, what it left open, and its best solution.
@@ -150,14 +154,18 @@ class FarmedSearch(FarmedRun):
         """
         explored = np.asarray(answer["explored"], np.int64)
         left: list[Parcel] = answer["parcels"]
-        given, found = _leaves(work["parcels"]), length_of_levels(explored) + _leaves(left)
-        if given != found:
-            raise AuditError(f"a slice of {given} leaves was answered with {found}")
+        given, done = _leaves(work["parcels"]), length_of_levels(explored)
+        if given != done + _leaves(left):
+            raise AuditError(f"a slice of {given} leaves was answered with {done + _leaves(left)}")
         if answer["solution"] is not None:
             self._improve(np.asarray(answer["solution"], np.int64), int(answer["value"]))
         self._remove(work)
         self._open += left
+        self._bounds.update(parcel["bound"] for parcel in left)
+        self._bounds.subtract(parcel["bound"] for parcel in work["parcels"])
+        self._bounds += Counter()  # forget bounds of no parcel
         self._explored += explored
+        self._explored_leaves += done
         for name, value in answer["counters"].items():
             self._counters[name] = self._counters.get(name, 0) + int(value)
         self._publish()
@@ -181,16 +189,16 @@ class FarmedSearch(FarmedRun):
     def _publish(self) -> None:
         """Emit the incumbent, the proven bound, and the explored share."""
         if not self._tree.counts:
-            least = min((parcel["bound"] for parcel in (*self._open, *self._out)), default=self._incumbent.value)
+            least = min(self._bounds, default=self._incumbent.value)
             self._bound = max(self._bound, min(least, self._incumbent.value))
             known = self._incumbent.solution is not None
             self._run.incumbent(self._incumbent.value if known else None, self._bound, self._incumbent.solution)
-        share = length_of_levels(self._explored) / math.factorial(self._tree.items)
+        share = self._explored_leaves / self._all_leaves
         self._run.metric("explored_share", share)
         self._run.progress("search", share, 1.0, "of the tree")
 
     def _units(self) -> Units:
-        return unpack([*self._out, *self._open], self._tree.items)
+        return unpack([*self._out.values(), *self._open], self._tree.items)
 
     def checkpoint(self) -> tuple[dict[str, Any], Any]:
         """See :class:`FarmedRun`; intervals that are out count as open."""

@@ -1,0 +1,39 @@
+"""One cluster of worker processes on the OpenCL CPU device, shared by the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import engine
+
+pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+
+
+def _cpu() -> str | None:
+    return next((info.id for info in engine.available_devices("opencl") if info.capabilities.kind == "cpu"), None)
+
+
+@pytest.fixture(scope="session")
+def cpu() -> str:
+    """The id of the OpenCL CPU device."""
+    found = _cpu()
+    if found is None:
+        pytest.skip("this machine has no OpenCL CPU device")
+    return found
+
+
+@pytest.fixture(scope="session")
+def crew(cpu: str) -> Iterator[Any]:
+    """A cluster of two worker processes, encrypted; ``crew`` is the engine."""
+    with engine.Engine("opencl", [cpu], cluster="local:2") as owner:
+        yield owner
+
+
+@pytest.fixture(scope="session")
+def alone(cpu: str) -> Iterator[engine.Engine]:
+    """The same device in this process."""
+    with engine.Engine("opencl", [cpu]) as owner:
+        yield owner

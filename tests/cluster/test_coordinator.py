@@ -1,0 +1,121 @@
+"""The coordinator with simulated workers that die, freeze and answer twice: every slice counts once."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from owner import Owner
+
+import engine
+from engine.cluster.bench import simulate
+from engine.cluster.coordinator import Coordinator, Timing
+from engine.cluster.simulation import Mishaps, SimulatedTransport
+from engine.devices import DevicePool
+from engine.errors import AuditError, ClusterError
+from engine.farming import SliceControl, Workers
+from engine.solvers.branch_and_bound.farm import FarmedSearch, SearchSlices
+from engine.solvers.branch_and_bound.options import FlowshopOptions, Options
+
+TIMING = Timing(first=0.01, longest=0.01, least=0.0, patience=2.0, grace=5.0)
+
+
+class Slices:
+    """Real slices of a search on one device, each in real time, on the simulation's clock."""
+
+    def __init__(self, problem: Any, options: Any, pool: DevicePool) -> None:
+        self._worker = SearchSlices(problem, options, 0, pool)
+        self.count = 0
+
+    def compute(self, worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
+        self.count += 1
+        control = SliceControl(seconds)
+        control.shared = shared
+        began = time.monotonic()
+        answer = self._worker.compute(work, control)
+        return time.monotonic() - began, answer
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_slices_that_are_lost_delayed_or_answered_twice_count_once(cpu: str, alone: engine.Engine, seed: int) -> None:
+    problem = engine.Queens(13)
+    expected = alone.solve(problem)
+    with DevicePool(alone.device_infos) as pool:
+        owner: Any = Owner()
+        slices = Slices(problem, Options(ivms=16), pool)
+        parts = FarmedSearch(problem, Options(ivms=16), owner, Workers(5, False))
+        mishaps = Mishaps(killed=0.25, frozen=0.01, twice=0.2, restart=0.02)
+        transport = SimulatedTransport(5, slices.compute, mishaps=mishaps, seed=seed)
+        coordinator = Coordinator(transport, owner, parts, TIMING, clock=transport.clock)
+        result = coordinator.solve()
+    assert result.objective == expected.objective
+    assert result.counters["nodes"] == expected.counters["nodes"]
+    assert coordinator.statistics.repeated > 0
+    assert transport.killed >= 3
+
+
+def test_an_answer_that_does_not_add_up_is_computed_again_and_then_an_error(cpu: str, alone: engine.Engine) -> None:
+    problem = engine.Queens(8)
+    wrong = [0]
+
+    with DevicePool(alone.device_infos) as pool:
+        slices = Slices(problem, Options(), pool)
+
+        def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
+            took, answer = slices.compute(worker, work, seconds, shared)
+            if wrong[0]:
+                wrong[0] -= 1
+                answer["explored"] = (np.array(answer["explored"]) + 1).tolist()
+            return took, answer
+
+        for faults, fails in ((1, False), (100, True)):
+            wrong[0] = faults
+            owner: Any = Owner()
+            parts = FarmedSearch(problem, Options(), owner, Workers(2, False))
+            transport = SimulatedTransport(2, compute)
+            timing = replace(TIMING, least=1e9)  # no slice is asked to end early
+            coordinator = Coordinator(transport, owner, parts, timing, clock=transport.clock)
+            if fails:
+                with pytest.raises(AuditError, match="leaves was answered with"):
+                    coordinator.solve()
+            else:
+                assert coordinator.solve().objective == 92
+                assert "computed again" in owner.notices[0]
+
+
+def test_without_workers_the_run_ends_with_a_checkpoint_after_some_patience(cpu: str) -> None:
+    def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
+        raise AssertionError("no slice is finished here")
+
+    owner: Any = Owner()
+    parts = FarmedSearch(engine.Queens(9), Options(), owner, Workers(1, False))
+    mishaps = Mishaps(killed=1.0, restart=1e9)
+    transport = SimulatedTransport(1, compute, mishaps=mishaps)
+    with pytest.raises(ClusterError, match="no workers"):
+        Coordinator(transport, owner, parts, TIMING, clock=transport.clock).solve()
+    arrays, _ = owner.saved[-1]
+    assert len(arrays["begin"]) >= 1
+
+
+def test_a_bound_found_by_one_slice_reaches_those_after_it(cpu: str, alone: engine.Engine) -> None:
+    rng = np.random.default_rng(5)
+    problem = engine.Flowshop(rng.integers(1, 100, (5, 9)))
+    expected = alone.solve(problem)
+    with DevicePool(alone.device_infos) as pool:
+        owner: Any = Owner()
+        options = FlowshopOptions(initial="infinity", ivms=8)
+        slices = Slices(problem, options, pool)
+        parts = FarmedSearch(problem, options, owner, Workers(3, False))
+        transport = SimulatedTransport(3, slices.compute, mishaps=Mishaps(killed=0.1, twice=0.2, restart=0.01))
+        result = Coordinator(transport, owner, parts, TIMING, clock=transport.clock).solve()
+    assert (result.status, result.objective) == (expected.status, expected.objective)
+
+
+def test_a_hundred_simulated_workers_are_busy_and_cost_little() -> None:
+    found = simulate(100, 4, 1000, Mishaps(killed=0.01, frozen=0.001, twice=0.01), seed=1)
+    assert found["busy"] > 0.75
+    assert found["killed"] > 5
+    assert found["repeated"] >= found["killed"]
