@@ -159,7 +159,7 @@ def job_options(file: ClusterFile, path: Path) -> dict[str, Any]:
             *("--nthreads", "1", "--lifetime", f"{lifetime}s"),
             *("--lifetime-stagger", f"{min(_MARGIN // 2, lifetime // 4)}s"),
         ],
-        "scheduler_options": {"dashboard_address": None},
+        "scheduler_options": {"dashboard_address": ":0"},
     }
     if file.kind not in ("htcondor", "oar", "sge"):
         options["walltime"] = file.walltime
@@ -207,8 +207,8 @@ def local_cluster(count: int, closing: contextlib.ExitStack) -> Any:
             n_workers=count,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
-            worker_dashboard_address=None,
+            dashboard_address=":0",
+            worker_dashboard_address=":0",
             security=_temporary_security(),
             memory_limit=0,
             silence_logs=50,

@@ -1,0 +1,180 @@
+"""Worker processes: the answers of one machine, with workers that come, go, freeze and are killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.cluster.coordinator import Timing
+from engine.cluster.engine import ClusterEngine
+from engine.errors import ClusterError, InputError
+from engine.events import Event, Metric, Started
+from engine.results import Status
+
+QUICK = Timing(first=0.2, longest=0.5, least=0.1, patience=4.0, backup=3.0, grace=10.0)
+
+
+def pids(owner: Any) -> dict[str, int]:
+    """Process ids of the workers by address."""
+    found: dict[str, int] = owner.connection.client.run(os.getpid, on_error="ignore")
+    return found
+
+
+def flowshop(seed: int = 5, jobs: int = 10) -> engine.Flowshop:
+    return engine.Flowshop(np.random.default_rng(seed).integers(1, 100, (5, jobs)))
+
+
+def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(crew: Any, alone: engine.Engine) -> None:
+    expected = alone.solve(engine.Queens(12))
+    seen: list[Event] = []
+    result = crew.solve(engine.Queens(12), on_event=seen.append)
+    assert (result.status, result.objective) == (Status.COMPLETE, 14_200)
+    for name in ("nodes", "leaves"):
+        assert result.counters[name] == expected.counters[name]
+    assert result.devices == ("worker-0", "worker-1")
+    started = next(event for event in seen if isinstance(event, Started))
+    assert started.devices == ["worker-0", "worker-1"]
+    rates = {event.device for event in seen if isinstance(event, Metric) and event.name == "nodes_per_second"}
+    assert rates <= {"worker-0", "worker-1"}
+
+
+def test_a_search_with_a_fixed_bound_has_the_nodes_of_one_machine(crew: Any, alone: engine.Engine) -> None:
+    best = alone.solve(flowshop())
+    assert best.objective is not None
+    bound = int(best.objective)
+    expected = alone.solve(flowshop(), upper_bound=bound)
+    result = crew.solve(flowshop(), upper_bound=bound)
+    assert result.status is expected.status is Status.INFEASIBLE
+    assert result.counters["nodes"] == expected.counters["nodes"]
+    found = crew.solve(flowshop(), initial="infinity")
+    assert (found.status, found.objective, found.bound) == (Status.OPTIMAL, best.objective, best.objective)
+
+
+def test_map_has_the_results_of_one_machine_in_order(crew: Any, alone: engine.Engine) -> None:
+    rng = np.random.default_rng(2)
+    problems: list[Any] = []
+    for _ in range(30):
+        weights = rng.integers(1, 100, 20)
+        problems.append(engine.Knapsack(weights + rng.integers(1, 30, 20), weights, int(weights.sum() // 2)))
+    problems.insert(7, "nowhere.txt")
+    problems.append(engine.LinearProgram([-1, -1], A_ub=[[1, 2]], b_ub=[4]))
+    expected, found = alone.map(problems), crew.map(problems)
+    assert [entry.objective for entry in found.results] == [entry.objective for entry in expected.results]
+    assert list(found.failures) == [7]
+    assert isinstance(found.failures[7].error, InputError)
+
+
+def test_what_is_not_divided_is_refused_at_once(crew: Any) -> None:
+    with pytest.raises(InputError, match=r"use engine\.map.*branch_and_bound \(intervals\)"):
+        crew.solve(engine.Knapsack([1, 2], [1, 2], 2))
+
+
+def test_a_stopped_run_resumes_on_one_machine_and_on_the_cluster(
+    crew: Any, alone: engine.Engine, tmp_path: Path
+) -> None:
+    expected = alone.solve(engine.Queens(13))
+    folder = tmp_path / "run"
+    run = crew.start(engine.Queens(13), run_folder=folder)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (run.elapsed > 0.6):
+        time.sleep(0.01)
+    run.stop()
+    stopped = run.wait()
+    assert stopped.status is Status.INTERRUPTED or stopped.objective == 73_712
+    assert not crew.connection.workers[0].fault
+    finished = alone.resume(folder).wait()
+    assert finished.objective == 73_712
+    assert finished.counters["nodes"] == expected.counters["nodes"]
+
+    again = tmp_path / "again"
+    limited = alone.solve(engine.Queens(13), run_folder=again, time_limit=0.15)
+    result = crew.resume(again).wait()
+    assert limited.status in (Status.TIME_LIMIT, Status.COMPLETE)
+    assert result.objective == 73_712
+    assert result.counters["nodes"] == expected.counters["nodes"]
+
+
+@contextlib.contextmanager
+def killing(owner: Any, kills: int, seed: int, between: float) -> Iterator[list[int]]:
+    """Kill random workers, or their nannies' children, at random moments."""
+    killed: list[int] = []
+    over = threading.Event()
+    chance = random.Random(seed)
+
+    def work() -> None:
+        while len(killed) < kills and not over.wait(chance.uniform(0.2, 2.0) * between):
+            with contextlib.suppress(Exception):
+                pid = chance.choice(sorted(pids(owner).values()))
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        yield killed
+    finally:
+        over.set()
+        thread.join(30)
+
+
+def test_workers_that_are_killed_change_nothing(cpu: str, alone: engine.Engine) -> None:
+    expected = {n: alone.solve(engine.Queens(n)) for n in (12, 13)}
+    total = 0
+    with ClusterEngine("opencl", [cpu], cluster="local:3", timing=QUICK) as owner, killing(owner, 20, 1, 1.0) as killed:
+        deadline = time.monotonic() + 100
+        while len(killed) < 20 and time.monotonic() < deadline:
+            for n, wanted in expected.items():
+                result = owner.solve(engine.Queens(n))
+                assert result.objective == wanted.objective
+                assert result.counters["nodes"] == wanted.counters["nodes"]
+                total += 1
+        assert len(killed) >= 15
+    assert total >= 2
+
+
+def test_a_frozen_worker_does_not_hold_the_run_up(cpu: str, alone: engine.Engine) -> None:
+    expected = alone.solve(engine.Queens(13))
+    with ClusterEngine("opencl", [cpu], cluster="local:2", timing=QUICK) as owner:
+        owner.solve(engine.Queens(8))
+        victim = sorted(pids(owner).values())[0]
+        run = owner.start(engine.Queens(13))
+        time.sleep(0.4)
+        os.kill(victim, signal.SIGSTOP)
+        try:
+            result = run.wait(60)
+        finally:
+            os.kill(victim, signal.SIGKILL)
+    assert result.objective == 73_712
+    assert result.counters["nodes"] == expected.counters["nodes"]
+
+
+def test_a_lost_scheduler_ends_the_run_with_its_checkpoint(cpu: str, alone: engine.Engine, tmp_path: Path) -> None:
+    from distributed import Client, LocalCluster
+
+    folder = tmp_path / "run"
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50)
+    client = Client(cluster, set_as_default=False)
+    try:
+        with ClusterEngine("opencl", [cpu], cluster=client, timing=QUICK) as owner:
+            run = owner.start(engine.Queens(15), run_folder=folder, checkpoint_interval=0.2)
+            time.sleep(1.5)
+            cluster.close()
+            with pytest.raises(ClusterError) as caught:
+                run.wait(90)
+        assert caught.value.run_folder == str(folder)
+    finally:
+        with contextlib.suppress(Exception):
+            client.close()
+    restored = alone.resume(folder, time_limit=0.2).wait()
+    assert restored.counters["nodes"] >= 0
