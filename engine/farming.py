@@ -192,8 +192,9 @@ class SliceRun:
     """
 
     folder = None
-    restored = None
+    restored: Any = None
     time_limit = None
+    elapsed = 0.0
 
     def __init__(
         self,
@@ -246,6 +247,10 @@ class SliceRun:
         """As :meth:`engine.run.Run.notice`; passed on with the slice's next report."""
         self.notices.append((message, level))
         self.control.report({"notice": [message, level]}, at_once=True)
+
+    def warn(self, warning: Warning, late: bool = False) -> None:
+        """As :meth:`engine.run.Run.warn`; a notice of the run."""
+        self.notice(str(warning), "warning")
 
     def progress(self, *values: Any, **more: Any) -> None:
         """Not reported: the owner of the run knows the whole."""

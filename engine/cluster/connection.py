@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import pickle
 import socket
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,7 @@ _CONNECT_SECONDS = 15.0
 _ANSWER_SECONDS = 60.0
 _START_SECONDS = 60.0
 _REPORTS_A_SECOND = 200
+_ATTEMPTS = 10
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Connection:
             own: Any = None if devices is None else list(devices)
             if isinstance(given, str) and given.startswith("local"):
                 own = _in_turn(backend, devices, _count_of(given))
-            self._roster = Roster(self.client, versions())
+            self._roster = Roster(self.client, versions(), self._descriptions)
             interval = max(1.0, len(self.client.nthreads()) / _REPORTS_A_SECOND)
             self._join(SessionPlugin(self.session, backend, own, interval))
             self._require_usable()
@@ -146,8 +148,8 @@ class Connection:
         self._closing.callback(_quietly, lambda: self.client.unsubscribe_topic(topic_of(self.session)))
         self._closing.callback(_quietly, lambda: self._timely(self._leave, 10.0))
         try:
-            self._timely(lambda: self.client.register_plugin(plugin), _ANSWER_SECONDS)
-            found = self._timely(lambda: self.client.run(_describe, self.session), _ANSWER_SECONDS)
+            self._register(plugin)
+            found = self._descriptions(None)
         except TooLate as error:
             raise ClusterError(f"some workers of the cluster have not answered for {_ANSWER_SECONDS:.0f} s") from error
         except (ImportError, AttributeError) as error:
@@ -159,6 +161,26 @@ class Connection:
             raise ClusterError(f"the cluster cannot be used: {_reason(error)}") from error
         for address, description in found.items():
             self._roster.describe(address, description)
+
+    def _descriptions(self, addresses: list[str] | None) -> dict[str, Any]:
+        """What workers have, by address; those that do not answer are left out."""
+
+        def ask() -> Any:
+            return self.client.run(_describe, self.session, workers=addresses, on_error="ignore")
+
+        found: dict[str, Any] = self._timely(ask, _ANSWER_SECONDS)
+        return {address: description for address, description in found.items() if description is not None}
+
+    def _register(self, plugin: Any) -> None:
+        """Register a plugin; once more if a worker is lost meanwhile."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                self._timely(lambda: self.client.register_plugin(plugin), _ANSWER_SECONDS)
+                return
+            except OSError:  # of the connection to a worker
+                if attempt == _ATTEMPTS - 1 or self.client.status != "running":
+                    raise
+                time.sleep(0.5)
 
     def _leave(self) -> None:
         self.client.unregister_worker_plugin(session_name(self.session))
@@ -225,7 +247,7 @@ class Connection:
         run = f"{self.session}-{next(self._numbers)}"
         plugin = RunPlugin(self.session, run, cloudpickle.dumps(make))
         try:
-            self._timely(lambda: self.client.register_plugin(plugin), _ANSWER_SECONDS)
+            self._register(plugin)
         except Exception as error:
             raise ClusterError(f"the problem cannot be sent to the workers: {_reason(error)}") from error
         transport = self._transports[run] = DaskTransport(self.client, self.session, run, self._roster)
@@ -237,10 +259,10 @@ class Connection:
             _quietly(lambda: self._timely(lambda: self.client.unregister_worker_plugin(plugin.name), 10.0))
 
 
-def _describe(session: str, dask_worker: Any = None) -> dict[str, Any]:
-    """The description that a worker's plugin has made; on the worker."""
-    found: dict[str, Any] = dask_worker.plugins[session_name(session)].description
-    return found
+def _describe(session: str, dask_worker: Any = None) -> Any:
+    """The description that a worker's plugin has made, None if it has not yet; on the worker."""
+    plugin = dask_worker.plugins.get(session_name(session))
+    return None if plugin is None else getattr(plugin, "description", None)
 
 
 def _differ(found: dict[str, str]) -> bool:

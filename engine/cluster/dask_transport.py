@@ -7,6 +7,7 @@ import pickle
 import queue
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from distributed import Client, Future, KilledWorker, as_completed
@@ -24,14 +25,22 @@ _RECONNECT_SECONDS = 20.0
 class Roster:
     """The workers of a cluster as they come and go; kept up to date by a thread.
 
+    Parameters
+    ----------
+    client : Client
+    wanted : dict of str to str
+        Versions that workers must have.
+    describe : callable
+        ``describe(addresses)`` asks workers for their descriptions.
+
     Attributes
     ----------
     known : dict of str to dict
         Descriptions of workers by address, as :class:`engine.cluster.worker.SessionPlugin` makes them.
     """
 
-    def __init__(self, client: Client, wanted: dict[str, str]) -> None:
-        self._client, self._wanted = client, wanted
+    def __init__(self, client: Client, wanted: dict[str, str], describe: Callable[[list[str]], dict[str, Any]]) -> None:
+        self._client, self._wanted, self._describe = client, wanted, describe
         self.known: dict[str, dict[str, Any]] = {}
         self._alive: set[str] = set()
         self._avoided: set[str] = set()
@@ -111,7 +120,12 @@ class Roster:
                 with self._lock:
                     self._alive = alive
                     self._avoided &= alive
+                    unknown = sorted(alive - set(self.known))
                 self._lost_since = None
+                if unknown:  # they have come while nobody listened
+                    for address, found in self._describe(unknown).items():
+                        if isinstance(found, dict):
+                            self.describe(address, found)
             except Exception:
                 self._lost_since = self._lost_since or time.monotonic()
 

@@ -32,6 +32,9 @@ class Owner:
     def notice(self, message: str, level: Any = "info") -> None:
         self.notices.append(message)
 
+    def warn(self, warning: Warning, late: bool = False) -> None:
+        self.notices.append(str(warning))
+
     def checkpoint_due(self) -> bool:
         return False
 

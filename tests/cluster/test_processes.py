@@ -22,7 +22,7 @@ from engine.errors import ClusterError, InputError
 from engine.events import Event, Metric, Started
 from engine.results import Status
 
-QUICK = Timing(first=0.2, longest=0.5, least=0.1, patience=4.0, backup=3.0, grace=10.0)
+QUICK = Timing(first=0.2, longest=0.5, least=0.1, patience=10.0, backup=4.0, grace=10.0)
 
 
 def pids(owner: Any) -> dict[str, int]:
@@ -139,7 +139,7 @@ def test_workers_that_are_killed_change_nothing(cpu: str, alone: engine.Engine) 
                 assert result.objective == wanted.objective
                 assert result.counters["nodes"] == wanted.counters["nodes"]
                 total += 1
-        assert len(killed) >= 15
+    assert len(killed) >= 20
     assert total >= 2
 
 

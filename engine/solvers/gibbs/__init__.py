@@ -6,6 +6,7 @@ and Computing 29, 2019); the conditionals are those of Makalic and Schmidt (2016
 
 from __future__ import annotations
 
+from engine.farming import Farm
 from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from engine.solvers.gibbs.generators import ProbitOptions, generate, write
 from engine.solvers.gibbs.options import Options
@@ -38,6 +39,11 @@ SOLVER = Solver(
             LazyImport("engine.solvers.gibbs.reproduce", "reproduce"),
         )
     },
+    farm=Farm(
+        unit="chains",
+        run=LazyImport("engine.solvers.gibbs.farm", "farmed_sampling"),
+        worker=LazyImport("engine.solvers.gibbs.farm", "slice_worker"),
+    ),
     generators={"probit": Generator(ProbitOptions, generate, write, ".csv")},
     metrics=(
         MetricSpec("iterations_per_second", "Iterations of each chain", "iterations/s"),

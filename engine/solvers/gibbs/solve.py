@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,6 +221,15 @@ def _resume(options: Options, run: Run, sampler: Sampler, state: RunState) -> Sn
     state.failed, state.exchanged_before = saved.failed, saved.exchanged_bytes
     restore_draws(state, arrays)
     audit(state, arrays, options, run.folder.path if run.folder is not None else "this run folder")
+    restore_chains(options, run, sampler, state, arrays, saved)
+    state.began_at = state.iteration
+    return snapshot_of(sampler, state)
+
+
+def restore_chains(
+    options: Options, run: Run, sampler: Sampler, state: RunState, arrays: dict[str, Any], saved: CheckpointState
+) -> None:
+    """Bring the devices to a checkpoint's chains and to what was chosen in the warm-up."""
     gram = sampler.make_gram(weighted=False)
     if options.kernel == "hmc":
         _set_lines(run, sampler, state, gram)
@@ -229,8 +239,6 @@ def _resume(options: Options, run: Run, sampler: Sampler, state: RunState) -> Sn
         sampler.restore(arrays["weight"], arrays["curvature"], arrays["control"], adapted)
         state.steps = saved.steps
     sampler.set_state({name: arrays[name] for name in STATE})
-    state.began_at = state.iteration
-    return snapshot_of(sampler, state)
 
 
 def _set_lines(run: Run, sampler: Sampler, state: RunState, gram: Floats) -> None:
@@ -274,8 +282,18 @@ def _largest(state: RunState) -> NDArray[np.int64]:
 # --- the iterations ---------------------------------------------------------------------------------------------
 
 
-def _sample(options: Options, run: Run, sampler: Sampler, state: RunState, snapshot: Snapshot | None) -> None:
-    """Batch after batch, each about a slice long, up to the next point where something is decided."""
+def _sample(
+    options: Options,
+    run: Run,
+    sampler: Sampler,
+    state: RunState,
+    snapshot: Snapshot | None,
+    ends: Callable[[int], bool] = lambda iteration: False,
+) -> Snapshot | None:
+    """Batch after batch, each about a slice long, up to the next point where something is decided.
+
+    Returns a snapshot at the first multiple of REFRESH of which ``ends`` is true.
+    """
     total = options.warmup + options.most_draws * options.thin
     checks = {options.warmup + draws * options.thin for draws in check_points(options.most_draws)}
     stops = sorted({options.warmup, total} | (checks if options.draws is None else set()))
@@ -288,9 +306,12 @@ def _sample(options: Options, run: Run, sampler: Sampler, state: RunState, snaps
             _take(options, run, state, *sampler.collect())
             if _has_converged(options, run, state):
                 break
-        if step % REFRESH == 0 and run.folder is not None:
+        leave = step % REFRESH == 0 and ends(step)
+        if leave or (step % REFRESH == 0 and run.folder is not None):
             _take(options, run, state, *sampler.collect())
             snapshot = snapshot_of(sampler, state)
+        if leave:
+            return snapshot
         _poll(run, sampler, state, snapshot)
         if snapshot is not None and step % REFRESH == 0 and run.checkpoint_due():
             _save(run, sampler, state, snapshot)
@@ -303,6 +324,7 @@ def _sample(options: Options, run: Run, sampler: Sampler, state: RunState, snaps
         _take(options, run, state, *rows)
         length.took(time.monotonic() - began, count)
         _report(options, run, state, total)
+    return None
 
 
 def _poll(run: Run, sampler: Sampler, state: RunState, snapshot: Snapshot | None) -> None:

@@ -30,7 +30,8 @@ Recorded = tuple[list[int], NDArray[np.float64], int]
 class Settings:
     """What the iterations of a run need to know.
 
-    ``prior_precision`` is that of the intercept; ``tau_scale`` the half-Cauchy's; ``provider`` None for the best.
+    ``prior_precision`` is that of the intercept; ``tau_scale`` the half-Cauchy's; ``provider`` None for the best. Of a
+    run whose chains are divided, these are the chains from ``first_chain`` on, with their random numbers of that run.
     """
 
     kernel: KernelName
@@ -43,6 +44,11 @@ class Settings:
     streaming: str
     batch: int
     thin: int
+    first_chain: int = 0
+
+    def stream(self, number: int) -> int:
+        """What kernels take for a stream of random numbers, to which they add ``chain << 8``."""
+        return number + (self.first_chain << 8)
 
 
 class Chains:

@@ -296,25 +296,27 @@ class HamiltonianMoves:
         """beta and tau of every chain times a common factor; then the small coefficients alone and tau."""
         programs = self._rows.programs
         kernel, size = programs.lines.rescale_chains, (self._chains.count, programs.lines_block)
-        self._launch(kernel, *size, with_all=1, stream=STREAM_RESCALE, step=step)
+        self._launch(kernel, *size, with_all=1, stream=self._settings.stream(STREAM_RESCALE), step=step)
         if self.has_small:
             self._launch(programs.lines.narrow_set, *size)
             self._rows.sweep(
                 "margins", self._part, self.partial, self._chains.count, margins=self._ends, pitch=self._pitch
             )
             self._gather_margins(self._ends)
-            self._launch(kernel, *size, with_all=0, stream=STREAM_RESCALE + 1, step=step)
+            self._launch(kernel, *size, with_all=0, stream=self._settings.stream(STREAM_RESCALE + 1), step=step)
 
     def _move_lines(self, step: int) -> None:
         programs, tails = self._rows.programs, self._tries[2]
         size = self._chains.count, programs.lines_block
         first = step * tails % max(1, self.lines.tails)
-        self._launch(programs.lines.move_lines, *size, tail_first=first, stream=STREAM_LINES, step=step)
+        self._launch(
+            programs.lines.move_lines, *size, tail_first=first, stream=self._settings.stream(STREAM_LINES), step=step
+        )
 
     def _draw_scales(self, step: int) -> None:
         programs = self._rows.programs
         size = self._chains.count, programs.block
-        self._launch(programs.trajectory.draw_scales, *size, stream=STREAM_SCALES, step=step)
+        self._launch(programs.trajectory.draw_scales, *size, stream=self._settings.stream(STREAM_SCALES), step=step)
 
     # --- a trajectory ---------------------------------------------------------------------------------------------
 
@@ -322,7 +324,7 @@ class HamiltonianMoves:
         """Momenta, and the first half kick and drift."""
         programs = self._rows.programs
         size = group.count, programs.block
-        own = {"first_chain": group.first, "stream": STREAM_MOMENTUM, "step": step}
+        own = {"first_chain": group.first, "stream": self._settings.stream(STREAM_MOMENTUM), "step": step}
         self._launch(programs.trajectory.begin_trajectory, *size, **own)
         self._gradient(group, self._score, 1)
         self._move(group, 0.5, step)
@@ -339,7 +341,12 @@ class HamiltonianMoves:
         """A kick by a share of a step, and a drift by a step."""
         programs = self._rows.programs
         size = group.count, programs.block
-        own = {"rhs": group.rhs, "first_chain": group.first, "stream": STREAM_TRAJECTORY, "step": step}
+        own = {
+            "rhs": group.rhs,
+            "first_chain": group.first,
+            "stream": self._settings.stream(STREAM_TRAJECTORY),
+            "step": step,
+        }
         self._launch(programs.trajectory.kick_momentum, *size, share=share, **own)
         group.algebra.solve_lower_transposed(group.matrix, group.rhs)
         self._launch(programs.trajectory.drift_position, *size, **own)
@@ -362,6 +369,6 @@ class HamiltonianMoves:
             shard_count=SHARDS,
             status=group.status,
             first_chain=group.first,
-            stream=STREAM_TRAJECTORY,
+            stream=self._settings.stream(STREAM_TRAJECTORY),
             step=step,
         )

@@ -43,7 +43,7 @@ class LatentMoves:
         rows, layout, settings, matrices = self._rows, self._rows.layout, self._settings, self._matrices
         chains = self._chains
         built = matrices.build_beside(lambda: self._draw_scales(step))
-        numbers = {"seed": settings.seed, "stream": STREAM_LATENT, "step": step}
+        numbers = {"seed": settings.seed, "stream": self._settings.stream(STREAM_LATENT), "step": step}
         rows.sweep("draw", chains.narrow, self.partial, chains.count, **numbers)
         matrices.factorise(built)
         rows.gather(self.partial, chains.count * layout.width, self._shards)
@@ -55,7 +55,7 @@ class LatentMoves:
     def _draw_scales(self, step: int) -> None:
         programs = self._rows.programs
         kernel = programs.conditionals.update_scales
-        self._launch(kernel, self._chains.count, programs.block, stream=STREAM_SCALES, step=step)
+        self._launch(kernel, self._chains.count, programs.block, stream=self._settings.stream(STREAM_SCALES), step=step)
 
     def _draw_coefficients(self, group: Group, step: int) -> None:
         """beta of a group's chains given the latent normals."""
@@ -64,6 +64,6 @@ class LatentMoves:
         own = {"rhs": group.rhs, "first_chain": group.first}
         launch(conditionals.prepare_solution, *size, **own)
         group.algebra.solve_lower(group.matrix, group.rhs)
-        launch(conditionals.add_noise, *size, stream=STREAM_NOISE, step=step, **own)
+        launch(conditionals.add_noise, *size, stream=self._settings.stream(STREAM_NOISE), step=step, **own)
         group.algebra.solve_lower_transposed(group.matrix, group.rhs)
         launch(conditionals.finish_coefficients, *size, status=group.status, **own)

@@ -1,0 +1,396 @@
+"""Chains divided among the workers of a cluster, with the draws of one machine.
+
+The start and, for the kernel ``hmc``, the warm-up need all chains together and are done by one worker. Then each worker
+has a group of chains: four, as many as share a pass over X on a GPU, or fewer on CPUs, whose sums do not depend on it.
+Groups go ahead of each other up to the next but one check of convergence; draws are taken in when all groups have them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import DevicePool
+from engine.errors import AuditError
+from engine.farming import FarmedRun, SliceControl, SliceRun, SliceWorker, Workers
+from engine.results import Result, Status
+from engine.run import Run, StopRequested
+from engine.solvers.gibbs import solve as single
+from engine.solvers.gibbs.checkpoint import Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
+from engine.solvers.gibbs.design.lines import Lines
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device.chains import STATE, Recorded
+from engine.solvers.gibbs.device.sampler import Sampler
+from engine.solvers.gibbs.draws.convergence import check_points
+from engine.solvers.gibbs.draws.summary import posterior_of
+from engine.solvers.gibbs.options import REFRESH, Options
+from engine.solvers.gibbs.problem import HorseshoeProbit
+from engine.solvers.gibbs.schema import CheckpointState
+from engine.storage import Checkpoint
+
+__all__ = ["FarmedSampling", "SamplingSlices", "farmed_sampling", "slice_worker"]
+
+Arrays = dict[str, NDArray[Any]]
+
+_TOGETHER = 4
+_ADAPTED = ("weight", "curvature", "control", "small")
+
+
+def _common_from(options: Options) -> int:
+    """The first iteration at which chains can be divided: nothing is adapted any more, and a run can be resumed."""
+    return -(-options.warmup // REFRESH) * REFRESH if options.kernel == "hmc" else 0
+
+
+def _groups(chains: int, most: int) -> list[tuple[int, int]]:
+    """Groups of chains, first and number, as passes over the rows take them: powers of two up to ``most``."""
+    groups, first = [], 0
+    while first < chains:
+        count = min(most, 1 << ((chains - first).bit_length() - 1))
+        groups.append((first, count))
+        first += count
+    return groups
+
+
+@dataclasses.dataclass
+class _Group:
+    """A group of chains: what has come of it and is not taken in yet.
+
+    ``done`` is the iteration it has come to; ``states`` are those of its chains by iteration, multiples of REFRESH;
+    ``rows`` by iteration are draws of shape (chains, numbers).
+    """
+
+    first: int
+    count: int
+    done: int
+    states: dict[int, Arrays]
+    rows: dict[int, NDArray[np.float64]] = dataclasses.field(default_factory=dict)
+    failed: int = 0
+    out: bool = False
+
+
+class FarmedSampling(FarmedRun):
+    """All chains of a run: draws, checks of convergence, checkpoints.
+
+    Parameters
+    ----------
+    problem : HorseshoeProbit
+    options : Options
+    run : Run
+    workers : Workers
+    """
+
+    def __init__(self, problem: HorseshoeProbit, options: Options, run: Run, workers: Workers) -> None:
+        self._problem, self._options, self._run = problem, options, run
+        self._design = Design.of(problem, options)
+        self._state = single._new_state(self._design, options)
+        single._report_design(run, self._design)
+        self._total = options.warmup + options.most_draws * options.thin
+        self._checks = [options.warmup + draws * options.thin for draws in check_points(options.most_draws)]
+        each = _TOGETHER if workers.simt else max(1, min(_TOGETHER, options.chains // max(1, workers.count)))
+        self._shares = _groups(options.chains, each)
+        self._groups: list[_Group] = []
+        self._snapshot: Snapshot | None = None
+        self._checkpoint: tuple[Arrays, dict[str, Any]] | None = None
+        self._common: dict[str, Any] = {}
+        self._has_lines = options.kernel != "hmc"
+        self._is_out = self._converged = False
+        if len(self._shares) < workers.count:
+            run.notice(
+                f"{options.chains} chains keep {len(self._shares)} of {workers.count} workers busy: "
+                f"{each} share every pass over X. Set chains to more for more draws in the same time"
+            )
+        if run.restored is not None:
+            saved = CheckpointState.model_validate(run.restored.state, from_attributes=True)
+            self._restore(dict(run.restored.arrays), saved.model_dump(), from_folder=True)
+
+    # --- what there is to do --------------------------------------------------------------------------------------
+
+    @property
+    def finished(self) -> bool:
+        """See :class:`FarmedRun`."""
+        return self._converged or self._state.iteration >= self._total
+
+    def take(self, slots: int, seconds: float) -> dict[str, Any] | None:
+        """The start and the warm-up; then one group of chains after the other."""
+        if not self._groups:
+            if self._is_out:
+                return None
+            self._is_out = True
+            return {"kind": "start", "checkpoint": self._checkpoint}
+        limit = self._limit()
+        for group in sorted(self._groups, key=lambda one: one.done):
+            if not group.out and group.done < limit:
+                group.out = True
+                return self._draws_of(group, limit)
+        return None
+
+    def _draws_of(self, group: _Group, limit: int) -> dict[str, Any]:
+        """A slice's work: a group of chains from where it is."""
+        return {
+            "kind": "draws",
+            "first": group.first,
+            "count": group.count,
+            "from": group.done,
+            "until": limit,
+            "chains": group.states[group.done],
+            "common": self._common,
+            "lines": not self._has_lines,
+        }
+
+    def _limit(self) -> int:
+        """How far groups may go: to the next but one check, where the draws may end."""
+        if self._options.draws is not None:
+            return self._total
+        coming = [check for check in self._checks if check > self._state.iteration]
+        wanted = coming[min(1, len(coming) - 1)] if coming else self._total
+        return min(self._total, -(-wanted // REFRESH) * REFRESH)
+
+    def put_back(self, work: Mapping[str, Any]) -> None:
+        """See :class:`FarmedRun`."""
+        if work["kind"] == "start":
+            self._is_out = False
+        else:
+            self._group_of(work).out = False
+
+    def _group_of(self, work: Mapping[str, Any]) -> _Group:
+        return next(group for group in self._groups if group.first == work["first"])
+
+    # --- answers --------------------------------------------------------------------------------------------------
+
+    def accept(self, work: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+        """Take in a checkpoint of the warm-up, or draws of a group.
+
+        Raises
+        ------
+        engine.errors.AuditError
+            If draws are missing or not finite.
+        """
+        if answer.get("lines") is not None:
+            self._state.lines, self._has_lines = answer["lines"], True
+        if work["kind"] == "start":
+            self._is_out = False
+            self._restore(answer["arrays"], answer["scalars"])
+            return
+        group, done = self._group_of(work), int(answer["done"])
+        rows: NDArray[np.float64] = answer["rows"]
+        shape = (len(answer["iterations"]), group.count, rows.shape[2] if rows.ndim == 3 else -1)
+        if rows.shape != shape or not group.done < done <= work["until"] or done not in answer["states"]:
+            raise AuditError(f"a slice of the chains from {group.first} on was answered with other draws")
+        if not np.isfinite(rows).all():
+            raise AuditError("a chain has reached a number that is not finite")
+        group.out, group.done = False, done
+        group.failed += int(answer["failed"])
+        group.states |= answer["states"]
+        group.rows.update(zip(answer["iterations"], rows, strict=True))
+        self._take_in()
+
+    def _restore(self, arrays: Arrays, scalars: dict[str, Any], from_folder: bool = False) -> None:
+        """Continue from a checkpoint of all chains: with the warm-up, or with the groups."""
+        state, saved = self._state, CheckpointState.model_validate(scalars)
+        state.iteration, state.mode, state.watched = saved.iteration, arrays["mode"], arrays["watched"]
+        state.passed, state.passes, state.steps = saved.passed, saved.passes, saved.steps
+        state.failed = state.failed_before = saved.failed
+        state.exchanged_before = saved.exchanged_bytes
+        state.small = arrays.get("small", np.zeros(0))
+        restore_draws(state, arrays)
+        audit(state, arrays, self._options, "the run folder" if from_folder else "a worker's answer")
+        state.began, state.began_at = time.monotonic(), state.iteration
+        self._checkpoint = (arrays, saved.model_dump())
+        if state.iteration < min(_common_from(self._options), self._total):
+            self._run.progress("warm-up", state.iteration, self._options.warmup, "iterations")
+            return
+        self._common = {name: arrays[name] for name in ("mode", *_ADAPTED) if name in arrays}
+        self._common["scalars"] = saved.model_dump()
+        for first, count in self._shares:
+            chains = {name: arrays[name][first : first + count] for name in STATE}
+            self._groups.append(_Group(first, count, state.iteration, {state.iteration: chains}))
+        self._note_snapshot()
+
+    def _take_in(self) -> None:
+        """Take in the draws that all groups have, up to the next multiple of REFRESH after the next."""
+        state, options = self._state, self._options
+        while not self.finished:
+            begin = state.iteration
+            end = min(self._total, begin - begin % REFRESH + REFRESH)
+            if min(group.done for group in self._groups) < end:
+                return
+            stops = [check for check in self._checks if begin < check < end and options.draws is None]
+            for first, last in zip([begin, *stops], [*stops, end], strict=True):
+                self._take_between(first, last)
+                if options.draws is None and last in self._checks and single._has_converged(options, self._run, state):
+                    self._converged = True
+                    return
+            self._note_snapshot()
+            single._report(options, self._run, state, self._total)
+
+    def _take_between(self, first: int, last: int) -> None:
+        """Take in the draws of iterations from ``first`` to before ``last``."""
+        state = self._state
+        iterations = [at for at in range(first, last) if at in self._groups[0].rows]
+        if iterations:
+            rows = np.array([np.concatenate([one.rows.pop(at) for one in self._groups]) for at in iterations])
+            failed = sum(group.failed for group in self._groups)
+            single._take(self._options, self._run, state, iterations, rows, failed)
+        state.passes += single._passes(self._options, state, first, last - first)
+        state.iteration = last
+
+    def _note_snapshot(self) -> None:
+        """Remember this point for checkpoints; states of the groups before it are forgotten."""
+        state, at = self._state, self._state.iteration
+        if any(at not in group.states for group in self._groups):
+            return  # the end of a run whose length is no multiple of REFRESH
+        chains = {name: np.concatenate([group.states[at][name] for group in self._groups]) for name in STATE}
+        adapted: dict[str, Any] = {name: self._common[name] for name in _ADAPTED[:3] if name in self._common}
+        if adapted:
+            scalars = self._common["scalars"]
+            adapted |= {name: scalars[name] for name in ("averaged", "averaging", "adapting", "steps")}
+        marks = {name: draws.mark() for name, draws in state.kept()}
+        self._snapshot = Snapshot(
+            *(chains, at, marks, adapted, state.passed, state.watched, state.small, state.failed, state.passes)
+        )
+        for group in self._groups:
+            group.states = {when: chains for when, chains in group.states.items() if when >= at}
+
+    # --- the run's own --------------------------------------------------------------------------------------------
+
+    def checkpoint(self) -> tuple[dict[str, Any], Any] | None:
+        """See :class:`FarmedRun`."""
+        if self._snapshot is not None:
+            return checkpoint_of(self._state, self._snapshot, self._state.exchanged_before)
+        return self._checkpoint
+
+    def result(self, status: Status | None) -> Result:
+        """The posterior of the draws that all groups have."""
+        found = status or Status.COMPLETE
+        exchanged = self._state.exchanged_before
+        return posterior_of(self._problem, self._options, self._run, self._state, found, False, exchanged)
+
+
+class SamplingSlices(SliceWorker):
+    """Samples chains on the devices of a worker; the sampler of the last group is kept.
+
+    Parameters
+    ----------
+    problem : HorseshoeProbit
+    options : Options
+    seed : int
+    pool : DevicePool
+    """
+
+    def __init__(self, problem: HorseshoeProbit, options: Options, seed: int, pool: DevicePool) -> None:
+        self._problem, self._options, self._seed, self._pool = problem, options, seed, pool
+        self._design = Design.of(problem, options)
+        self._settings = single.settings_for(self._design, options, seed)
+        self._sampler: Sampler | None = None
+        self._holds: tuple[int, int, int] | None = None
+        self._failed = 0
+        self._state = single._new_state(self._design, options)
+
+    def close(self) -> None:
+        """Free the sampler's memory."""
+        sampler, self._sampler, self._holds = self._sampler, None, None
+        if sampler is not None:
+            sampler.__exit__(None, None, None)
+
+    def _run_of(self, control: SliceControl) -> SliceRun:
+        """A run that is not stopped within an iteration: the slice ends at the next multiple of REFRESH."""
+        endless = SliceControl(float("inf"), control.send, control.interval)
+        return SliceRun(self._problem, self._options, self._seed, endless, StopRequested)
+
+    def compute(self, work: Mapping[str, Any], control: SliceControl) -> dict[str, Any]:
+        """A part of the warm-up, or draws of a group of chains."""
+        return self._start(work, control) if work["kind"] == "start" else self._draw(work, control)
+
+    def _start(self, work: Mapping[str, Any], control: SliceControl) -> dict[str, Any]:
+        """All chains from the beginning, or from a checkpoint, towards the first draw."""
+        self.close()
+        options, slice_run = self._options, self._run_of(control)
+        run = cast(Run, slice_run)
+        state = single._new_state(self._design, options)
+        if work["checkpoint"] is not None:
+            slice_run.restored = Checkpoint(*work["checkpoint"], elapsed=0.0)
+        last = _common_from(options)
+        with Sampler(self._pool, self._design, self._settings) as sampler:
+            snapshot = single._begin(options, run, sampler, state)
+            began = state.iteration
+
+            def ends(iteration: int) -> bool:
+                return iteration >= last or (control.ended and iteration > began)
+
+            snapshot = single._sample(options, run, sampler, state, snapshot, ends)
+            if snapshot is None:  # the run is shorter than that
+                single._take(options, run, state, *sampler.collect())
+                snapshot = snapshot_of(sampler, state)
+            exchanged = state.exchanged_before + sampler.exchanged_bytes()
+        arrays, scalars = checkpoint_of(state, snapshot, exchanged)
+        return {"arrays": arrays, "scalars": scalars, "lines": state.lines}
+
+    def _draw(self, work: Mapping[str, Any], control: SliceControl) -> dict[str, Any]:
+        """Draws of a group of chains, until the slice is to end."""
+        sampler = self._prepared(work)
+        kept_from, until = self._options.warmup, int(work["until"])
+        at = int(work["from"])
+        before = self._failed
+        iterations: list[int] = []
+        parts: list[NDArray[np.float64]] = []
+        states: dict[int, Arrays] = {}
+
+        def take(found: Recorded) -> None:
+            if found[0]:
+                iterations.extend(found[0])
+                parts.append(found[1])
+                self._failed = found[2]
+
+        while at < until:
+            count = min(REFRESH - at % REFRESH, until - at)
+            take(sampler.advance(at, count, kept_from))
+            at += count
+            take(sampler.collect())
+            states[at] = sampler.state()
+            if control.ended and at % REFRESH == 0:
+                break
+        self._holds = (int(work["first"]), int(work["count"]), at)
+        rows = np.concatenate(parts) if parts else np.zeros((0, int(work["count"]), 1))
+        lines: Lines | None = self._state.lines if work["lines"] else None
+        return {
+            "done": at,
+            "iterations": iterations,
+            "rows": rows,
+            "states": states,
+            "failed": self._failed - before,
+            "lines": lines,
+        }
+
+    def _prepared(self, work: Mapping[str, Any]) -> Sampler:
+        """A sampler with the chains of a slice: the one that was left there, or another."""
+        first, count, at = int(work["first"]), int(work["count"]), int(work["from"])
+        if self._sampler is not None and self._holds == (first, count, at):
+            return self._sampler
+        self.close()
+        settings = dataclasses.replace(self._settings, chains=count, first_chain=first)
+        sampler = self._sampler = Sampler(self._pool, self._design, settings)
+        state = self._state = single._new_state(self._design, self._options.model_copy(update={"chains": count}))
+        common = work["common"]
+        saved = CheckpointState.model_validate(common["scalars"])
+        state.mode, state.iteration = common["mode"], at
+        arrays = {**work["chains"], **{name: common[name] for name in _ADAPTED if name in common}}
+        run = self._run_of(SliceControl(float("inf")))
+        run.restored = cast(Any, True)  # what was found is not announced again
+        single.restore_chains(self._options, cast(Run, run), sampler, state, arrays, saved)
+        self._failed = 0
+        return sampler
+
+
+def farmed_sampling(problem: HorseshoeProbit, options: Options, run: Run, workers: Workers) -> FarmedSampling:
+    """See :attr:`engine.farming.Farm.run`."""
+    return FarmedSampling(problem, options, run, workers)
+
+
+def slice_worker(problem: HorseshoeProbit, options: Options, seed: int, pool: DevicePool) -> SamplingSlices:
+    """See :attr:`engine.farming.Farm.worker`."""
+    return SamplingSlices(problem, options, seed, pool)

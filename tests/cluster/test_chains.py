@@ -1,0 +1,109 @@
+"""Chains divided among workers: the draws of one machine, bit for bit."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from owner import Owner
+
+import engine
+from engine.cluster.coordinator import Coordinator, Timing
+from engine.cluster.simulation import Mishaps, SimulatedTransport
+from engine.devices import DevicePool
+from engine.farming import SliceControl, Workers
+from engine.results import Result
+from engine.solvers.gibbs.farm import FarmedSampling, SamplingSlices
+from engine.solvers.gibbs.options import Options
+from engine.storage import Checkpoint
+
+TIMING = Timing(first=0.05, longest=0.05, least=0.0, patience=5.0)
+
+
+@pytest.fixture(scope="module")
+def problem() -> Any:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150, 9))
+    X[:, 3] = rng.random(150) < 0.05  # few informative rows
+    y = X[:, 0] - X[:, 1] + rng.normal(size=150) > 0
+    return engine.HorseshoeProbit(X, y)
+
+
+def divided(problem: Any, options: Options, infos: Any, mishaps: Mishaps, owner: Any, workers: int = 3) -> Result:
+    slices: dict[str, SamplingSlices] = {}
+    with DevicePool(infos) as pool:
+
+        def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
+            if worker not in slices:
+                slices[worker] = SamplingSlices(problem, options, owner.seed, pool)
+            began = time.monotonic()
+            answer = slices[worker].compute(work, SliceControl(seconds))
+            return time.monotonic() - began, answer
+
+        parts = FarmedSampling(problem, options, owner, Workers(workers, False))
+        transport = SimulatedTransport(workers, compute, mishaps=mishaps)
+        result = Coordinator(transport, owner, parts, TIMING, clock=transport.clock).solve()
+        owner.saved.append(parts.checkpoint())
+        for one in slices.values():
+            one.close()
+    return result
+
+
+def different(one: Result, other: Result) -> list[str]:
+    """Names of arrays that are not the same, bit for bit."""
+    names = set(one.arrays) | set(other.arrays)
+    return [
+        name
+        for name in sorted(names)
+        if not np.array_equal(one.arrays[name], other.arrays[name], equal_nan=one.arrays[name].dtype.kind == "f")
+    ]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"kernel": "gibbs", "draws": 60, "warmup": 70, "chains": 5},
+        {"kernel": "hmc", "draws": 60, "warmup": 110, "chains": 3},
+        {"kernel": "hmc", "warmup": 100, "ess": 60.0, "r_hat": 1.1, "keep_scales": True},
+        {"kernel": "px", "draws": 30, "warmup": 0, "chains": 2, "thin": 3},
+    ],
+    ids=lambda given: given["kernel"],
+)
+def test_draws_are_those_of_one_machine(problem: Any, alone: engine.Engine, given: dict[str, Any]) -> None:
+    owner: Any = Owner()
+    owner.seed = 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", engine.ConvergenceWarning)
+        expected = alone.solve(problem, seed=3, **given)
+    mishaps = Mishaps(killed=0.2, twice=0.2, restart=0.05)
+    result = divided(problem, Options(**given), alone.device_infos, mishaps, owner)
+    assert different(expected, result) == []
+    assert result.counters["draws"] == expected.counters["draws"]
+    assert result.counters["passes"] == expected.counters["passes"]
+
+
+def test_a_checkpoint_of_divided_chains_resumes_to_the_same_draws(problem: Any, alone: engine.Engine) -> None:
+    given: dict[str, Any] = {"kernel": "hmc", "draws": 200, "warmup": 60, "chains": 3}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", engine.ConvergenceWarning)
+        expected = alone.solve(problem, **given)
+
+    class Impatient(Owner):
+        """Stops once the second checkpoint could be written."""
+
+        polls = 0
+
+        def poll(self) -> None:
+            self.polls += 1
+            if self.polls > 12:
+                raise KeyboardInterrupt
+
+    owner: Any = Impatient()
+    part = divided(problem, Options(**given), alone.device_infos, Mishaps(), owner)
+    assert part.counters["draws"] < 200
+    again: Any = Owner()
+    again.restored = Checkpoint(*owner.saved[-1], elapsed=0.0)
+    assert different(expected, divided(problem, Options(**given), alone.device_infos, Mishaps(), again)) == []
