@@ -6,6 +6,7 @@ the time that the coordinator takes is real. Answers can be lost, delayed or giv
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import random
@@ -146,7 +147,7 @@ class SimulatedTransport:
         chosen = list(numbers)
         self._at(self._latency, lambda: self._ended.update(chosen))
         for number in chosen:
-            self._at(2 * self._latency, lambda number=number: self._finish_early(number))
+            self._at(2 * self._latency, functools.partial(self._finish_early, number))
 
     def forget(self, number: int) -> None:
         """See :class:`Transport`."""
@@ -166,6 +167,9 @@ class SimulatedTransport:
         at, _, call = heapq.heappop(self._events)
         self.now = max(self.now, at)
         call()
+
+    def _arrived_now(self, message: Message) -> None:
+        self._arrived.append(message)
 
     def _place(self, task: _Task) -> None:
         while self._idle:
@@ -254,7 +258,7 @@ class SimulatedTransport:
         error = ClusterError(f"{worker.label} was killed")
         for one in lost:
             message = Lost(one.number, error, fault=False, worker=worker.label)
-            self._at(self._latency, lambda message=message: self._arrived.append(message))
+            self._at(self._latency, functools.partial(self._arrived_now, message))
         self._at(self._mishaps.restart, lambda: self._restart(worker))
 
     def _restart(self, worker: _Worker) -> None:

@@ -313,7 +313,8 @@ class SamplingSlices(SliceWorker):
         run = cast(Run, slice_run)
         state = single._new_state(self._design, options)
         if work["checkpoint"] is not None:
-            slice_run.restored = Checkpoint(*work["checkpoint"], elapsed=0.0)
+            arrays, scalars = work["checkpoint"]
+            slice_run.restored = Checkpoint(arrays, scalars, 0.0)
         last = _common_from(options)
         with Sampler(self._pool, self._design, self._settings) as sampler:
             snapshot = single._begin(options, run, sampler, state)
