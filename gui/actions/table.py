@@ -154,6 +154,8 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "runs_at_once", "Runs &at once…", "Run", "", "", "How many runs may be in progress; further ones are queued"
     ),
+    Action("new_sweep", "S&weep…", "Run", "Ctrl+Shift+F5", "again", "Queue runs over seeds and options", ("problem",)),
+    Action("queue_hold", "&Hold the queue", "Run", "", "", "Start no queued runs until it is released", checkable=True),
     Action("reset_options", "Reset all &options", "Run", "", "reset", "Back to the defaults", ("problem",)),
     Action("open_run", "&Open", "Runs", "Ctrl+Return", "open", "Show the selected runs", ("selected",)),
     Action("replay", "&Replay", "Runs", "F7", "replay", "Play a finished run again, at any speed", ("replayable",)),
@@ -175,6 +177,11 @@ ACTIONS: tuple[Action, ...] = (
         "Load the run's problem and options at the left",
         ("one",),
     ),
+    Action("retry", "Re&try", "Runs", "", "again", "Start the runs again with the same options", ("ended",)),
+    Action("queue_up", "Move &up in the queue", "Runs", "Ctrl+Up", "", "", ("queued",)),
+    Action("queue_down", "Move do&wn in the queue", "Runs", "Ctrl+Down", "", "", ("queued",)),
+    Action("queue_remove", "Remo&ve from the queue", "Runs", "", "", "", ("queued",)),
+    Action(_SEPARATOR, menu="Runs"),
     Action("run_table", "All runs as a &table", "Runs", "Ctrl+L", "table", "Sort, filter and tag all runs"),
     Action(_SEPARATOR, menu="Runs"),
     Action("rename", "Re&name…", "Runs", "F2", "rename", "", ("one",)),

@@ -31,6 +31,7 @@ from gui.window.all_runs import AllRuns
 from gui.window.appearance import Appearance
 from gui.window.exports import Exports
 from gui.window.help import Help
+from gui.window.launcher import Launcher
 from gui.window.layout import Layout
 from gui.window.log import LogPane
 from gui.window.problems import Problems
@@ -45,7 +46,8 @@ __all__ = ["MainWindow"]
 _FRAME = 80  # milliseconds: 12.5 frames a second
 _FAST_FRAME = 25
 _RUN_MENU = (
-    *("open_run", "replay", "compare", "rerun", "resume_run"),
+    *("open_run", "replay", "compare", "rerun", "retry", "resume_run"),
+    *("queue_up", "queue_down", "queue_remove"),
     *("rename", "set_tags", "set_note", "export_zip", "reveal", "delete"),
 )
 
@@ -135,6 +137,9 @@ class MainWindow(QMainWindow):
             self.log,
         )
         self.runs = Runs(
+            self, self.library, self.run_list, self.run_tabs, self.problems, self.jobs, self.log, self.settings
+        )
+        self.launcher = Launcher(
             self,
             self.library,
             self.run_list,
@@ -143,10 +148,12 @@ class MainWindow(QMainWindow):
             self.jobs,
             self.log,
             self.settings,
+            self.runs.targets,
             command,
             standby,
         )
         self.all_runs = AllRuns(self, self.library, self.run_list, self.run_tabs, self.settings, self.runs.targets)
+        self.runs.queued = lambda: self.launcher.queued
         self.runs.table_selection = self.all_runs.selection
         self.exports = Exports(self, self.run_tabs, self.runs.targets, self.jobs, self.log)
         self.help = Help(
@@ -159,7 +166,7 @@ class MainWindow(QMainWindow):
             self.run_tabs.show_run,
         )
         self.session = Session(
-            self, self.settings, self.library, self.run_tabs, self.runs, self.problems, self.tool_bar
+            self, self.settings, self.library, self.run_tabs, self.launcher, self.problems, self.tool_bar
         )
 
     def _make_menus(self) -> None:
@@ -190,18 +197,21 @@ class MainWindow(QMainWindow):
             "focus_log": self.focus_log,
         }
         for controller in (
-            *(self.problems, self.runs, self.all_runs, self.run_tabs),
+            *(self.problems, self.runs, self.launcher, self.all_runs, self.run_tabs),
             *(self.exports, self.appearance, self.help),
         ):
             handlers |= controller.handlers
         connect_actions(self.actions_by_name, handlers)
         self.jobs.failed.connect(lambda message: self.log.add(message, "error"))
         self.appearance.theme_changed.connect(self._on_theme)
-        for signal in (self.problems.changed, self.runs.changed, self.pane.changed, self.run_tabs.changed):
+        for signal in (
+            *(self.problems.changed, self.runs.changed, self.launcher.changed),
+            *(self.pane.changed, self.run_tabs.changed),
+        ):
             signal.connect(self._update_actions)
         self.run_tabs.changed.connect(lambda: self.status.show_run(self.run_tabs.current_run()))
         self.tool_bar.changed.connect(self.pane.show_text)
-        self.tool_bar.changed.connect(self.runs.prepare)
+        self.tool_bar.changed.connect(self.launcher.prepare)
         self.problems.previewed.connect(self._on_preview)
         self.run_list.open_requested.connect(self.runs.open_selected)
         self.run_list.selection_changed.connect(self._on_selection)
@@ -334,6 +344,8 @@ class MainWindow(QMainWindow):
             and len({note.solver for note in selected}) == 1
             and all((note.path / "events.jsonl").is_file() for note in selected),
             "folder": len(targets) == 1 and targets[0].path.is_dir(),
+            "ended": any(not note.live for note in targets),
+            "queued": any(note.key in self.launcher.queued for note in targets),
             "replayable": len(targets) == 1 and self.runs.replayable(targets[0]),
             "resumable": len(targets) == 1 and targets[0].resumable,
         }
@@ -436,6 +448,7 @@ class MainWindow(QMainWindow):
         """Stop everything that would call the window."""
         self._timer.stop()
         self.runs.release()
+        self.launcher.release()
         self._probe.close()
         self.jobs.discard_all()
         self.run_tabs.release()

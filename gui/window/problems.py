@@ -8,8 +8,10 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtGui import QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
+from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow, QMessageBox
 
+from engine.errors import InputError
+from engine.sweep import is_sweep, read_sweep
 from gui.app.jobs import Job, Jobs
 from gui.app.trust import ask_trust
 from gui.problem.instance import Instance, read_instance
@@ -18,6 +20,7 @@ from gui.problem.pane import ProblemPane
 from gui.problem.preview import PreviewData, preview_data
 from gui.problem.samples import Sample
 from gui.problem.start_page import StartPage
+from gui.problem.sweep import SETTINGS, SweepDialog
 from gui.runs.archives import unpack_run
 from gui.window.log import LogPane
 from gui.window.tool_bar import ToolBar
@@ -32,7 +35,8 @@ class Problems(QObject):
 
     Signals: ``changed()`` when another problem is loaded, or is being loaded; ``previewed(data, requested)`` when the
     problem that Run would solve is another one (None if there is none), with whether the user asked for it;
-    ``folder_requested(path, speed)`` when a run folder is to be shown.
+    ``folder_requested(path, speed)`` when a run folder is to be shown; ``sweep_requested(sweep, name)`` when the runs
+    of a sweep are to be queued.
 
     Parameters
     ----------
@@ -49,6 +53,7 @@ class Problems(QObject):
     changed = Signal()
     previewed = Signal(object, bool)
     folder_requested = Signal(Path, float)
+    sweep_requested = Signal(object, str)
 
     def __init__(
         self,
@@ -80,6 +85,7 @@ class Problems(QObject):
             "open_problem": self.open_problem,
             "open_folder": self.open_folder,
             "new_instance": self.new_instance,
+            "new_sweep": self.new_sweep,
             "copy_command": self.copy_command,
             "copy_python": self.copy_python,
             "reset_options": self.pane.reset_options,
@@ -184,8 +190,34 @@ class Problems(QObject):
             self.folder_requested.emit(path, float("inf"))
         elif path.suffix.lower() == ".zip":
             self.import_archive(path)
+        elif is_sweep(path):
+            self.open_sweep(path)
         else:
             self.load(path)
+
+    def open_sweep(self, path: Path) -> None:
+        """Queue the runs that a file describes, after a confirmation."""
+        try:
+            sweep = read_sweep(path, SETTINGS)
+        except InputError as error:
+            self.show_error(path, error)
+            return
+        box = QMessageBox(QMessageBox.Icon.Question, "Sweep", f"Queue the {len(sweep)} runs of {path.name}?")
+        box.setParent(self._window, box.windowFlags())
+        yes = box.addButton("Queue", QMessageBox.ButtonRole.AcceptRole)
+        box.addButton(QMessageBox.StandardButton.Cancel)
+        box.buttonClicked.connect(lambda button: self.sweep_requested.emit(sweep, path.stem) if button is yes else None)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.open()
+
+    def new_sweep(self) -> None:
+        """Ask for the seeds and options of a sweep over the loaded problem."""
+        if self.pane.instance is None or not self.ready:
+            return
+        dialog = SweepDialog(self.pane.instance, self.pane.options(), self.pane.settings(), self._window)
+        dialog.requested.connect(self.sweep_requested)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
 
     def drop(self, event: QDropEvent) -> None:
         """Open the files that were dropped on the window."""

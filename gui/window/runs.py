@@ -1,10 +1,8 @@
-"""Runs: start, pause, stop, resume, open, replay, compare, repeat, rename, delete."""
+"""Runs in the list: open, replay, compare, repeat, rename, delete."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, QSettings, Qt, QTimer, QUrl, Signal
@@ -12,15 +10,10 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QInputDialog, QMainWindow, QMessageBox
 
 from engine.errors import QuintetError
-from engine.problem import Problem
 from gui.app.jobs import Jobs
-from gui.problem.command_line import resume_words, solve_words
-from gui.runs.child import Child
 from gui.runs.library import TRASH_DAYS, Library
 from gui.runs.notes import RunNote
-from gui.runs.recorded import read_problem_of
 from gui.runs.run_list import RunList
-from gui.runs.standby import Standby
 from gui.runs.tab import RunTab
 from gui.window.log import LogPane
 from gui.window.problems import Problems
@@ -33,7 +26,7 @@ _RESCAN_DELAY = 400  # milliseconds; a run that starts writes several times
 
 
 class Runs(QObject):
-    """Starts runs and manages the runs in the list.
+    """Manages the runs in the list.
 
     ``changed()`` when runs were added, renamed or removed.
 
@@ -41,10 +34,6 @@ class Runs(QObject):
     ----------
     window : QMainWindow
         Parent of the dialogs.
-    command : sequence of str, optional
-        What starts ``quintet`` in a child process.
-    standby : bool
-        Whether a process with open devices waits for the next run.
     """
 
     changed = Signal()
@@ -59,24 +48,16 @@ class Runs(QObject):
         jobs: Jobs,
         log: LogPane,
         settings: QSettings,
-        command: Sequence[str] | None = None,
-        standby: bool = False,
     ) -> None:
         super().__init__(window)
         self._window, self._library, self._list, self._tabs = window, library, run_list, tabs
         self._problems, self._jobs, self._log, self._settings = problems, jobs, log, settings
-        self._queue: dict[str, Callable[[], None]] = {}
         self._trashed: list[Path] = []
-        self._command = list(command) if command is not None else None
-        self.standby = Standby(command, standby, self)
-        self.patience = (8.0, 4.0)
+        self.queued: Callable[[], Sequence[str]] = tuple
+        """Returns the keys of the runs that wait in this window."""
         self.table_selection: Callable[[], list[RunNote] | None] = lambda: None
         """Returns what is selected in the run table; None if it is not shown."""
-        self.accepting = True
-        """Whether new runs may be started; False while the window is closing."""
         problems.folder_requested.connect(self.show_folder)
-        problems.changed.connect(self.prepare)
-        tabs.changed.connect(self._start_queued)
         library.runs.mkdir(parents=True, exist_ok=True)
         self._watcher = QFileSystemWatcher([str(library.runs)], self)
         self._rescan_timer = QTimer(self)
@@ -91,11 +72,6 @@ class Runs(QObject):
     def handlers(self) -> dict[str, Callable[[], object]]:
         """Handlers of the actions, by name."""
         return {
-            "start": self.start,
-            "runs_at_once": self.ask_most_at_once,
-            "pause": self.pause,
-            "stop": self.stop,
-            "resume_run": self.resume,
             "open_run": self.open_selected,
             "replay": self.replay,
             "compare": self.compare,
@@ -120,132 +96,6 @@ class Runs(QObject):
     def replayable(note: RunNote) -> bool:
         """Whether a run has ended and has recorded events."""
         return not note.live and (note.path / "events.jsonl").is_file()
-
-    # --- children -----------------------------------------------------------------------------------------------
-
-    def start(self) -> None:
-        """Solve the loaded problem with the options of the form, in a child process."""
-        pane = self._problems.pane
-        instance = pane.instance
-        if instance is None or not self._problems.ready or not self.accepting:
-            return
-        if errors := pane.errors():
-            self._problems.focus()
-            self._log.add("; ".join(errors), "error")
-            return
-        settings, options = pane.settings(), pane.options()
-        note = self._library.new(
-            instance.problem.name,
-            solver=instance.solver.name,
-            problem=instance.problem.describe(),
-            source=str(instance.source),
-            options=options,
-            settings=settings,
-        )
-        words = solve_words(instance.source, {**settings, "run_folder": note.folder}, options)
-        self._start_child(note, words, instance.problem)
-
-    def resume(self) -> None:
-        """Resume the first resumable run of the targets from its checkpoint."""
-        for note in self.targets():
-            if note.resumable:
-                self._jobs.start(partial(read_problem_of, note.path), partial(self._resume, note))
-                return
-
-    def _resume(self, note: RunNote, problem: Problem) -> None:
-        """Resume a run whose problem has been read, unless it was resumed or deleted meanwhile."""
-        if not note.resumable or not self.accepting or self._library.find(note.key) is not note:
-            return
-        self._tabs.discard_run(note)
-        self._start_child(note, resume_words(note.folder), problem, recorded=True)
-
-    def _start_child(self, note: RunNote, words: list[str], problem: Problem, recorded: bool = False) -> None:
-        """Start a run in a tab of its own, or queue it while as many as are allowed are in progress."""
-        note.state, note.message, note.window = "starting", "", os.getpid()
-        tab = self._tabs.add(note)
-        self._list.reload()
-        self._list.select(note)
-        start = partial(self._launch, tab, words, problem, recorded)
-        if len(self._tabs.running()) < self.most_at_once:
-            start()
-        else:
-            self._queue[note.key] = start
-            tab.show_queued()
-            self._log.add(f"queued as number {len(self._queue)}", run=note.title)
-        self._tabs.show(tab)
-
-    def _launch(self, tab: RunTab, words: list[str], problem: Problem, recorded: bool) -> None:
-        child = self.standby.take(words) or Child(words, command=self._command)
-        child.patience = self.patience
-        self._log.add("started: quintet " + " ".join(words), run=tab.note.title)
-        tab.show_live(child, problem, recorded)
-
-    def prepare(self) -> None:
-        """Have a process wait for the next run, with the devices of the tool bar."""
-        if self._problems.ready and self.accepting and not self._tabs.running():
-            self.standby.prepare(self._problems.pane.settings())
-
-    def _start_queued(self) -> None:
-        """Start queued runs as far as is allowed."""
-        while self._queue and self.accepting and len(self._tabs.running()) < self.most_at_once:
-            key = next(iter(self._queue))
-            start, tab = self._queue.pop(key), self._tabs.runs.get(key)
-            if tab is not None:
-                start()
-        if not self.standby.waiting:
-            self.prepare()
-
-    @property
-    def queued(self) -> list[str]:
-        """The keys of the queued runs, in the order in which they will start."""
-        return list(self._queue)
-
-    @property
-    def most_at_once(self) -> int:
-        """How many runs may be in progress at once; the others are queued."""
-        return max(1, int(str(self._settings.value("runs_at_once", 1))))
-
-    def ask_most_at_once(self) -> None:
-        """Ask how many runs may be in progress at once."""
-        dialog = QInputDialog(self._window)
-        dialog.setWindowTitle("Runs at once")
-        dialog.setLabelText("Runs in progress at once; further runs are queued:")
-        dialog.setInputMode(QInputDialog.InputMode.IntInput)
-        dialog.setIntRange(1, 64)
-        dialog.setIntValue(self.most_at_once)
-        dialog.intValueSelected.connect(self.set_most_at_once)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
-
-    def set_most_at_once(self, count: int) -> None:
-        """Allow ``count`` runs at once from now on."""
-        self._settings.setValue("runs_at_once", count)
-        self._start_queued()
-
-    def pause(self) -> None:
-        """Pause or resume the run, or the replay, of the current tab."""
-        tab = self._tabs.current_run()
-        if tab is not None and tab.steerable:
-            tab.pause()
-
-    def stop(self) -> None:
-        """Stop the run of the current tab: request, then SIGTERM, then SIGKILL."""
-        tab = self._tabs.current_run()
-        if tab is not None and tab.queued:
-            self._cancel(tab)
-        elif tab is not None:
-            tab.stop()
-
-    def _cancel(self, tab: RunTab) -> None:
-        self._queue.pop(tab.note.key, None)
-        tab.cancel()
-
-    def cancel_queued(self) -> None:
-        """Remove all runs from the queue."""
-        for key in list(self._queue):
-            if key in self._tabs.runs:
-                self._cancel(self._tabs.runs[key])
-        self._queue.clear()
 
     # --- showing ------------------------------------------------------------------------------------------------
 
@@ -395,11 +245,9 @@ class Runs(QObject):
 
     def _runs_here(self, note: RunNote) -> bool:
         tab: RunTab | None = self._tabs.runs.get(note.key)
-        return tab is not None and (tab.live or tab.queued)
+        return note.key in self.queued() or (tab is not None and (tab.live or tab.queued))
 
     def release(self) -> None:
         """Watch the folder of runs no more; the window is closing."""
-        self.accepting = False
-        self.standby.close()
         self._rescan_timer.stop()
         self._watcher.blockSignals(True)

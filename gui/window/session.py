@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QMainWindow, QMessageBox
 
 from gui.problem.pane import ProblemPane
 from gui.runs.library import Library
+from gui.window.launcher import Launcher
 from gui.window.layout import Layout
 from gui.window.problems import Problems
-from gui.window.runs import Runs
 from gui.window.tabs import Tabs
 from gui.window.tool_bar import ToolBar
 
@@ -34,12 +34,12 @@ class Session:
         settings: QSettings,
         library: Library,
         tabs: Tabs,
-        runs: Runs,
+        launcher: Launcher,
         problems: Problems,
         tool_bar: ToolBar,
     ) -> None:
         self._window, self._settings, self._library, self._tabs = window, settings, library, tabs
-        self._runs, self._problems, self._tool_bar = runs, problems, tool_bar
+        self._launcher, self._problems, self._tool_bar = launcher, problems, tool_bar
         self._pane: ProblemPane = problems.pane
         self.quitting = False
         self.closed = False
@@ -115,7 +115,7 @@ class Session:
                 self._ask(len(running))
             return False
         if not self.quitting:
-            self._runs.cancel_queued()
+            self._launcher.cancel_queued()
             self.save()
         self.closed = True
         event.accept()
@@ -139,8 +139,8 @@ class Session:
         """Stop all runs, save the session, close the window."""
         self.save()
         self.quitting = True
-        self._runs.accepting = False
-        self._runs.cancel_queued()
+        self._launcher.accepting = False
+        self._launcher.cancel_queued()
         self._tabs.discard_ended_hidden = False
         self._window.statusBar().showMessage("Stopping the runs…")
         for tab in self._tabs.running():

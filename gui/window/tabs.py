@@ -133,7 +133,10 @@ class Tabs(QObject):
         tab = self.runs.get(note.key)
         if tab is None:
             tab = self.add(note)
-            tab.show_recorded(speed)
+            if note.state == "queued":
+                tab.show_queued()
+            else:
+                tab.show_recorded(speed)
         elif speed != math.inf:
             tab.replay(speed)
         if self.widget.indexOf(tab) < 0:
@@ -170,8 +173,8 @@ class Tabs(QObject):
 
     # --- opening and closing ------------------------------------------------------------------------------------
 
-    def add(self, note: RunNote) -> RunTab:
-        """Open an empty tab for a run."""
+    def add(self, note: RunNote, hidden: bool = False) -> RunTab:
+        """Make an empty tab for a run; a hidden one is opened when the run is."""
         tab = RunTab(note, self._theme)
         tab.usual_kernels = self._library.usual_kernels(note)
         set_style(tab, self._theme)  # while it is empty
@@ -179,7 +182,8 @@ class Tabs(QObject):
         tab.state_changed.connect(lambda: self._on_state(tab))
         tab.ready.connect(self.changed)
         self.runs[note.key] = tab
-        self._insert(tab)
+        if not hidden:
+            self._insert(tab)
         return tab
 
     def compare(self, notes: Sequence[RunNote]) -> None:

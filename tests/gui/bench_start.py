@@ -42,7 +42,7 @@ def first_point(app: Measured) -> tuple[float, float]:
     """Seconds from F5 to the first point of a curve, and the longest piece of work; then the run is stopped."""
     app.pieces.clear()
     began = time.perf_counter()
-    app.piece(app.window.runs.start)
+    app.piece(app.window.launcher.start)
     tab = app.window.run_tabs.current_run()
     app.wait_until(lambda: has_points(tab.panel) or not tab.live, SECONDS)
     seconds = time.perf_counter() - began

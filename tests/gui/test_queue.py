@@ -31,7 +31,7 @@ def test_run_pressed_three_times_starts_one_after_the_other(qtbot: Any, window: 
     second, third = pressed(qtbot, window), pressed(qtbot, window)
     assert [tab.note.state for tab in (first, second, third)] == ["running", "queued", "queued"]
     assert window.run_tabs.running() == [first]
-    assert window.runs.queued == [second.note.key, third.note.key]
+    assert window.launcher.queued == [second.note.key, third.note.key]
     assert window.status.state.text() == "queued"
     window.tabs.setCurrentWidget(first)
     window.actions_by_name["stop"].trigger()
@@ -40,7 +40,7 @@ def test_run_pressed_three_times_starts_one_after_the_other(qtbot: Any, window: 
     assert third.note.state == "queued"
     window.tabs.setCurrentWidget(third)
     qtbot.keyClick(window, Qt.Key.Key_F5, SHIFT)
-    assert (third.note.state, third.live, window.runs.queued) == ("cancelled", False, [])
+    assert (third.note.state, third.live, window.launcher.queued) == ("cancelled", False, [])
     assert not third.note.path.exists()
     window.tabs.setCurrentWidget(second)
     window.actions_by_name["stop"].trigger()
@@ -60,7 +60,7 @@ def test_the_number_of_runs_at_once_is_asked_for_and_kept(qtbot: Any, window: An
     dialog.accept()
     qtbot.waitUntil(lambda: second.summary.state == "running", timeout=30_000)
     assert window.run_tabs.running() == [first, second]
-    assert window.runs.most_at_once == int(window.settings.value("runs_at_once")) == 2
+    assert window.launcher.most_at_once == int(window.settings.value("runs_at_once")) == 2
 
 
 def test_a_queued_run_is_cancelled_when_the_window_closes(qtbot: Any, window: Any) -> None:

@@ -23,7 +23,7 @@ def window(open_window: Any) -> Any:
 def test_a_run_uses_the_process_that_waits_and_another_one_waits_afterwards(
     qtbot: Any, window: Any, counting_files: Path
 ) -> None:
-    waiting = window.runs.standby
+    waiting = window.launcher.standby
     load(qtbot, window, counting_files / "small.txt")
     qtbot.waitUntil(lambda: waiting.waiting, timeout=30_000)
     process = waiting._child.pid
@@ -37,7 +37,7 @@ def test_a_run_uses_the_process_that_waits_and_another_one_waits_afterwards(
 
 
 def test_other_devices_need_another_process(qtbot: Any, window: Any, counting_files: Path) -> None:
-    waiting = window.runs.standby
+    waiting = window.launcher.standby
     load(qtbot, window, counting_files / "small.txt")
     qtbot.waitUntil(lambda: waiting.waiting, timeout=30_000)
     first = waiting._child.pid
@@ -48,7 +48,7 @@ def test_other_devices_need_another_process(qtbot: Any, window: Any, counting_fi
 
 
 def test_a_process_that_died_meanwhile_is_replaced(qtbot: Any, window: Any, counting_files: Path) -> None:
-    waiting = window.runs.standby
+    waiting = window.launcher.standby
     load(qtbot, window, counting_files / "small.txt")
     qtbot.waitUntil(lambda: waiting.waiting, timeout=30_000)
     waiting._child.kill()
@@ -66,4 +66,4 @@ def test_without_memory_no_process_waits(
     monkeypatch.setattr(standby, "free_memory", lambda: free_memory(table))
     load(qtbot, window, counting_files / "small.txt")
     qtbot.wait(1500)
-    assert not window.runs.standby.waiting
+    assert not window.launcher.standby.waiting

@@ -86,7 +86,7 @@ def test_a_child_killed_from_outside_is_reported_and_the_window_lives(
 @POSIX
 def test_stop_ends_even_a_child_that_hangs(qtbot: Any, open_window: Any, counting_files: Path) -> None:
     window = open_window(COUNTING)
-    window.runs.patience = (0.3, 0.3)
+    window.launcher.patience = (0.3, 0.3)
     load(qtbot, window, counting_files / "endless.txt")
     tab = begin(qtbot, window)
     os.kill(tab.child.pid, signal.SIGSTOP)

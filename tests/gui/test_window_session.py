@@ -249,8 +249,8 @@ def test_a_stopped_run_continues_from_its_checkpoint(qtbot: Any, window: Any, co
     window.actions_by_name["stop"].trigger()
     ended(qtbot, tab)
     assert tab.note.state == "interrupted"
-    window.runs.resume()
-    window.runs.resume()  # pressed twice
+    window.launcher.resume()
+    window.launcher.resume()  # pressed twice
     qtbot.waitUntil(lambda: not window.jobs.pending, timeout=30_000)
     qtbot.waitUntil(
         lambda: window.tabs.currentWidget() is not tab and len(window.run_tabs.opened()) == 1, timeout=30_000

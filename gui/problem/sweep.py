@@ -1,0 +1,171 @@
+"""Sweeps in the app: reading and checking them, and a dialog that makes one from the loaded problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QFontDatabase
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLabel, QLineEdit, QPlainTextEdit, QWidget
+
+from engine.config import Settings, solver_options
+from engine.errors import InputError, QuintetError
+from engine.folder import read_problem
+from engine.solvers import solver_for
+from engine.sweep import Sweep, SweepRun, parse_seeds
+from gui.problem.instance import Instance
+
+__all__ = ["SETTINGS", "PlannedRun", "SweepDialog", "SweepPlan", "parse_options", "plan_sweep"]
+
+SETTINGS = tuple(name for name in Settings.model_fields if name not in ("seed", "run_folder"))
+"""Settings that a sweep may have."""
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run of a sweep, with what is known of its problem."""
+
+    title: str
+    source: Path
+    solver: str
+    description: str
+    options: dict[str, Any]
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """The runs of a sweep that can be started, and why others cannot."""
+
+    runs: list[PlannedRun] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+def plan_sweep(sweep: Sweep) -> SweepPlan:
+    """Read the problems of a sweep and check its options; takes long for large files."""
+    plan = SweepPlan()
+    by_problem: dict[Path, list[SweepRun]] = {}
+    for run in sweep.runs():
+        by_problem.setdefault(run.problem, []).append(run)
+    for path, runs in by_problem.items():
+        try:
+            problem = read_problem(path)
+            solver = solver_for(problem)
+        except QuintetError as error:
+            plan.errors.append(str(error))
+            continue
+        for run in runs:
+            try:
+                solver_options(solver, None, run.options, type(problem))
+            except QuintetError as error:
+                if str(error) not in plan.errors:
+                    plan.errors.append(str(error))
+                continue
+            settings = {**sweep.settings, "seed": run.seed}
+            title, options = run.title, dict(run.options)
+            plan.runs.append(PlannedRun(title, path.resolve(), solver.name, problem.describe(), options, settings))
+    return plan
+
+
+def parse_options(text: str) -> dict[str, list[Any]]:
+    """Options with their values: a line ``name = value, value`` each.
+
+    Raises
+    ------
+    engine.errors.InputError
+        If a line is not of that form.
+    """
+    found: dict[str, list[Any]] = {}
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        name, sign, values = (part.strip() for part in line.partition("="))
+        parts = [_value(part.strip()) for part in values.split(",") if part.strip()]
+        if not sign or not name or not parts:
+            raise InputError(f"an option is written name = value, value; got {line.strip()!r}")
+        found[name.replace("-", "_")] = parts
+    return found
+
+
+def _value(text: str) -> Any:
+    return {"true": True, "false": False, "none": None}.get(text.lower(), text)
+
+
+class SweepDialog(QDialog):
+    """Asks for seeds and for options with several values; ``requested(sweep, name)`` when it is accepted.
+
+    Parameters
+    ----------
+    instance : Instance
+        The problem that is solved in all runs.
+    options, settings : mapping
+        Those of the form, for all runs.
+    """
+
+    requested = Signal(object, str)
+
+    def __init__(
+        self, instance: Instance, options: Mapping[str, Any], settings: Mapping[str, Any], parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Sweep")
+        self._instance, self._options = instance, dict(options)
+        self._settings = {name: value for name, value in settings.items() if name in SETTINGS}
+        self.seeds = QLineEdit("0-4")
+        self.seeds.setAccessibleName("Seeds")
+        self.options = QPlainTextEdit()
+        self.options.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.options.setPlaceholderText("one option a line, such as\nvariant = rows, tiles")
+        self.options.setAccessibleName("Options with several values")
+        self.options.setTabChangesFocus(True)
+        self.message = QLabel()
+        self.message.setWordWrap(True)
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText("Queue")
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        form = QFormLayout(self)
+        form.addRow("Problem", QLabel(instance.problem.name))
+        form.addRow("Seeds", self.seeds)
+        form.addRow("Options", self.options)
+        form.addRow(self.message)
+        form.addRow(self.buttons)
+        self.resize(460, 320)
+        self.seeds.textChanged.connect(self._check)
+        self.options.textChanged.connect(self._check)
+        self._check()
+
+    def sweep(self) -> Sweep:
+        """The sweep as it is now.
+
+        Raises
+        ------
+        engine.errors.InputError
+            If the seeds or the options are wrong.
+        """
+        fixed = {name: [value] for name, value in self._options.items()}
+        varied = parse_options(self.options.toPlainText())
+        seeds = tuple(parse_seeds(self.seeds.text()))
+        made = Sweep((self._instance.source,), seeds, {**fixed, **varied}, self._settings)
+        for name, values in varied.items():
+            for value in values:
+                solver_options(self._instance.solver, None, {name: value}, type(self._instance.problem))
+        return made
+
+    def _check(self) -> None:
+        try:
+            count = len(self.sweep())
+        except InputError as error:
+            self.message.setText(str(error))
+            count = 0
+        else:
+            self.message.setText(f"{count} run{'s' * (count != 1)}")
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(count > 0)
+
+    def accept(self) -> None:
+        """Ask for the runs, and close."""
+        self.requested.emit(self.sweep(), f"sweep of {self._instance.problem.name}")
+        super().accept()
