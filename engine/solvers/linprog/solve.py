@@ -45,6 +45,7 @@ Vector = NDArray[np.float64]
 _Restore = Callable[[Vector, Vector], tuple[Vector, Vector]]
 
 _WAIT_SECONDS = 0.05
+_PATIENCE_SECONDS = 0.25  # with a sparse factorisation when the run is to end
 _NEARLY = 1e-2  # error of a point that is near an optimum rather than of a program without one
 _TRIAL_NONZEROS, _TRIAL_SECONDS = 200_000, 0.25  # of a race's program that HiGHS tries in this process, and how long
 _MOST_REFUSALS = 3  # points that fail the audit before presolve is given up
@@ -468,9 +469,13 @@ class _Solving:
         self._save_checkpoint()
         for racer in self.racers:
             if isinstance(racer, InteriorRacer):
+                if self.run.folder is None:  # a checkpoint is worth the wait for the factorisation
+                    racer.hurry(_PATIENCE_SECONDS)
                 restore = self._restores.get(racer, _unchanged)
                 with contextlib.suppress(ChildError):
-                    self._consider(*restore(*racer.present_point()))
+                    x, y = racer.present_point()
+                    if np.isfinite(x).all() and np.isfinite(y).all():
+                        self._consider(*restore(x, y))
 
     def _save_after_failure(self) -> None:
         """A device has failed: what the other racers have is kept."""

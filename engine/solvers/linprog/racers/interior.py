@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import wait
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,12 @@ class InteriorRacer(Racer):
             return self._system.get_point()[0]
 
         return self._point(self._system.run(read))
+
+    def hurry(self, seconds: float) -> None:
+        """Wait so long for the end of the slice, then end a factorisation in a child process, and with it the slice."""
+        wait([self.future], seconds)
+        if not self.future.done() and self._system.normal_equations is not None:
+            self._system.normal_equations.close()
 
     def present_point(self) -> tuple[Vector, Vector]:
         """The present point; waits for the end of the slice."""
