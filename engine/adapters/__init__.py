@@ -18,5 +18,6 @@ PUBLIC: dict[str, LazyImport] = {
     "HorseshoeProbitClassifier": LazyImport("engine.adapters.sklearn_probit", "HorseshoeProbitClassifier"),
     "minimize_bits": LazyImport("engine.adapters.minimize_bits", "minimize_bits"),
     "maximize_bits": LazyImport("engine.adapters.minimize_bits", "maximize_bits"),
+    "IOHAlgorithm": LazyImport("engine.adapters.ioh_suite", "IOHAlgorithm"),
     "to_arviz": LazyImport("engine.adapters.arviz_export", "to_arviz"),
 }

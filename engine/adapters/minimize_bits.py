@@ -270,6 +270,8 @@ def _optimize(
     samples = _checked_samples(noise, budget)
     limit = math.inf if budget is None else float(budget)
     archive = _Archive(function, sign, batch, samples, limit, _RESERVE * limit if samples > 1 and budget else 0.0)
+    if options.get("target") is not None:
+        options = options | {"target": sign * options["target"]}
     population = options.pop("population", None) or _population(n, budget, samples)
     until = math.inf if time_limit is None else time.monotonic() + time_limit
     known, edges = seeds, np.zeros((0, 2), np.int32)

@@ -13,6 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from engine.adapters.ioh_suite import ALGORITHMS, reached_share, run_suite
 from engine.cli_options import pool_options, run_command
 from engine.devices import Device, DevicePool, select
 from engine.engine import Engine
@@ -50,6 +51,13 @@ _SOLVE: dict[int, dict[str, Any]] = {  # genes: options that solve trap-5, 10 of
     help="paper: counting, learning and traps without local search; hard: what local search is for.",
 )
 @click.option(
+    "--suite", type=click.Choice(["pbo"]), help="The 25 pseudo-Boolean problems of IOHprofiler instead (package ioh)."
+)
+@click.option("--bits", type=click.IntRange(4), default=64, show_default=True, help="Of the suite's problems.")
+@click.option("--budget", type=click.IntRange(32), default=10_000, show_default=True, help="Evaluations a run.")
+@click.option("--problem", "problems", type=int, multiple=True, help="Of the suite, 1 to 25; may be repeated.")
+@click.option("--logs", type=click.Path(file_okay=False), help="Folder for the logs of the suite, for IOHanalyzer.")
+@click.option(
     "--file",
     "files",
     multiple=True,
@@ -65,9 +73,18 @@ def _command(
     counting: str,
     chosen: str,
     files: Sequence[str],
+    suite: str | None,
+    bits: int,
+    budget: int,
+    problems: Sequence[int],
+    logs: str | None,
 ) -> int:
     console = BenchConsole()
     infos = select(backend, names)
+    if suite is not None:
+        devices = [info.id for info in infos]
+        _measure_suite(bits, budget, repeat or (2 if quick else 5), problems, logs, devices, console)
+        return 0
     if chosen == "hard":
         with Engine(devices=[info.id for info in infos]) as engine:
             return 0 if _measure_hard(quick, files, repeat or (3 if quick else 10), engine, console) else 1
@@ -233,6 +250,35 @@ def _measure_hard(quick: bool, files: Sequence[str], runs: int, engine: Engine, 
         )
     console.print(table)
     return good
+
+
+def _measure_suite(
+    n: int,
+    budget: int,
+    runs: int,
+    problems: Sequence[int],
+    folder: str | None,
+    devices: list[str],
+    console: Console,
+) -> None:
+    """The suite of IOHprofiler: the mean of the best values, and the share of targets reached over evaluations."""
+    found = run_suite(n, budget, runs, problems or None, folder, devices=devices)
+    table = Table(
+        "problem", *ALGORITHMS, title=f"mean of the best values (optima found of {runs}), {n} bits, {budget:,}"
+    )
+    for problem in dict.fromkeys(one.problem for one in found):
+        cells = []
+        for name in ALGORITHMS:
+            group = [one for one in found if one.problem == problem and one.algorithm == name]
+            mean = statistics.mean(float(one.best[-1]) for one in group)
+            cells.append(f"{mean:.6g} ({sum(one.optimum_found for one in group)})")
+        table.add_row(problem, *cells)
+    console.print(table)
+    table = Table("evaluations", *ALGORITHMS, title="share of targets reached")
+    for count in sorted({n, 5 * n, 25 * n, budget // 4, budget}):
+        shares = reached_share(found, count)
+        table.add_row(f"{count:,}", *(f"{shares[name]:.3f}" for name in ALGORITHMS))
+    console.print(table)
 
 
 def _measure_paper(sizes: Sequence[int], engine: Engine, counting: str, console: Console) -> None:

@@ -25,9 +25,10 @@ from engine.errors import DeviceError, DeviceLost
 from engine.solvers.boa.device.programs import HISTORY_FIELDS
 from engine.solvers.boa.device.state import MOST_GENERATIONS, Ending, PopulationState, Slice
 from engine.solvers.boa.fitness import Fitness, Function
+from engine.solvers.boa.host import HostEvaluation
 from engine.solvers.boa.options import Counting, Migration, Parameters
 from engine.solvers.boa.plan import memory_by_member, nodes_at_once
-from engine.solvers.boa.population import HostEvaluation, Population, Snapshot
+from engine.solvers.boa.population import Population, Snapshot
 
 __all__ = ["CONVERGED", "ISLAND_STRIDE", "STALLED", "TARGET", "Islands", "Round"]
 
@@ -44,11 +45,15 @@ T = TypeVar("T")
 
 @dataclass
 class Round:
-    """What a slice did: rows of history by generation and island, the island and mean of each, seconds by phase."""
+    """What a slice did: rows of history by generation and island, the island and mean of each, seconds by phase.
+
+    ``extra``: evaluations by local search on the host for each row, or None without any.
+    """
 
     history: NDArray[np.int64]
     islands: NDArray[np.int64]
     means: NDArray[np.float64] | None
+    extra: NDArray[np.int64] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     is_interrupted: bool = False
 
@@ -66,8 +71,8 @@ class Islands:
         One for each device.
     ending : Ending
     migration : Migration
-    host : callable, optional
-        Keys of individuals for a fitness that devices cannot evaluate.
+    host : HostEvaluation, optional
+        For a fitness that devices cannot evaluate.
     on_loss : callable, optional
         Called with the :class:`engine.errors.DeviceLost` of each device that fails while others remain.
     share : bool
@@ -234,13 +239,20 @@ class Islands:
         order = np.lexsort((islands, steps))
         order = order[kept[order]]
         means = np.concatenate([part.means for part in parts.values()])
+        extra = np.concatenate([np.array(part.extra, np.int64) for part in parts.values()])
         np.maximum.at(self._best_keys, islands[order], history[order, _BEST])
         interrupted = any(part.is_interrupted for part in parts.values())
         seconds: dict[str, float] = {}
         for part in parts.values():
             for phase, spent in part.seconds.items():
                 seconds[phase] = max(spent, seconds.get(phase, 0.0))
-        return Round(history[order], islands[order], means[order] if means.size else None, seconds, interrupted)
+        return Round(
+            *(history[order], islands[order]),
+            means=means[order] if means.size else None,
+            extra=extra[order] if extra.size else None,
+            seconds=seconds,
+            is_interrupted=interrupted,
+        )
 
     def _migrate(self) -> None:
         """The best of each island replace the worst of the next one."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 if TYPE_CHECKING:
     from engine.results import Result
 
-__all__ = ["Network", "edge_list", "individuals", "network_dot", "network_graph", "population_image"]
+__all__ = ["Network", "bit_planes", "edge_list", "individuals", "network_dot", "network_graph", "population_image"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,13 @@ def individuals(planes: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
     """Rows of genes, shape (count, n), from bit planes (n, words): bit b of word w belongs to individual 32 w + b."""
     bits = np.unpackbits(planes.astype("<u4", copy=False).view(np.uint8), axis=1, bitorder="little")
     return np.ascontiguousarray(bits[:, :count].T)
+
+
+def bit_planes(bits: NDArray[np.uint8], words: int) -> NDArray[np.uint32]:
+    """The inverse of :func:`individuals`: planes of shape (n, words) from rows of genes, shape (count, n)."""
+    padded = np.zeros((bits.shape[1], 32 * words), np.uint8)
+    padded[:, : len(bits)] = bits.T
+    return np.packbits(padded, axis=1, bitorder="little").view("<u4").astype(np.uint32)
 
 
 def edge_list(

@@ -113,18 +113,23 @@ class Options(SolverOptions):
     )
     local_search: Literal["auto", "none", "steepest", "first", "tabu", "walk"] = Field(
         "auto",
-        description="local search that improves individuals before they are evaluated, for functions given by tables: "
-        "steepest ascent, first improvement, tabu search, or a walk over unsatisfied clauses; auto chooses by the "
-        "function; none is the algorithm of the paper",
+        description="local search that improves individuals: steepest ascent, first improvement, tabu search, or a "
+        "walk over unsatisfied clauses; auto chooses by the function if it is given by tables; Python functions can "
+        "have the first two, on the host; none is the algorithm of the paper",
     )
     flips: int | None = Field(
         None,
         ge=1,
         le=(1 << 24) - 1,
-        description="maximum number of flips per individual; default: 20 per gene, 4 for ascents",
+        description="maximum number of flips per individual; default: 20 per gene, 4 for ascents; of Python "
+        "functions: flips that are tried, each an evaluation",
     )
-    local_search_share: float = Field(
-        1.0, gt=0, le=1, description="fraction of the individuals that local search improves"
+    local_search_share: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="fraction of the individuals that local search improves; default: all, of Python functions the "
+        "best 5 %",
     )
     initial: tuple[int, ...] | None = Field(
         None, description="a bit string that the initial population contains; further ones are the problem's seeds"

@@ -12,6 +12,7 @@ from engine.devices import DeviceInfo
 from engine.errors import OptionError, OutOfDeviceMemory
 from engine.solvers.boa.device.local_search import choose_improvement
 from engine.solvers.boa.device.memory import largest_buffer, node_bytes, required_bytes
+from engine.solvers.boa.fitness import Function
 from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.options import MOST_INDIVIDUALS, Counting, Migration, Options, Parameters, Rule, resolve
 from engine.solvers.boa.problem import BOA
@@ -61,10 +62,7 @@ def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> N
     engine.errors.OutOfDeviceMemory
         If the (first) population does not fit the devices' memory.
     """
-    if options.local_search not in ("auto", "none") and not isinstance(problem.fitness, Decomposable):
-        raise OptionError(
-            f"local_search = {options.local_search} needs a function given by tables; got {problem.fitness.text}"
-        )
+    _check_local_search(problem, options)
     if options.linkage == "problem" and not isinstance(problem.fitness, Decomposable):
         raise OptionError(f"linkage = problem needs a function given by tables; got {problem.fitness.text}")
     initial_individuals(problem, options)
@@ -82,6 +80,20 @@ def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> N
         by_device[info.id] = by_device.get(info.id, 0) + held[place] * required_bytes(parameters, 1)
     for info in devices:
         _require(info, by_device[info.id], largest_buffer(parameters), parameters)
+
+
+def _check_local_search(problem: BOA, options: Options) -> None:
+    rule, fitness = options.local_search, problem.fitness
+    if rule in ("auto", "none") or isinstance(fitness, Decomposable):
+        return
+    if not isinstance(fitness, Function):
+        raise OptionError(
+            f"local_search = {rule} needs a function given by tables, or one in Python; got {fitness.text}"
+        )
+    if rule not in ("first", "steepest"):
+        raise OptionError(
+            f"local_search = {rule} needs a function given by tables; Python functions can have first or steepest"
+        )
 
 
 def shares_population(options: Options, devices: Sequence[DeviceInfo]) -> bool:

@@ -24,15 +24,15 @@ from engine.solvers.boa.device.programs import HISTORY_FIELDS, shapes_for
 from engine.solvers.boa.device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice
 from engine.solvers.boa.device.worker import DevicePopulation
 from engine.solvers.boa.fitness import Fitness, Function
-from engine.solvers.boa.network import Network, individuals
+from engine.solvers.boa.host import Evaluated, HostEvaluation
+from engine.solvers.boa.network import Network, bit_planes, individuals
 from engine.solvers.boa.options import PHASES, STREAM_PERMUTATION, Counting, Parameters
 
-__all__ = ["HostEvaluation", "Population", "Snapshot", "permutations"]
+__all__ = ["Population", "Snapshot", "permutations"]
 
 _REASON, _BEST = HISTORY_FIELDS.index("reason"), HISTORY_FIELDS.index("best")
 _FLIPS = HISTORY_FIELDS.index("flips")
-
-HostEvaluation = Callable[[NDArray[np.uint8]], NDArray[np.int64]]
+_HOST = -1  # in place of a member's index
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -78,8 +78,8 @@ class Population:
     slots : mapping of label to int
         Nodes that a device learns at a time.
     ending : Ending
-    host : callable, optional
-        Keys of individuals for a fitness that devices cannot evaluate.
+    host : HostEvaluation, optional
+        For a fitness that devices cannot evaluate.
     on_loss : callable, optional
         Called with the :class:`engine.errors.DeviceLost` of a failed device; the population continues without it.
     interrupted : callable, optional
@@ -109,6 +109,7 @@ class Population:
         self._on_loss = on_loss
         self._balance = Balance(parameters, len(members))
         self._flips: dict[int, int] = {}
+        self._extra_evaluations = 0
         self._is_alone = len(members) == 1 and not isinstance(fitness, Function)
         rows = MOST_GENERATIONS if self._is_alone else 1
         arguments = [
@@ -161,14 +162,29 @@ class Population:
 
     def _begin_shared(self, seeds: NDArray[np.uint8]) -> Slice:
         self._group.each(DevicePopulation.draw, seeds)
-        finished = self.parameters.improvement is None or self._improve_shared()
+        finished = self._host is not None or self.parameters.improvement is None or self._improve_shared()
         if self._host is None:
             self._group.each(DevicePopulation.evaluate_population)
         else:
-            planes, _ = self._group.first(DevicePopulation.population)
-            self._group.each(DevicePopulation.set_keys, self._host(individuals(planes, self.parameters.population)))
+            self._begin_on_host(self._host)
         rows = self._group.each(DevicePopulation.summarise, 0, 0, self._ending)
-        return Slice(self._with_all_flips(rows), self._means(), is_interrupted=not finished)
+        return Slice(self._with_all_flips(rows), self._means(), self._extra(), is_interrupted=not finished)
+
+    def _begin_on_host(self, host: HostEvaluation) -> None:
+        planes, _ = self._group.first(DevicePopulation.population)
+        found = self._noted_on_host(host(individuals(planes, self.parameters.population), self.parameters, None))
+        if host.improves:
+            self._group.each(DevicePopulation.set_planes, bit_planes(found.bits, planes.shape[1]))
+        self._group.each(DevicePopulation.set_keys, found.keys)
+
+    def _noted_on_host(self, found: Evaluated) -> Evaluated:
+        """Count what a local search on the host did."""
+        self._flips[_HOST] = self._flips.get(_HOST, 0) + found.flips
+        self._extra_evaluations = found.evaluations
+        return found
+
+    def _extra(self) -> list[int]:
+        return [self._extra_evaluations] if self._host is not None and self._host.improves else []
 
     def _improve_shared(self) -> bool:
         """Local search of the initial population, of which every device does a part; False if it was interrupted."""
@@ -260,7 +276,8 @@ class Population:
         done = self._noted(self._generation())
         while self.reason == 0 and len(done.history) < count and not done.is_interrupted:
             one = self._noted(self._generation())
-            done.history, done.means = np.concatenate([done.history, one.history]), done.means + one.means
+            done.history = np.concatenate([done.history, one.history])
+            done.means, done.extra = done.means + one.means, done.extra + one.extra
             done.is_interrupted = one.is_interrupted
         return done
 
@@ -298,7 +315,7 @@ class Population:
             if len(rows) > 1:
                 self._balance.note(learned, sampled)
         seconds["replacement"] = time.perf_counter() - began
-        return Slice(self._with_all_flips(rows), self._means(), seconds)
+        return Slice(self._with_all_flips(rows), self._means(), self._extra(), seconds)
 
     def _offspring(self) -> tuple[dict[str, float], list[float], list[float]] | None:
         """A generation up to its evaluated offspring: seconds by phase, and each device's for learning and sampling.
@@ -358,9 +375,14 @@ class Population:
             planes[:, share.first_word : share.last_word] = other_planes[:, share.first_word : share.last_word]
             own = slice(32 * share.first_word, 32 * share.last_word)
             keys[own] = other_keys[own]
+        changed = several
         if self._host is not None:
-            keys = self._host(individuals(planes, self.parameters.offspring))
-        self._group.each(DevicePopulation.set_offspring, planes if several else None, keys)
+            bits = individuals(planes, self.parameters.offspring)
+            found = self._noted_on_host(self._host(bits, self.parameters, self.generation))
+            keys = found.keys
+            if self._host.improves:
+                planes, changed = bit_planes(found.bits, planes.shape[1]), True
+        self._group.each(DevicePopulation.set_offspring, planes if changed else None, keys)
 
 
 def _make(

@@ -84,6 +84,7 @@ class Record:
         for place, (row, island) in enumerate(zip(done.history.tolist(), done.islands.tolist(), strict=True)):
             values = dict(zip(HISTORY_FIELDS, row, strict=True))
             self.evaluations += parameters.offspring if values["generation"] else parameters.population
+            self.evaluations += 0 if done.extra is None else int(done.extra[place])
             self.generations += values["generation"] > 0
             self.flips += values["flips"] - self._island_flips.get(island, 0)
             self._island_flips[island] = values["flips"]

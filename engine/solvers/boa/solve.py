@@ -18,6 +18,7 @@ from engine.solvers.boa.device.local_search import choose_improvement
 from engine.solvers.boa.device.state import Ending, PopulationState
 from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.fitness.tables import Decomposable
+from engine.solvers.boa.host import HostEvaluation, choose_host_improvement
 from engine.solvers.boa.islands import TARGET, Islands
 from engine.solvers.boa.options import MOST_INDIVIDUALS, Options
 from engine.solvers.boa.plan import (
@@ -28,7 +29,6 @@ from engine.solvers.boa.plan import (
     parameters_for,
     shares_population,
 )
-from engine.solvers.boa.population import HostEvaluation
 from engine.solvers.boa.problem import BOA
 from engine.solvers.boa.record import Record
 
@@ -73,7 +73,7 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: Run) -> Result:
     """
     record = Record(problem.fitness)
     status = Status.FEASIBLE
-    with _host_evaluation(problem.fitness) as host:
+    with _host_evaluation(problem.fitness, options) as host:
         try:
             status = _populations(problem, options, pool, run, record, host)
         except StopRequested as stop:
@@ -90,7 +90,7 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: Run) -> Result:
 
 def _announce(problem: BOA, options: Options, run: Run) -> None:
     """Report where the run differs from the algorithm of the paper."""
-    improvement = choose_improvement(problem.fitness, options)
+    improvement = choose_improvement(problem.fitness, options) or choose_host_improvement(problem.fitness, options)
     if improvement is not None:
         run.notice(
             f"local search improves individuals: {improvement.rule}, at most {improvement.flips:,} flips each "
@@ -114,19 +114,20 @@ def _advice(problem: BOA, options: Options) -> str:
 
 
 @contextlib.contextmanager
-def _host_evaluation(fitness: Fitness) -> Iterator[HostEvaluation | None]:
+def _host_evaluation(fitness: Fitness, options: Options) -> Iterator[HostEvaluation | None]:
     """How the host evaluates, where it has to; with the processes that takes."""
+    improvement = choose_host_improvement(fitness, options)
     if not isinstance(fitness, Function):
         yield None
     elif fitness.processes == 1:
-        yield fitness.keys
+        yield HostEvaluation(fitness.keys, improvement)
     else:
         with ProcessPoolExecutor(fitness.processes, mp_context=get_context("spawn")) as processes:
 
             def mapped(function: Any, individuals: list[Any]) -> Any:
                 return processes.map(function, individuals, chunksize=-(-len(individuals) // (4 * fitness.processes)))
 
-            yield lambda bits: fitness.keys(bits, mapped)
+            yield HostEvaluation(lambda bits: fitness.keys(bits, mapped), improvement)
 
 
 def _populations(
@@ -163,7 +164,7 @@ def _populations(
             return Status.ITERATION_LIMIT
         with islands:
             record.begin(parameters, migration.islands)
-            reason = _evolve(problem, options, run, record, islands, restored)
+            reason = _evolve(problem, options, run, record, islands, host, restored)
             restored = None
         record.end()
         if reason == TARGET:
@@ -186,6 +187,7 @@ def _evolve(
     run: Run,
     record: Record,
     islands: Islands,
+    host: HostEvaluation | None,
     restored: tuple[int, dict[int, PopulationState]] | None,
 ) -> int:
     """One population to its end; why it ended, 0 for a limit of generations or evaluations."""
@@ -194,12 +196,15 @@ def _evolve(
         record.continue_from(restored[1])
     else:
         run.poll()
+        if host is not None and options.max_evaluations is not None:
+            planned = islands.parameters.population * islands.active
+            host.left = max(0, options.max_evaluations - record.evaluations - planned)
         begun = islands.begin(initial_individuals(problem, options))
         record.take(run, islands, begun)
         if begun.is_interrupted:  # the population is not the one that a resumed run would begin with
             run.poll()
     try:
-        reason = _generations(options, run, record, islands)
+        reason = _generations(options, run, record, islands, host)
     except (StopRequested, ProblemError):
         record.take_snapshot(run, islands)
         raise
@@ -207,7 +212,7 @@ def _evolve(
     return reason
 
 
-def _generations(options: Options, run: Run, record: Record, islands: Islands) -> int:
+def _generations(options: Options, run: Run, record: Record, islands: Islands, host: HostEvaluation | None) -> int:
     while islands.reason == 0:
         try:
             run.poll()
@@ -220,6 +225,8 @@ def _generations(options: Options, run: Run, record: Record, islands: Islands) -
         if options.max_evaluations is not None:
             each = islands.parameters.offspring * islands.active
             left = min(left, (options.max_evaluations - record.evaluations) // each)
+            if host is not None:
+                host.left = options.max_evaluations - record.evaluations - each
         if left <= 0:
             return 0
         run.progress("generations", islands.step, options.max_generations, "generations", limit=True)

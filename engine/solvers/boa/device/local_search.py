@@ -48,7 +48,13 @@ def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None
             rule = "steepest"
     flips = options.flips or (4 * n if rule in ("steepest", "first") else 20 * n)
     tenure = max(1, min(n // 4, 10 + n // 100))
-    return Improvement(rule, min(flips, _MOST_FLIPS), tenure, max(1, min(10, n // 4)), options.local_search_share)
+    return Improvement(
+        rule,
+        min(flips, _MOST_FLIPS),
+        tenure,
+        max(1, min(10, n // 4)),
+        1.0 if options.local_search_share is None else options.local_search_share,
+    )
 
 
 def _is_pairwise(fitness: Decomposable) -> bool:

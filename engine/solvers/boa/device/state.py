@@ -45,10 +45,13 @@ class PopulationState:
 class Slice:
     """What some generations did: rows of history, mean values where rows do not have them, and seconds by phase.
 
+    ``extra``: evaluations by local search on the host for each row, more than one an individual; empty without any.
+
     ``is_interrupted``: the last generation (or the initial population) was left undone, because the run is to end.
     """
 
     history: NDArray[np.int64]
     means: list[float] = field(default_factory=list)
+    extra: list[int] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     is_interrupted: bool = False

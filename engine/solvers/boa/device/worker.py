@@ -18,7 +18,7 @@ from engine.solvers.boa.device.selection import Selection
 from engine.solvers.boa.device.state import Ending, Migrants, PopulationState, Slice
 from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.fitness.tables import Decomposable
-from engine.solvers.boa.network import Network
+from engine.solvers.boa.network import Network, bit_planes
 from engine.solvers.boa.options import (
     PHASES,
     STREAM_INITIAL,
@@ -108,9 +108,7 @@ class DevicePopulation:
         self.device.zero(memory.status)
         if len(seeds):
             words = -(-len(seeds) // 32)
-            known = np.zeros((parameters.n, 32 * words), np.uint8)
-            known[:, : len(seeds)] = seeds.T
-            packed = np.packbits(known, axis=1, bitorder="little").view("<u4").astype(np.uint32)
+            packed = bit_planes(seeds, words)
             planes = self.device.get(memory.population).reshape(parameters.n, memory.words)
             mask = np.packbits(np.arange(32 * words) < len(seeds), bitorder="little").view("<u4").astype(np.uint32)
             planes[:, :words] = (planes[:, :words] & ~mask) | packed
