@@ -221,7 +221,7 @@ def run_suite(
     ImportError
         If the package ``ioh`` is missing.
     engine.errors.OptionError
-        If a problem does not exist.
+        If a problem does not exist, or not with ``n`` bits: some need a perfect square.
     """
     import ioh  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
@@ -235,7 +235,10 @@ def run_suite(
         if folder is not None:
             logger = ioh.logger.Analyzer(root=str(folder), folder_name=_file_name(name), algorithm_name=name)
         for number in chosen:
-            problem = ioh.get_problem(number, instance=1, dimension=n, problem_class=ioh.ProblemClass.PBO)
+            try:
+                problem = ioh.get_problem(number, instance=1, dimension=n, problem_class=ioh.ProblemClass.PBO)
+            except ValueError as error:
+                raise OptionError(f"problem {number} with {n} bits: {error}") from error
             if logger is not None:
                 problem.attach_logger(logger)
             for run in range(1, runs + 1):

@@ -29,7 +29,8 @@ _SAMPLES = 8
 _GOOD = 0.25  # of all strings, those that are evaluated again
 _RESERVE = 0.1  # of the budget, to compare the best strings at the end
 _FINALISTS = 8
-_GENERATIONS = 12  # that a budget should suffice for
+_GENERATIONS = 40  # that a budget should suffice for
+_GENERATIONS_WITH_NOISE = 12
 _LEAST_BUDGET = 32
 _MOST_RESTARTS = 12
 
@@ -203,7 +204,8 @@ def minimize_bits(
     backend, devices
         As for :func:`engine.solve`.
     **options
-        Of the solver; the population follows from the budget unless it is given.
+        Of the solver. With a budget the population follows from it, and without noise the best individual of each
+        generation is improved by flips of single bits (``local_search="none"`` for the algorithm of the paper).
 
     Returns
     -------
@@ -270,16 +272,19 @@ def _optimize(
     samples = _checked_samples(noise, budget)
     limit = math.inf if budget is None else float(budget)
     archive = _Archive(function, sign, batch, samples, limit, _RESERVE * limit if samples > 1 and budget else 0.0)
+    target = -math.inf
     if options.get("target") is not None:
-        options = options | {"target": sign * options["target"]}
-    population = options.pop("population", None) or _population(n, budget, samples)
+        target = sign * options["target"]
+        options = options | {"target": target}
+    options = _defaults(n, budget, samples) | options
+    population = options.pop("population")
     until = math.inf if time_limit is None else time.monotonic() + time_limit
     known, edges = seeds, np.zeros((0, 2), np.int32)
     with Engine(backend, devices) as engine:
         for restart in range(_MOST_RESTARTS if budget is not None else 1):
             result = _run(engine, archive, n, known, seed + restart, population, until, options)
             edges = max(edges, result.arrays["edges"], key=len)
-            if archive.left < 1 or time.monotonic() >= until or result.status is Status.OPTIMAL:
+            if archive.left < 1 or time.monotonic() >= until or result.objective <= target:
                 break
             population = population if isinstance(population, str) else 2 * population
             known = np.stack([min(archive.strings.values(), key=lambda string: string.mean).bits])
@@ -327,9 +332,26 @@ def _checked_samples(noise: bool | int, budget: int | None) -> int:
     return 1 if noise is False else _SAMPLES if noise is True else int(noise)
 
 
+def _defaults(n: int, budget: int | None, samples: int) -> dict[str, Any]:
+    """Options for few evaluations.
+
+    Small populations learn little that is certain, so that structure is penalised (bic). Without noise the best
+    individual of every generation is improved by single flips.
+    """
+    options: dict[str, Any] = {"population": _population(n, budget, samples)}
+    if budget is not None and samples == 1:
+        options |= {
+            "score": "bic",
+            "local_search": "first",
+            "local_search_share": 1 / options["population"],
+        }
+    return options
+
+
 def _population(n: int, budget: int | None, samples: int) -> int | str:
     """As many individuals as the budget suffices for in some generations, if there is one."""
     if budget is None:
         return "auto"
     strings = budget / (1 + _GOOD * (samples - 1))
-    return int(min(max(16, strings / _GENERATIONS), max(64, 8 * n)))
+    generations = _GENERATIONS if samples == 1 else _GENERATIONS_WITH_NOISE
+    return int(min(max(16, strings / generations), max(64, 8 * n)))

@@ -89,3 +89,11 @@ def test_values_that_are_no_numbers_are_refused(device: Member) -> None:
         engine.minimize_bits(lambda bits: np.full(len(bits), np.nan), 8, budget=100, devices=[device.info.id])
     with pytest.raises(ProblemError, match="values; got an array of shape"):
         engine.minimize_bits(lambda bits: bits.sum(), 8, budget=100, devices=[device.info.id])
+
+
+def test_target_is_a_value_of_the_function_whichever_way_it_is_optimised(device: Member) -> None:
+    for optimize, target in ((engine.maximize_bits, 20), (engine.minimize_bits, 0)):
+        function = Counted()
+        result = optimize(function, 20, budget=2000, target=target, devices=[device.info.id])
+        assert result.value == target
+        assert function.evaluations < 2000, "the run must end at its target"

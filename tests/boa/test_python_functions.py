@@ -1,0 +1,125 @@
+"""Local search of Python functions on the host, and the suite of IOHprofiler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import engine
+from engine.devices import Member
+from engine.errors import OptionError, ProblemError
+from engine.solvers.boa.host import HostEvaluation
+from engine.solvers.boa.network import bit_planes, individuals
+from engine.solvers.boa.options import Improvement, Options, Parameters, resolve
+
+
+class Random:
+    """A random quadratic function of bits, with whole values, that counts its evaluations."""
+
+    def __init__(self, n: int, seed: int) -> None:
+        self.matrix = np.random.default_rng(seed).integers(-9, 10, (n, n))
+        self.evaluations = 0
+
+    def __call__(self, bits: np.ndarray) -> np.ndarray:
+        self.evaluations += len(bits)
+        wide = bits.astype(np.int64)
+        return np.asarray(np.einsum("mi,ij,mj->m", wide, self.matrix, wide))
+
+
+def parameters(n: int, population: int = 20) -> Parameters:
+    return resolve(Options(), n, population, seed=3)
+
+
+@settings(max_examples=25, deadline=None)
+@given(n=st.integers(2, 14), seed=st.integers(0, 99), rule=st.sampled_from(["first", "steepest"]))
+def test_improved_individuals_have_their_values_and_ascents_end_in_local_optima(n: int, seed: int, rule: Any) -> None:
+    function = Random(n, seed)
+    bits = np.random.default_rng(seed).integers(0, 2, (6, n)).astype(np.uint8)
+    host = HostEvaluation(function, Improvement(rule, 1000 * n, 0, 1))
+    found = host(bits, parameters(n), 4)
+    assert found.evaluations == function.evaluations - len(bits)
+    assert np.array_equal(found.keys, function(found.bits))
+    assert (found.keys >= function(bits)).all()
+    for individual, key in zip(found.bits, found.keys, strict=True):
+        if rule == "first":  # which also crosses plateaus, and stops there
+            break
+        assert (function(individual ^ np.eye(n, dtype=np.uint8)) <= key).all(), "a flip improves it"
+    assert np.array_equal(host(bits, parameters(n), 4).bits, found.bits), "the same generation is improved alike"
+
+
+@pytest.mark.parametrize("rule", ["first", "steepest"])
+def test_local_search_keeps_to_its_share_and_its_evaluations(rule: Any) -> None:
+    function = Random(12, 1)
+    bits = np.random.default_rng(2).integers(0, 2, (40, 12)).astype(np.uint8)
+    values = function(bits)
+    one = HostEvaluation(function, Improvement(rule, 48, 0, 1, 1 / 40))(bits, parameters(12), None)
+    changed = np.flatnonzero((one.bits != bits).any(axis=1))
+    assert list(changed) == [int(np.argmax(values))], "the best individual alone"
+    limited = HostEvaluation(function, Improvement(rule, 480, 0, 1), most_evaluations=100)
+    before = function.evaluations
+    found = limited(bits, parameters(12), None)
+    assert found.evaluations == function.evaluations - before - len(bits) <= 100
+    assert np.array_equal(found.keys, function(found.bits))
+
+
+@given(count=st.integers(1, 70), n=st.integers(1, 9), seed=st.integers(0, 9))
+def test_bit_planes_are_the_inverse_of_individuals(count: int, n: int, seed: int) -> None:
+    bits = np.random.default_rng(seed).integers(0, 2, (count, n)).astype(np.uint8)
+    planes = bit_planes(bits, 3)
+    assert planes.shape == (n, 3)
+    assert np.array_equal(individuals(planes, count), bits)
+    assert not individuals(planes, 96)[count:].any()
+
+
+@pytest.mark.parametrize("rule", ["first", "steepest"])
+def test_a_run_counts_the_evaluations_of_local_search_and_keeps_its_limit(device: Member, rule: str) -> None:
+    function = Random(16, 5)
+    problem = engine.BOA(function, 16)
+    options = {"local_search": rule, "population": 32, "max_evaluations": 3000, "max_generations": 8, "patience": 50}
+    result = engine.solve(problem, devices=[device.info.id], **options)
+    assert result.counters["evaluations"] == function.evaluations <= 3000
+    assert result.counters["flips"] > 0
+    assert function(result.solution[None])[0] == result.objective
+    assert list(result.arrays["history"][:, 2]) == sorted(result.arrays["history"][:, 2])
+    again = engine.solve(engine.BOA(Random(16, 5), 16), devices=[device.info.id], **options)
+    assert again.counters == result.counters
+    assert np.array_equal(again.solution, result.solution)
+
+
+def test_rules_that_need_tables_are_refused(device: Member) -> None:
+    for rule in ("tabu", "walk"):
+        with pytest.raises(OptionError, match="Python functions can have first or steepest"):
+            engine.solve(engine.BOA(Random(8, 1), 8), devices=[device.info.id], local_search=rule)
+
+
+def test_the_suite_reports_runs_as_the_problems_count_them(device: Member, tmp_path: Path) -> None:
+    pytest.importorskip("ioh")
+    from engine.adapters.ioh_suite import ALGORITHMS, reached_share, run_suite
+
+    found = run_suite(16, 400, 2, [1, 18], tmp_path, devices=[device.info.id])
+    assert len(found) == 2 * 2 * len(ALGORITHMS)
+    for one in found:
+        assert (np.diff(one.evaluations) > 0).all()
+        assert (np.diff(one.best) > 0).all()
+        assert one.evaluations[-1] <= 400
+    assert all(one.optimum_found and one.best[-1] == 16 for one in found if one.problem == "OneMax")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["Quintet_BOA", "RLS", "_1_1__EA"]
+    assert list(tmp_path.rglob("*.dat"))
+    early, late = reached_share(found, 5), reached_share(found, 400)
+    assert all(0 <= early[name] < late[name] <= 1 for name in ALGORITHMS)
+    with pytest.raises(OptionError, match="from 1 to 25; got 26"):
+        run_suite(16, 400, 1, [26])
+    with pytest.raises(OptionError, match="perfect square"):
+        run_suite(15, 400, 1, [21])
+
+
+def test_the_algorithm_refuses_problems_that_are_not_of_bits(device: Member) -> None:
+    ioh = pytest.importorskip("ioh")
+    problem = ioh.get_problem("Sphere", instance=1, dimension=5, problem_class=ioh.ProblemClass.BBOB)
+    with pytest.raises(ProblemError, match="not a problem of bits"):
+        engine.IOHAlgorithm(budget=100, devices=[device.info.id])(problem)
