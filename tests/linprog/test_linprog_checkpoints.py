@@ -15,9 +15,10 @@ from engine.devices import Member
 from engine.errors import DeviceError, RunFolderError
 from engine.folder import RunFolder
 from engine.run import Run
-from engine.solvers.linprog import SCHEMA, pdhg, solve
+from engine.solvers.linprog import SCHEMA, pdhg
 from engine.solvers.linprog.generators import GeneratorOptions, generate
 from engine.solvers.linprog.racers import interior
+from engine.solvers.linprog.racers import start as racing
 from engine.solvers.linprog.racers.highs import HighsRacer
 from engine.storage import Checkpoint
 from tests.devices.faults import failing
@@ -41,7 +42,7 @@ def stopped(device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             patched.setattr(interior, "SLICE_SECONDS", 0.0)
             patched.setattr(pdhg, "_PERIOD", 4)
             patched.setattr(Run, "metric", stop)
-            patched.setattr(solve, "_TRIAL_NONZEROS", -1)
+            patched.setattr(racing, "_TRIAL_NONZEROS", -1)
             patched.setattr(HighsRacer, "_request", lambda self: setattr(self, "future", Future()))
             result = engine.solve(PROBLEM, devices=[device.info.id], run_folder=folder, **options)
         assert result.status == "interrupted"

@@ -23,6 +23,7 @@ from engine.solvers.linprog.highs.presolve import Presolve
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.racers import highs as racer
+from engine.solvers.linprog.racers import start
 from engine.solvers.linprog.racers.base import News
 from engine.solvers.linprog.racers.highs import HighsRacer
 from engine.solvers.linprog.validate import method_for
@@ -65,13 +66,13 @@ def children() -> set[int]:
 @pytest.fixture
 def no_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let HiGHS not solve small programs before the race begins."""
-    monkeypatch.setattr(solve, "_TRIAL_NONZEROS", -1)
+    monkeypatch.setattr(start, "_TRIAL_NONZEROS", -1)
 
 
 def no_interior_point(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let HiGHS race alone."""
     monkeypatch.setattr(solve._Solving, "_start_interior", lambda *_: None)
-    monkeypatch.setattr(solve._Solving, "_pdhg_takes_part", lambda *_: False)
+    monkeypatch.setattr(solve, "pdhg_takes_part", lambda *_: False)
 
 
 @pytest.mark.usefixtures("no_trial")
@@ -117,10 +118,7 @@ def test_a_trial_without_an_answer_leaves_the_race_to_the_others(
 def test_highs_may_win(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, solver: str) -> None:
     no_interior_point(monkeypatch)
 
-    def only(self: Any) -> None:
-        self.racers.append(HighsRacer(self.problem, solver, 1e-8))
-
-    monkeypatch.setattr(solve._Solving, "_start_highs", only)
+    monkeypatch.setattr(solve, "start_highs", lambda problem, *_: [HighsRacer(problem, solver, 1e-8)])
     problem = sparse_program(3)
     result = owner.solve(problem, method="race")
     assert result.status == "optimal"
@@ -157,7 +155,7 @@ def test_a_wrong_claim_of_highs_is_not_believed(owner: engine.Engine, monkeypatc
             x, y = honest.point
             return News(point=(1.1 * x, y), original=True, final=True, farkas=np.ones(y.size), ended=True)
 
-    monkeypatch.setattr(solve, "HighsRacer", Liar)
+    monkeypatch.setattr(start, "HighsRacer", Liar)
     result = owner.solve(problem, method="race")
     assert result.status == "optimal"
     assert result.objective == pytest.approx(reference(problem), rel=1e-6)
@@ -191,7 +189,7 @@ def test_without_highs_the_race_goes_on(owner: engine.Engine, monkeypatch: pytes
 
 @pytest.mark.usefixtures("no_trial")
 def test_pdhg_takes_part_where_cores_allow(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solve, "host_cores", lambda: 16)
+    monkeypatch.setattr(start, "host_cores", lambda: 16)
     result = owner.solve(sparse_program(7), method="race")
     assert result.status == "optimal"
     assert set(result.arrays["racers"].tolist()) == {"interior point", "pdhg", "HiGHS simplex", "HiGHS ipm"}

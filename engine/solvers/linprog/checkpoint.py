@@ -77,17 +77,19 @@ def saved(
         "form": form,
         "rows": counters["rows"],
         "variables": counters["variables"],
-        "interior": interior is not None,
+        "interior": False,
         "iteration": 0,
         "pdhg": pdhg is not None,
         "pdhg_iteration": 0,
         "pdhg_weight": 1.0,
     }
     rows = list(history)
-    if interior is not None:
-        iterate, state["iteration"] = interior.save()
+    kept = None if interior is None else interior.save()
+    if interior is not None and kept is not None:
+        iterate, state["iteration"] = kept
         arrays |= iterate
         rows += interior.history
+    state["interior"] = kept is not None
     if pdhg is not None:
         arrays["pdhg_x"], arrays["pdhg_y"], state["pdhg_iteration"], state["pdhg_weight"] = pdhg.save()
         rows += pdhg.history if pdhg_alone else []

@@ -22,22 +22,18 @@ from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.highs.vertex import vertex_near
 from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.options import Options
-from engine.solvers.linprog.pdhg import pdhg_bytes
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.racers.base import News, Racer, host_cores
-from engine.solvers.linprog.racers.highs import EXACT, HighsRacer, HighsTrial
+from engine.solvers.linprog.racers.base import News, Racer
+from engine.solvers.linprog.racers.highs import EXACT, HighsTrial
 from engine.solvers.linprog.racers.interior import InteriorRacer
 from engine.solvers.linprog.racers.pdhg import PdhgRacer
+from engine.solvers.linprog.racers.start import TRIAL_SECONDS, pdhg_takes_part, start_highs
+from engine.solvers.linprog.reports import report_error, report_race
 from engine.solvers.linprog.schema import CheckpointState, Form
 from engine.solvers.linprog.standard import NoOptimum, Prepared, prepare
 from engine.solvers.linprog.validate import PRESOLVE_DENSITY, is_presolved, method_for
-from engine.solvers.linprog.verification.outcome import (
-    AuditedPoint,
-    Proof,
-    proof_of_infeasibility,
-    proof_of_unboundedness,
-)
 from engine.solvers.linprog.verification.search import Certificates
+from engine.solvers.linprog.verification.verdict import Verdict
 
 __all__ = ["solve"]
 
@@ -45,11 +41,8 @@ Vector = NDArray[np.float64]
 _Restore = Callable[[Vector, Vector], tuple[Vector, Vector]]
 
 _WAIT_SECONDS = 0.05
-_PATIENCE_SECONDS = 0.25  # with a sparse factorisation when the run is to end
 _NEARLY = 1e-2  # error of a point that is near an optimum rather than of a program without one
-_TRIAL_NONZEROS, _TRIAL_SECONDS = 200_000, 0.25  # of a race's program that HiGHS tries in this process, and how long
 _MOST_REFUSALS = 3  # points that fail the audit before presolve is given up
-_PDHG_CORES = 8  # cores from which PDHG takes part in a race on a device that computes on the host's cores
 
 
 def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: Run) -> Result:
@@ -95,8 +88,7 @@ class _Solving:
         self.run = run
         self.method = method_for(problem, options)
         self.sign = -1.0 if problem.maximize else 1.0
-        self.best: AuditedPoint | None = None
-        self.proof: Proof | None = None
+        self.verdict = Verdict(problem, options.acceptable)
         self.history: list[list[float]] = []
         self.arrays: dict[str, NDArray[Any]] = {}
         self.racers: list[Racer] = []
@@ -142,14 +134,12 @@ class _Solving:
             self._close_racers()
         return self._judged(ended)
 
-    # --- the search ---------------------------------------------------------------------------------------------
-
     def _search(self, stack: contextlib.ExitStack) -> Status | None:
         """Find the best point, or a proof; a status if the methods ended without either."""
         began = time.perf_counter()
         self._poll()
         if self.method == "race":
-            self._start_highs()
+            self.racers += start_highs(self.problem, self.options.tolerance, self._presolves, self.run)
             self._await_trial()
         no_optimum = False
         if not self._decided and self._form == "presolved":
@@ -169,14 +159,14 @@ class _Solving:
 
     def _without_optimum(self, presolve_found_none: bool) -> Status | None:
         """No method has won: another scaling of the program, and the search for a proof that it has no optimum."""
-        near = self._best_is(_NEARLY)
+        near = self.verdict.best_is(_NEARLY)
         if self._form != "balanced" and not near:
             status = self._certificate(presolve_found_none)
             if status is None or self._limited:
                 return status
-        if not self._best_is(self.options.acceptable) and not self._limited:
+        if not self.verdict.best_is(self.options.acceptable) and not self._limited:
             self._solve_balanced()
-        if self._decided or self._best_is(self.options.acceptable):
+        if self._decided or self.verdict.best_is(self.options.acceptable):
             return None
         return self._certificate(presolve_found_none) if near else Status.ITERATION_LIMIT
 
@@ -199,33 +189,18 @@ class _Solving:
             with contextlib.suppress(ChildError):
                 found = highs_outcome(scaled.program, {"solver": "simplex", **EXACT}, self._poll)
                 if "x" in found and np.isfinite(found["x"]).all():
-                    self._consider(*scaled.restore(found["x"], found["row_duals"]))
+                    self.verdict.consider(*scaled.restore(found["x"], found["row_duals"]))
 
     @property
     def _decided(self) -> bool:
-        return self.proof is not None or self.winner is not None or self._solved_by_presolve
-
-    def _best_is(self, error: float) -> bool:
-        return self.best is not None and self.best.audit.error <= error
-
-    def _start_highs(self) -> None:
-        """Start HiGHS in child processes, and for a short time here: a small program takes less time than a start."""
-        cores = host_cores()
-        solvers = ["simplex", "ipm"] if cores > 3 else ["simplex"]
-        for solver in solvers:
-            try:
-                self.racers.append(HighsRacer(self.problem, solver, self.options.tolerance))
-            except ChildError as error:
-                self.run.notice(str(error), level="warning")
-        if self.problem.nonzeros <= _TRIAL_NONZEROS and self._presolves:
-            self.racers.append(HighsTrial(self.problem, self.options.tolerance, _TRIAL_SECONDS))
+        return self.verdict.proof is not None or self.winner is not None or self._solved_by_presolve
 
     def _await_trial(self) -> None:
         """Wait for the trial where our methods would compute on the same cores; it may decide the race."""
         trial = next((racer for racer in self.racers if isinstance(racer, HighsTrial)), None)
         if trial is None or not self.pool.members[0].info.capabilities.shares_host_cores:
             return
-        until = time.perf_counter() + _TRIAL_SECONDS
+        until = time.perf_counter() + TRIAL_SECONDS
         while not trial.future.done() and time.perf_counter() < until:
             self._poll()
             wait([trial.future], timeout=_WAIT_SECONDS)
@@ -246,8 +221,8 @@ class _Solving:
             self.run.notice(f"no presolve: {error}", level="warning")
             return self.problem, _unchanged
         if presolve.status == "empty":
-            self._consider(*presolve.restore(np.zeros(0), np.zeros(0)))
-            if self._best_is(self.options.acceptable):
+            self.verdict.consider(*presolve.restore(np.zeros(0), np.zeros(0)))
+            if self.verdict.best_is(self.options.acceptable):
                 self.run.notice("presolve has solved the program")
                 self._solved_by_presolve = True
                 return None, _unchanged
@@ -270,14 +245,14 @@ class _Solving:
         self.counters["seconds_prepare"] = time.perf_counter() - began
         if isinstance(prepared, NoOptimum):
             if program is self.problem:
-                self.proof = self._quick_proof(prepared)
+                self.verdict.judge_no_optimum(prepared)
             return
         standard = prepared.standard
         self.counters["rows"], self.counters["variables"] = standard.m, standard.n
         if prepared.removed:
             self.run.notice("removed: " + ", ".join(f"{count} {what}" for what, count in prepared.removed.items()))
         if standard.m == 0 or standard.n + int((standard.sign != 0).sum()) == 0:
-            error = self._consider(*restore(*prepared.back(np.zeros(standard.n), np.zeros(standard.m))))
+            error = self.verdict.consider(*restore(*prepared.back(np.zeros(standard.n), np.zeros(standard.m))))
             self._solved_by_presolve = error <= self.options.acceptable
             return
         if self.restored is not None:
@@ -285,7 +260,7 @@ class _Solving:
         others = len(self.racers)
         if self.method != "pdhg":
             self._start_interior(prepared, program)
-        if self.method == "pdhg" or (self.method == "race" and self._pdhg_takes_part(program)):
+        if self.method == "pdhg" or (self.method == "race" and pdhg_takes_part(program, self.pool.members[-1])):
             member = self.pool.members[-1 if self.method == "race" else 0]
             restored = self.restored if self.restored is not None and self.restored[1].pdhg else None
             same = program is self.problem
@@ -306,13 +281,6 @@ class _Solving:
             if self.method != "race" or not self.racers:
                 raise
             self.run.notice(f"no interior point: {error}", level="warning")
-
-    def _pdhg_takes_part(self, program: LinearProgram) -> bool:
-        info = self.pool.members[-1].info
-        if info.capabilities.shares_host_cores and host_cores() < _PDHG_CORES:
-            return False
-        needed, largest = pdhg_bytes(program.m, program.n, program.nonzeros)
-        return needed <= self.pool.members[-1].memory().free and largest <= info.max_allocation
 
     # --- the loop -----------------------------------------------------------------------------------------------
 
@@ -371,15 +339,13 @@ class _Solving:
             news = News(ended=True)
         racer.report(self.run)
         if news.farkas is not None:
-            self.proof = proof_of_infeasibility(self.problem, news.farkas) or proof_of_infeasibility(
-                self.problem, -news.farkas
-            )
+            self.verdict.judge_farkas(news.farkas)
         ended = news.ended
-        if news.point is not None and self.proof is None:
+        if news.point is not None and self.verdict.proof is None:
             ended |= self._judge_point(racer, news)
-        if news.ray is not None and self.proof is None:
-            self._judge_ray(news.ray)
-        if self.proof is not None:
+        if news.ray is not None and self.verdict.proof is None:
+            self.verdict.judge_ray(news.ray)
+        if self.verdict.proof is not None:
             self.winner = racer
         elif ended and self.winner is None:
             self.racers.remove(racer)
@@ -389,7 +355,7 @@ class _Solving:
         """Audit a point: the racer wins, or goes on, or has ended; whether it has ended."""
         assert news.point is not None
         restore = _unchanged if news.original else self._restores.get(racer, _unchanged)
-        error = self._consider(*restore(*news.point))
+        error = self.verdict.consider(*restore(*news.point))
         racer.error = error
         good = error <= self.options.acceptable
         if error <= self.options.tolerance or (good and (news.original or (news.final and not news.ended))):
@@ -404,30 +370,11 @@ class _Solving:
         racer.refine()
         return False
 
-    def _judge_ray(self, ray: Vector) -> None:
-        """Accept a ray as a proof if some point is feasible."""
-        found = proof_of_unboundedness(self.problem, ray)
-        feasible = self.best is not None and self.best.audit.primal_infeasibility <= self.options.acceptable
-        if found is not None and feasible:
-            self.proof = found
-
-    def _consider(self, x: Vector, y: Vector) -> float:
-        """Audit a point of the program as given, and keep it if it is the best; its error."""
-        point = AuditedPoint.of(self.problem, x, y)
-        if self.best is None or _better(point, self.best):
-            self.best = point
-        return point.audit.error
-
     # --- certificates -------------------------------------------------------------------------------------------
-
-    def _quick_proof(self, found: NoOptimum) -> Proof | None:
-        if found.farkas is not None:
-            return proof_of_infeasibility(self.problem, found.farkas)
-        return proof_of_unboundedness(self.problem, found.ray) if found.ray is not None else None
 
     def _certificate(self, presolve_found_none: bool) -> Status | None:
         """Look for a proof that there is no optimum; the status if there is none."""
-        if self._best_is(self.options.acceptable):
+        if self.verdict.best_is(self.options.acceptable):
             return None
         if self.options.max_iterations == 0:
             return Status.ITERATION_LIMIT
@@ -437,15 +384,21 @@ class _Solving:
                 return None
         prepared = prepare(self.problem, scale=self.options.scale)
         if isinstance(prepared, NoOptimum):
-            self.proof = self._quick_proof(prepared)
-            return None if self.proof is not None else Status.ITERATION_LIMIT
+            self.verdict.judge_no_optimum(prepared)
+            return None if self.verdict.proof is not None else Status.ITERATION_LIMIT
         search = Certificates(self.problem, self.options, self.pool, self.run, self.counters)
         self._close_racers()
         limited = any(isinstance(racer, InteriorRacer) and racer.limited for racer in self.finished)
-        self.proof = search.proof(prepared, self.best.audit if self.best is not None else None, limited)
-        if self.proof is None and self.options.method == "auto" and not limited:
+        self.verdict.proof = search.proof(
+            prepared, self.verdict.best.audit if self.verdict.best is not None else None, limited
+        )
+        if self.verdict.proof is None and self.options.method == "auto" and not limited:
             self._certificate_by_highs()
-        return None if self.proof is not None or self._best_is(self.options.acceptable) else Status.ITERATION_LIMIT
+        return (
+            None
+            if self.verdict.proof is not None or self.verdict.best_is(self.options.acceptable)
+            else Status.ITERATION_LIMIT
+        )
 
     def _certificate_by_highs(self) -> None:
         """Ask HiGHS for the ray of a program without an optimum, or for the optimum that our methods have missed."""
@@ -454,28 +407,21 @@ class _Solving:
         except ChildError:
             return
         if "x" in found and np.isfinite(found["x"]).all():
-            self._consider(found["x"], found["row_duals"])
+            self.verdict.consider(found["x"], found["row_duals"])
         if "farkas" in found:
-            for ray in (found["farkas"], -found["farkas"]):
-                self.proof = self.proof or proof_of_infeasibility(self.problem, ray)
-        if "ray" in found and self.proof is None:
-            self._judge_ray(found["ray"])
-
-    # --- checkpoints --------------------------------------------------------------------------------------------
+            self.verdict.judge_farkas(found["farkas"])
+        if "ray" in found and self.verdict.proof is None:
+            self.verdict.judge_ray(found["ray"])
 
     def _stopped(self) -> None:
         """Keep the latest points of our own methods, as a checkpoint and as candidates for the best."""
         self._stopping = True
         self._save_checkpoint()
         for racer in self.racers:
-            if isinstance(racer, InteriorRacer):
-                if self.run.folder is None:  # a checkpoint is worth the wait for the factorisation
-                    racer.hurry(_PATIENCE_SECONDS)
-                restore = self._restores.get(racer, _unchanged)
+            point = racer.present_point() if isinstance(racer, InteriorRacer) else None
+            if point is not None:
                 with contextlib.suppress(ChildError):
-                    x, y = racer.present_point()
-                    if np.isfinite(x).all() and np.isfinite(y).all():
-                        self._consider(*restore(x, y))
+                    self.verdict.consider(*self._restores.get(racer, _unchanged)(*point))
 
     def _save_after_failure(self) -> None:
         """A device has failed: what the other racers have is kept."""
@@ -506,62 +452,37 @@ class _Solving:
 
     def _judged(self, ended: Status | None) -> Result:
         """The result, with the status that the audit or a proof allows."""
-        if self.proof is not None:
-            result = self.proof.result(self.counters)
-        elif self.best is None:
+        verdict, options = self.verdict, self.options
+        if verdict.proof is not None:
+            result = verdict.proof.result(self.counters)
+        elif verdict.best is None:
             return Result(ended or Status.ITERATION_LIMIT, None, None, None, counters=self.counters)
         else:
-            if self.options.basis and self._best_is(self.options.acceptable):
+            if options.basis and verdict.best_is(options.acceptable):
                 self._crossover()
-            self._report_error(ended)
-            result = self.best.result(self.problem, self.options, ended or Status.ITERATION_LIMIT, self.counters)
-            if self.best.audit.primal_infeasibility <= self.options.acceptable:
+            found = verdict.best
+            report_error(self.run, found.audit, options, ended)
+            result = found.result(self.problem, options, ended or Status.ITERATION_LIMIT, self.counters)
+            if found.audit.primal_infeasibility <= options.acceptable:
                 self.run.incumbent(result.objective, result.bound)
         result.arrays.update(self.arrays)
-        if self.method == "race":
-            self._report_race(result)
+        if self.method == "race" and not self._solved_by_presolve:
+            report_race(self.run, self.winner, self._closed, result)
         if self.history:
             result.arrays["history"] = np.array(self.history)
         return result
 
-    def _report_error(self, ended: Status | None) -> None:
-        assert self.best is not None
-        found, options = self.best.audit, self.options
-        if found.error <= options.acceptable:
-            if found.error > options.tolerance:
-                self.run.notice(f"optimal to {found.error:.1e}; the tolerance is {options.tolerance:.0e}")
-        elif ended is not None and not ended.stopped:
-            self.run.notice(
-                f"no optimum was found: gap {found.gap:.1e}, primal infeasibility {found.primal_infeasibility:.1e}, "
-                f"dual infeasibility {found.dual_infeasibility:.1e}",
-                level="warning",
-            )
-
-    def _report_race(self, result: Result) -> None:
-        """Who won, and how far the others were."""
-        if self._solved_by_presolve:
-            return
-        others = [racer for racer in self._closed if racer is not self.winner]
-        order = [*([self.winner] if self.winner is not None else []), *others]
-        if not order:
-            return
-        result.arrays["racers"] = np.array([racer.name for racer in order])
-        result.arrays["racer_errors"] = np.array([racer.error for racer in order])
-        first = f"{self.winner.name} has won" if self.winner is not None else "no method has won"
-        rest = ", ".join(f"{racer.name}: error {racer.error:.1e}" for racer in others)
-        self.run.notice(f"race: {first}" + (f"; {rest}" if rest else ""))
-
     def _crossover(self) -> None:
         """Move the best point to a vertex, and keep the status of each basis entry."""
-        assert self.best is not None
+        assert self.verdict.best is not None
         try:
-            found = vertex_near(self.problem, self.best, self.options.acceptable, self._poll)
+            found = vertex_near(self.problem, self.verdict.best, self.options.acceptable, self._poll)
         except StopRequested:
             found = "the run was stopped during crossover"
         if isinstance(found, str):
             self.run.notice(f"no basis: {found}", level="warning")
             return
-        self.best, self.arrays = found.point, found.arrays
+        self.verdict.best, self.arrays = found.point, found.arrays
         self.counters["crossover_iterations"] = found.iterations
 
 
@@ -572,7 +493,3 @@ class _Decided(Exception):
 def _unchanged(x: Vector, y: Vector) -> tuple[Vector, Vector]:
     """A point of the program as given."""
     return x, y
-
-
-def _better(one: AuditedPoint, other: AuditedPoint) -> bool:
-    return one.audit.error < other.audit.error or not np.isfinite(other.audit.error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import wait
 from typing import Any
@@ -23,6 +24,7 @@ from engine.solvers.linprog.standard import Prepared, Standard, big_m, shard_dat
 __all__ = ["InteriorRacer"]
 
 Vector = NDArray[np.float64]
+_PATIENCE = 0.2  # seconds that a stop waits for an iteration
 
 
 class InteriorRacer(Racer):
@@ -79,6 +81,7 @@ class InteriorRacer(Racer):
             else:
                 begin = self._start
             self.measures: Measures | None = None
+            self._kept: tuple[dict[str, NDArray[Any]], dict[str, Any]] | None = None
             self._latest: dict[str, float] = {}
             self.future = self._system.submit(lambda: self._slice(begin))
         except BaseException:
@@ -94,7 +97,10 @@ class InteriorRacer(Racer):
         """Iterations for a while; the last measures, and x if the method has reached its goal."""
         if begin is not None:
             begin()
+        started = time.perf_counter()
         measures = iterate(self.method, self.options.max_iterations, self._note, SLICE_SECONDS)
+        if time.perf_counter() - started > _PATIENCE:
+            self._kept = self.method.save()
         return measures, self._system.get_point()[0] if self.method.done[0] else None
 
     def _note(self, measures: Measures) -> None:
@@ -131,9 +137,10 @@ class InteriorRacer(Racer):
         self.future = self._system.submit(self._slice)
         return News()
 
-    def _point(self, x: Vector) -> tuple[Vector, Vector]:
+    def _point(self, x: Vector, y: Vector | None = None) -> tuple[Vector, Vector]:
         standard = self.prepared.standard
-        return self.prepared.back(x[0, : standard.n], self.method.state.y[0, : standard.m])
+        duals = self.method.state.y if y is None else y
+        return self.prepared.back(x[0, : standard.n], duals[0, : standard.m])
 
     def best_point(self) -> tuple[Vector, Vector]:
         """The best point that the method has kept; it must not be at work."""
@@ -144,25 +151,28 @@ class InteriorRacer(Racer):
 
         return self._point(self._system.run(read))
 
-    def hurry(self, seconds: float) -> None:
-        """Wait so long for the end of the slice, then end a factorisation in a child process, and with it the slice."""
-        wait([self.future], seconds)
-        if not self.future.done() and self._system.normal_equations is not None:
-            self._system.normal_equations.close()
+    def present_point(self) -> tuple[Vector, Vector] | None:
+        """The present point, or the last one that was kept if a long iteration is in progress; None if none was."""
+        if self._is_idle():
+            return self._point(self._system.run(self._system.get_point)[0])
+        if self._kept is None:
+            return None
+        arrays, _ = self._kept
+        return self._point(arrays["x"], arrays["y"])
 
-    def present_point(self) -> tuple[Vector, Vector]:
-        """The present point; waits for the end of the slice."""
-        return self._point(self._system.run(self._system.get_point)[0])
+    def _is_idle(self) -> bool:
+        """Whether no iteration is in progress, or one that ends soon."""
+        return bool(wait([self.future], timeout=_PATIENCE).done)
 
     def refine(self) -> None:
         """See :class:`Racer`."""
         self.method.goal *= 0.1
         self.future = self._system.submit(self._slice)
 
-    def save(self) -> tuple[dict[str, NDArray[Any]], int]:
-        """The iterate for a checkpoint, and its iteration; waits for the end of the slice."""
-        arrays, state = self._system.run(self.method.save)
-        return arrays, int(state["iteration"])
+    def save(self) -> tuple[dict[str, NDArray[Any]], int] | None:
+        """The iterate for a checkpoint, and its iteration; as :meth:`present_point`."""
+        kept = self._system.run(self.method.save) if self._is_idle() else self._kept
+        return None if kept is None else (kept[0], int(kept[1]["iteration"]))
 
     def report(self, run: Run) -> None:
         """See :class:`Racer`."""

@@ -1,0 +1,72 @@
+"""The best audited point of a program so far, or the proof that there is no optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.standard import NoOptimum
+from engine.solvers.linprog.verification.outcome import (
+    AuditedPoint,
+    Proof,
+    proof_of_infeasibility,
+    proof_of_unboundedness,
+)
+
+__all__ = ["Verdict"]
+
+Vector = NDArray[np.float64]
+
+
+class Verdict:
+    """Collects points and rays of a program, all in the sense of minimization, and judges them.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    acceptable : float
+        Largest error of an optimum.
+
+    Attributes
+    ----------
+    best : AuditedPoint or None
+    proof : Proof or None
+    """
+
+    def __init__(self, problem: LinearProgram, acceptable: float) -> None:
+        self.problem = problem
+        self.acceptable = acceptable
+        self.best: AuditedPoint | None = None
+        self.proof: Proof | None = None
+
+    def best_is(self, error: float) -> bool:
+        """Whether the best point has at most this error."""
+        return self.best is not None and self.best.audit.error <= error
+
+    def consider(self, x: Vector, y: Vector) -> float:
+        """Audit a point, and keep it if it is the best; its error."""
+        point = AuditedPoint.of(self.problem, x, y)
+        error = point.audit.error
+        if self.best is None or error < self.best.audit.error or not np.isfinite(self.best.audit.error):
+            self.best = point
+        return error
+
+    def judge_farkas(self, farkas: Vector) -> None:
+        """Accept a ray (m,), or its negative, if it proves that the program is infeasible."""
+        for ray in (farkas, -farkas):
+            self.proof = self.proof or proof_of_infeasibility(self.problem, ray)
+
+    def judge_ray(self, ray: Vector) -> None:
+        """Accept a ray (n,) as a proof that the objective is unbounded, if some point is known to be feasible."""
+        found = proof_of_unboundedness(self.problem, ray)
+        feasible = self.best is not None and self.best.audit.primal_infeasibility <= self.acceptable
+        if found is not None and feasible:
+            self.proof = found
+
+    def judge_no_optimum(self, found: NoOptimum) -> None:
+        """Check what the standard form has found."""
+        if found.farkas is not None:
+            self.proof = proof_of_infeasibility(self.problem, found.farkas)
+        elif found.ray is not None:
+            self.proof = proof_of_unboundedness(self.problem, found.ray)
