@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -16,6 +17,7 @@ import engine
 from engine.devices import Buffer, Device, DevicePool, Member, gather
 from engine.numerics.linear_algebra import linear_algebra
 from engine.solvers.linprog.interior import staged_copy
+from engine.solvers.linprog.interior.blocked import cholesky_in_blocks, gram_in_blocks
 from engine.solvers.linprog.interior.host_memory import make_shard
 from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.interior.sherman_morrison import ShermanMorrison
@@ -408,3 +410,20 @@ def test_the_audit_finds_what_is_wrong() -> None:
     assert audit(problem, np.array([0.0, 1.0]), np.array([0.7])).dual_infeasibility > 0.1
     assert audit(problem, np.array([2.0, 0.0]), np.array([0.5])).gap > 0.1
     assert audit(problem, np.array([np.nan, 0.0]), np.array([0.5])).error == np.inf
+
+
+@pytest.mark.parametrize("m", [1, 383, 384, 385, 900])
+def test_products_and_factors_in_blocks_are_those_of_numpy(m: int) -> None:
+    random = np.random.default_rng(m)
+    matrix, theta = random.standard_normal((m, m + 2100)), random.random(m + 2100)
+    normal, going = np.full((m, m), np.nan), threading.Event()
+    gram_in_blocks(matrix, theta, normal, going)
+    lower = np.tril_indices(m)
+    assert np.allclose(normal[lower], ((matrix * theta) @ matrix.T)[lower], rtol=1e-10, atol=1e-9)
+    factor = normal.copy()
+    assert cholesky_in_blocks(factor, going) == 0
+    assert np.allclose(np.tril(factor), np.linalg.cholesky(normal), rtol=1e-9, atol=1e-9)
+    normal[-1, -1] = -1.0
+    assert cholesky_in_blocks(normal, going) == m
+    going.set()
+    assert cholesky_in_blocks(np.eye(m), going) == 1

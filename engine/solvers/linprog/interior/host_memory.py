@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from engine.devices import Device
 from engine.numerics.linear_algebra import Provider, linear_algebra
 from engine.numerics.linear_algebra.lapack import Lapack
+from engine.solvers.linprog.interior.blocked import cholesky_in_blocks, gram_in_blocks
 from engine.solvers.linprog.interior.shard import ShardData, Target
 from engine.solvers.linprog.interior.worker import EXTENTS, MEASURES, MODES, DeviceShard, Launch
 from engine.solvers.linprog.problem import sp
@@ -23,6 +25,7 @@ __all__ = ["HostMemoryShard", "make_shard"]
 
 Vector = NDArray[np.float64]
 _SCALED_BYTES = 16 << 20  # a scaled copy of A up to here is kept, larger ones are scaled in strips by the provider
+_BLOCKED_ROWS = 1024  # matrices of more rows are computed in blocks, so that a run can be stopped meanwhile
 _SMALL = 1 << 17  # a dense matrix of up to so many elements is multiplied within the passes
 _KEPT_SPARSE = 1 << 16  # a sparse one of more elements than this, zeros counted, is not made dense
 _BLAS: Any = scipy.linalg.blas
@@ -68,6 +71,11 @@ class HostMemoryShard(DeviceShard):
         self._pending_step: tuple[float, float] | None = None  # postponed by `advance`
         self._buffers["steps"] = device.empty(2, np.float64)
         self._buffers["plan"] = device.empty(3, np.int32)
+        self._cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        """End large products and factors soon, as failures; called from any thread."""
+        self._cancelled.set()
 
     def close(self) -> None:
         """Release everything."""
@@ -275,7 +283,12 @@ class HostMemoryShard(DeviceShard):
             self._busy = True
             super().form()
             return
-        if 8 * self._m * self._n > _SCALED_BYTES:
+        if self._m > _BLOCKED_ROWS:
+            self._sync()
+            with self.algebra.threads(float(self._m) ** 2 * self._n):
+                matrix = self._array("A").reshape(self._m, self._n)
+                gram_in_blocks(matrix, self._array("theta")[: self._n], self._array("M"), self._cancelled)
+        elif 8 * self._m * self._n > _SCALED_BYTES:
             self.algebra.gram(self._buffers["A"], self._head("theta"), self._matrix("M"))
         else:
             self._sync()
@@ -302,7 +315,10 @@ class HostMemoryShard(DeviceShard):
         diagonal *= 1.0 + relative[0]
         diagonal += absolute[0]
         with self.algebra.threads(self._m**3 / 3):
-            status = _LAPACK.dpotrf(factor.T, lower=0, clean=0, overwrite_a=1)[1]
+            if self._m > _BLOCKED_ROWS:
+                status = cholesky_in_blocks(factor.reshape(self._m, self._m), self._cancelled)
+            else:
+                status = _LAPACK.dpotrf(factor.T, lower=0, clean=0, overwrite_a=1)[1]
         if not status and np.isnan(diagonal).any():  # which LAPACK may not report
             status = int(np.argmax(np.isnan(diagonal))) + 1
         return np.array([status], np.int32)

@@ -343,6 +343,8 @@ class PoolSystem(System):
     def __exit__(self, *error: Any) -> None:
         if self.normal_equations is not None:  # what waits for it on another thread goes on
             self.normal_equations.close()
+        for shard in self.shards:
+            shard.cancel()
         if self._caller is not None:
             self._caller.shutdown()
         self._group.__exit__(*error)

@@ -110,6 +110,9 @@ class DeviceShard(Shard):
             self.device.release(buffer)
         self._buffers.clear()
 
+    def cancel(self) -> None:
+        """End work that takes long, as a failure; called from any thread. Work on the device is short."""
+
     # --- the layout of vectors ----------------------------------------------------------------------------------
 
     def _flat(self, values: NDArray[Any]) -> NDArray[Any]:

@@ -1,0 +1,59 @@
+"""Large products and factors on the host in blocks, between which a run can be stopped.
+
+SciPy's BLAS and LAPACK functions hold the interpreter's lock, NumPy's matrix products do not: other threads go on.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import scipy.linalg.blas
+import scipy.linalg.lapack
+from numpy.typing import NDArray
+
+__all__ = ["cholesky_in_blocks", "gram_in_blocks"]
+
+Vector = NDArray[np.float64]
+_ROWS = 384  # of a block
+_COLUMNS = 2048  # of A that are scaled at a time
+_BLAS: Any = scipy.linalg.blas
+_LAPACK: Any = scipy.linalg.lapack
+
+
+def gram_in_blocks(matrix: Vector, theta: Vector, out: Vector, cancelled: threading.Event) -> None:
+    """The lower triangle of ``A diag(theta) A^T`` into ``out`` (m, m); unfinished if it is cancelled."""
+    m, n = matrix.shape
+    for first in range(0, n, _COLUMNS):
+        chosen = slice(first, first + _COLUMNS)
+        scaled = matrix[:, chosen] * np.sqrt(theta[chosen])
+        for begin in range(0, m, _ROWS):
+            if cancelled.is_set():
+                return
+            end = min(begin + _ROWS, m)
+            product = scaled[begin:end] @ scaled[:end].T
+            if first:
+                out[begin:end, :end] += product
+            else:
+                out[begin:end, :end] = product
+
+
+def cholesky_in_blocks(matrix: Vector, cancelled: threading.Event) -> int:
+    """Factorise the lower triangle of ``matrix`` (m, m) in place; 0, the failing pivot from 1, or 1 if cancelled."""
+    m = matrix.shape[0]
+    for begin in range(0, m, _ROWS):
+        if cancelled.is_set():
+            return 1
+        end = min(begin + _ROWS, m)
+        if begin:
+            matrix[begin:, begin:end] -= matrix[begin:, :begin] @ matrix[begin:end, :begin].T
+        block, status = _LAPACK.dpotrf(matrix[begin:end, begin:end].T, lower=0, clean=1)
+        if status or np.isnan(np.diagonal(block)).any():  # which LAPACK may not report
+            return begin + max(1, int(status))
+        matrix[begin:end, begin:end] = block.T
+        if end < m:  # X L^T = P, as L X^T = P^T in columns
+            below = np.ascontiguousarray(matrix[end:, begin:end])
+            _BLAS.dtrsm(1.0, block, below.T, side=0, lower=0, trans_a=1, overwrite_b=1)
+            matrix[end:, begin:end] = below
+    return 0
