@@ -1,6 +1,6 @@
 """Large products and factors on the host in blocks, between which a run can be stopped.
 
-SciPy's BLAS and LAPACK functions hold the interpreter's lock, NumPy's matrix products do not: other threads go on.
+SciPy's BLAS and LAPACK functions hold the interpreter's lock; between the blocks other threads go on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["cholesky_in_blocks", "gram_in_blocks"]
 
 Vector = NDArray[np.float64]
 _ROWS = 384  # of a block
-_COLUMNS = 2048  # of A that are scaled at a time
+_OPERATIONS, _COLUMNS = 4_000_000_000, 128  # of a product that is not interrupted, and columns of A that are the least
 _BLAS: Any = scipy.linalg.blas
 _LAPACK: Any = scipy.linalg.lapack
 
@@ -25,18 +25,13 @@ _LAPACK: Any = scipy.linalg.lapack
 def gram_in_blocks(matrix: Vector, theta: Vector, out: Vector, cancelled: threading.Event) -> None:
     """The lower triangle of ``A diag(theta) A^T`` into ``out`` (m, m); unfinished if it is cancelled."""
     m, n = matrix.shape
-    for first in range(0, n, _COLUMNS):
-        chosen = slice(first, first + _COLUMNS)
-        scaled = matrix[:, chosen] * np.sqrt(theta[chosen])
-        for begin in range(0, m, _ROWS):
-            if cancelled.is_set():
-                return
-            end = min(begin + _ROWS, m)
-            product = scaled[begin:end] @ scaled[:end].T
-            if first:
-                out[begin:end, :end] += product
-            else:
-                out[begin:end, :end] = product
+    out[:] = 0.0
+    step = max(_COLUMNS, _OPERATIONS // (m * m))
+    for first in range(0, n, step):
+        if cancelled.is_set():
+            return
+        scaled = matrix[:, first : first + step] * np.sqrt(theta[first : first + step])
+        _BLAS.dsyrk(1.0, scaled.T, beta=1.0, c=out.T, trans=1, lower=0, overwrite_c=1)
 
 
 def cholesky_in_blocks(matrix: Vector, cancelled: threading.Event) -> int:
