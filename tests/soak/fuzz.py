@@ -39,6 +39,7 @@ from engine.formats.source import limited  # noqa: E402
 from engine.solvers import problem_classes, recognize  # noqa: E402
 
 LIMIT = 1 << 28
+CONFIG = b'problem = "x.txt"\nseed = 3\ndevices = ["0"]\n[knapsack]\nvariant = "rows"\n[boa]\npatience = 3\n'
 
 
 @dataclass(frozen=True)
@@ -114,12 +115,7 @@ def _targets(home: Path) -> dict[str, Target]:
         "zip": Target({"run.zip": _zip_of(run)}, (_unpack,)),
         "notes": Target({"run.json": json.dumps(note).encode()}, (_note,), (QuintetError, ValueError, OSError)),
         "events": Target({"events.jsonl": run["events.jsonl"]}, (_events,)),
-        "config": Target(
-            {
-                "q.toml": b'problem = "x.txt"\nseed = 3\ndevices = ["0"]\n[knapsack]\nvariant = "rows"\n[boa]\npatience = 3\n'
-            },
-            (lambda folder: config.resolve(file=folder / "q.toml"),),
-        ),
+        "config": Target({"q.toml": CONFIG}, (lambda folder: config.resolve(file=folder / "q.toml"),)),
         "run.lock": Target({"run.lock": b'{"host": "a", "pid": 4, "since": "now"}'}, (_lock,)),
         "trusted.json": Target({"quintet/trusted.json": b'{"abc": {"kind": "C"}}'}, (_trusted,)),
         "snippet": Target(
