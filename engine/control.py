@@ -42,6 +42,7 @@ class Controls:
         self._stopped = False
         self._interrupts = 0
         self._starting = False
+        self._detached = threading.Event()
         self._former: dict[int, Any] = {}
 
     @property
@@ -95,19 +96,42 @@ class Controls:
         self.stop()
 
     def listen(self) -> None:
-        """Obey the lines ``pause``, ``resume`` and ``stop`` on standard input from now on; its end is ignored."""
+        """Obey the lines ``pause``, ``resume``, ``stop`` and ``detach`` on standard input from now on.
+
+        The end of standard input is ignored. After ``detach`` the run continues when the reader of its events has gone.
+        """
         assert self._target is not None
         threading.Thread(target=self._obey, args=(self._target,), name="quintet-stdin", daemon=True).start()
 
     def _obey(self, target: Controllable) -> None:
-        commands = {"pause": target.pause, "resume": target.resume, "stop": target.stop}
+        commands = {"pause": target.pause, "resume": target.resume, "stop": target.stop, "detach": self._detach}
         for line in _lines_of_stdin():
             word = line.strip().lower()
             if word in commands:
                 commands[word]()
             elif word:
-                known = "the commands are pause, resume and stop"
+                known = "the commands are pause, resume, stop and detach"
                 target.notice(f"unknown line on standard input: {word[:40]!r}; {known}", "warning")
+
+    @property
+    def detached(self) -> bool:
+        """Whether the run continues though nobody reads its events."""
+        return self._detached.is_set()
+
+    def detached_within(self, seconds: float) -> bool:
+        """Whether it is detached at once or within some seconds: the reader may be gone before its request is read."""
+        return self._detached.wait(seconds)
+
+    def _detach(self) -> None:
+        """Leave the terminal and the parent: what is still written to them is lost."""
+        self._detached.set()
+        with contextlib.suppress(OSError, AttributeError):  # not on Windows; or it leads its group
+            os.setsid()
+        null = os.open(os.devnull, os.O_WRONLY)
+        for stream in (1, 2):
+            with contextlib.suppress(OSError):
+                os.dup2(null, stream)
+        os.close(null)
 
 
 def _lines_of_stdin() -> Iterator[str]:

@@ -24,7 +24,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FolderLock"]
+__all__ = ["FolderLock", "writer_of"]
 
 _NAME = "run.lock"
 
@@ -82,6 +82,21 @@ class FolderLock:
                 self.path.unlink()
         if fcntl is not None:
             os.close(descriptor)
+
+
+def writer_of(folder: Path) -> dict[str, Any] | None:
+    """Who writes to a run folder now: ``host``, ``pid`` and ``since``; None if nobody does.
+
+    A process of another host is taken to run as long as the lock file exists.
+    """
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder / _NAME, os.O_RDONLY)
+        try:
+            owner = _content(descriptor)
+        finally:
+            os.close(descriptor)
+        return owner if _is_alive(owner) else None
+    return None
 
 
 def _lock(descriptor: int) -> bool | None:

@@ -214,11 +214,15 @@ def _until_broken(lines: JsonLines, controls: Controls) -> Observer:
     """An observer that stops the run when the reader of its events has closed the pipe."""
 
     def write(event: Event) -> None:
+        if controls.detached:
+            lines.ended = True
+            return
         try:
             lines(event)
         except BrokenPipeError:
             lines.ended = True
-            controls.stop()
+            if not controls.detached_within(1.0):
+                controls.stop()
 
     return write
 

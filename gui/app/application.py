@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import traceback
@@ -15,6 +16,7 @@ from PySide6.QtWidgets import QApplication
 
 from gui.app.garbage import Collector
 from gui.app.icons import application_icon
+from gui.runs.child import Child
 from gui.runs.library import default_home
 from gui.window.main import MainWindow
 
@@ -56,6 +58,10 @@ def run(arguments: Sequence[str]) -> int:
         QThreadPool.globalInstance().clear()
         QThreadPool.globalInstance().waitForDone(10_000)
         collector.close()
+        if Child.any_detached():
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(0)
 
 
 def _report_errors(window: MainWindow) -> None:

@@ -13,6 +13,7 @@ import sysconfig
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
@@ -51,6 +52,9 @@ class Child(QObject):
     line_read = Signal(str)
     stopping = Signal(str)
     ended = Signal()
+    own = True
+    """Whether the process is a child of this window."""
+    _detached: ClassVar[list[QProcess]] = []
 
     def __init__(
         self,
@@ -125,10 +129,28 @@ class Child(QObject):
         self._step = "terminate"
         self._escalate()
 
+    def detach(self) -> None:
+        """Let the run continue without this window, which takes no more events of it."""
+        self.blockSignals(True)
+        self._timer.stop()
+        self._process.blockSignals(True)
+        self._send("detach")
+        self._process.waitForBytesWritten(1000)
+        self._process.setParent(None)  # its destructor would kill the process
+        Child._detached.append(self._process)
+        self._exited = self._end_reported = True
+
+    @classmethod
+    def any_detached(cls) -> bool:
+        """Whether processes continue that the end of this one would kill, unless it skips all destructors."""
+        return bool(cls._detached)
+
     def close(self) -> None:
         """Kill the process if it runs; no signal is emitted."""
         self.blockSignals(True)
         self._timer.stop()
+        if self._process in self._detached:
+            return
         if self._process.state() != QProcess.ProcessState.NotRunning:
             self._process.kill()
             self._process.waitForFinished(3000)

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from engine.errors import QuintetError
 from engine.events import Failed, Notice, Started, from_json
 from engine.folder import RunFolder
+from engine.lock import writer_of
 from engine.results import relative_gap
 from gui.runs.summary import LIVE_STATES, Summary
 
@@ -181,6 +182,9 @@ def recover_state(note: RunNote) -> RunNote:
         return note
     if note.state == "queued":  # its window was closed before it started
         note.state = "cancelled"
+        return note
+    if writer_of(note.path) is not None:  # a process without a window, such as one that was left running
+        note.state = "running"
         return note
     note.warnings = warnings_in(note.path / "events.jsonl")
     with contextlib.suppress(QuintetError):

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from engine.events import Event, Failed, Notice
+from engine.lock import writer_of
 from engine.problem import Problem
 from engine.solver import MetricSpec
 from engine.solvers import discover
@@ -25,6 +26,7 @@ from gui.panels import Panel, RunInfo, panel_for
 from gui.plot.area import Cleanup
 from gui.runs.bars import SPEEDS, Banner, ReplayBar
 from gui.runs.child import STOP_REQUESTED, Child
+from gui.runs.follower import Follower
 from gui.runs.notes import RunNote
 from gui.runs.player import Player
 from gui.runs.recorded import Recorded, open_run, read_recorded
@@ -54,7 +56,7 @@ class RunTab(Cleanup, QWidget):
         self.note, self.theme = note, theme
         self.summary = Summary()
         self.panel: Panel | None = None
-        self.child: Child | None = None
+        self.child: Child | Follower | None = None
         self.player: Player | None = None
         self.bar: ReplayBar | None = None
         self.complete = False
@@ -101,7 +103,21 @@ class RunTab(Cleanup, QWidget):
         self.complete = True
         self.state_changed.emit()
 
-    def show_live(self, child: Child, problem: Problem | None, recorded: bool = False) -> None:
+    def open(self, speed: float = math.inf) -> None:
+        """Show a run folder: live if another process writes to it, else as a recording."""
+        if self.note.live and writer_of(self.note.path) is not None and math.isinf(speed):
+            self.follow()
+        else:
+            self.show_recorded(speed)
+
+    def follow(self) -> None:
+        """Show a run that another process writes, and its events as they come."""
+        self.loaded = True
+        follower = Follower(self.note.path)
+        self.show_live(follower, None)
+        self.banner.show_message(f"This run belongs to {follower.where}; it is followed here.", "info")
+
+    def show_live(self, child: Child | Follower, problem: Problem | None, recorded: bool = False) -> None:
         """Start a child and show its events; with ``recorded``, show the events in the run folder first."""
         self.child, self._problem = child, problem
         child.setParent(self)
@@ -312,9 +328,7 @@ class RunTab(Cleanup, QWidget):
 
     def _on_player_end(self) -> None:
         if self.summary.live and self.note.live and self.child is None:
-            self.banner.show_message(
-                "This run is in progress in another window; this is its state when the tab was opened.", "info"
-            )
+            self.banner.show_message("This run is in progress elsewhere; this is its state when it was read.", "info")
         elif self.summary.live:
             self.summary.end(self.note.state if not self.note.live else "killed", self.note.message)
             if self.panel is not None:
@@ -369,9 +383,14 @@ class RunTab(Cleanup, QWidget):
         return self.child is not None and self.child.running
 
     @property
+    def owned(self) -> bool:
+        """Whether a child of this window runs for this tab."""
+        return self.child is not None and self.child.own and self.child.running
+
+    @property
     def steerable(self) -> bool:
         """Whether there is something to pause."""
-        return (self.live and self.summary.state in ("running", "paused")) or (self.bar is not None)
+        return (self.owned and self.summary.state in ("running", "paused")) or (self.bar is not None)
 
     @property
     def over(self) -> bool:
@@ -387,7 +406,7 @@ class RunTab(Cleanup, QWidget):
 
     def pause(self) -> None:
         """Pause or resume the run, or its replay."""
-        if self.live and self.child is not None:
+        if self.owned and self.child is not None:
             (self.child.resume if self.paused else self.child.pause)()
         elif self.bar is not None:
             self.bar.toggle()

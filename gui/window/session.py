@@ -11,7 +11,9 @@ from PySide6.QtCore import QByteArray, QObject, QSettings, Qt, QTimer
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QMainWindow, QMessageBox
 
+from engine.lock import writer_of
 from gui.problem.pane import ProblemPane
+from gui.runs.child import Child
 from gui.runs.library import Library
 from gui.window.launcher import Launcher
 from gui.window.layout import Layout
@@ -74,6 +76,9 @@ class Session:
             note = self._library.find(str(key))
             if note is not None and (note.path / "events.jsonl").is_file():
                 self._tabs.add(note).loaded = False
+        for note in self._library.notes:
+            if note.live and note.key not in self._tabs.runs and writer_of(note.path) is not None:
+                self._tabs.add(note, hidden=True).follow()
         current = self._tabs.runs.get(str(session.get("current")))
         if current is not None:
             self._tabs.show(current)
@@ -123,17 +128,33 @@ class Session:
 
     def _ask(self, count: int) -> None:
         what = (
-            "A run is in progress. Quitting will stop it."
+            "A run is in progress. Stop it, or leave it running?"
             if count == 1
-            else f"{count} runs are in progress. Quitting will stop them."
+            else f"{count} runs are in progress. Stop them, or leave them running?"
         )
         box = QMessageBox(QMessageBox.Icon.Question, "Quit", what, parent=self._window)
-        box.setInformativeText("The best solution so far and a checkpoint are saved; the run can be resumed later.")
-        yes = box.addButton("Stop and quit", QMessageBox.ButtonRole.AcceptRole)
+        box.setInformativeText(
+            "A run that is stopped keeps its best solution and a checkpoint, and can be resumed. "
+            "A run that is left running is shown again at the next start."
+        )
+        stop = box.addButton("Stop and quit", QMessageBox.ButtonRole.AcceptRole)
+        leave = box.addButton("Leave running", QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
-        box.buttonClicked.connect(lambda button: self.stop_and_quit() if button is yes else None)
+        answers = {stop: self.stop_and_quit, leave: self.leave_and_quit}
+        box.buttonClicked.connect(lambda button: answers[button]() if button in answers else None)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()
+
+    def leave_and_quit(self) -> None:
+        """Let all runs continue without the window, save the session, close the window."""
+        self._launcher.accepting = False
+        self._launcher.cancel_queued()
+        for tab in self._tabs.running():
+            if isinstance(tab.child, Child):
+                tab.note.window = 0
+                self._library.save(tab.note)
+                tab.child.detach()
+        self._window.close()
 
     def stop_and_quit(self) -> None:
         """Stop all runs, save the session, close the window."""

@@ -107,8 +107,8 @@ class Tabs(QObject):
         return [tab for tab in tabs if isinstance(tab, RunTab)]
 
     def running(self) -> list[RunTab]:
-        """The tabs of running children, also those that are closed."""
-        return [tab for tab in self.runs.values() if tab.live]
+        """The tabs of running children of this window, also those that are closed."""
+        return [tab for tab in self.runs.values() if tab.owned]
 
     def show(self, tab: QWidget) -> None:
         """Make a tab the current one."""
@@ -136,7 +136,7 @@ class Tabs(QObject):
             if note.state == "queued":
                 tab.show_queued()
             else:
-                tab.show_recorded(speed)
+                tab.open(speed)
         elif speed != math.inf:
             tab.replay(speed)
         if self.widget.indexOf(tab) < 0:
@@ -166,7 +166,7 @@ class Tabs(QObject):
         tab = self.current_run()
         if tab is not None:
             if not tab.loaded:
-                tab.show_recorded()
+                tab.open()
             if self._run_list.selected() != [tab.note] and not self._run_list.view.hasFocus():
                 self._run_list.select(tab.note)
         self.changed.emit()
@@ -265,7 +265,9 @@ class Tabs(QObject):
         for compared in self.comparisons:
             compared.tick()
         if self._frames % _UPDATE_LIST_EVERY == 0:
-            for tab in self.running():
+            for tab in self.runs.values():
+                if not tab.live:
+                    continue
                 self._run_list.update_run(tab.note)
         return any(tab.fast_forwarding for tab in self.runs.values())
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import counting
 import pytest
-from patience import PATIENCE, wait_until
 
 from engine import events
+from tests.patience import PATIENCE, wait_until
 
 SCRIPT = Path(counting.__file__).parent / "quintet_counting.py"
 ROOT = Path(__file__).parent.parent.parent
@@ -79,7 +79,9 @@ def test_lines_on_standard_input_pause_resume_and_stop(spawn: Spawn) -> None:
     notice = told.until_type("notice")
     assert isinstance(notice, events.Notice)
     assert notice.level == "warning"
-    assert notice.message == "unknown line on standard input: 'hurry up'; the commands are pause, resume and stop"
+    assert (
+        notice.message == "unknown line on standard input: 'hurry up'; the commands are pause, resume, stop and detach"
+    )
     time.sleep(0.5)
     say(child, "resume\r\n")
     resumed = told.until_type("state", state="running")
@@ -227,3 +229,27 @@ def recorded() -> list[events.Event]:
     path = Path("r/events.jsonl")
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
     return [events.from_json(line) for line in lines if line.endswith("\n")]
+
+
+@POSIX
+@pytest.mark.parametrize("order", ["detach first", "reader gone first"])
+def test_a_detached_run_continues_when_the_reader_of_its_events_has_gone(
+    spawn: Spawn, tmp_path: Path, order: str
+) -> None:
+    folder = tmp_path / "run"
+    (tmp_path / "endless.txt").write_text("count 1000000000\n")
+    words = ("solve", str(tmp_path / "endless.txt"), "--run-folder", str(folder), "--time-limit", "3", "--events", "-")
+    child = spawn(*words)
+    Told(child).until_type("metric")
+    assert child.stdin is not None
+    if order == "reader gone first":
+        child.stdout.close()
+        time.sleep(0.3)  # events have met the broken pipe
+    child.stdin.write("detach\n")
+    child.stdin.close()
+    child.stdout.close()
+    child.stderr.close()
+    child.stdin = child.stdout = child.stderr = None
+    assert child.wait(PATIENCE) == 0
+    result = json.loads((folder / "result.json").read_text())["result"]
+    assert result["status"] == "time_limit"

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from patience import wait_until
 
 from engine.devices import Device, Member
 from engine.devices import health as health_module
 from engine.devices.health import Health, HealthMonitor
 from engine.events import DeviceStatus, from_json, to_json
+from tests.patience import wait_until
 
 
 def pool_of(member: Member) -> Any:

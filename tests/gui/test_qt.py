@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from environment import MISSING
-from patience import PATIENCE
 
 from engine import cli
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent
 

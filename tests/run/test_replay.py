@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from counting import STARTED, Counting
-from patience import PATIENCE, wait_until
 
 import engine
 from engine import events
 from engine.folder import RunFolder
 from engine.replay import Replay
+from tests.patience import PATIENCE, wait_until
 
 
 def story(*times: float) -> list[events.Event]:

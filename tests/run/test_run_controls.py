@@ -14,7 +14,6 @@ import counting
 import numpy as np
 import pytest
 from counting import Counting
-from patience import PATIENCE, wait_for_silence, wait_until
 
 import engine
 from engine import events
@@ -22,6 +21,7 @@ from engine.errors import DeviceError
 from engine.folder import RunFolder
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
+from tests.patience import PATIENCE, wait_for_silence, wait_until
 
 LONG = Counting(10**9)
 

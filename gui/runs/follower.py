@@ -1,0 +1,146 @@
+"""Following a run that another process writes: its events as they are recorded, until it ends.
+
+The folder may be on a shared disk and its process on another host. On this host the run can be stopped by SIGTERM.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import time
+from collections import deque
+from pathlib import Path
+from typing import BinaryIO
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from engine.events import Event, Failed, Finished, from_json
+from engine.lock import writer_of
+from gui.runs.child import STOP_REQUESTED
+
+__all__ = ["Follower"]
+
+_READ = 1 << 20
+_GRACE = 2.0  # seconds between the end of the writing process and that of its last lines on a shared disk
+
+
+class Follower(QObject):
+    """The events of a run folder, as they are recorded; used in the place of :class:`gui.runs.child.Child`.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder that another process writes to.
+
+    Signals: as those of a child; ``line_read`` is never emitted.
+    """
+
+    line_read = Signal(str)
+    stopping = Signal(str)
+    ended = Signal()
+    own = False
+    """Whether the process is a child of this window."""
+    invalid_lines = 0
+
+    def __init__(self, folder: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.folder = folder
+        self.words: list[str] = []
+        self.last: Event | None = None
+        self._stream: BinaryIO | None = None
+        self._rest = b""
+        self._lines: deque[bytes] = deque()
+        self._gone_since: float | None = None
+        self._end_reported = False
+        self._stopped = False
+        self._checked = 0.0
+
+    def start(self) -> None:
+        """Begin to read."""
+        with contextlib.suppress(OSError):
+            self._stream = (self.folder / "events.jsonl").open("rb")
+
+    @property
+    def running(self) -> bool:
+        """Whether the run goes on, or has events that were not taken yet."""
+        return not self._end_reported
+
+    @property
+    def pid(self) -> int:
+        """The process that writes, if it is on this host; 0 otherwise."""
+        owner = writer_of(self.folder)
+        return int(owner["pid"]) if owner is not None and owner.get("host") == socket.gethostname() else 0
+
+    @property
+    def where(self) -> str:
+        """The process and its host, for people."""
+        owner = writer_of(self.folder) or {}
+        return f"process {owner.get('pid', '?')} on {owner.get('host', 'an unknown host')}"
+
+    def pause(self) -> None:
+        """Not possible: only its parent can pause it."""
+
+    def resume(self) -> None:
+        """See :meth:`pause`."""
+
+    def stop(self) -> None:
+        """Ask the process to stop by SIGTERM: it keeps its best solution and a checkpoint."""
+        if (pid := self.pid) and hasattr(signal, "SIGTERM"):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGTERM)
+                self._stopped = True
+                self.stopping.emit(STOP_REQUESTED)
+
+    def stop_soon(self, patience: tuple[float, float]) -> None:
+        """Do nothing: the run does not end with this window."""
+
+    def close(self) -> None:
+        """Read no more; the run continues."""
+        self.blockSignals(True)
+        self._end_reported = True
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def take(self, most: int = 4000) -> list[Event]:
+        """The events that have been recorded since, at most ``most``; after the last one ``ended`` is emitted."""
+        if self._stream is None and not self._end_reported:
+            self.start()
+        if self._stream is not None and len(self._lines) < most:
+            with contextlib.suppress(OSError):
+                *lines, self._rest = (self._rest + self._stream.read(_READ)).split(b"\n")
+                self._lines.extend(lines)
+        events: list[Event] = []
+        while self._lines and len(events) < most:
+            with contextlib.suppress(ValueError):
+                events.append(from_json(self._lines.popleft()))
+        if events:
+            self.last = events[-1]
+            self._gone_since = None
+        elif not self._lines:
+            self._look_for_end()
+        return events
+
+    def _look_for_end(self) -> None:
+        """Notice that the run has ended: by its last event, or because its process has gone."""
+        now = time.monotonic()
+        if self._end_reported or now - self._checked < 0.5:
+            return
+        self._checked = now
+        if writer_of(self.folder) is not None:
+            self._gone_since = None
+            return
+        self._gone_since = now if self._gone_since is None else self._gone_since
+        if isinstance(self.last, (Finished, Failed)) or now - self._gone_since > _GRACE:
+            self._end_reported = True
+            QTimer.singleShot(0, self, self.ended.emit)
+
+    def outcome(self) -> tuple[str, str]:
+        """State and message of the run once it has ended."""
+        if isinstance(self.last, Finished):
+            return self.last.status, ""
+        if isinstance(self.last, Failed):
+            return "failed", self.last.message
+        return "killed", "the process that wrote the run has ended without a result"

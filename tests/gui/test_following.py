@@ -1,0 +1,89 @@
+"""Runs of other processes: followed live, stopped, left running, and shown again at the next start."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import counting
+import pytest
+from environment import COUNTING
+from interaction import answer, begin, ended, load
+
+from engine.lock import writer_of
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, counting_files: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """A run that another process works on, and its folder."""
+    folder = tmp_path / "elsewhere" / "run"
+    folder.parent.mkdir()
+    words = [*COUNTING, "solve", str(counting_files / "endless.txt"), "--run-folder", str(folder), "--time-limit", "60"]
+    child = subprocess.Popen(words, env=counting.child_environment(), stdout=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while not (folder / "events.jsonl").is_file() and time.monotonic() < until:
+        time.sleep(0.05)
+    yield child, folder
+    child.kill()
+    child.wait()
+
+
+def test_a_run_of_another_process_is_followed_and_can_be_stopped(qtbot: Any, open_window: Any, elsewhere: Any) -> None:
+    child, folder = elsewhere
+    window = open_window(COUNTING)
+    window.runs.show_folder(folder)
+    tab = window.run_tabs.current_run()
+    qtbot.waitUntil(lambda: tab.summary.state == "running" and tab.panel.time > 0, timeout=30_000)
+    seen = tab.panel.time
+    qtbot.waitUntil(lambda: tab.panel.time > seen + 0.2, timeout=30_000)  # live
+    assert f"process {child.pid}" in tab.banner.text.text()
+    assert not window.actions_by_name["pause"].isEnabled()
+    assert window.run_tabs.running() == []  # it is not this window's, which may be closed without a question
+    window.actions_by_name["stop"].trigger()
+    ended(qtbot, tab)
+    assert (tab.note.state, child.wait(30)) == ("interrupted", 0)
+    assert (folder / "result.json").is_file()
+
+
+def test_a_followed_run_that_is_killed_is_shown_as_killed(qtbot: Any, open_window: Any, elsewhere: Any) -> None:
+    child, folder = elsewhere
+    window = open_window(COUNTING)
+    window.runs.show_folder(folder)
+    tab = window.run_tabs.current_run()
+    qtbot.waitUntil(lambda: tab.summary.state == "running", timeout=30_000)
+    child.kill()
+    child.wait()
+    ended(qtbot, tab)
+    assert tab.note.state == "killed"
+
+
+def test_a_run_that_is_left_running_is_shown_again_at_the_next_start(
+    qtbot: Any, open_window: Any, counting_files: Path
+) -> None:
+    first = open_window(COUNTING)
+    load(qtbot, first, counting_files / "endless.txt")
+    first.tool_bar.set_values({"time_limit": 12.0})
+    tab = begin(qtbot, first)
+    process, key, folder = tab.child.pid, tab.note.key, tab.note.path
+    first.close()
+    answer(qtbot, first, "Leave running")
+    qtbot.waitUntil(lambda: first.session.closed, timeout=30_000)
+    os.kill(process, 0)
+    owner = writer_of(folder)
+    assert owner is not None
+    assert owner["pid"] == process
+    second = open_window(COUNTING)
+    note = second.library.find(key)
+    assert note.state == "running"
+    second.run_tabs.show_run(note)
+    again = second.run_tabs.current_run()
+    ended(qtbot, again)
+    assert note.state == "time_limit"
+    assert writer_of(folder) is None
