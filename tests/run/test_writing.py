@@ -41,21 +41,36 @@ def watched(before: Callable[[], None]) -> Iterator[None]:
         yield
 
 
-def test_every_moment_of_writing_leaves_a_folder_that_resumes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cut", ["a kill", "a power cut"])
+def test_every_moment_of_writing_leaves_a_folder_that_resumes(cut: str, tmp_path: Path) -> None:
+    """After a power cut, files that were not flushed to disk have lost their second half."""
     path, kept = tmp_path / "live" / "r", tmp_path / "kept"
     kept.mkdir()
     path.parent.mkdir()
     count = 0
+    flushed: set[int] = set()
+    fsync = os.fsync
+
+    def recording_fsync(descriptor: int) -> None:
+        fsync(descriptor)
+        flushed.add(os.fstat(descriptor).st_ino)
 
     def copy() -> None:
         nonlocal count
-        inside = any((path.parent / name).exists() for name in os.listdir(path.parent))
-        if inside:
-            shutil.copytree(path.parent, kept / f"{count:04d}")
-            count += 1
+        if not any((path.parent / name).exists() for name in os.listdir(path.parent)):
+            return
+        lost = [file for file in path.parent.rglob("*") if file.is_file() and file.stat().st_ino not in flushed]
+        target = kept / f"{count:04d}"
+        shutil.copytree(path.parent, target)
+        for file in lost if cut == "a power cut" else ():
+            copied = target / file.relative_to(path.parent)
+            os.truncate(copied, copied.stat().st_size // 2)
+        count += 1
 
-    with watched(copy):
-        engine.solve(Counting(TARGET), run_folder=path, **ARGUMENTS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", recording_fsync)
+        with watched(copy):
+            engine.solve(Counting(TARGET), run_folder=path, **ARGUMENTS)
     assert count > 60
     moments = sorted(kept.iterdir())
     moments = moments[:25] + moments[25:-15:7] + moments[-15:]  # one checkpoint is written as the next
