@@ -32,6 +32,8 @@ __all__ = ["Engine", "engine_to_resume", "wait_or_stop"]
 
 R = TypeVar("R", bound=Result)
 
+_CLOSED = "the engine is closed; use it inside its with block, or make another"
+
 
 class Engine:
     """Opened devices with their compiled kernels, reused from one run to the next.
@@ -358,7 +360,7 @@ class Engine:
 
     def _require_open(self) -> None:
         if self._closed:
-            raise InputError("the engine is closed; use it inside its with block, or make another")
+            raise InputError(_CLOSED)
 
     def _description(self, solver: Solver, options: SolverOptions, settings: config.Settings) -> dict[str, Any]:
         """What ``run.toml`` says, apart from the problem."""
@@ -388,9 +390,12 @@ class Engine:
                 self._pool, other._pool = other._pool, None
         other.close()
 
-    def _open(self) -> DevicePool:
+    def _open(self, has_begun: bool = False) -> DevicePool:
+        """The opened devices; an engine that is closed opens none, but for a run that it waits for."""
         with self._opening:
             if self._pool is None:
+                if not has_begun:
+                    self._require_open()
                 self._pool = DevicePool(self.device_infos)
             return self._pool
 
@@ -413,6 +418,7 @@ class Engine:
         solver.load()
         if finished is None and needs_isolation(solver, problem, self.device_infos):
             solver = replace(solver, solve=solve_isolated)
+        recorder = _recorder(folder) if folder is not None and keep else None
         run = Run(
             problem,
             solver,
@@ -428,23 +434,26 @@ class Engine:
             from_start=from_start,
             finished=finished,
             observers=observers,
-            recorder=_recorder(folder) if folder is not None and keep else None,
+            recorder=recorder,
             turn=self._turn,
         )
         run.on_turn = self._its_turn
         run.on_end = self._ended
         self._prepare(run)
         with self._opening:
-            self._require_open()
-            self._runs = [other for other in self._runs if other.state != "ended"]
-            self._runs.append(run)
-        return run.start()
+            if not self._closed:
+                self._runs = [other for other in self._runs if other.state != "ended"]
+                self._runs.append(run)
+                return run.start()
+        if recorder is not None:
+            recorder.close()
+        raise InputError(_CLOSED)
 
     def _prepare(self, run: Run) -> None:
         """What is to be done with a run before it begins."""
 
     def _its_turn(self, run: Run) -> None:
-        run.pool = self._open()
+        run.pool = self._open(has_begun=True)
 
     def _ended(self, run: Run) -> None:
         """Close the devices if one has failed: the next run opens them again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import logging
 import threading
@@ -343,3 +344,32 @@ def test_a_run_that_is_stopped_before_it_has_anything_to_keep_says_so(tmp_path: 
     run = run_of(stopped, observers=[watch], folder=folder)
     assert run.wait().status == "interrupted"
     assert any("begins from the start" in notice.message for notice in watch.of(events.Notice))
+
+
+def test_start_against_close_is_a_run_or_a_refusal_and_leaves_nothing_open(tmp_path: Path) -> None:
+    outcomes: list[str] = []
+
+    def begin(owner: engine.Engine, folder: Path) -> None:
+        try:
+            outcomes.append(str(owner.start(Counting(50), run_folder=folder).wait(30).status))
+        except engine.InputError as error:
+            outcomes.append(str(error))
+
+    for number in range(12):
+        owner = engine.Engine()
+        starts = [threading.Thread(target=begin, args=(owner, tmp_path / f"{number}-{which}")) for which in range(3)]
+        closing = threading.Timer(number / 500, owner.close)
+        for thread in (*starts, closing):
+            thread.start()
+        for thread in (*starts, closing):
+            thread.join(60)
+            assert not thread.is_alive()
+        assert owner._pool is None
+    assert len(outcomes) == 36
+    assert {outcome for outcome in outcomes if not outcome.startswith("the engine is closed")} <= {
+        "optimal",
+        "interrupted",
+    }
+    for folder in tmp_path.iterdir():
+        assert RunFolder.open(folder).result() is not None
+    gc.collect()  # an open file would be a ResourceWarning, which is an error here
