@@ -20,6 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from engine.devices.backends import BackendModule
 from engine.devices.base import Device
+from engine.devices.cpu_driver import leaves_out, prepare
 from engine.devices.handles import Buffer, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.program import Kernel, Signature
@@ -43,6 +44,7 @@ _PREFERRED_BLOCK = {"gpu": 256, "cpu": 64, "other": 64}
 
 
 def _pyopencl() -> Any:
+    prepare()
     try:
         import pyopencl
     except ImportError as error:
@@ -61,7 +63,8 @@ def _native_devices() -> list[cl.Device]:
         raise BackendUnavailable(
             'OpenCL is unavailable: no OpenCL driver is registered; for CPUs, pip install "pyopencl[pocl]"'
         ) from error
-    devices = [device for platform in platforms for device in platform.get_devices()]
+    used = [platform for platform in platforms if not leaves_out(platform.name)] if len(platforms) > 1 else platforms
+    devices = [device for platform in used for device in platform.get_devices()]
     if not devices:
         names = ", ".join(platform.name for platform in platforms)
         raise BackendUnavailable(f"OpenCL is unavailable: the installed drivers ({names}) see no device")

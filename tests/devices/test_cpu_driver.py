@@ -1,0 +1,99 @@
+"""Which OpenCL driver a process uses for the CPU; the packages of Intel's driver are imitated, no driver is loaded."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.devices import cpu_driver
+from engine.errors import OptionError
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A process before pyopencl is loaded, with its own cache and system drivers, and without Intel's packages."""
+    vendors = tmp_path / "vendors"
+    vendors.mkdir()
+    (vendors / "nvidia.icd").write_text("libnvidia-opencl.so.1\n")
+    (vendors / "pocl.icd").write_text("libpocl.so\n")
+    (vendors / "mine.icd").write_text("/opt/intel/libintelocl.so\n")
+    monkeypatch.setattr(cpu_driver, "_SYSTEM", vendors)
+    monkeypatch.setattr(cpu_driver, "_PACKAGES", ("imitated-opencl-rt",))
+    monkeypatch.setattr(cpu_driver.platformdirs, "user_cache_dir", lambda name: str(tmp_path / "cache" / name))
+    monkeypatch.setenv("OCL_ICD_VENDORS", "")
+    monkeypatch.delenv("OCL_ICD_VENDORS")
+    monkeypatch.delenv(cpu_driver.VARIABLE, raising=False)
+    monkeypatch.delitem(sys.modules, "pyopencl", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def installed(machine: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same machine with Intel's packages; returns the driver's path."""
+    site = machine / "site"
+    described = site / "imitated_opencl_rt-1.dist-info"
+    described.mkdir(parents=True)
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: imitated-opencl-rt\nVersion: 1\n")
+    (described / "RECORD").write_text("lib/libintelocl.so,,\nlib/libsvml.so,,\nlib/lost.so,,\n")
+    (site / "lib").mkdir()
+    for name in ("libintelocl.so", "libsvml.so"):
+        (site / "lib" / name).write_text("no library")
+    monkeypatch.syspath_prepend(site)
+    return site / "lib" / "libintelocl.so"
+
+
+def test_without_the_packages_nothing_is_changed(machine: Path) -> None:
+    assert cpu_driver.prepare() is None
+    assert "OCL_ICD_VENDORS" not in cpu_driver.os.environ
+    assert not cpu_driver.leaves_out("Portable Computing Language")
+
+
+def test_the_driver_is_registered_beside_those_of_gpus(machine: Path, installed: Path) -> None:
+    assert cpu_driver.prepare() == installed
+    folder = Path(cpu_driver.os.environ["OCL_ICD_VENDORS"])
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {
+        "intel-cpu.icd": f"{installed}\n",
+        "nvidia.icd": "libnvidia-opencl.so.1\n",
+    }
+    assert cpu_driver.leaves_out("Portable Computing Language")
+    assert not cpu_driver.leaves_out("NVIDIA CUDA")
+    assert cpu_driver.prepare() == installed  # a child process inherits the variable
+
+
+def test_drivers_that_are_gone_are_removed(machine: Path, installed: Path) -> None:
+    cpu_driver.prepare()
+    (machine / "vendors" / "nvidia.icd").unlink()
+    cpu_driver.prepare()
+    folder = Path(cpu_driver.os.environ["OCL_ICD_VENDORS"])
+    assert [path.name for path in folder.iterdir()] == ["intel-cpu.icd"]
+
+
+def test_the_variable_keeps_pocl(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cpu_driver.VARIABLE, "pocl")
+    assert cpu_driver.prepare() is None
+    assert "OCL_ICD_VENDORS" not in cpu_driver.os.environ
+
+
+def test_the_users_own_drivers_are_kept(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OCL_ICD_VENDORS", "/my/drivers")
+    assert cpu_driver.prepare() is None
+    assert cpu_driver.os.environ["OCL_ICD_VENDORS"] == "/my/drivers"
+
+
+def test_a_loaded_pyopencl_is_left_alone(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyopencl", cpu_driver)
+    assert cpu_driver.prepare() is None
+
+
+def test_intels_driver_is_missed_where_it_is_asked_for(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cpu_driver.VARIABLE, "intel")
+    with pytest.raises(OptionError, match="cpu-fast"):
+        cpu_driver.prepare()
+
+
+def test_an_unknown_driver_is_refused(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cpu_driver.VARIABLE, "amd")
+    with pytest.raises(OptionError, match="auto, intel or pocl; got 'amd'"):
+        cpu_driver.prepare()
