@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from engine import numerics as numerics
     from engine import solvers as solvers
     from engine.adapters.arviz_export import to_arviz as to_arviz
+    from engine.adapters.cvxpy_solver import QUINTET as QUINTET
     from engine.adapters.ioh_suite import IOHAlgorithm as IOHAlgorithm
     from engine.adapters.linprog_batches import solve_many as solve_many
     from engine.adapters.minimize_bits import maximize_bits as maximize_bits

@@ -1,4 +1,4 @@
-"""Interfaces in the conventions of others: SciPy, scikit-learn, ArviZ, and functions of bits with a budget.
+"""Interfaces in the conventions of others: SciPy, CVXPY, scikit-learn, ArviZ, and functions of bits with a budget.
 
 Each module here uses the public API of the engine only. ``PUBLIC`` lists what ``engine.<name>`` offers of them; a
 module is imported when one of its names is first used, because its package may be optional.
@@ -13,6 +13,7 @@ __all__ = ["PUBLIC"]
 PUBLIC: dict[str, LazyImport] = {
     "linprog": LazyImport("engine.adapters.scipy_linprog", "linprog"),
     "scipy_result": LazyImport("engine.adapters.scipy_linprog", "scipy_result"),
+    "QUINTET": LazyImport("engine.adapters.cvxpy_solver", "QUINTET"),
     "solve_many": LazyImport("engine.adapters.linprog_batches", "solve_many"),
     "HorseshoeClassifier": LazyImport("engine.adapters.sklearn_probit", "HorseshoeClassifier"),
     "HorseshoeProbitClassifier": LazyImport("engine.adapters.sklearn_probit", "HorseshoeProbitClassifier"),

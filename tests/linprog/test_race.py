@@ -98,7 +98,7 @@ def test_a_small_program_is_solved_before_the_race_begins(owner: engine.Engine, 
     assert result.objective == pytest.approx(reference(problem), rel=1e-6)
     assert children() <= before
     if device.info.capabilities.shares_host_cores:
-        assert result.arrays["racers"][0] == "HiGHS simplex"
+        assert result.arrays["racers"][0] == "HiGHS trial"
         assert result.counters["iterations"] == 0
 
 

@@ -277,6 +277,49 @@ class LinearProgram(Problem):
         bounds, rows = (self.lower, self.upper), (self.row_lower, self.row_upper)
         formats.write(path, self.name, self.c, self.offset, self.maximize, parts, bounds, rows, names)
 
+    @classmethod
+    def from_highspy(cls, highs: Any, relax: bool = True) -> Self:
+        """The program that a ``highspy.Highs`` object holds: costs, rows, bounds, names, sense and offset.
+
+        Parameters
+        ----------
+        highs : highspy.Highs
+        relax : bool
+            Whether to take integer variables as continuous ones; if not, a program that has some is refused.
+
+        Raises
+        ------
+        ProblemError
+            If the program has no variables, integer ones that are not to be relaxed, or a quadratic objective.
+        """
+        lp = highs.getLp()
+        integers = sum(int(kind) != 0 for kind in lp.integrality_)
+        if integers and not relax:
+            raise ProblemError(f"the program has {integers} integer variables; relax=True makes them continuous")
+        if highs.getModel().hessian_.dim_:
+            raise ProblemError("the program has a quadratic objective; only linear ones are solved")
+        if not lp.num_col_:
+            raise ProblemError("the linear program has no variables")
+        matrix, shape = lp.a_matrix_, (lp.num_row_, lp.num_col_)
+        by_columns = int(matrix.format_) == 1
+        parts = tuple(np.asarray(part) for part in (matrix.value_, matrix.index_, matrix.start_))
+        lines = shape[1] if by_columns else shape[0]
+        starts = parts[2][: lines + 1] if parts[2].size > lines else np.zeros(lines + 1, np.int64)
+        rows = sp.csr_array((sp.csc_array if by_columns else sp.csr_array)((*parts[:2], starts), shape=shape))
+        c, low, high, lower, upper = (
+            np.array(values, np.float64)
+            for values in (lp.col_cost_, lp.row_lower_, lp.row_upper_, lp.col_lower_, lp.col_upper_)
+        )
+        problem = cls.__new__(cls)
+        problem._fill(c, rows, low, high, lower, upper)
+        problem.offset, problem.integers = float(lp.offset_), integers
+        problem._set_sense(int(lp.sense_) < 0)
+        for name, found, count in (("names", lp.col_names_, problem.n), ("row_names", lp.row_names_, problem.m)):
+            if len(found) == count and all(found):
+                setattr(problem, name, tuple(found))
+        problem.name = str(lp.model_name_) or "HiGHS's program"
+        return problem
+
     def to_dense(self) -> Self:
         """The same program with a dense matrix."""
         if not self.is_sparse:

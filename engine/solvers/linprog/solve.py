@@ -27,7 +27,7 @@ from engine.solvers.linprog.racers.base import News, Racer
 from engine.solvers.linprog.racers.highs import EXACT, HighsTrial
 from engine.solvers.linprog.racers.interior import InteriorRacer
 from engine.solvers.linprog.racers.pdhg import PdhgRacer
-from engine.solvers.linprog.racers.start import TRIAL_SECONDS, pdhg_takes_part, start_highs
+from engine.solvers.linprog.racers.start import TRIAL_WAIT, pdhg_takes_part, start_highs
 from engine.solvers.linprog.reports import report_error, report_race
 from engine.solvers.linprog.schema import CheckpointState, Form
 from engine.solvers.linprog.standard import NoOptimum, Prepared, prepare
@@ -200,7 +200,7 @@ class _Solving:
         trial = next((racer for racer in self.racers if isinstance(racer, HighsTrial)), None)
         if trial is None or not self.pool.members[0].info.capabilities.shares_host_cores:
             return
-        until = time.perf_counter() + TRIAL_SECONDS
+        until = time.perf_counter() + TRIAL_WAIT
         while not trial.future.done() and time.perf_counter() < until:
             self._poll()
             wait([trial.future], timeout=_WAIT_SECONDS)

@@ -54,7 +54,7 @@ class HighsTrial(Racer):
     """
 
     def __init__(self, problem: LinearProgram, tolerance: float, seconds: float) -> None:
-        self.name = "HiGHS simplex"
+        self.name = "HiGHS trial"
         self.iterations = 0
         self.future = Future()
         options = _options("simplex", tolerance) | {"time_limit": seconds}

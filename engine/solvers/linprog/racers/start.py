@@ -10,10 +10,11 @@ from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import Racer, host_cores
 from engine.solvers.linprog.racers.highs import HighsRacer, HighsTrial
 
-__all__ = ["TRIAL_SECONDS", "pdhg_takes_part", "start_highs"]
+__all__ = ["TRIAL_WAIT", "pdhg_takes_part", "start_highs"]
 
-TRIAL_SECONDS = 0.25
-"""How long HiGHS tries a program in this process."""
+TRIAL_WAIT = 0.25
+"""Seconds that our methods wait for HiGHS's trial in this process, where they would compute on the same cores."""
+_TRIAL_SECONDS = 0.6  # time limit of the trial
 _TRIAL_NONZEROS = 200_000  # of the programs that it tries
 _IPM_CORES = 4  # cores from which HiGHS's interior-point method takes part
 _PDHG_CORES = 8  # cores from which PDHG takes part on a device that computes on the host's cores
@@ -28,7 +29,7 @@ def start_highs(problem: LinearProgram, tolerance: float, trial: bool, run: Run)
         except ChildError as error:
             run.notice(str(error), level="warning")
     if trial and problem.nonzeros <= _TRIAL_NONZEROS:
-        racers.append(HighsTrial(problem, tolerance, TRIAL_SECONDS))
+        racers.append(HighsTrial(problem, tolerance, _TRIAL_SECONDS))
     return racers
 
 

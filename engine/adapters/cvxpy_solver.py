@@ -1,0 +1,110 @@
+"""The linear programming solver for CVXPY: ``cvxpy.Problem(...).solve(solver=engine.QUINTET)``.
+
+Imported when it is first asked for, since CVXPY is optional.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import cvxpy.settings as names
+import numpy as np
+from cvxpy.constraints import NonNeg, Zero
+from cvxpy.reductions.solution import Solution, failure_solution
+from cvxpy.reductions.solvers import utilities
+from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
+
+from engine.api import solve
+from engine.observers import ProgressBar
+from engine.results import Result, Status
+from engine.solvers.linprog.arguments import sp
+from engine.solvers.linprog.problem import LinearProgram
+
+__all__ = ["QUINTET", "CvxpySolver"]
+
+_STATUS = {
+    Status.OPTIMAL: names.OPTIMAL,
+    Status.INFEASIBLE: names.INFEASIBLE,
+    Status.UNBOUNDED: names.UNBOUNDED,
+    Status.TIME_LIMIT: names.USER_LIMIT,
+    Status.ITERATION_LIMIT: names.USER_LIMIT,
+    Status.INTERRUPTED: names.USER_LIMIT,
+}
+
+
+class CvxpySolver(ConicSolver):  # type: ignore[misc]
+    """A solver that CVXPY's ``Problem.solve`` takes; it solves problems whose constraints and objective are affine.
+
+    Keywords of ``solve`` other than CVXPY's own are those of :func:`engine.solve` for linear programs: ``backend``,
+    ``devices``, ``time_limit``, ``seed``, and the solver's options. With ``verbose=True`` a progress bar is shown.
+    Constraints get their dual values, also those of a certificate of infeasibility.
+    """
+
+    MIP_CAPABLE = False
+    BOUNDED_VARIABLES = True
+    SUPPORTED_CONSTRAINTS: ClassVar[list[Any]] = [Zero, NonNeg]
+
+    def name(self) -> str:
+        """What CVXPY calls the solver."""
+        return "QUINTET"
+
+    def import_solver(self) -> None:
+        """CVXPY's check that the solver is installed."""
+
+    def cite(self, data: Any) -> str:
+        """No citation."""
+        return ""
+
+    def solve_via_data(
+        self,
+        data: dict[str, Any],
+        warm_start: bool,
+        verbose: bool,
+        solver_opts: dict[str, Any],
+        solver_cache: dict[str, Any] | None = None,
+    ) -> Result:
+        """Minimize ``c x`` with ``A x = b`` in the first rows and ``A x <= b`` in the others, for CVXPY."""
+        observers = [ProgressBar()] if verbose else []
+        result: Result = solve(_program(data, self.DIMS), on_event=observers, **solver_opts)
+        return result
+
+    def invert(self, solution: Result, inverse_data: dict[str, Any]) -> Any:
+        """The result as CVXPY's ``Solution``."""
+        status = _STATUS.get(solution.status, names.SOLVER_ERROR)
+        attributes = {names.SOLVE_TIME: solution.seconds, names.NUM_ITERS: int(solution.counters.get("iterations", 0))}
+        constraints = inverse_data[self.EQ_CONSTR] + inverse_data[self.NEQ_CONSTR]
+
+        def duals(values: Any) -> Any:
+            return utilities.get_dual_values(-values, utilities.extract_dual_value, constraints)
+
+        if status == names.OPTIMAL:
+            primal = {inverse_data[self.VAR_ID]: solution.solution}
+            objective = float(solution.objective or 0.0) + inverse_data[names.OFFSET]
+            return Solution(status, objective, primal, duals(solution.arrays["row_duals"]), attributes)
+        farkas = solution.arrays.get("farkas")
+        return failure_solution(status, attributes, None if farkas is None else duals(farkas))
+
+
+def _program(data: dict[str, Any], dims: str) -> LinearProgram:
+    """CVXPY's data as a linear program."""
+    costs = np.asarray(data[names.C], np.float64)
+    matrix, sides = sp.csr_array(data[names.A]), np.asarray(data[names.B], np.float64)
+    if matrix.shape != (sides.size, costs.size):  # without constraints
+        matrix = sp.csr_array((sides.size, costs.size))
+    low, high = sides.copy(), sides
+    low[int(data[dims].zero) :] = -np.inf
+    lower, upper = data[names.LOWER_BOUNDS], data[names.UPPER_BOUNDS]
+    arrays = {
+        "c": costs,
+        "data": matrix.data,
+        "indices": matrix.indices,
+        "indptr": matrix.indptr,
+        "row_lower": low,
+        "row_upper": high,
+        "lower": np.full(costs.size, -np.inf) if lower is None else np.asarray(lower, np.float64),
+        "upper": np.full(costs.size, np.inf) if upper is None else np.asarray(upper, np.float64),
+    }
+    return LinearProgram.from_arrays(arrays, "CVXPY's problem")
+
+
+QUINTET = CvxpySolver()
