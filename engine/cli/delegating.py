@@ -117,11 +117,18 @@ def reproduce(name: str, arguments: tuple[str, ...]) -> int:
 @click.command()
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("--data", metavar="DIR", help="Keep runs and settings in this folder, not in the user's data folder.")
+@click.option("--install", is_flag=True, help="Add the app to the desktop's menu, with icon and file types (Linux).")
+@click.option("--uninstall", is_flag=True, help="Undo --install.")
 @debug_option
-def gui(files: tuple[str, ...], data: str | None) -> int:
+def gui(files: tuple[str, ...], data: str | None, install: bool, uninstall: bool) -> int:
     """Open the desktop app, with problem files or run folders if any are named."""
     load_app()
     app = importlib.import_module("gui.__main__")  # the app is a client of the command line, not a part of it
     if lack := app.missing():
         raise InputError(lack)
+    if install or uninstall:
+        desktop = importlib.import_module("gui.app.desktop")
+        for path in desktop.install() if install else desktop.uninstall():
+            print(path)
+        return 0
     return int(app.main([*(["--data", data] if data else []), "--", *files]))

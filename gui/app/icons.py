@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QColor, QGuiApplication, QIcon, QPainter, QPa
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton
 
-__all__ = ["NAMES", "application_icon", "dot", "icon", "refresh_icons", "set_icon"]
+__all__ = ["NAMES", "application_icon", "application_svg", "dot", "icon", "refresh_icons", "set_icon"]
 
 _SIDES = (16, 20, 32, 48)
 
@@ -123,11 +123,14 @@ def dot(colour: str, side: int = 12) -> QPixmap:
     return made
 
 
+def application_svg() -> str:
+    """The window's icon as a drawing."""
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24">{_APPLICATION}</svg>'
+
+
 def application_icon() -> QIcon:
     """The window's icon."""
-    renderer = QSvgRenderer(
-        QByteArray(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24">{_APPLICATION}</svg>'.encode())
-    )
+    renderer = QSvgRenderer(QByteArray(application_svg().encode()))
     made = QIcon()
     for pixmap in _pixmaps(renderer, (16, 32, 64, 128)):
         made.addPixmap(pixmap)

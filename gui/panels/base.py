@@ -357,13 +357,12 @@ class Panel(Cleanup, QWidget):
         self.on_device_status(event)
 
     def _progress(self, event: Progress) -> None:
-        if not event.limit:
-            self._remaining.add(event.time, event.done, event.total)
-            text = remaining_text(self._remaining.estimate())
-            if text:
-                self.tile("Remaining").show_value(text.removesuffix(" left"))
-            else:
-                self.drop_tile("Remaining")
+        self._remaining.follow(event)
+        text = remaining_text(self._remaining.estimate())
+        if text:
+            self.tile("Remaining").show_value(text.removesuffix(" left"))
+        else:
+            self.drop_tile("Remaining")
         self.on_progress(event)
 
     def _notice(self, event: Notice) -> None:

@@ -6,6 +6,8 @@ import itertools
 import math
 from collections import deque
 
+from engine.events import Progress
+
 __all__ = ["RemainingTime"]
 
 _SEGMENTS = 4
@@ -26,9 +28,11 @@ class RemainingTime:
     def __init__(self) -> None:
         self._points: deque[tuple[float, float]] = deque()
         self._total = 0.0
+        self._given: tuple[float, float] | None = None
 
     def clear(self) -> None:
         """Begin another phase."""
+        self._given = None
         self._points.clear()
 
     def add(self, time: float, done: float, total: float) -> None:
@@ -40,8 +44,20 @@ class RemainingTime:
         if len(self._points) > _MOST_POINTS:
             self._points = deque(list(self._points)[::2])
 
+    def follow(self, event: Progress) -> None:
+        """Take a report of progress: the solver's own estimate, where it makes one, is better than an extrapolation."""
+        self._given = None
+        if event.seconds_left is not None:
+            low = event.seconds_left if event.seconds_left_low is None else event.seconds_left_low
+            high = event.seconds_left if event.seconds_left_high is None else event.seconds_left_high
+            self._given = (low, high)
+        elif not event.limit:
+            self.add(event.time, event.done, event.total)
+
     def estimate(self) -> tuple[float, float] | None:
         """Least and most remaining seconds, or None if the rate is unknown or not steady."""
+        if self._given is not None:
+            return self._given
         if len(self._points) < 2 * _SEGMENTS or not 0 < self._total < math.inf:
             return None
         (first, begin), (now, done) = self._points[0], self._points[-1]

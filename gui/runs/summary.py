@@ -89,8 +89,7 @@ class Summary:
                 self.phase, self.done, self.total, self.unit = event.phase, event.done, event.total, event.unit
                 self.limited = event.limit
                 self._steps.append((event.time, event.done))
-                if not event.limit:
-                    self.remaining.add(event.time, event.done, event.total)
+                self.remaining.follow(event)
             case Compiling():
                 self.kernels = max(self.kernels, event.count)
                 self.phase, self.done, self.total = compiling_text(event.count, self.usual_kernels), 0.0, 0.0

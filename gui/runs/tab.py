@@ -44,12 +44,13 @@ class RunTab(Cleanup, QWidget):
     """A run in a tab.
 
     Signals: ``state_changed()``; ``logged(level, message)`` for the log; ``ready()`` when the dashboard of a recorded
-    run is complete.
+    run is complete; ``child_ended()`` when the process of the run has ended.
     """
 
     state_changed = Signal()
     logged = Signal(str, str)
     ready = Signal()
+    child_ended = Signal()
 
     def __init__(self, note: RunNote, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -318,6 +319,7 @@ class RunTab(Cleanup, QWidget):
             self.logged.emit(
                 "warning", f"{self.child.invalid_lines} lines from the solver were not events and were ignored"
             )
+        self.child_ended.emit()
         self.logged.emit("info", f"ended: {self.note.state.replace('_', ' ')} after {seconds_text(self.note.seconds)}")
         self._finish()
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from engine.errors import RunFolderError
 from gui.app.jobs import Jobs
 from gui.compare.tab import CompareTab
 from gui.plot.figure import Figure
+from gui.report.notebook import write_notebook
 from gui.report.plot_files import write_plots
 from gui.report.report import write_report
 from gui.runs.archives import write_zip
@@ -48,6 +50,7 @@ class Exports:
             "export_svg": lambda: self._choose_folder("svg"),
             "export_csv": lambda: self._choose_folder("csv"),
             "export_report": self.export_report,
+            "export_notebook": self.export_notebook,
             "export_zip": self.export_zip,
         }
 
@@ -91,6 +94,20 @@ class Exports:
             self._log.add(f"cannot write {path}: {error}", "error")
             return
         self._log.add(f"wrote {path}", run=tab.note.title)
+
+    def export_notebook(self) -> None:
+        """Ask where to write the notebook of a run."""
+        for note in self._targets()[:1]:
+            self._choose_file("Save the notebook", f"{note.key}.ipynb", partial(self.write_notebook, note))
+
+    def write_notebook(self, note: RunNote, path: Path) -> None:
+        """Write a notebook that draws a run from its folder."""
+        try:
+            write_notebook(note.path, path)
+        except (OSError, RunFolderError) as error:
+            self._log.add(f"cannot write {path}: {error}", "error")
+            return
+        self._log.add(f"wrote {path}", run=note.title)
 
     def export_zip(self) -> None:
         """Ask where to write the archive of a run."""

@@ -34,6 +34,7 @@ from gui.window.help import Help
 from gui.window.launcher import Launcher
 from gui.window.layout import Layout
 from gui.window.log import LogPane
+from gui.window.notices import Notices
 from gui.window.problems import Problems
 from gui.window.runs import MOST_COMPARED, Runs
 from gui.window.session import Session
@@ -155,6 +156,7 @@ class MainWindow(QMainWindow):
         self.all_runs = AllRuns(self, self.library, self.run_list, self.run_tabs, self.settings, self.runs.targets)
         self.runs.queued = lambda: self.launcher.queued
         self.runs.table_selection = self.all_runs.selection
+        self.notices = Notices(self, self.run_tabs)
         self.exports = Exports(self, self.run_tabs, self.runs.targets, self.jobs, self.log)
         self.help = Help(
             self,
@@ -253,6 +255,7 @@ class MainWindow(QMainWindow):
         interval = _FAST_FRAME if self.run_tabs.tick() else _FRAME
         if self._timer.interval() != interval:
             self._timer.setInterval(interval)
+        self.notices.update()
         tab = self.run_tabs.current_run()
         if tab is not None:
             self.status.show_run(tab)

@@ -29,8 +29,8 @@ _UPDATE_LIST_EVERY = 6  # frames
 class Tabs(QObject):
     """Owns the tab widget and the tabs of runs, also of running ones whose tab is closed.
 
-    Signals: ``changed()`` when another tab is current, or the state of a run has changed; ``idle()`` when the last
-    running child has ended.
+    Signals: ``changed()`` when another tab is current, or the state of a run has changed; ``run_ended(tab)`` when a
+    child has ended; ``idle()`` when the last running one has.
 
     Parameters
     ----------
@@ -42,6 +42,7 @@ class Tabs(QObject):
 
     changed = Signal()
     idle = Signal()
+    run_ended = Signal(object)
 
     def __init__(self, library: Library, run_list: RunList, log: LogPane, home: Home, theme: Theme) -> None:
         super().__init__()
@@ -181,6 +182,7 @@ class Tabs(QObject):
         tab.logged.connect(lambda level, message: self._log.add(message, level, note.title))
         tab.state_changed.connect(lambda: self._on_state(tab))
         tab.ready.connect(self.changed)
+        tab.child_ended.connect(lambda: self.run_ended.emit(tab))
         self.runs[note.key] = tab
         if not hidden:
             self._insert(tab)

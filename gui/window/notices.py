@@ -1,0 +1,62 @@
+"""What the desktop shows of runs while the window is not looked at: its title, and a notification at the end."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QApplication, QMainWindow, QSystemTrayIcon
+
+from engine.text import value_text
+from gui.app.icons import application_icon
+from gui.runs.summary import state_text
+from gui.runs.tab import RunTab
+from gui.window.tabs import Tabs
+
+__all__ = ["LONG", "Notices", "title_of"]
+
+LONG = 20.0
+"""Seconds from which on the end of a run is notified."""
+
+
+def title_of(running: list[RunTab]) -> str:
+    """The title of the window: progress and name of the run in progress, or how many there are."""
+    if not running:
+        return "Quintet"
+    if len(running) > 1:
+        return f"{len(running)} runs – Quintet"
+    fraction = running[0].summary.fraction
+    progress = "" if fraction is None else f"{100 * fraction:.0f} % "
+    return f"{progress}{running[0].note.title} – Quintet"
+
+
+class Notices(QObject):
+    """Follows the runs of a window."""
+
+    def __init__(self, window: QMainWindow, tabs: Tabs) -> None:
+        super().__init__(window)
+        self._window, self._tabs = window, tabs
+        self._tray: QSystemTrayIcon | None = None
+        tabs.run_ended.connect(self.notify)
+
+    def update(self) -> None:
+        """Show the progress in the title."""
+        title = title_of(self._tabs.running())
+        if title != self._window.windowTitle():
+            self._window.setWindowTitle(title)
+
+    def notify(self, tab: RunTab) -> None:
+        """Notify the user of the end of a long run, unless the window is being looked at."""
+        if tab.note.seconds < LONG or self._window.isActiveWindow():
+            return
+        QApplication.alert(self._window)
+        if QSystemTrayIcon.isSystemTrayAvailable():
+            if self._tray is None:
+                self._tray = QSystemTrayIcon(application_icon(), self._window)
+                self._tray.messageClicked.connect(self._window.activateWindow)
+            self._tray.show()
+            self._tray.showMessage(tab.note.title, message(tab))
+
+
+def message(tab: RunTab) -> str:
+    """How a run ended, in one line."""
+    state = state_text(tab.note.state, len(tab.note.warnings))
+    return state if tab.note.best is None else f"{state}, best {value_text(tab.note.best)}"
