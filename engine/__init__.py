@@ -107,7 +107,11 @@ if TYPE_CHECKING:
     from engine.solvers.boa.problem import BOA as BOA
     from engine.solvers.branch_and_bound.problems.atsp import ATSP as ATSP
     from engine.solvers.branch_and_bound.problems.flowshop import Flowshop as Flowshop
+    from engine.solvers.branch_and_bound.problems.quadratic_assignment import (
+        QuadraticAssignment as QuadraticAssignment,
+    )
     from engine.solvers.branch_and_bound.problems.queens import Queens as Queens
+    from engine.solvers.branch_and_bound.problems.tardiness import Tardiness as Tardiness
     from engine.solvers.branch_and_bound.tree import PermutationProblem as PermutationProblem
     from engine.solvers.gibbs.draws.diagnostics import diagnose as _diagnose
     from engine.solvers.gibbs.posterior import summary as _summary

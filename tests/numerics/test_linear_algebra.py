@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from engine.devices import Device, Member
 from engine.errors import DeviceError
 from engine.numerics.groups import group_size
-from engine.numerics.linear_algebra import LinearAlgebra, Provider, linear_algebra, providers
+from engine.numerics.linear_algebra import LinearAlgebra, Provider, lapack, linear_algebra, providers
 from engine.numerics.linear_algebra.kernels import Kernels
 
 SIZES = (1, 2, 31, 33, 100, 257)
@@ -378,3 +378,18 @@ def test_triangles_are_mirrored_both_ways(device: Member) -> None:
                 assert np.array_equal(running.get(buffer), expected)
 
     device.submit(work).result()
+
+
+def test_lapack_refuses_a_matrix_beyond_its_indices(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "lapack" not in device.submit(lambda running: providers(running)).result():
+        pytest.skip(f"{device.info.id} does not use LAPACK")
+    monkeypatch.setattr(lapack, "_INDEXABLE_BYTES", 8 * 100 * 100)
+
+    def factor(running: Device, n: int) -> None:
+        algebra = linear_algebra(running, "lapack")
+        algebra.cholesky(running.put(np.eye(n)), running.put(np.zeros(1, np.int32)))
+        algebra.close()
+
+    device.submit(factor, 99).result()
+    with pytest.raises(DeviceError, match="100 x 100 is too large for LAPACK"):
+        device.submit(factor, 100).result()

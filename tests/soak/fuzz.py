@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -40,32 +39,22 @@ from engine.formats.source import limited  # noqa: E402
 from engine.solvers import problem_classes, recognize  # noqa: E402
 
 LIMIT = 1 << 28
+CONFIG = b'problem = "x.txt"\nseed = 3\ndevices = ["0"]\n[knapsack]\nvariant = "rows"\n[boa]\npatience = 3\n'
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is damaged: one of the files of a folder; and what reads it. ``allowed`` may be raised."""
+    """What is damaged: one of the files of a folder; what reads it, one after the other; and what that may raise."""
 
     files: dict[str, bytes]
-    read: Callable[[Path], object]
+    reads: tuple[Callable[[Path], object], ...]
     allowed: tuple[type[Exception], ...] = (QuintetError,)
 
 
 def _reader(name: str, content: str) -> Target:
     kinds = [kind for kind in problem_classes().values() if kind is not engine.PermutationProblem]
-
-    def read(folder: Path) -> None:
-        path = folder / name
-        try:
-            recognize(path).read(path)
-        finally:
-            for kind in kinds:
-                try:
-                    kind.read(path)
-                except QuintetError:
-                    continue
-
-    return Target({name: content.encode()}, read)
+    reads = [lambda folder, kind=kind: kind.read(folder / name) for kind in kinds]
+    return Target({name: content.encode()}, (lambda folder: recognize(folder / name), *reads))
 
 
 def _stopped_run(home: Path) -> dict[str, bytes]:
@@ -116,24 +105,22 @@ def _events(folder: Path) -> None:
 
 def _targets(home: Path) -> dict[str, Target]:
     found = {f"reader {name}": _reader(name, content) for name, content in FILES.items()}
-    matrix = Target({"q.dat": b"2\n0 1\n1 0\n0 3\n2 0\n"}, lambda folder: qaplib.read(folder / "q.dat"))
+    matrix = Target({"q.dat": b"2\n0 1\n1 0\n0 3\n2 0\n"}, (lambda folder: qaplib.read(folder / "q.dat"),))
     run = _stopped_run(home)
     note = {"key": "a", "folder": str(home / "r"), "title": "t", "state": "running", "options": {"x": 1}, "best": 3}
     return {
         **found,
         "reader q.dat": matrix,
-        "folder": Target(run, _folder),
-        "zip": Target({"run.zip": _zip_of(run)}, _unpack),
-        "notes": Target({"run.json": json.dumps(note).encode()}, _note, (QuintetError, ValueError, OSError)),
-        "events": Target({"events.jsonl": run["events.jsonl"]}, _events),
-        "config": Target(
-            {"q.toml": b'problem = "x.txt"\nseed = 3\ndevices = ["0"]\n[knapsack]\nvariant = "rows"\n[boa]\nn = 3\n'},
-            lambda folder: config.resolve(file=folder / "q.toml"),
-        ),
-        "run.lock": Target({"run.lock": b'{"host": "a", "pid": 4, "since": "now"}'}, _lock),
-        "trusted.json": Target({"quintet/trusted.json": b'{"abc": {"kind": "C"}}'}, _trusted),
+        "folder": Target(run, (_folder,)),
+        "zip": Target({"run.zip": _zip_of(run)}, (_unpack,)),
+        "notes": Target({"run.json": json.dumps(note).encode()}, (_note,), (QuintetError, ValueError, OSError)),
+        "events": Target({"events.jsonl": run["events.jsonl"]}, (_events,)),
+        "config": Target({"q.toml": CONFIG}, (lambda folder: config.resolve(file=folder / "q.toml"),)),
+        "run.lock": Target({"run.lock": b'{"host": "a", "pid": 4, "since": "now"}'}, (_lock,)),
+        "trusted.json": Target({"quintet/trusted.json": b'{"abc": {"kind": "C"}}'}, (_trusted,)),
         "snippet": Target(
-            {"x.boa": b"boa snippet n=20 scale=2\nfitness = BIT(1);\n"}, lambda folder: foreign_code(folder / "x.boa")
+            {"x.boa": b"boa snippet n=20 scale=2\nfitness = BIT(1);\n"},
+            (lambda folder: foreign_code(folder / "x.boa"),),
         ),
     }
 
@@ -180,19 +167,8 @@ def _fuzz(name: str, target: Target, cases: int, rng: random.Random, seconds: fl
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(mutant(content, rng) if file == changed else content)
         data = (work / changed).read_bytes()
-        began = time.process_time()
-        outcome: Any = "read"
-        try:
-            with limited(LIMIT):
-                target.read(work)
-        except target.allowed:
-            outcome = "refused"
-        except BaseException as error:
-            outcome = f"{type(error).__name__}: {error}"[:200]
-        took = time.process_time() - began
+        outcome, took = _outcome(target, work, seconds)
         longest = max(longest, took)
-        if took > seconds:
-            outcome = f"{took:.1f} s"
         outcomes[outcome if outcome in ("read", "refused") else "FAILED"] += 1
         if outcome not in ("read", "refused"):
             failures += 1
@@ -202,6 +178,26 @@ def _fuzz(name: str, target: Target, cases: int, rng: random.Random, seconds: fl
                 click.echo(f"{name}: mutant {number} of {changed}: {outcome}")
     click.echo(f"{name}: {dict(outcomes)}, at most {longest:.2f} s")
     return failures
+
+
+def _outcome(target: Target, work: Path, seconds: float) -> tuple[str, float]:
+    """How reading went, ``read`` if one of the readers could; and the longest time of one."""
+    outcome, longest = "refused", 0.0
+    for read in target.reads:
+        began = time.process_time()
+        try:
+            with limited(LIMIT):
+                read(work)
+            outcome = "read"
+        except target.allowed:
+            pass
+        except BaseException as error:
+            return f"{type(error).__name__}: {error}"[:200], longest
+        took = time.process_time() - began
+        longest = max(longest, took)
+        if took > seconds:
+            return f"{took:.1f} s", longest
+    return outcome, longest
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from engine.devices import Buffer, Device
+from engine.errors import DeviceError
 from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
 from engine.numerics.linear_algebra.kernels import Kernels
 
@@ -22,6 +23,7 @@ __all__ = ["Lapack"]
 
 _STRIP_BYTES = 16 << 20  # a scaled copy stays within caches shared by cores, and memory is bounded
 _ONE_THREAD = 1e8  # operations up to here go to one thread: others take longer to wake, far longer on a busy machine
+_INDEXABLE_BYTES = 1 << 31
 _SMALL = 96  # matrices of a batch up to here are left to kernels: Python takes longer to call than they to run
 
 
@@ -79,12 +81,14 @@ class Lapack(LinearAlgebra):
         beta = 0.0 if first else 1.0
         if first:
             c[:] = 0.0  # beta = 0 would keep NaN in some libraries
+        _require_indexable(len(c))
         self._blas.dsyrk(1.0, columns, beta=beta, c=c.T, trans=trans, lower=0, overwrite_c=1)
 
     def _cholesky(self, matrix: Buffer, status: Buffer, batch: int, n: int) -> None:
         if batch > 1 and n <= _SMALL:
             self._kernels._cholesky(matrix, status, batch, n)
             return
+        _require_indexable(n)
         with self._arrays(n**3 / 3, matrix, status) as (a, info):
             for k, a_k in enumerate(a.reshape(batch, n, n)):
                 found = self._lapack.dpotrf(a_k.T, lower=0, clean=0, overwrite_a=1)[1]
@@ -102,6 +106,7 @@ class Lapack(LinearAlgebra):
         if rows > 1 and per_factor == 1 and n <= _SMALL:
             self._kernels._solve(factor, rhs, rows, per_factor, n, which)
             return
+        _require_indexable(n)
         with self._arrays(rows * n * n if per_factor > 1 else 0, factor, rhs) as (f, r):
             factors = f.reshape(-1, n, n)
             sides = r.reshape(rows, n)
@@ -174,6 +179,12 @@ class Lapack(LinearAlgebra):
     def one_thread(self) -> contextlib.AbstractContextManager[None]:
         """One thread for all the small calls within the context, so that each need not ask for it."""
         return self._one_thread
+
+
+def _require_indexable(n: int) -> None:
+    """Refuse square matrices of 2^31 bytes and more, whose 32-bit indices BLAS or LAPACK may exceed: it would crash."""
+    if 8 * n * n >= _INDEXABLE_BYTES:
+        raise DeviceError(f"a matrix of {n} x {n} is too large for LAPACK on this device")
 
 
 @functools.cache

@@ -239,7 +239,9 @@ def _trees() -> Sequence[Tree]:
     """Small trees that between them use every template and every branch of it."""
     from engine.solvers.branch_and_bound.problems.atsp import ATSP
     from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+    from engine.solvers.branch_and_bound.problems.quadratic_assignment import QuadraticAssignment
     from engine.solvers.branch_and_bound.problems.queens import Queens
+    from engine.solvers.branch_and_bound.problems.tardiness import Tardiness
 
     small = [[3, 1, 2], [2, 2, 9], [1, 4, 1]]
     return (
@@ -249,4 +251,6 @@ def _trees() -> Sequence[Tree]:
         *(Flowshop(small).tree(bound, "max_sum") for bound in ("one_machine", "two_machine", "mixed")),
         *(Flowshop.taillard(21).tree("one_machine", rule) for rule in ("forward", "min_branch", "min_min")),
         Flowshop([[5000] * 40] * 5).tree("mixed", "auto"),
+        QuadraticAssignment(small, small).tree(),
+        Tardiness([3, 1, 2], [2, 9, 4], [1, 4, 1]).tree(),
     )

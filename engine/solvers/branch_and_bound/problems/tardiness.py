@@ -1,0 +1,261 @@
+"""Total weighted tardiness on one machine: in which order jobs are done so that they are late as little as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import OptionError, ProblemError
+from engine.formats.source import read_text
+from engine.formats.text import Numbers
+from engine.problem import frozen
+from engine.solvers.branch_and_bound.problems.linear_assignment import LARGEST_SUM, assignment, costs_of_columns
+from engine.solvers.branch_and_bound.problems.matrices import whole_matrix
+from engine.solvers.branch_and_bound.tree import LARGEST_TREE, DeviceTree, PermutationProblem, Tree
+
+if TYPE_CHECKING:
+    from engine.devices import Capabilities
+
+__all__ = ["Tardiness", "TardinessTree"]
+
+_THREADS = 256
+_RESTARTS = 20
+_LARGEST_FILE = 10_000
+_ROWS = ("times", "weights", "due dates")
+
+
+class Tardiness(PermutationProblem):
+    """Find the order of jobs with the least total weighted tardiness. A solution lists the jobs, counted from 0.
+
+    A job that is done at time C costs its weight times ``max(0, C - due)``. The machine does one job at a time, without
+    pause.
+
+    Parameters
+    ----------
+    times, weights, due : array-like of int, shape (jobs,)
+        At least 0; the sum of the weights times the sum of the times must be below 2^28.
+    name : str, optional
+
+    Attributes
+    ----------
+    times, weights, due : ndarray of int64, shape (jobs,)
+        Read-only.
+    jobs : int
+        At least 2.
+
+    Raises
+    ------
+    ProblemError
+        If these are not vectors of whole numbers of one length, or break these rules.
+    """
+
+    kind: ClassVar[str] = "tardiness"
+
+    def __init__(self, times: ArrayLike, weights: ArrayLike, due: ArrayLike, name: str | None = None) -> None:
+        try:
+            stacked = np.stack([np.asarray(values) for values in (times, weights, due)])
+        except ValueError as error:
+            raise ProblemError(f"times, weights and due dates must be vectors of one length: {error}") from error
+        matrix = whole_matrix(stacked, "times, weights and due dates", ("row", "job"))
+        if (matrix < 0).any():
+            row, job = np.argwhere(matrix < 0)[0]
+            raise ProblemError(f"{_ROWS[row]} must be at least 0; got {matrix[row, job]} of job {job}")
+        if matrix.shape[1] < 2:
+            raise ProblemError(f"an order needs at least 2 jobs; got {matrix.shape[1]}")
+        total, weight = (sum(row) for row in matrix[:2].tolist())
+        if total * weight >= LARGEST_SUM:
+            raise ProblemError(
+                f"all weights times all processing times are {total * weight}; they must stay below 2^28 "
+                f"({LARGEST_SUM})"
+            )
+        self.times, self.weights, self.due = (frozen(np.ascontiguousarray(row)) for row in matrix)
+        self.jobs = matrix.shape[1]
+        self.name = name if name is not None else f"tardiness of {self.jobs} jobs"
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read a file: the word ``tardiness`` and the number of jobs, then their times, weights and due dates.
+
+        Raises
+        ------
+        ProblemError
+            If the file cannot be read, breaks this layout or a rule of the problem.
+        """
+        lines = enumerate(read_text(path, "the file of a tardiness problem").splitlines(), 1)
+        numbers = Numbers.of(lines, path)
+        if not numbers.words or numbers.words[0][0].lower() != "tardiness":
+            raise ProblemError("a file of a tardiness problem begins with the word 'tardiness'", path, 1)
+        numbers.at = 1
+        jobs = numbers.take("the number of jobs")
+        if not 1 <= jobs <= _LARGEST_FILE:
+            raise ProblemError(f"the number of jobs must be 1 to {_LARGEST_FILE}; got {jobs}", path, numbers.line)
+        times, weights, due = numbers.matrix(3, jobs, "time, weight or due date")
+        numbers.end(f"three rows of {jobs} numbers")
+        try:
+            return cls(times, weights, due, Path(path).stem)
+        except ProblemError as error:
+            raise ProblemError(str(error), path) from error
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Whether the file begins with the word ``tardiness`` and a number."""
+        words = head.split()
+        return len(words) >= 2 and words[0].lower() == "tardiness" and words[1].isdigit()
+
+    def describe(self) -> str:
+        """One line: the size and the ranges."""
+        ranges = (f"{what} {row.min():,} to {row.max():,}" for what, row in zip(_ROWS, self._matrix(), strict=True))
+        return f"total weighted tardiness {self.name}: {self.jobs} jobs, {', '.join(ranges)}"
+
+    def _matrix(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        return self.times, self.weights, self.due
+
+    def evaluate(self, jobs: ArrayLike) -> int:
+        """Total weighted tardiness of an order of all jobs.
+
+        Raises
+        ------
+        ProblemError
+            If it is not a permutation of 0 ... jobs - 1.
+        """
+        order = np.asarray(jobs)
+        if order.ndim != 1 or sorted(order.tolist()) != list(range(self.jobs)):
+            raise ProblemError(f"an order must list each of the jobs 0 to {self.jobs - 1} once; got {order.tolist()}")
+        return int(_costs(self, order[None, :].astype(np.int64))[0])
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """``times``, ``weights``, ``due``: shape (jobs,)."""
+        return {"times": self.times, "weights": self.weights, "due": self.due}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """The inverse of :meth:`to_arrays`."""
+        if lacking := {"times", "weights", "due"} - arrays.keys():
+            raise ProblemError(f"the arrays of a tardiness problem lack '{min(lacking)}'")
+        return cls(arrays["times"], arrays["weights"], arrays["due"], name)
+
+    def tree(self, bound: str = "auto", branching: str = "auto") -> TardinessTree:
+        """The last position first; the bound of an assignment of jobs to positions."""
+        if bound != "auto" or branching not in ("auto", "forward"):
+            raise OptionError("total weighted tardiness has no choice of bounds or branching rules")
+        if self.jobs > LARGEST_TREE:
+            raise ProblemError(
+                f"branch and bound takes at most {LARGEST_TREE} jobs, what a 64-bit mask holds; {self.name} has "
+                f"{self.jobs}"
+            )
+        return TardinessTree(self)
+
+    def first_solution(
+        self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
+    ) -> NDArray[np.int64] | None:
+        """The best of several local searches over moves of one job; None for ``infinity``."""
+        if method == "infinity":
+            return None
+        random = np.random.Generator(np.random.PCG64(seed))
+        starts = [np.argsort(self.due, kind="stable"), np.argsort(self.times / np.maximum(self.weights, 0.5))]
+        best = min((self._improved(start, expired) for start in starts), key=self.evaluate)
+        for _ in range(_RESTARTS):
+            if expired():
+                break
+            moved = best.copy()
+            chosen = np.sort(random.permutation(self.jobs)[: max(2, self.jobs // 4)])
+            moved[chosen] = random.permutation(moved[chosen])
+            best = min(best, self._improved(moved, expired), key=self.evaluate)
+        return best
+
+    def _improved(self, order: NDArray[np.int64], expired: Callable[[], bool]) -> NDArray[np.int64]:
+        """The best move of one job to another position again and again, until none is better."""
+        while not expired():
+            moves = [np.insert(np.delete(order, i), j, order[i]) for i in range(self.jobs) for j in range(self.jobs)]
+            moved = np.array(moves)
+            costs = _costs(self, moved)
+            if costs.min() >= self.evaluate(order):
+                break
+            order = moved[int(costs.argmin())]
+        return order
+
+
+class TardinessTree(Tree):
+    """Items are jobs; the last position is filled first. State: cost so far, and the time of all open jobs."""
+
+    def __init__(self, problem: Tardiness) -> None:
+        self._problem = problem
+        self._times = problem.times
+        self.items = problem.jobs
+        self.leaf_depth = self.items - 1
+        self._by_time = np.argsort(problem.times, kind="stable")
+
+    def device(self, capabilities: Capabilities) -> DeviceTree:
+        """See :meth:`Tree.device`."""
+        problem = self._problem
+        parts = [problem.times, problem.weights, problem.due, self._by_time]
+        table = np.concatenate(parts).astype(np.int32)
+        return DeviceTree("branch_and_bound/tardiness", "", {}, table, False, retract=True, threads_per_unit=_THREADS)
+
+    def _cost(self, job: int, done: int) -> int:
+        return int(self._problem.weights[job]) * max(0, done - int(self._problem.due[job]))
+
+    def _costs(self, jobs: Sequence[int]) -> NDArray[np.int64]:
+        """What each open job costs, at least, at each of their positions, the last one first; shape (open, open)."""
+        costs = np.zeros((len(jobs), len(jobs)), np.int64)
+        for column, job in enumerate(jobs):
+            others = [int(self._times[other]) for other in self._by_time.tolist() if other in jobs and other != job]
+            done = int(self._times[job]) + np.concatenate([[0], np.cumsum(others, dtype=np.int64)])
+            costs[::-1, column] = [self._cost(job, at) for at in done.tolist()]
+        return costs
+
+    def root(self) -> tuple[int, int]:
+        """See :meth:`Tree.root`."""
+        return 0, int(self._times.sum())
+
+    def place(self, state: Any, depth: int, item: int, side: int) -> tuple[int, int]:
+        """See :meth:`Tree.place`."""
+        cost, left = state
+        return cost + self._cost(item, left), left - int(self._times[item])
+
+    def bound(
+        self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
+    ) -> tuple[int, list[int]]:
+        """See :meth:`Tree.bound`: the assignment of jobs to positions in which each job takes the last one."""
+        values = state[0] + costs_of_columns(self._costs(open_items))
+        return 0, [item for item, value in zip(open_items, values.tolist(), strict=True) if value < upper]
+
+    def leaf(self, state: Any, open_items: Sequence[int]) -> int:
+        """See :meth:`Tree.leaf`: the last open job is the first of all."""
+        return int(state[0]) + self._cost(open_items[0], int(self._times[open_items[0]]))
+
+    def lower_bound(self) -> int:
+        """See :meth:`Tree.lower_bound`."""
+        return assignment(self._costs(range(self.items)))
+
+    def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
+        """See :meth:`Tree.bounds`."""
+        return np.array([self._bound_of(path) for path in paths.tolist()], np.int64)
+
+    def _bound_of(self, path: Sequence[int]) -> int:
+        state: Any = self.root()
+        for depth, item in enumerate(path):
+            state = self.place(state, depth, item, 0)
+        left = [job for job in range(self.items) if job not in path]
+        return int(state[0]) + (assignment(self._costs(left)) if left else 0)
+
+    def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
+        """The order of all jobs."""
+        first = set(range(self.items)) - set(path)
+        return np.array([*first, *reversed(path)], np.int64)
+
+    def evaluate(self, solution: NDArray[np.int64]) -> int:
+        """Total weighted tardiness, from the instance alone."""
+        return int(_costs(self._problem, solution[None, :])[0])
+
+
+def _costs(problem: Tardiness, orders: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Total weighted tardiness of several orders, shape (orders, jobs)."""
+    done = np.cumsum(problem.times[orders], axis=1)
+    late = np.maximum(0, done - problem.due[orders])
+    found: NDArray[np.int64] = (problem.weights[orders] * late).sum(axis=1)
+    return found

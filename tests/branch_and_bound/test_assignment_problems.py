@@ -1,0 +1,176 @@
+"""Claims about quadratic assignment and weighted tardiness: published optima, and kernels that search as references."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+from searching import as_gpu, brute_force, counts, explore
+
+import engine
+from engine.devices import Member
+from engine.errors import OptionError, ProblemError
+from engine.solvers.branch_and_bound.problems.linear_assignment import costs_of_columns
+from engine.solvers.branch_and_bound.reference import search
+from engine.solvers.branch_and_bound.tree import Tree
+
+QAPLIB = Path(__file__).parents[3] / "shared" / "data" / "qaplib"
+
+
+def assignment(n: int, seed: int, largest: int = 9) -> engine.QuadraticAssignment:
+    flows, distances = np.random.default_rng(seed).integers(0, largest, (2, n, n))
+    return engine.QuadraticAssignment(flows, distances)
+
+
+def tardiness(n: int, seed: int) -> engine.Tardiness:
+    random = np.random.default_rng(seed)
+    times = random.integers(1, 30, n)
+    return engine.Tardiness(times, random.integers(1, 10, n), random.integers(0, max(2, times.sum() * 3 // 4), n))
+
+
+def least_tardiness(problem: engine.Tardiness) -> int:
+    """By dynamic programming over the sets of jobs that are done first (Held and Karp 1962)."""
+    best = {0: 0}
+    for mask in range(1, 1 << problem.jobs):
+        members = [job for job in range(problem.jobs) if mask >> job & 1]
+        done = int(problem.times[members].sum())
+        best[mask] = min(
+            best[mask ^ 1 << job] + int(problem.weights[job]) * max(0, done - int(problem.due[job])) for job in members
+        )
+    return best[(1 << problem.jobs) - 1]
+
+
+TREES = [assignment(7, 1).tree(), assignment(6, 2, largest=1000).tree(), tardiness(8, 3).tree(), tardiness(9, 4).tree()]
+
+
+@pytest.mark.parametrize("tree", TREES, ids=["qap 7", "qap 6", "tardiness 8", "tardiness 9"])
+@pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
+def test_kernels_visit_the_nodes_of_the_reference(device: Member, tree: Tree, gpu: bool) -> None:
+    best = search(tree).best
+    capabilities = as_gpu(device) if gpu else None
+    for upper in (best, best + best // 8 + 1):
+        expected = search(tree, upper, share_best=upper > best)
+        found = explore(device, tree, upper, ivms=1 if upper > best else None, capabilities=capabilities)
+        if upper == best:
+            assert counts(found) == counts(expected)
+        else:
+            assert found.best == expected.best == best
+    assert search(tree, best, share_best=False).nodes > 0
+
+
+@given(st.integers(2, 6), st.integers(0, 10**6), st.sampled_from([assignment, tardiness]))
+@settings(max_examples=25, deadline=None)
+def test_bounds_are_below_every_solution_and_the_search_finds_the_best(n: int, seed: int, make: Any) -> None:
+    tree = make(n, seed).tree()
+    best = brute_force(tree)
+    assert tree.lower_bound() <= best
+    found = search(tree)
+    assert found.best == best
+    assert found.path is not None
+    assert tree.evaluate(tree.solution(found.path, found.sides)) == best
+    for path in itertools.permutations(range(n), n // 2):
+        values = [
+            tree.evaluate(tree.solution(whole, whole))
+            for whole in itertools.permutations(range(n), tree.leaf_depth)
+            if whole[: len(path)] == path
+        ]
+        bound = tree.bounds(np.array([path], np.int64).reshape(1, -1), np.zeros((1, len(path)), np.int64))
+        assert bound is not None
+        assert bound[0] <= min(values)
+
+
+def test_costs_of_columns_are_those_of_whole_assignments() -> None:
+    costs = np.random.default_rng(5).integers(0, 50, (6, 6))
+    for column, value in enumerate(costs_of_columns(costs)):
+        forced = costs.copy()
+        forced[0] = np.where(np.arange(6) == column, costs[0], 10_000)
+        assert forced[linear_sum_assignment(forced)].sum() == value
+
+
+@pytest.mark.parametrize(("name", "optimum"), [("nug12", 578), ("chr12a", 9552), ("had12", 1652)])
+def test_optima_of_qaplib(device: Member, name: str, optimum: int) -> None:
+    file = QAPLIB / f"{name}.dat"
+    if not file.exists():
+        pytest.skip(f"{file} is not there")
+    problem = engine.QuadraticAssignment.read(file)
+    assert engine.solvers.recognize(file) is engine.QuadraticAssignment
+    result = engine.solve(problem, devices=[device.info.id])
+    assert (result.status, result.objective, result.bound) == ("optimal", optimum, optimum)
+    assert result.solution is not None
+    assert problem.evaluate(result.solution) == optimum
+    below = engine.solve(problem, devices=[device.info.id], upper_bound=optimum)
+    assert below.status == "infeasible"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_least_tardiness_is_that_of_dynamic_programming(device: Member, seed: int) -> None:
+    problem = tardiness(13, seed)
+    result = engine.solve(problem, devices=[device.info.id], initial="infinity")
+    assert (result.status, result.objective) == ("optimal", least_tardiness(problem))
+    heuristic = problem.first_solution("heuristic", seed)
+    assert heuristic is not None
+    assert result.objective <= problem.evaluate(heuristic) <= problem.evaluate(np.argsort(problem.due, kind="stable"))
+
+
+def test_a_local_search_finds_good_assignments() -> None:
+    problem = assignment(10, 7)
+    found = problem.first_solution("heuristic", 0)
+    assert found is not None
+    random = np.random.default_rng(0)
+    assert problem.evaluate(found) < min(problem.evaluate(random.permutation(10)) for _ in range(200))
+    assert problem.first_solution("infinity", 0) is None
+
+
+def test_problems_come_back_from_their_arrays_and_files(tmp_path: Path) -> None:
+    qap, late = assignment(5, 1), tardiness(6, 1)
+    for problem, other in ((qap, assignment(5, 2)), (late, tardiness(6, 2))):
+        again = type(problem).from_arrays(problem.to_arrays(), "again")
+        order = np.random.default_rng(3).permutation(problem.tree().items)
+        assert again.evaluate(order) == problem.evaluate(order)
+        assert again.evaluate(order) != other.evaluate(order)
+        assert again.name == "again"
+    path = tmp_path / "six.txt"
+    rows = "\n".join(" ".join(map(str, row)) for row in (late.times, late.weights, late.due))
+    path.write_text(f"tardiness 6\n{rows}\n")
+    assert engine.solvers.recognize(path) is engine.Tardiness
+    assert engine.Tardiness.read(path).evaluate(range(6)) == late.evaluate(range(6))
+    assert "6 jobs, times" in engine.Tardiness.read(path).describe()
+    path.write_text("tardiness 6\n1 2 3\n")
+    with pytest.raises(ProblemError, match="time, weight or due date"):
+        engine.Tardiness.read(path)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: engine.QuadraticAssignment([[1, 2]], [[1, 2]]), "must be square"),
+        (
+            lambda: engine.QuadraticAssignment([[0, -1], [1, 0]], [[0, 1], [1, 0]]),
+            "flow from 0 to 1 must be at least 0",
+        ),
+        (lambda: engine.QuadraticAssignment([[1]], [[1]]), "at least 2 facilities"),
+        (lambda: engine.QuadraticAssignment(np.full((9, 9), 2000), np.full((9, 9), 2000)), "must stay below 2\\^28"),
+        (lambda: assignment(4, 1).evaluate([0, 1, 2, 2]), "must be taken once"),
+        (lambda: engine.QuadraticAssignment(np.ones((65, 65)), np.ones((65, 65))).tree(), "at most 64 facilities"),
+        (lambda: engine.Tardiness([1, 2], [1, 2, 3], [1, 2]), "vectors of one length"),
+        (lambda: engine.Tardiness([1, 2], [1, -2], [1, 2]), "weights must be at least 0; got -2 of job 1"),
+        (lambda: engine.Tardiness([10**5] * 9, [10**5] * 9, [1] * 9), "must stay below 2\\^28"),
+        (lambda: tardiness(5, 1).evaluate([0, 1]), "must list each of the jobs 0 to 4 once"),
+        (lambda: engine.Tardiness(np.ones(70), np.ones(70), np.ones(70)).tree(), "at most 64 jobs"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused(make: Any, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        make()
+
+
+def test_bounds_cannot_be_chosen() -> None:
+    for problem in (assignment(4, 1), tardiness(4, 1)):
+        with pytest.raises(OptionError, match="no choice of bounds"):
+            problem.tree(bound="partial")
