@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
+from engine.files import write_whole
 from engine.formats.source import read_text
 from engine.formats.text import Numbers
 
-__all__ = ["parse", "read", "recognize"]
+__all__ = ["parse", "read", "recognize", "write"]
 
 _LARGEST = 1000
 _SIZE = re.compile(r"[0-9]{1,9}")
@@ -52,3 +53,9 @@ def recognize(path: Path, head: str) -> bool:
     if path.suffix != ".dat" or len(words) < 2 or len(words[0]) != 1 or not _SIZE.fullmatch(words[0][0]):
         return False
     return all(word.lstrip("-").isdigit() for word in words[1])
+
+
+def write(path: str | Path, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
+    """Write a file with the matrices A and B, both of shape (n, n)."""
+    parts = ("\n".join(" ".join(map(str, row)) for row in matrix.tolist()) for matrix in (first, second))
+    write_whole(Path(path), "\n\n".join([str(len(first)), *parts, ""]).encode())

@@ -16,11 +16,15 @@ from searching import as_gpu, brute_force, counts, explore
 import engine
 from engine.devices import Member
 from engine.errors import OptionError, ProblemError
+from engine.solvers.branch_and_bound.assignment_generators import (
+    QuadraticAssignmentFamily,
+    TardinessFamily,
+    generate_quadratic_assignment,
+    generate_tardiness,
+)
 from engine.solvers.branch_and_bound.problems.linear_assignment import costs_of_columns
 from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.tree import Tree
-
-QAPLIB = Path(__file__).parents[3] / "shared" / "data" / "qaplib"
 
 
 def assignment(n: int, seed: int, largest: int = 9) -> engine.QuadraticAssignment:
@@ -94,10 +98,10 @@ def test_costs_of_columns_are_those_of_whole_assignments() -> None:
 
 
 @pytest.mark.parametrize(("name", "optimum"), [("nug12", 578), ("chr12a", 9552), ("had12", 1652)])
-def test_optima_of_qaplib(device: Member, name: str, optimum: int) -> None:
-    file = QAPLIB / f"{name}.dat"
+def test_optima_of_qaplib(device: Member, shared_data: Path, name: str, optimum: int) -> None:
+    file = shared_data / "qaplib" / f"{name}.dat"
     if not file.exists():
-        pytest.skip(f"{file} is not there")
+        pytest.skip(f"{file.name} is not here")
     problem = engine.QuadraticAssignment.read(file)
     assert engine.solvers.recognize(file) is engine.QuadraticAssignment
     result = engine.solve(problem, devices=[device.info.id])
@@ -144,6 +148,32 @@ def test_problems_come_back_from_their_arrays_and_files(tmp_path: Path) -> None:
     path.write_text("tardiness 6\n1 2 3\n")
     with pytest.raises(ProblemError, match="time, weight or due date"):
         engine.Tardiness.read(path)
+
+
+@pytest.mark.parametrize("kind", ["qap", "tardiness"])
+def test_generated_files_are_read_again(tmp_path: Path, kind: str) -> None:
+    generator = engine.solvers.discover()["branch_and_bound"].generators[kind]
+    made, other = (generator.make(generator.options(seed=seed)) for seed in (1, 2))
+    path = tmp_path / f"file{generator.suffix}"
+    generator.write(made, path)
+    again = engine.solvers.recognize(path).read(path)
+    assert type(again) is type(made)
+    pairs = zip(made.to_arrays().values(), again.to_arrays().values(), strict=True)
+    assert all(np.array_equal(one, two) for one, two in pairs)
+    order = np.arange(made.tree().items)[::-1]
+    assert again.evaluate(order) == made.evaluate(order) != other.evaluate(order)
+
+
+def test_generated_families_are_as_described() -> None:
+    grid = generate_quadratic_assignment(QuadraticAssignmentFamily(n=6, seed=3))
+    assert grid.distances[0].tolist() == [0, 1, 2, 1, 2, 3]
+    assert grid.flows.max() <= 10
+    uniform = generate_quadratic_assignment(QuadraticAssignmentFamily(type="uniform", n=40))
+    assert (uniform.distances == uniform.distances.T).all()
+    assert 95 <= uniform.flows.max() <= 99
+    late = generate_tardiness(TardinessFamily(jobs=200, tardiness_factor=0.4, due_range=0.2, seed=4))
+    total = late.times.sum()
+    assert 0.49 * total <= late.due.min() <= late.due.max() <= 0.71 * total
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from engine.farming import Farm
 from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
-from engine.solvers.branch_and_bound import generators
+from engine.solvers.branch_and_bound import assignment_generators, generators
 from engine.solvers.branch_and_bound.options import ATSPOptions, FlowshopOptions, MinimizationOptions, Options
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
@@ -54,6 +54,17 @@ SOLVER = Solver(
     generators={
         "flowshop": Generator(generators.FlowshopFamily, generators.generate_flowshop, generators.write_flowshop),
         "atsp": Generator(generators.ATSPFamily, generators.generate_atsp, generators.write_atsp, ".atsp"),
+        "qap": Generator(
+            assignment_generators.QuadraticAssignmentFamily,
+            assignment_generators.generate_quadratic_assignment,
+            assignment_generators.write_quadratic_assignment,
+            ".dat",
+        ),
+        "tardiness": Generator(
+            assignment_generators.TardinessFamily,
+            assignment_generators.generate_tardiness,
+            assignment_generators.write_tardiness,
+        ),
     },
     bench=LazyImport("engine.solvers.branch_and_bound.bench", "bench"),
     reproductions={
