@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from engine.run import Run
     from engine.solver import SolverOptions
 
-__all__ = ["Farm", "FarmedRun", "SliceControl", "SliceRun", "SliceWorker", "Workers"]
+__all__ = ["Farm", "FarmedRun", "Rounds", "SliceControl", "SliceRun", "SliceWorker", "Workers"]
+
+
+Rounds = Callable[[Sequence[Any]], list[Any]]
+"""Has works computed by the workers of a cluster; returns the answers in their order."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +54,25 @@ class Farm:
     ----------
     unit : str
         What the workers are given, such as ``"intervals"``.
-    run : callable
-        ``run(problem, options, run, workers) -> FarmedRun``.
     worker : callable
         ``worker(problem, options, seed, pool) -> SliceWorker``.
+    run : callable, optional
+        ``run(problem, options, run, workers) -> FarmedRun``, of solvers whose workers need not wait for each other.
+    solve : callable, optional
+        ``solve(problem, options, run, workers, rounds) -> Result``, of solvers that work in rounds:
+        ``rounds(works)`` returns the answers to all works, each computed by some worker, in their order.
     refusal : callable, optional
         ``refusal(problem, options) -> str | None``: why this run cannot be divided, as a sentence; None if it can.
+    one : callable, optional
+        ``one(options)`` returns the options of what a worker has at a time, for the checks against its devices.
     """
 
     unit: str
-    run: Callable[[Any, Any, Run, Workers], FarmedRun]
     worker: Callable[[Any, Any, int, DevicePool], SliceWorker]
+    run: Callable[[Any, Any, Run, Workers], FarmedRun] | None = None
+    solve: Callable[[Any, Any, Run, Workers, Rounds], Result] | None = None
     refusal: Callable[[Any, Any], str | None] | None = None
+    one: Callable[[Any], Any] | None = None
 
 
 class FarmedRun(ABC):

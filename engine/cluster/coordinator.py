@@ -122,6 +122,10 @@ class Coordinator:
     timing : Timing, optional
     stopped : type
         The exception that ``owner.poll`` raises when the run must end; it has a ``status``.
+    clock : callable
+        Seconds.
+    first : int
+        Number of the first slice; numbers must not be used twice on one transport.
     """
 
     def __init__(
@@ -132,13 +136,14 @@ class Coordinator:
         timing: Timing | None = None,
         stopped: type[Exception] = KeyboardInterrupt,  # type: ignore[assignment]
         clock: Callable[[], float] = time.monotonic,
+        first: int = 0,
     ) -> None:
         self._transport, self._owner, self._farmed = transport, owner, farmed
         self._timing = timing or Timing()
         self._stopped = stopped
         self._clock = clock
         self._out: dict[int, _Slice] = {}
-        self._next = 0
+        self.next_number = first
         self._shared = farmed.shared
         self._began = clock()
         self._looked_at = self._overdue_at = -float("inf")
@@ -171,10 +176,16 @@ class Coordinator:
             self._take_back()
             self._save()
             raise
+        self.abandon()
+        return self._farmed.result(status)
+
+    def abandon(self) -> None:
+        """Want no more answers."""
+        if self._out:
+            self._transport.end(list(self._out))
         for number in list(self._out):
             self._transport.forget(number)
         self._out.clear()
-        return self._farmed.result(status)
 
     # --- slices out ---------------------------------------------------------------------------------------------
 
@@ -202,9 +213,9 @@ class Coordinator:
             work = self._farmed.take(most - len(self._out), seconds)
             if work is None:
                 break
-            self._out[self._next] = _Slice(work, seconds, self._clock())
-            self._transport.submit(self._next, work, seconds, self._shared)
-            self._next += 1
+            self._out[self.next_number] = _Slice(work, seconds, self._clock())
+            self._transport.submit(self.next_number, work, seconds, self._shared)
+            self.next_number += 1
         starving = len(self._out) < workers
         self._idle_since = (self._idle_since or self._clock()) if starving else None
 

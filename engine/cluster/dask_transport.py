@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import pickle
 import queue
 import threading
@@ -14,7 +15,7 @@ from distributed import Client, Future, KilledWorker, as_completed
 
 from engine.cluster.transport import Answered, Lost, Message, Reported
 from engine.cluster.worker import compute, control
-from engine.errors import AuditError, ClusterError, DeviceError, InputError, QuintetError
+from engine.errors import AuditError, ClusterError, DeviceError, InputError, ProblemError, QuintetError
 
 __all__ = ["DaskTransport", "Roster"]
 
@@ -149,6 +150,7 @@ class DaskTransport:
         self._futures: dict[int, list[Future]] = {}
         self._numbers: dict[str, int] = {}
         self._attempts: dict[int, int] = {}
+        self._keys = itertools.count()
         self._done = as_completed([], loop=client.loop, with_results=True, raise_errors=False)
         self._closed = threading.Event()
         self._pump = threading.Thread(target=self._collect, name="quintet-cluster-answers", daemon=True)
@@ -167,7 +169,7 @@ class DaskTransport:
     def submit(self, number: int, work: Any, seconds: float, shared: Any) -> None:
         """See :class:`Transport`."""
         attempt = self._attempts[number] = self._attempts.get(number, 0) + 1
-        key = f"quintet-{self._run}-{number}-{attempt}"
+        key = f"quintet-{self._run}-{number}-{attempt}-{next(self._keys)}"
         addresses = list(self._roster.usable()) if self._roster.excludes_some() else None
         arguments = (self._session, self._run, number, pickle.dumps(work), seconds, shared)
         try:
@@ -260,6 +262,6 @@ class DaskTransport:
 
 def _error_of(result: dict[str, Any]) -> Exception:
     """The error that a worker described."""
-    kinds = {kind.__name__: kind for kind in (AuditError, DeviceError, InputError)}
+    kinds = {kind.__name__: kind for kind in (AuditError, DeviceError, InputError, ProblemError)}
     kind = kinds.get(result.get("kind", ""), DeviceError if result.get("device") else ClusterError)
     return kind(f"{result['error']} (on {result['worker']})")

@@ -11,7 +11,7 @@ from engine.batch import Batch, items_of
 from engine.cluster.batches import solve_items_on
 from engine.cluster.connection import Connection, WorkerInfo
 from engine.cluster.coordinator import Timing
-from engine.cluster.solving import farmed, require_farm
+from engine.cluster.solving import farmed, part_options, require_farm
 from engine.config import Settings
 from engine.devices import Backend, DeviceInfo, DevicePool
 from engine.engine import Engine
@@ -119,6 +119,7 @@ class ClusterEngine(Engine):
         self._require_open()
         require_farm(solver, problem, options)
         if solver.validate is not None:
+            options = part_options(solver, options)
             for devices in {worker.devices for worker in self.connection.usable}:
                 solver.validate(problem, options, devices)
 

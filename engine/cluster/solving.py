@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.cluster.connection import Connection
 from engine.cluster.coordinator import Coordinator, Timing
+from engine.cluster.rounds import RoundCaller
 from engine.engine import Engine
 from engine.errors import InputError
 from engine.farming import SliceWorker, Workers
@@ -17,7 +18,7 @@ from engine.run import Run, StopRequested
 from engine.solver import Solver, SolverOptions
 from engine.solvers import discover, solver_named
 
-__all__ = ["farmed", "require_farm"]
+__all__ = ["farmed", "part_options", "require_farm"]
 
 
 def require_farm(solver: Solver, problem: Problem[Any], options: SolverOptions) -> None:
@@ -39,6 +40,14 @@ def require_farm(solver: Solver, problem: Problem[Any], options: SolverOptions) 
         raise InputError(reason)
 
 
+def part_options(solver: Solver, options: SolverOptions) -> SolverOptions:
+    """Options of what one worker has at a time."""
+    if solver.farm is None or solver.farm.one is None:
+        return options
+    found: SolverOptions = solver.farm.one(options)
+    return found
+
+
 @dataclass(frozen=True)
 class _SliceWorkerMaker:
     """Makes the slice worker of a run from a worker's engine; sent to the workers."""
@@ -52,7 +61,7 @@ class _SliceWorkerMaker:
         solver = solver_named(self.solver)
         assert solver.farm is not None
         if solver.validate is not None:
-            solver.validate(self.problem, self.options, engine.device_infos)
+            solver.validate(self.problem, part_options(solver, self.options), engine.device_infos)
         with engine.exclusive() as pool:
             return solver.farm.worker(self.problem, self.options, self.seed, pool)
 
@@ -67,8 +76,12 @@ def farmed(solver: Solver, connection: Connection, timing: Timing | None = None)
             run.notice(warning, level="warning")
         workers = connection.usable
         simt = any(info.capabilities.simt for worker in workers for info in worker.devices)
-        parts = farm.run(problem, options, run, Workers(len(workers), simt))
+        crew = Workers(len(workers), simt)
+        parts = None if farm.run is None else farm.run(problem, options, run, crew)
         with connection.run(_SliceWorkerMaker(solver.name, problem, options, run.seed)) as transport:
-            return Coordinator(transport, run, parts, timing, StopRequested).solve()
+            if parts is not None:
+                return Coordinator(transport, run, parts, timing, StopRequested).solve()
+            assert farm.solve is not None
+            return farm.solve(problem, options, run, crew, RoundCaller(transport, run, timing))
 
     return dataclasses.replace(solver, solve=solve)

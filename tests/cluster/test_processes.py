@@ -8,6 +8,7 @@ import random
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,25 @@ def test_a_search_with_a_fixed_bound_has_the_nodes_of_one_machine(crew: Any, alo
     assert result.counters["nodes"] == expected.counters["nodes"]
     found = crew.solve(flowshop(), initial="infinity")
     assert (found.status, found.objective, found.bound) == (Status.OPTIMAL, best.objective, best.objective)
+
+
+def test_chains_and_islands_are_those_of_one_machine(crew: Any, alone: engine.Engine) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(120, 6))
+    problem = engine.HorseshoeProbit(X, X[:, 0] + rng.normal(size=120) > 0)
+    given: dict[str, Any] = {"draws": 40, "warmup": 50, "chains": 4, "seed": 2}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", engine.ConvergenceWarning)
+        expected, found = alone.solve(problem, **given), crew.solve(problem, **given)
+    assert np.array_equal(expected.arrays["beta"], found.arrays["beta"])
+    assert np.array_equal(expected.arrays["log_tau"], found.arrays["log_tau"])
+
+    bits = engine.BOA("trap-5", 30)
+    options: dict[str, Any] = {"islands": 2, "population": 64, "migration_interval": 4, "max_generations": 12}
+    one, two = alone.solve(bits, **options), crew.solve(bits, **options)
+    assert np.array_equal(one.arrays["history"], two.arrays["history"])
+    with pytest.raises(InputError, match="one population is not divided"):
+        crew.solve(bits)
 
 
 def test_map_has_the_results_of_one_machine_in_order(crew: Any, alone: engine.Engine) -> None:

@@ -7,6 +7,7 @@ Munetomo, Akama, *Theoretical and empirical analysis of a GPU based parallel Bay
 
 from __future__ import annotations
 
+from engine.farming import Farm
 from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from engine.solvers.boa.generators import NKOptions, generate_nk, write_nk
 from engine.solvers.boa.options import PHASES, Options
@@ -32,6 +33,13 @@ SOLVER = Solver(
     schema=SCHEMA,
     generators={"nk": Generator(NKOptions, generate_nk, write_nk)},
     bench=LazyImport("engine.solvers.boa.bench", "bench"),
+    farm=Farm(
+        unit="islands",
+        worker=LazyImport("engine.solvers.boa.farm", "slice_worker"),
+        solve=LazyImport("engine.solvers.boa.farm", "solve_farmed"),
+        refusal=LazyImport("engine.solvers.boa.farm", "refusal"),
+        one=LazyImport("engine.solvers.boa.farm", "one_island"),
+    ),
     reproductions={
         "boa": Reproduction(
             "Munawar, Wahib, Munetomo, Akama: a GPU based parallel Bayesian optimization algorithm",

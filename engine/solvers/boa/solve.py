@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
@@ -20,7 +20,7 @@ from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.host import HostEvaluation, choose_host_improvement
 from engine.solvers.boa.islands import TARGET, Islands
-from engine.solvers.boa.options import MOST_INDIVIDUALS, Options
+from engine.solvers.boa.options import MOST_INDIVIDUALS, Migration, Options, Parameters
 from engine.solvers.boa.plan import (
     counting_for,
     first_population,
@@ -32,7 +32,7 @@ from engine.solvers.boa.plan import (
 from engine.solvers.boa.problem import BOA
 from engine.solvers.boa.record import Record
 
-__all__ = ["solve"]
+__all__ = ["host_evaluation", "search", "solve"]
 
 _BARREN_DOUBLINGS = 2
 
@@ -71,18 +71,36 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: Run) -> Result:
     bits for each gene; ``"edges"`` of the network, from and to in turn; and ``"population"``, the bit planes of up to
     64 individuals, from which :func:`engine.population_image` makes rows of genes.
     """
+    counting = [counting_for(options, member.info) for member in pool.members]
+    with host_evaluation(problem.fitness, options) as host:
+
+        def make(parameters: Parameters, ending: Ending, migration: Migration) -> Islands:
+            return Islands(
+                *(pool, parameters, problem.fitness, counting, ending, migration, host),
+                on_loss=lambda error: run.notice(f"{error}; the run continues without it", level="warning"),
+                interrupted=lambda: run.state == "stopping" or run.time_left <= 0,
+                share=shares_population(options, [member.info for member in pool.members]),
+            )
+
+        return search(problem, options, run, make, len(pool))
+
+
+MakeIslands = Callable[[Parameters, Ending, Migration], Islands]
+
+
+def search(problem: BOA, options: Options, run: Run, make: MakeIslands, devices: int) -> Result:
+    """As :func:`solve`, with islands that ``make`` makes; ``devices`` is what ``islands = devices`` stands for."""
     record = Record(problem.fitness)
     status = Status.FEASIBLE
-    with _host_evaluation(problem.fitness, options) as host:
-        try:
-            status = _populations(problem, options, pool, run, record, host)
-        except StopRequested as stop:
-            status = stop.status
-        except ProblemError as error:
-            if record.best is None:
-                raise
-            run.notice(f"the run ends with its best so far: {error}", level="warning")
-            status = Status.INTERRUPTED
+    try:
+        status = _populations(problem, options, run, record, make, devices)
+    except StopRequested as stop:
+        status = stop.status
+    except ProblemError as error:
+        if record.best is None:
+            raise
+        run.notice(f"the run ends with its best so far: {error}", level="warning")
+        status = Status.INTERRUPTED
     if status is Status.ITERATION_LIMIT:
         run.notice(f"a limit was reached with the value {record.value}; to go further, try {_advice(problem, options)}")
     return record.result(status)
@@ -114,7 +132,7 @@ def _advice(problem: BOA, options: Options) -> str:
 
 
 @contextlib.contextmanager
-def _host_evaluation(fitness: Fitness, options: Options) -> Iterator[HostEvaluation | None]:
+def host_evaluation(fitness: Fitness, options: Options) -> Iterator[HostEvaluation | None]:
     """How the host evaluates, where it has to; with the processes that takes."""
     improvement = choose_host_improvement(fitness, options)
     if not isinstance(fitness, Function):
@@ -130,16 +148,13 @@ def _host_evaluation(fitness: Fitness, options: Options) -> Iterator[HostEvaluat
             yield HostEvaluation(lambda bits: fitness.keys(bits, mapped), improvement)
 
 
-def _populations(
-    problem: BOA, options: Options, pool: DevicePool, run: Run, record: Record, host: HostEvaluation | None
-) -> Status:
+def _populations(problem: BOA, options: Options, run: Run, record: Record, make: MakeIslands, devices: int) -> Status:
     """One population (or one an island), or ever larger ones, until the target or a limit."""
     fitness, n = problem.fitness, problem.n
     target = fitness.best_key if options.target is None else fitness.key(options.target)
     patience = options.patience or max(10, math.isqrt(n)) * (3 if options.niching == "rtr" else 1)
     auto = options.population == "auto"
     size = first_population(problem, options)
-    counting = [counting_for(options, member.info) for member in pool.members]
     most = options.restarts if auto else 1
     restored = restore(run, record, most)
     if restored is None:
@@ -149,14 +164,9 @@ def _populations(
         parameters = parameters_for(problem, options, size_now, run.seed, chain)
         if restored is not None:
             audit(parameters, restored[1])
-        migration = migration_for(options, parameters, max(restored[1]) + 1 if restored else len(pool))
+        migration = migration_for(options, parameters, max(restored[1]) + 1 if restored else devices)
         try:
-            islands = Islands(
-                *(pool, parameters, fitness, counting, Ending(target, patience), migration, host),
-                on_loss=lambda error: run.notice(f"{error}; the run continues without it", level="warning"),
-                interrupted=lambda: run.state == "stopping" or run.time_left <= 0,
-                share=shares_population(options, [member.info for member in pool.members]),
-            )
+            islands = make(parameters, Ending(target, patience), migration)
         except OutOfDeviceMemory as error:
             if record.best is None:
                 raise

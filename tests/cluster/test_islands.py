@@ -1,0 +1,85 @@
+"""Islands on simulated workers: the trajectory of one machine."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from owner import Owner
+
+import engine
+from engine.cluster.coordinator import Timing
+from engine.cluster.rounds import RoundCaller
+from engine.cluster.simulation import Mishaps, SimulatedTransport
+from engine.devices import DevicePool
+from engine.farming import SliceControl, Workers
+from engine.results import Result
+from engine.solvers.boa.farm import IslandSlices, refusal, solve_farmed
+from engine.solvers.boa.options import Options
+from engine.storage import Checkpoint
+
+TIMING = Timing(first=0.05, longest=0.05, least=1e9, patience=5.0)
+
+
+def farmed(problem: Any, options: Options, infos: Any, owner: Any) -> tuple[Result, SimulatedTransport]:
+    slices: dict[str, IslandSlices] = {}
+    with DevicePool(infos) as pool:
+
+        def compute(worker: str, work: Any, seconds: float, shared: Any) -> tuple[float, Any]:
+            if worker not in slices:
+                slices[worker] = IslandSlices(problem, options, pool)
+            began = time.monotonic()
+            answer = slices[worker].compute(work, SliceControl(seconds))
+            return time.monotonic() - began, answer
+
+        transport = SimulatedTransport(3, compute, mishaps=Mishaps(killed=0.6, twice=0.2, restart=0.02))
+        rounds = RoundCaller(transport, owner, TIMING, clock=transport.clock)
+        result = solve_farmed(problem, options, owner, Workers(3, False), rounds)
+        for one in slices.values():
+            one.close()
+    return result, transport
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"islands": 3, "population": 64, "migration_interval": 2, "local_search": "none"},
+        {"islands": 4, "population": 48, "migration_interval": 5, "niching": "rtr", "selection": "tournament"},
+    ],
+    ids=["truncation", "rtr"],
+)
+def test_islands_have_the_trajectory_of_one_machine(cpu: str, alone: engine.Engine, given: dict[str, Any]) -> None:
+    problem = engine.BOA("trap-5", 40)
+    expected = alone.solve(problem, seed=4, max_generations=25, **given)
+    owner: Any = Owner()
+    owner.seed = 4
+    result, transport = farmed(problem, Options(max_generations=25, **given), alone.device_infos, owner)
+    assert (result.status, result.objective) == (expected.status, expected.objective)
+    for name in ("history", "population", "order", "edges"):
+        assert np.array_equal(result.arrays[name], expected.arrays[name]), name
+    assert result.counters == expected.counters
+    assert transport.killed > 0
+
+
+def test_islands_resume_from_a_checkpoint(cpu: str, alone: engine.Engine) -> None:
+    given: dict[str, Any] = {"islands": 3, "population": 64, "migration_interval": 3, "local_search": "none"}
+    problem = engine.BOA("trap-5", 40)
+    expected = alone.solve(problem, **given)
+
+    class Saving(Owner):
+        def checkpoint_due(self) -> bool:
+            return not self.saved and any(name == "generation" and value >= 3 for name, value, _ in self.metrics)
+
+    owner: Any = Saving()
+    farmed(problem, Options(**given), alone.device_infos, owner)
+    again: Any = Owner()
+    again.restored = Checkpoint(*owner.saved[0], 0.0)
+    result, _ = farmed(problem, Options(**given), alone.device_infos, again)
+    assert np.array_equal(result.arrays["history"], expected.arrays["history"])
+
+
+def test_one_population_is_refused_with_what_can_be_divided() -> None:
+    assert "islands" in str(refusal(engine.BOA("trap-5", 40), Options()))
+    assert refusal(engine.BOA("trap-5", 40), Options(islands="devices")) is None
