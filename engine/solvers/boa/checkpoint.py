@@ -105,9 +105,9 @@ def _fault(parameters: Parameters, state: PopulationState) -> str | None:
     if len(state.status) != len(HISTORY_FIELDS) or not 0 <= status["reason"] <= 3 or status["generation"] < 0:
         return "its status is unknown"
     individual = status["individual"]
-    if not 0 <= individual < parameters.population or int(state.keys[individual]) != status["best"]:
+    if not 0 <= individual < parameters.population or int(state.keys[individual]) < status["best"]:
         return "its best individual is not the best"
-    if status["best"] > int(state.keys.max()):  # below it, once better individuals have immigrated
+    if int(state.keys[individual]) > status["best"]:  # others may be better, once individuals have immigrated
         return "its best value is not that of its individuals"
     depth = max(1, parameters.max_parents)
     if network.parents.shape != (n, depth) or network.totals.shape != (n, 2 << parameters.max_parents):

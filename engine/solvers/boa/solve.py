@@ -82,18 +82,20 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: Run) -> Result:
                 share=shares_population(options, [member.info for member in pool.members]),
             )
 
-        return search(problem, options, run, make, len(pool))
+        return search(problem, options, run, make, len(pool), host)
 
 
 MakeIslands = Callable[[Parameters, Ending, Migration], Islands]
 
 
-def search(problem: BOA, options: Options, run: Run, make: MakeIslands, devices: int) -> Result:
+def search(
+    problem: BOA, options: Options, run: Run, make: MakeIslands, devices: int, host: HostEvaluation | None = None
+) -> Result:
     """As :func:`solve`, with islands that ``make`` makes; ``devices`` is what ``islands = devices`` stands for."""
     record = Record(problem.fitness)
     status = Status.FEASIBLE
     try:
-        status = _populations(problem, options, run, record, make, devices)
+        status = _populations(problem, options, run, record, make, devices, host)
     except StopRequested as stop:
         status = stop.status
     except ProblemError as error:
@@ -148,7 +150,15 @@ def host_evaluation(fitness: Fitness, options: Options) -> Iterator[HostEvaluati
             yield HostEvaluation(lambda bits: fitness.keys(bits, mapped), improvement)
 
 
-def _populations(problem: BOA, options: Options, run: Run, record: Record, make: MakeIslands, devices: int) -> Status:
+def _populations(
+    problem: BOA,
+    options: Options,
+    run: Run,
+    record: Record,
+    make: MakeIslands,
+    devices: int,
+    host: HostEvaluation | None,
+) -> Status:
     """One population (or one an island), or ever larger ones, until the target or a limit."""
     fitness, n = problem.fitness, problem.n
     target = fitness.best_key if options.target is None else fitness.key(options.target)
