@@ -78,7 +78,7 @@ def _files() -> Iterator[Path]:
             distribution = importlib.metadata.distribution(package)
             for file in distribution.files or ():
                 if ".so" in file.name:
-                    path = Path(os.path.abspath(distribution.locate_file(file)))
+                    path = Path(os.path.abspath(str(distribution.locate_file(file))))
                     if path.exists():
                         yield path
 

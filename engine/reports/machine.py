@@ -38,6 +38,7 @@ def describe_machine(devices: Sequence[DeviceInfo]) -> dict[str, Any]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "packages": _versions(),
         "devices": [
@@ -52,7 +53,8 @@ def machine_lines(machine: dict[str, Any]) -> list[str]:
     python = f"Python {machine['python']}" if machine["python"] else ""
     packages = [f"{name} {found}" for name, found in machine["packages"].items()]
     cores = f"{machine['cores']} cores" if machine["cores"] else ""
-    facts = [fact for fact in (machine["processor"], cores, machine["system"], python, *packages) if fact]
+    load = f"load average {machine['load']} at the start" if machine.get("load") else ""
+    facts = [fact for fact in (machine["processor"], cores, load, machine["system"], python, *packages) if fact]
     devices = [
         f"{found['id']}: {found['name']} ({found['platform']}, {found['driver']})" for found in machine["devices"]
     ]

@@ -58,13 +58,17 @@ class Study:
         self._folder = folder
         self._console = console
         self._figures = can_draw()
+        self._began = time.perf_counter()
 
     def pick(self, quick: Any, cpu: Any, gpu: Any) -> Any:
         """The value for the chosen profile."""
         return {"quick": quick, "cpu": cpu, "gpu": gpu}[self.profile]
 
     def section(self, title: str, text: str = "") -> None:
-        """Begin a section, with a paragraph if one is given."""
+        """Begin a section, with a paragraph if one is given; what was found so far is written."""
+        self.report.seconds = time.perf_counter() - self._began
+        if self.report.sections:
+            self.report.write(self._folder)
         self.report.sections.append(Section(title))
         self._console.print(f"\n[bold]{title}[/bold]")
         if text:

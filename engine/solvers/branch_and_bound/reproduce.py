@@ -84,14 +84,14 @@ def _measure_flowshop(study: Study) -> None:
     equal = [number for number, error in errors.items() if error <= 0.05]
     near = [number for number, error in errors.items() if error <= 0.01 * _TAILLARD[number][1]]
     study.finding(
-        "the numbers of decomposed nodes",
-        len(equal) == len(errors),
+        "the numbers of decomposed nodes, to 1 %",
+        len(set(equal) | set(near)) == len(errors),
         f"{len(equal)} of {len(errors)} equal the paper's to its last digit, {len(set(equal) | set(near))} to 1 %",
     )
     if study.profile == "gpu":
         middle = statistics.median(rates.values())
         study.finding(
-            f"one GPU decomposes {_FLOWSHOP_RATE[1]} million nodes per second at most",
+            f"one GPU decomposes {_FLOWSHOP_RATE[0]} to {_FLOWSHOP_RATE[1]} million nodes per second",
             middle >= _FLOWSHOP_RATE[1],
             f"median {middle:.1f} million on this device: {middle / _FLOWSHOP_RATE[1]:.0f} times as many",
         )
@@ -141,7 +141,7 @@ def _measure_queens(study: Study) -> None:
         study.finding("the numbers of decomposed nodes", equal, "equal to the paper's, in millions")
     if study.profile == "gpu":
         study.finding(
-            f"one GPU decomposes {_QUEENS_RATE[1]} million nodes per second at most",
+            f"one GPU decomposes {_QUEENS_RATE[0]} to {_QUEENS_RATE[1]} million nodes per second",
             max(rates) >= _QUEENS_RATE[1],
             f"{max(rates):,.0f} million on this device",
         )
@@ -175,12 +175,12 @@ def _measure_atsp(study: Study) -> None:
 
 def _measure_strategies(study: Study) -> None:
     """The paper's ways to choose victims, and the default of this solver."""
-    number: int = study.pick(30, 29, 21)
+    number: int = study.pick(30, 29, 22)
     optimum = _TAILLARD[number][0]
     study.section(
         "Work stealing on one device",
         f"Ta{number:03d} with the one-machine bound. The paper recommends the hypercube; siblings is this solver's "
-        "default.",
+        "default. A run ends after 20 s.",
     )
     problem, options = Flowshop.taillard(number), {"upper_bound": optimum}
     rows = []
@@ -188,8 +188,9 @@ def _measure_strategies(study: Study) -> None:
     seconds: dict[str, float] = {}
     for strategy in get_args(Strategy):
         study.engine.solve(problem, strategy=strategy, time_limit=0.2, **options)
-        result = study.engine.solve(problem, strategy=strategy, **options)
-        nodes.add(result.counters["nodes"])
+        result = study.engine.solve(problem, strategy=strategy, time_limit=20, **options)
+        if not result.status.stopped:
+            nodes.add(result.counters["nodes"])
         seconds[strategy] = result.seconds
         rows.append((strategy, f"{result.seconds:.3f}", f"{result.counters['steals']:,.0f}",
                      f"{result.counters['nodes']:,.0f}"))  # fmt: skip
@@ -198,7 +199,7 @@ def _measure_strategies(study: Study) -> None:
     paper = {name: time for name, time in seconds.items() if name != "siblings"}
     study.finding(
         "the hypercube is the fastest of the paper's strategies",
-        seconds["hypercube"] <= 1.05 * min(paper.values()),
+        seconds["hypercube"] <= 1.05 * min(paper.values()) if study.profile == "gpu" else None,
         f"{min(paper, key=lambda name: paper[name])} is the fastest of them here",
     )
 
