@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from engine import Engine, Knapsack, Status
+from engine.devices import Device, Member
+from engine.devices.templates import Source
 from engine.errors import OutOfDeviceMemory
 from engine.events import Event, Metric, Notice, Progress
 from engine.results import Result
@@ -266,3 +269,30 @@ def test_an_interrupted_run_resumes_to_the_same_optimum(one_device: Engine, tmp_
     assert stopped.status is Status.INTERRUPTED
     result = one_device.resume(tmp_path / "run", time_limit=None).wait()
     assert_solved(result, problem, int(whole.objective or 0))
+
+
+@pytest.mark.parametrize("variant", ["classes", "sparse", "bits"])
+def test_no_kernel_is_compiled_once_time_is_up(
+    device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str
+) -> None:
+    """The first of several compilations takes longer than the limit; no other is begun, and the run can be resumed."""
+    weights = np.repeat([34, 52], 30)  # groups of 16, 8, 4 and 2 items: a kernel each
+    problem = Knapsack(weights, weights, int(weights.sum()) // 4 * 2 + 1)
+    compiled: list[str] = []
+    original = Device._report_compile
+
+    def slow(opened: Device, source: Source) -> None:
+        original(opened, source)
+        compiled.append(source.template)
+        time.sleep(0.4)
+
+    monkeypatch.setattr(Device, "_report_compile", slow)
+    with Engine(devices=[device.info.id]) as engine:
+        result = engine.solve(problem, variant=variant, reduce=False, time_limit=0.2, run_folder=tmp_path / "run")
+        assert result.status is Status.TIME_LIMIT
+        assert len(compiled) == 1
+        monkeypatch.undo()
+        assert result.solution is not None
+        assert problem.evaluate(result.solution)[0] == result.objective <= (result.bound or 0)
+        again = engine.resume(tmp_path / "run").wait()
+    assert_solved(again, problem, problem.capacity - 1)

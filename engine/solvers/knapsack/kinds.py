@@ -3,44 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from engine.batch import BatchControl
-from engine.devices import DeviceInfo, DevicePool
-from engine.devices.variants import Variant
-from engine.results import Result
-from engine.run import Run
-from engine.solvers.knapsack import programs
-from engine.solvers.knapsack import solve as one_constraint
-from engine.solvers.knapsack.batch import solve as batch
-from engine.solvers.knapsack.bits import worker
-from engine.solvers.knapsack.choice import solve as choice
-from engine.solvers.knapsack.choice import table
+from engine.solver import LazyImport
 from engine.solvers.knapsack.problem import Knapsack
 
+if TYPE_CHECKING:
+    from engine.batch import BatchControl
+    from engine.devices import DeviceInfo, DevicePool
+    from engine.devices.variants import Variant
+    from engine.results import Result
+    from engine.run import Run
+
 __all__ = ["kernel_variants", "solve", "solve_batch", "validate"]
+
+_PACKAGE = "engine.solvers.knapsack"
+_ONE_CONSTRAINT, _STAGES = f"{_PACKAGE}.solve", f"{_PACKAGE}.choice.solve"
+
+
+def _module(problem: Any) -> str:
+    """Where a problem's algorithm is; it is imported when the first problem of its kind is solved."""
+    return _ONE_CONSTRAINT if isinstance(problem, Knapsack) else _STAGES
 
 
 def solve(problem: Any, options: Any, pool: DevicePool, run: Run) -> Result:
     """Solve a problem of any class of this solver."""
-    algorithm = one_constraint.solve if isinstance(problem, Knapsack) else choice.solve
-    return algorithm(problem, options, pool, run)
+    result: Result = LazyImport(_module(problem), "solve")(problem, options, pool, run)
+    return result
 
 
 def validate(problem: Any, options: Any, devices: Sequence[DeviceInfo]) -> None:
     """Check what joins a problem of any class, its options and the devices."""
-    check = one_constraint.validate if isinstance(problem, Knapsack) else choice.validate
-    check(problem, options, devices)
+    LazyImport(_module(problem), "validate")(problem, options, devices)
 
 
 def solve_batch(problems: Sequence[Any], options: Any, pool: DevicePool, control: BatchControl) -> Mapping[int, Result]:
     """Solve problems of one class together, where its algorithm can."""
-    together = all(isinstance(problem, Knapsack) for problem in problems)
-    return batch.solve_batch(problems, options, pool, control) if together else {}
+    if not all(isinstance(problem, Knapsack) for problem in problems):
+        return {}
+    results: dict[int, Result] = LazyImport(f"{_PACKAGE}.batch.solve", "solve_batch")(problems, options, pool, control)
+    return results
 
 
 def kernel_variants() -> Iterator[Variant]:
     """Every template with every set of constants that a device may ask for."""
-    yield from programs.kernel_variants()
-    yield from table.kernel_variants()
-    yield from worker.kernel_variants()
+    for module in ("programs", "choice.table", "bits.worker"):
+        yield from LazyImport(f"{_PACKAGE}.{module}", "kernel_variants")()

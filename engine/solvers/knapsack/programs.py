@@ -253,12 +253,20 @@ class RowPrograms:
     shapes : Shapes
     weights, profits : Buffer
         Of the items in processing order, in int32 and in the value type.
+    kinds : collection of str
+        Kinds of groups that will be launched; their kernels are compiled here, the others when they are needed.
     depths : collection of int
         How many items of equal weight the launches of :meth:`equal_weights` will take.
     """
 
     def __init__(
-        self, device: Device, shapes: Shapes, weights: Buffer, profits: Buffer, depths: Collection[int] = ()
+        self,
+        device: Device,
+        shapes: Shapes,
+        weights: Buffer,
+        profits: Buffer,
+        kinds: Collection[str] = (),
+        depths: Collection[int] = (),
     ) -> None:
         self.shapes = shapes
         tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"
@@ -270,6 +278,12 @@ class RowPrograms:
         self._classes = {
             depth: device.program("knapsack/classes", **shapes.constants("knapsack/classes", depth)) for depth in depths
         }
+        if "row" in kinds:
+            rows.kernel("advance_row")
+        if "tile" in kinds:
+            tile.kernel("advance_tile")
+        for program in self._classes.values():
+            program.kernel("advance_class")
         self._items = {"weights": weights, "profits": profits}
 
     def row(self, source: RowView, full: int, target: RowView, weight: int, profit: int) -> None:

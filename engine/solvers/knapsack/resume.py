@@ -39,12 +39,13 @@ class StartTiles:
 
 @dataclass
 class Progress:
-    """Work done, over all starts of a run."""
+    """Work done, over all starts of a run, and whether this one has written a checkpoint."""
 
     items_fixed: int = 0
     cells: int = 0
     exchanged_bytes: int = 0
     device_bytes: int = 0
+    is_saved: bool = False
 
     def save(self, run: Run, reduced: Reduced, start: StartRow | StartTiles | None = None) -> None:
         """Write a checkpoint: what is known, and the table to go on from (none: a new table of the open items)."""
@@ -66,6 +67,7 @@ class Progress:
             exchanged_bytes=self.exchanged_bytes,
         )
         run.save_checkpoint(arrays, state.model_dump())
+        self.is_saved = True
 
 
 def restore(problem: Knapsack, checkpoint: Checkpoint) -> tuple[Reduced, Progress, StartRow | StartTiles | None]:

@@ -14,6 +14,7 @@ from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.solvers.knapsack.bits.table import BitTable, SubsetSums
 from engine.solvers.knapsack.bounded import ZeroOne
+from engine.solvers.knapsack.compilation import stops_before_compiling
 from engine.solvers.knapsack.dense.table import DenseTable, Plan, plan
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced, presolve
@@ -214,6 +215,16 @@ class _Solving:
         """Take the shortest route that is open; what is known is kept up to date for a stop at any time."""
         reduced, run = self._reduced, self._run
         self._publish()
+        try:
+            with stops_before_compiling(self._pool, run):
+                self._solve()
+        except StopRequested:
+            if not self._progress.is_saved:  # no table was begun
+                self._progress.save(run, reduced, self._start)
+            raise
+
+    def _solve(self) -> None:
+        reduced, run = self._reduced, self._run
         if self._options.profile:
             self._profile = self._values_of_all_capacities()
         if reduced.solved or not len(reduced.open):

@@ -57,6 +57,7 @@ class BitWorker:
         self._block = int(constants["block"])
         self._span = int(constants["tile"]) - _HALO_WORDS
         self._program = device.program("knapsack/bits", **constants)
+        self._program.kernel("add_items")  # compiled before anything is begun
         self._most_groups = device.capabilities.compute_units * (16 if device.capabilities.simt else 1)
         self._capacity = capacity
         self._groups = groups

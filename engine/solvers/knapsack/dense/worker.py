@@ -112,7 +112,8 @@ class RowWorker:
         self._weights = device.put(fused)
         self._profits = device.put(schedule.profits.astype(self._type))
         depths = {group.items for group in schedule.groups if group.kind == "class"}
-        self._programs = RowPrograms(device, shapes, self._weights, self._profits, depths)
+        kinds = {group.kind for group in schedule.groups}
+        self._programs = RowPrograms(device, shapes, self._weights, self._profits, kinds, depths)
         self._choice = device.put(np.zeros(len(schedule.order), np.uint8))
         self._taken = device.empty(MOST_FUSED * shapes.trace_reach, np.uint8)
         self._outgoing: list[Buffer | None] = [None, None]

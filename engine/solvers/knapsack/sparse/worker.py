@@ -96,6 +96,7 @@ class SparseWorker:
         self._decision_memory = self._memory * _DECISION_PERCENT // 100 if decision_memory is None else decision_memory
         self._type = np.dtype(shapes.type_name)
         self._program = device.program("knapsack/sparse", **shapes.constants())
+        self._program.kernel("expand_tiles")  # compiled before anything is begun
         self._owned: list[Buffer] = []
         n = len(items)
         numbers = items.capacity // TILE + 1
