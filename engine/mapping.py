@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import config
 from engine.batch import Batch, BatchControl, Failure, Item
-from engine.errors import QuintetError
+from engine.errors import InputError, OutOfDeviceMemory, QuintetError, QuintetWarning
 from engine.events import Progress
 from engine.folder import read_problem
 from engine.problem import Problem
@@ -134,7 +135,11 @@ def _together(
     try:
         with engine.exclusive() as pool:
             found = solver.solve_batch([problem for _, problem in group], options, pool, control)
-    except QuintetError:  # whichever problem it is, is found when they are solved alone
+    except (InputError, OutOfDeviceMemory):  # whichever problem it is, is found when they are solved alone
+        return {}
+    except QuintetError as error:
+        message = f"{len(group)} problems are solved one after the other, as solving them together failed: {error}"
+        warnings.warn(message, QuintetWarning, stacklevel=2)
         return {}
     report.at(report.done + len(found))
     return {group[place][0].index: result for place, result in found.items()}

@@ -172,7 +172,7 @@ class CudaDevice(Device):
                 cubin = compile_cubin(source, self._architecture, self.info.id)
                 module = self._modules[source.digest] = self._driver.module_from_buffer(cubin)
             function = module.get_function(signature.name)
-            if signature.local_bytes > 48 * 1024:
+            if signature.local_bytes + function.shared_size_bytes > 48 * 1024:  # dynamic and static together
                 attribute = self._driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
                 function.set_attribute(attribute, signature.local_bytes)
         except self._driver.Error as error:

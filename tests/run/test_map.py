@@ -107,3 +107,15 @@ def test_a_solver_that_refuses_a_group_solves_its_problems_alone(monkeypatch: py
     monkeypatch.setitem(discover(), "counting", replace(counting.SOLVER, solve_batch=refuse))
     found = engine.map([Counting(3), Counting(4)], slice_seconds=0)
     assert [result.bound for result in found.results] == [3, 4]
+
+
+def test_a_fault_while_a_group_is_solved_is_told_before_its_problems_are_solved_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*arguments: Any) -> dict[int, Result]:
+        raise engine.DeviceError("the launch was refused")
+
+    monkeypatch.setitem(discover(), "counting", replace(counting.SOLVER, solve_batch=fail))
+    with pytest.warns(engine.QuintetWarning, match="2 problems are solved one after the other.*launch was refused"):
+        found = engine.map([Counting(3), Counting(4)], slice_seconds=0)
+    assert [result.bound for result in found.results] == [3, 4]
