@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from engine import events
 from engine.cli import COMMANDS, cli
 from engine.config import Settings
+from engine.reports.report import Report
 from engine.schema import Schema
 from engine.solver import Solver
 from engine.solvers import discover, solver_named
@@ -58,13 +59,11 @@ def with_formulas(markdown: str) -> str:
 
 def _existing(entries: list[Any]) -> Iterator[Any]:
     for entry in entries:
-        if isinstance(entry, str):
-            if (_ROOT / "docs" / entry).exists():
-                yield entry
-        else:
-            yield {
-                title: inside if isinstance(inside, str) else list(_existing(inside)) for title, inside in entry.items()
-            }
+        for title, inside in entry.items() if isinstance(entry, dict) else [("", entry)]:
+            if not isinstance(inside, str):
+                yield {title: list(_existing(inside))}
+            elif (_ROOT / "docs" / inside).exists():
+                yield {title: inside} if title else inside
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -128,6 +127,18 @@ def _values(schema: dict[str, Any], root: dict[str, Any]) -> str:
     limits = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
     bounds = [f"{sign} {schema[name]:.6g}" for name, sign in limits.items() if name in schema]
     return " ".join([text, *bounds])
+
+
+def reproductions() -> str:
+    """The reports in ``docs/reproduction``, and what they confirm."""
+    rows = []
+    for path in sorted((_ROOT / "docs" / "reproduction").glob("*/report.json")):
+        report = Report.read(path)
+        counts = [sum(finding.holds is kind for finding in report.findings) for kind in (True, False, None)]
+        devices = ", ".join(dict.fromkeys(device["name"] for device in report.machine["devices"]))
+        link = f"[{report.title}]({path.parent.name}/report.md)"
+        rows.append([link, devices, report.machine["date"], *map(str, counts)])
+    return table(("report", "device", "date", "confirmed", "not confirmed", "not tested"), rows)
 
 
 def settings() -> str:
@@ -253,6 +264,7 @@ GENERATED: dict[str, Callable[..., str]] = {
         metrics,
         options,
         public_names,
+        reproductions,
         results,
         settings,
         solvers,
