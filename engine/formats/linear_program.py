@@ -87,12 +87,21 @@ def read(path: str | Path) -> ParsedProgram:
     kind = "lp" if stem.endswith(".lp") else "mps"
     if kind == "mps":
         _Checker(text, path).check()
+    elif "->" in text:
+        _require_no_indicator(text, path)
     if path.suffix.lower() == f".{kind}":
         return _through_highs(path, path)
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / f"model.{kind}"
         plain.write_text(text, encoding="utf-8")
         return _through_highs(plain, path)
+
+
+def _require_no_indicator(text: str, path: Path) -> None:
+    """Refuse the indicator constraints of an LP file, of which HiGHS's reader would complain on standard output."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if "->" in line.partition("\\")[0]:
+            raise ProblemError("indicator constraints (->) are not supported", path, number)
 
 
 def _through_highs(file: Path, path: Path) -> ParsedProgram:

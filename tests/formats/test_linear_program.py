@@ -199,3 +199,13 @@ def test_names_with_spaces_are_read_by_place(tmp_path: Path) -> None:
     parsed = formats.read(write(tmp_path, text))
     assert parsed.row_upper.tolist() == [4.0]
     assert parsed.values.tolist() == [2.0]
+
+
+def test_indicator_constraints_are_refused_without_output(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "i.lp"
+    path.write_text("min\n obj: x + y\nst\n \\ a comment -> is none\n a: ->= 2\nend\n")
+    with pytest.raises(ProblemError, match=r"indicator constraints .* \(.*i\.lp, line 5\)"):
+        formats.read(path)
+    assert capfd.readouterr() == ("", "")
+    path.write_text("min\n obj: x + y\nst\n \\ a comment -> is none\n a: x >= 2\nend\n")
+    assert formats.read(path).rows.tolist() == [0]
