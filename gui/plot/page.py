@@ -52,7 +52,6 @@ class Tile(QWidget):
 
     def sizeHint(self) -> QSize:
         """As wide as the widest value so far."""
-
         large, small = (QFontMetrics(font) for font in self._fonts())
         width = max(self._widest, self._value_width(), small.horizontalAdvance(self.name))
         return QSize(width + 10, large.height() + small.height() + 2)

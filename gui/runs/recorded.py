@@ -42,8 +42,10 @@ def read_problem_of(folder: Path) -> Problem:
 
 @dataclass(frozen=True)
 class Recorded:
-    """Problem and result of a run that has ended; ``processed`` is what a
-    dashboard shows of the result."""
+    """Problem and result of a run that has ended.
+
+    ``processed`` is what a dashboard shows of the result.
+    """
 
     problem: Problem
     result: Result | None

@@ -77,8 +77,10 @@ def generate_quadratic_assignment(options: QuadraticAssignmentFamily) -> Quadrat
 
 
 def generate_tardiness(options: TardinessFamily) -> Tardiness:
-    """Make one instance: times uniform on 1 to 100, weights on 1 to 10, and due dates on an interval of the length
-    ``due_range`` P around (1 - ``tardiness_factor``) P, where P is the sum of the times (as Potts and Van Wassenhove).
+    """Make one instance, as Potts and Van Wassenhove did.
+
+    Times are uniform on 1 to 100, weights on 1 to 10, and due dates on an interval of the length ``due_range`` P around
+    (1 - ``tardiness_factor``) P, where P is the sum of the times.
     """
     random = np.random.Generator(np.random.PCG64(options.seed))
     times = random.integers(1, 101, options.jobs)

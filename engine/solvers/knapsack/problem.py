@@ -250,7 +250,9 @@ class Knapsack(Problem):
         return int(self.profits[indices].sum()), int(self.weights[indices].sum())
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """``profits``, ``weights`` and, of a bounded problem, ``counts``: shape (n,); ``capacity`` and, where known,
+        """The instance as named arrays.
+
+        ``profits``, ``weights`` and, of a bounded problem, ``counts``: shape (n,); ``capacity`` and, where known,
         ``optimum`` and ``format``: shape (). Profits are integers, times ``scale`` (shape (), unless it is 1).
         """
         arrays: dict[str, NDArray[Any]] = {

@@ -312,7 +312,7 @@ class PdhgWorker:
 
     @property
     def _steps(self) -> tuple[float, float]:
-        """tau and sigma."""
+        """The step sizes tau and sigma."""
         length = _STEP / self.program.norm
         return length / self.weight, length * self.weight
 

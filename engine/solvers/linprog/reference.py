@@ -1,5 +1,6 @@
-"""The shard of a linear program in NumPy and SciPy: the operations of
-:class:`~engine.solvers.linprog.interior.worker.DeviceShard`, for tests and benchmarks.
+"""The shard of a linear program in NumPy and SciPy, for tests and benchmarks.
+
+Its operations are those of :class:`~engine.solvers.linprog.interior.worker.DeviceShard`.
 
 Programs of a batch are along the first axis, and ``N = n + slacks`` variables along the second: the columns of A, then
 the slacks (on the first shard only).

@@ -323,7 +323,7 @@ def max_cut(n: int, edges: Sequence[tuple[int, int, float]], optimum: float | No
 
 
 def qubo(n: int, entries: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Decomposable:
-    """x'Qx to be minimised, Q symmetric: an entry off the diagonal is given once and stands for two."""
+    """The function x'Qx to be minimised, Q symmetric: an entry off the diagonal is given once and stands for two."""
     scopes: list[tuple[int, ...]] = []
     tables: list[tuple[float, ...]] = []
     for a, b, q in entries:

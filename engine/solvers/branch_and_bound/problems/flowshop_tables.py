@@ -104,8 +104,10 @@ def _words(tree: FlowshopTree, stride: int, packed: bool) -> NDArray[np.int32]:
 
 
 def _johnson(tree: FlowshopTree) -> NDArray[np.int32]:
-    """A row for each pair of machines, those far apart first: u, v, 0, 0, then of each job in Johnson's order the job
-    itself, its lag, and its times on both."""
+    """A row for each pair of machines, those far apart first.
+
+    It holds u, v, 0, 0, then of each job in Johnson's order the job itself, its lag, and its times on both.
+    """
     pairs = tree.pairs
     if pairs is None or not len(pairs.first):
         return np.zeros((0, 4 * (tree.items + 1)), np.int32)
@@ -120,8 +122,11 @@ def _johnson(tree: FlowshopTree) -> NDArray[np.int32]:
 
 
 def _in_lanes(rows: NDArray[np.int32], items: int) -> NDArray[np.int32]:
-    """The same for 16 pairs at once: all u, all v; then of each job in order the lags, the times on u, the times on v,
-    and the jobs as masks of one or two words. The last pair fills the lanes that are left."""
+    """The same for 16 pairs at once.
+
+    It holds all u, all v; then of each job in order the lags, the times on u, the times on v, and the jobs as masks of
+    one or two words. The last pair fills the lanes that are left.
+    """
     if not len(rows):
         return rows
     count = -(-len(rows) // _LANES) * _LANES

@@ -80,8 +80,11 @@ class Shapes:
         return self.ivms + self.exports
 
     def bytes_for(self, tree: Tree) -> int:
-        """Device memory of a search: per slot and level a mask, two digits, a sum, a path entry and a list entry; then
-        the children of variant ``pte_peb``."""
+        """Device memory of a search.
+
+        Per slot and level a mask, two digits, a sum, a path entry and a list entry; then the children of variant
+        ``pte_peb``.
+        """
         word = 8 if tree.items > 32 else 4
         return self.slots * (tree.items * (word + 11) + 2 * word + 24) + self.ivms * (13 * tree.items + 4)
 

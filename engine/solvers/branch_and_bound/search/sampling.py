@@ -280,8 +280,10 @@ class TreeSampler:
 def _drawn(
     weights: Weights, scores: Weights, children: Weights, count: int, most: int, random: np.random.Generator
 ) -> tuple[NDArray[np.intp], Weights]:
-    """About ``count`` nodes, or fewer with ``most`` children together, in proportion to their weights and scores; and
-    the weights they have then."""
+    """About ``count`` nodes, drawn in proportion to their weights and scores, and the weights they have then.
+
+    There are fewer if these would have more than ``most`` children together.
+    """
     if len(weights) <= count and children.sum() <= most:
         return np.arange(len(weights)), weights
     sizes = weights * scores

@@ -89,7 +89,7 @@ class Matrices:
         return self._algebras[-1]
 
     def _grouped(self, algebra: LinearAlgebra) -> list[Group]:
-        """This device's chains: large matrices on streams of their own where these are concurrent; small ones together.
+        """The device's chains: large matrices on streams of their own where these are concurrent; small ones together.
 
         The kernels factorise all of them together: they take as many launches for many matrices as for one.
         """

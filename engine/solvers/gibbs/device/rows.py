@@ -149,7 +149,7 @@ class Rows:
             self.peer.exchange(Part(shards, self.first_shard * count, self.last_shard * count))
 
     def make_gram(self, algebra: LinearAlgebra, gram: Buffer, weight: Buffer | None) -> NDArray[np.float64]:
-        """This device's part of X'X, or of X'WX, shard by shard; ``gram`` is overwritten.
+        """The device's part of X'X, or of X'WX, shard by shard; ``gram`` is overwritten.
 
         Returns
         -------

@@ -293,7 +293,7 @@ class HamiltonianMoves:
         self._launch(programs.trajectory.keep_margins, groups, programs.block, ends=self._ends, **here)
 
     def _rescale(self, step: int) -> None:
-        """beta and tau of every chain times a common factor; then the small coefficients alone and tau."""
+        """Multiply beta and tau of every chain by a common factor; then the small coefficients alone and tau."""
         programs = self._rows.programs
         kernel, size = programs.lines.rescale_chains, (self._chains.count, programs.lines_block)
         self._launch(kernel, *size, with_all=1, stream=self._settings.stream(STREAM_RESCALE), step=step)

@@ -58,7 +58,7 @@ class LatentMoves:
         self._launch(kernel, self._chains.count, programs.block, stream=self._settings.stream(STREAM_SCALES), step=step)
 
     def _draw_coefficients(self, group: Group, step: int) -> None:
-        """beta of a group's chains given the latent normals."""
+        """Draw beta of a group's chains given the latent normals."""
         conditionals, launch = self._rows.programs.conditionals, self._launch
         size = group.count, self._rows.programs.block
         own = {"rhs": group.rhs, "first_chain": group.first}

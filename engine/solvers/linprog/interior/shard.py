@@ -66,10 +66,10 @@ class Shard(Protocol):
         """``A^T y`` (k, N)."""
 
     def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
-        """``A x`` (k, m), and (k, 7): sum of products, ``c x``, ``u z``, largest dual and bound residuals, and
-        the smallest and the largest theta.
+        """The products ``A x``, and what the state of the iteration is judged by.
 
-        The residuals and theta stay for what follows.
+        Returns ``A x`` (k, m), and (k, 7): sum of products, ``c x``, ``u z``, largest dual and bound residuals, and the
+        smallest and the largest theta. The residuals and theta stay for what follows.
         """
 
     def scale(self, rho: Vector, rho_free: Vector) -> Vector:
@@ -97,8 +97,11 @@ class Shard(Protocol):
         """The direction from dy, into the present slot; ``A dx`` (k, m)."""
 
     def complete(self) -> Vector:
-        """Extents of the last direction, (k, 5): the largest ``-dx / x`` and ``-ds / s``, with w and z;
-        the sums of ``s dx``, of ``x ds``, and of ``dx ds``, with them."""
+        """Extents of the last direction, (k, 5).
+
+        The largest ``-dx / x`` and ``-ds / s``, with w and z; the sums of ``s dx``, of ``x ds``, and of ``dx ds``, with
+        them.
+        """
 
     def advance(self, primal: Vector, dual: Vector) -> None:
         """Take the step."""

@@ -174,7 +174,7 @@ def _homogeneous_costs(standard: Standard) -> Standard:
 
 
 def _directions(standard: Standard) -> tuple[Standard | None, NDArray[np.int64], Vector]:
-    """minimize c d over A d + slacks = 0, 0 <= d <= 1 (free ones -1 <= d <= 1) where nothing ends x; d + shift >= 0."""
+    """Minimize c d over A d + slacks = 0, 0 <= d <= 1 (free ones -1 <= d <= 1) where nothing ends x; d + shift >= 0."""
     columns = np.flatnonzero(~np.isfinite(standard.upper))
     if not columns.size:
         return None, columns, np.zeros(0)
