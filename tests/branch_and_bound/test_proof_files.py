@@ -14,7 +14,7 @@ from engine.devices import Member
 from engine.errors import ProofError
 from engine.solvers.branch_and_bound.proofs.prove import Prover
 from engine.solvers.branch_and_bound.proofs.record import Proof, Subtree
-from engine.solvers.branch_and_bound.proofs.verify import verify
+from engine.solvers.branch_and_bound.proofs.verify import check_audit, check_schedule, problem_of, verify
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +42,19 @@ def test_a_proof_that_is_there_is_not_made_again(proved: Path, capsys: pytest.Ca
     assert command_line(["reproduce", "flowshop", "ta5", "--folder", str(proved.parent)]) == 0
     assert "is there" in capsys.readouterr().out
     assert proved.read_bytes() == before
+
+
+def test_the_proofs_among_the_samples_are_sound() -> None:
+    """Without the searches: those of every instance take seconds on a GPU."""
+    paths = sorted((Path(__file__).parents[2] / "samples" / "proofs").glob("*.json"))
+    assert len(paths) >= 110
+    for path in paths:
+        proof = Proof.read(path)
+        assert proof.instance.name == path.stem
+        problem = problem_of(proof)
+        check_schedule(proof, problem)
+        check_audit(proof, problem)
+        assert proof.initial == proof.value  # so the number of nodes is the same in every search
 
 
 def altered(value: Any) -> Any:

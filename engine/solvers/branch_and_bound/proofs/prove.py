@@ -35,7 +35,7 @@ from engine.solvers.branch_and_bound.tree import Tree
 __all__ = ["Prover", "sampled_subtrees"]
 
 _SUBTREES = 8
-_SUBTREE_NODES = 500_000
+_SUBTREE_NODES = 100_000
 
 
 @dataclass

@@ -27,7 +27,7 @@ from engine.solvers.branch_and_bound.proofs.prove import sampled_subtrees
 from engine.solvers.branch_and_bound.proofs.record import Proof, Subtree, times_digest
 from engine.solvers.branch_and_bound.proofs.subtrees import SubtreeSearch
 
-__all__ = ["verify"]
+__all__ = ["check_audit", "check_schedule", "problem_of", "verify"]
 
 _TAILLARD = re.compile(r"ta(\d{3})")
 _SMALL_TREE = 2_000_000
@@ -55,11 +55,11 @@ def verify(path: Path, engine: Engine, seed: int = 1, samples: int = 8, whole: b
     """
     proof = Proof.read(path)
     yield "the content matches its digest"
-    problem = _problem(proof)
+    problem = problem_of(proof)
     yield f"the instance {proof.instance.name} ({problem.jobs} jobs, {problem.machines} machines) matches its digest"
-    _check_schedule(proof, problem)
+    check_schedule(proof, problem)
     yield f"the schedule has the makespan {proof.value}"
-    _check_audit(proof, problem)
+    check_audit(proof, problem)
     yield f"the explored intervals add up to {problem.jobs}! schedules"
     options = _options(proof)
     again = _searched_again(proof, problem, options, engine)
@@ -75,7 +75,8 @@ def verify(path: Path, engine: Engine, seed: int = 1, samples: int = 8, whole: b
         yield f"the whole tree, searched again, has no shorter schedule{_same_nodes(proof)}"
 
 
-def _problem(proof: Proof) -> Flowshop:
+def problem_of(proof: Proof) -> Flowshop:
+    """The instance of a proof, if it matches its digest and its name; else :class:`ProofError`."""
     try:
         problem = Flowshop(proof.instance.times, proof.instance.name)
     except ProblemError as error:
@@ -92,7 +93,8 @@ def _problem(proof: Proof) -> Flowshop:
     return problem
 
 
-def _check_schedule(proof: Proof, problem: Flowshop) -> None:
+def check_schedule(proof: Proof, problem: Flowshop) -> None:
+    """Raise :class:`ProofError` unless the schedule has the makespan that the proof says."""
     try:
         found = problem.evaluate(proof.schedule)
     except ProblemError as error:
@@ -104,7 +106,8 @@ def _check_schedule(proof: Proof, problem: Flowshop) -> None:
         raise ProofError(f"the values contradict each other: {lower} <= {proof.value} <= {proof.initial} must hold")
 
 
-def _check_audit(proof: Proof, problem: Flowshop) -> None:
+def check_audit(proof: Proof, problem: Flowshop) -> None:
+    """Raise :class:`ProofError` unless the explored intervals add up to all schedules."""
     if len(proof.explored) != problem.jobs:
         raise ProofError(f"the explored intervals have {len(proof.explored)} levels, not {problem.jobs}")
     if any(abs(level) >= 2**62 for level in proof.explored):
