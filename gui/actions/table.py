@@ -178,6 +178,15 @@ ACTIONS: tuple[Action, ...] = (
         ("several",),
     ),
     Action(
+        "statistics",
+        "Statis&tics",
+        "Runs",
+        "Ctrl+Shift+D",
+        "table",
+        "Box plots of the selected runs, grouped by instance and options",
+        ("many",),
+    ),
+    Action(
         "rerun",
         "Run again with c&hanges",
         "Runs",

@@ -21,7 +21,7 @@ from gui.plot.live import LivePlot
 from gui.plot.series import Series
 from gui.plot.tables import Table
 
-__all__ = ["BandPlot", "Bars", "Interval", "IntervalPlot", "PaintedItem", "Pixels", "draw_text"]
+__all__ = ["BandPlot", "Bars", "Interval", "IntervalPlot", "PaintedItem", "Pixels", "draw_text", "shortened"]
 
 Floats = NDArray[np.float64]
 
@@ -308,7 +308,7 @@ def _rgb(colour: QColor) -> NDArray[np.int64]:
     return np.array([colour.red(), colour.green(), colour.blue()])
 
 
-def _shortened(name: str) -> str:
+def shortened(name: str) -> str:
     """Long names without their middle."""
     return name if len(name) <= 20 else f"{name[:9]}…{name[-10:]}"
 
@@ -360,8 +360,8 @@ class IntervalPlot(Figure):
         low, high = next_range((math.nan, math.nan), (low, high))
         step = max(1, math.ceil(len(shown) * 14 / max(60, self.view.height() - 40)))
         axis = self.plot.getAxis("left")
-        axis.setTicks([[(place + 0.5, _shortened(row.name)) for place, row in enumerate(shown) if place % step == 0]])
-        axis.setWidth(max(50, 8 + 7 * max(len(_shortened(row.name)) for row in shown)))
+        axis.setTicks([[(place + 0.5, shortened(row.name)) for place, row in enumerate(shown) if place % step == 0]])
+        axis.setWidth(max(50, 8 + 7 * max(len(shortened(row.name)) for row in shown)))
         self._item.set_bounds(QRectF(low, 0, high - low, len(shown)))
         self.plot.setRange(xRange=(low, high), yRange=(0, len(shown)), padding=0)
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from engine.errors import RunFolderError
 from gui.app.jobs import Jobs
+from gui.compare.statistics import StatisticsTab
 from gui.compare.tab import CompareTab
 from gui.plot.figure import Figure
 from gui.report.notebook import write_notebook
@@ -64,7 +65,7 @@ class Exports:
 
     def _figures(self) -> Sequence[Figure]:
         compared, tab = self._tabs.current(), self._tabs.current_run()
-        if isinstance(compared, CompareTab):
+        if isinstance(compared, (CompareTab, StatisticsTab)):
             return compared.plots()
         return tab.panel.plots() if tab is not None and tab.panel is not None else []
 

@@ -17,6 +17,7 @@ from gui.app.icons import application_icon, refresh_icons, set_icon
 from gui.app.jobs import Jobs
 from gui.app.style import set_style
 from gui.app.theme import Theme
+from gui.compare.statistics import StatisticsTab
 from gui.compare.tab import CompareTab
 from gui.panels import panel_classes
 from gui.problem.home import Home
@@ -47,7 +48,7 @@ __all__ = ["MainWindow"]
 _FRAME = 80  # milliseconds: 12.5 frames a second
 _FAST_FRAME = 25
 _RUN_MENU = (
-    *("open_run", "replay", "compare", "rerun", "retry", "resume_run"),
+    *("open_run", "replay", "compare", "statistics", "rerun", "retry", "resume_run"),
     *("queue_up", "queue_down", "queue_remove"),
     *("rename", "set_tags", "set_note", "export_zip", "reveal", "delete"),
 )
@@ -332,7 +333,7 @@ class MainWindow(QMainWindow):
     def available(self) -> set[str]:
         """What the ``needs`` of the actions refer to, as far as it is available now."""
         tab, selected, targets = self.run_tabs.current_run(), self.runs.selected(), self.runs.targets()
-        compared = isinstance(self.run_tabs.current(), CompareTab)
+        compared = isinstance(self.run_tabs.current(), (CompareTab, StatisticsTab))
         facts = {
             "problem": self.problems.ready,
             "tab": self.run_tabs.current() is not self.home,
@@ -346,6 +347,7 @@ class MainWindow(QMainWindow):
             "several": 2 <= len(selected) <= MOST_COMPARED
             and len({note.solver for note in selected}) == 1
             and all((note.path / "events.jsonl").is_file() for note in selected),
+            "many": sum(not note.live for note in selected) >= 2,
             "folder": len(targets) == 1 and targets[0].path.is_dir(),
             "ended": any(not note.live for note in targets),
             "queued": any(note.key in self.launcher.queued for note in targets),

@@ -75,6 +75,7 @@ class Runs(QObject):
             "open_run": self.open_selected,
             "replay": self.replay,
             "compare": self.compare,
+            "statistics": self.statistics,
             "rerun": self.rerun,
             "rename": self.rename,
             "delete": self.delete,
@@ -126,6 +127,12 @@ class Runs(QObject):
         notes = self.selected()
         if 2 <= len(notes) <= MOST_COMPARED:
             self._tabs.compare(notes)
+
+    def statistics(self) -> None:
+        """Show the spread of the results of the selected runs that have ended."""
+        notes = [note for note in self.selected() if not note.live]
+        if len(notes) >= 2:
+            self._tabs.show_statistics(notes)
 
     def rerun(self) -> None:
         """Load the problem and the options of a run, to change them and run again."""

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QTabBar, QTabWidget, QToolButton, QWidget
 from gui.app.icons import dot, icon, set_icon
 from gui.app.style import set_style
 from gui.app.theme import Theme
+from gui.compare.statistics import StatisticsTab
 from gui.compare.tab import CompareTab
 from gui.problem.home import Home
 from gui.runs.library import Library
@@ -49,7 +50,7 @@ class Tabs(QObject):
         self._library, self._run_list, self._log, self._theme = library, run_list, log, theme
         self.home = home
         self.runs: dict[str, RunTab] = {}
-        self.comparisons: list[CompareTab] = []
+        self.comparisons: list[CompareTab | StatisticsTab] = []
         self.discard_ended_hidden = True
         self._frames = 0
         self.widget = QTabWidget()
@@ -157,7 +158,7 @@ class Tabs(QObject):
     def _show_theme(self) -> None:
         """Change the colours of the current tab, if it was hidden when the theme changed."""
         tab = self.current()
-        if isinstance(tab, (RunTab, CompareTab, RunTable, Home)):
+        if isinstance(tab, (RunTab, CompareTab, StatisticsTab, RunTable, Home)):
             set_style(tab, self._theme)
             if tab.theme is not self._theme:
                 tab.set_theme(self._theme)
@@ -190,13 +191,19 @@ class Tabs(QObject):
 
     def compare(self, notes: Sequence[RunNote]) -> None:
         """Open a comparison."""
-        tab = CompareTab(notes, self._theme)
+        self._add_comparison(CompareTab(notes, self._theme))
+
+    def show_statistics(self, notes: Sequence[RunNote]) -> None:
+        """Open the statistics of many runs."""
+        self._add_comparison(StatisticsTab(notes, self._theme))
+
+    def _add_comparison(self, tab: CompareTab | StatisticsTab) -> None:
         set_style(tab, self._theme)
         tab.ready.connect(self.changed)
         self.comparisons.append(tab)
         index = self.widget.addTab(tab, icon("compare"), tab.title)
         self._add_close_button(index, tab)
-        self.widget.setTabToolTip(index, f"Comparison of {tab.title}")
+        self.widget.setTabToolTip(index, f"Comparison: {tab.title}")
         self.show(tab)
 
     def _insert(self, tab: RunTab) -> None:
@@ -226,13 +233,13 @@ class Tabs(QObject):
         if isinstance(tab, RunTab) and (tab.live or tab.queued):
             self.widget.removeTab(self.widget.indexOf(tab))
             self._log.add("tab closed; the run continues and can be opened from the run list", run=tab.note.title)
-        elif isinstance(tab, (RunTab, CompareTab)):
+        elif isinstance(tab, (RunTab, CompareTab, StatisticsTab)):
             self.discard(tab)
         else:
             self.widget.removeTab(self.widget.indexOf(tab))
         self._on_current()
 
-    def discard(self, tab: RunTab | CompareTab) -> None:
+    def discard(self, tab: RunTab | CompareTab | StatisticsTab) -> None:
         """Close a tab and release what it holds; a running child is killed."""
         tab.close_sources()
         if isinstance(tab, RunTab):
@@ -251,7 +258,7 @@ class Tabs(QObject):
 
     def release(self) -> None:
         """Stop all sources and take the plots apart; the window is closing."""
-        tabs: list[RunTab | CompareTab] = [*self.runs.values(), *self.comparisons]
+        tabs: list[RunTab | CompareTab | StatisticsTab] = [*self.runs.values(), *self.comparisons]
         for tab in tabs:
             tab.close_sources()
             tab.cleanup()

@@ -1,0 +1,65 @@
+"""Runs grouped by instance and options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gui.runs.columns import column_named
+from gui.runs.notes import RunNote
+
+__all__ = ["VALUES", "Group", "differing_options", "grouped", "values_of"]
+
+VALUES = ("best", "time", "gap", "bound")
+"""Columns whose spread can be shown for every run; counters are shown besides."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs that differ in their seeds only.
+
+    Attributes
+    ----------
+    name : str
+        The instance, and the options in which the groups differ.
+    options : dict
+        Those options.
+    runs : list of RunNote
+    """
+
+    name: str
+    instance: str
+    options: dict[str, Any]
+    runs: list[RunNote]
+
+
+def differing_options(notes: Sequence[RunNote]) -> list[str]:
+    """Names of the options in which some of the runs differ; one that was not given differs from one that was."""
+    names = sorted({name for note in notes for name in note.options})
+    return [name for name in names if len({str(note.options.get(name)) for note in notes}) > 1]
+
+
+def grouped(notes: Sequence[RunNote]) -> list[Group]:
+    """The groups, in the order of their instances and options."""
+    names = differing_options(notes)
+    found: dict[tuple[str, ...], list[RunNote]] = {}
+    for note in notes:
+        instance = note.problem or note.title
+        found.setdefault((instance, *(str(note.options.get(name, "")) for name in names)), []).append(note)
+    several = len({key[0] for key in found}) > 1
+    groups = []
+    for (instance, *values), runs in sorted(found.items()):
+        options = dict(zip(names, values, strict=True))
+        parts = [*([instance] if several or not names else []), *(f"{k} = {v or '–'}" for k, v in options.items())]
+        groups.append(Group(", ".join(parts), instance, options, runs))
+    return groups
+
+
+def values_of(group: Group, column: str) -> list[float]:
+    """The values of one column in the runs of a group that have it."""
+    value = column_named(column).value
+    found = [value(note) for note in group.runs]
+    return [float(one) for one in found if isinstance(one, (int, float)) and np.isfinite(one)]

@@ -1,0 +1,97 @@
+"""Many runs together: box plots over seeds, and a table of the groups with the options in which they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
+
+from gui.app.theme import Theme
+from gui.compare.groups import VALUES, differing_options, grouped, values_of
+from gui.plot.area import Cleanup
+from gui.plot.boxes import BoxPlot, spread
+from gui.plot.listing import Listing
+from gui.runs.columns import column_named
+from gui.runs.notes import RunNote
+
+__all__ = ["StatisticsTab"]
+
+_SOLVED = ("optimal", "complete", "infeasible", "unbounded")
+
+
+class StatisticsTab(Cleanup, QWidget):
+    """Runs grouped by instance and options; each group's spread of a value over its seeds.
+
+    Parameters
+    ----------
+    notes : sequence of RunNote
+        Runs that have ended, of one solver or several.
+    """
+
+    ready = Signal()
+    complete = True
+
+    def __init__(self, notes: Sequence[RunNote], theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.notes, self.theme = tuple(notes), theme
+        self.groups = grouped(self.notes)
+        sweeps = {note.sweep for note in notes if note.sweep}
+        self.title = sweeps.pop() if len(sweeps) == 1 else f"Statistics of {len(notes)} runs"
+        self.value = QComboBox()
+        self.value.setAccessibleName("Value")
+        for name in (*VALUES, *sorted({f"counter.{key}" for note in notes for key in note.counters})):
+            self.value.addItem(column_named(name).title, name)
+        self.boxes = BoxPlot("Spread over the runs", theme=theme, key="spread")
+        self.table = Listing("Groups", theme=theme, key="groups")
+        row = QHBoxLayout()
+        row.addWidget(QLabel("Value"))
+        row.addWidget(self.value)
+        row.addStretch(1)
+        split = QSplitter(Qt.Orientation.Vertical)
+        split.addWidget(self.boxes)
+        split.addWidget(self.table)
+        split.setStretchFactor(0, 3)
+        split.setStretchFactor(1, 2)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 6)
+        layout.addLayout(row)
+        layout.addWidget(split, 1)
+        self.value.currentIndexChanged.connect(lambda _index: self._show())
+        self._show()
+
+    def _show(self) -> None:
+        name = str(self.value.currentData())
+        title = column_named(name).title
+        spreads = [(group, spread(values_of(group, name))) for group in self.groups]
+        known = [(group.name, one) for group, one in spreads if one is not None]
+        self.boxes.put(known, f"{title} (s)" if name == "time" else title)
+        self.boxes.set_unit(f"{title.lower()} of {len(self.notes)} runs in {len(self.groups)} groups")
+        self.boxes.draw_later()
+        options = differing_options(self.notes)
+        headers = ["instance", *options, "runs", "solved", f"median {title.lower()}", "least", "largest"]
+        rows: list[tuple[Any, ...]] = []
+        for group, one in spreads:
+            solved = sum(note.state in _SOLVED for note in group.runs)
+            numbers: tuple[float | None, ...] = (None, None, None)
+            if one is not None:
+                numbers = (one.median, min((one.low, *one.outliers)), max((one.high, *one.outliers)))
+            rows.append((group.instance, *(group.options[name] for name in options), len(group.runs), solved, *numbers))
+        self.table.put(headers, rows)
+
+    def tick(self) -> None:
+        """Nothing comes in."""
+
+    def plots(self) -> list[Any]:
+        """All figures, for export."""
+        return [self.boxes, self.table]
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change all colours."""
+        self.theme = theme
+        for figure in self.plots():
+            figure.set_theme(theme)
+
+    def close_sources(self) -> None:
+        """There are none."""

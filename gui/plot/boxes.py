@@ -1,0 +1,136 @@
+"""Box plots: the spread of a sample in each row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter
+
+from gui.app.theme import Theme, pen_of
+from gui.plot.axes import Axis, NumberAxis, next_range
+from gui.plot.charts import PaintedItem, shortened
+from gui.plot.figure import Figure
+from gui.plot.tables import Table
+
+__all__ = ["BoxPlot", "Spread", "spread"]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Five numbers of a sample, and its outliers.
+
+    ``low`` and ``high`` are the most extreme values within 1.5 interquartile ranges of the quartiles (J. W. Tukey,
+    *Exploratory Data Analysis*, 1977); ``outliers`` are the values beyond them.
+    """
+
+    count: int
+    low: float
+    quartile: float
+    median: float
+    upper_quartile: float
+    high: float
+    outliers: tuple[float, ...]
+
+
+def spread(values: Sequence[float]) -> Spread | None:
+    """The spread of some values; None if there is none."""
+    if not len(values):
+        return None
+    sample = np.sort(np.asarray(values, float))
+    quartile, median, upper = (float(q) for q in np.quantile(sample, (0.25, 0.5, 0.75)))
+    reach = 1.5 * (upper - quartile)
+    within = sample[(sample >= quartile - reach) & (sample <= upper + reach)]
+    outside = sample[(sample < quartile - reach) | (sample > upper + reach)]
+    low, high = min(float(within[0]), quartile), max(float(within[-1]), upper)  # never inside the box
+    return Spread(len(sample), low, quartile, median, upper, high, tuple(outside.tolist()))
+
+
+class BoxPlot(Figure):
+    """A box from the lower to the upper quartile with the median in it, whiskers, and outliers as points."""
+
+    MOST = 60
+
+    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", x_title: str = "") -> None:
+        self._rows: list[tuple[str, Spread]] = []
+        self.x_title = x_title
+        self._item: PaintedItem | None = None
+        super().__init__(title, unit, theme=theme, key=key)
+
+    def make_axes(self) -> dict[str, pg.AxisItem]:
+        """Names at the left, numbers below."""
+        return {"left": Axis("left"), "bottom": NumberAxis("bottom", title=self.x_title)}
+
+    def populate(self) -> None:
+        """One item paints all boxes."""
+        self._item = PaintedItem(self._paint_rows)
+        self.plot.addItem(self._item, ignoreBounds=True)
+        self.plot.getViewBox().invertY(True)
+        self.plot.getViewBox().setMouseEnabled(False, False)
+        self.plot.getAxis("left").setStyle(tickLength=0, hideOverlappingLabels=False)
+
+    def put(self, rows: Sequence[tuple[str, Spread]], x_title: str) -> None:
+        """Show these, the first on top; no more than :attr:`MOST` are drawn, all are in the table."""
+        self._rows, self.x_title = list(rows), x_title
+        self.hint("" if rows else "None of these runs has such a value.")
+        if self.populated:
+            self.plot.getAxis("bottom").set_title(x_title)
+        self.dirty = True
+
+    def redraw(self) -> None:
+        """Draw the boxes."""
+        shown = self._rows[: self.MOST]
+        if not shown or self._item is None:
+            return
+        low = min(min(row.low, *row.outliers) if row.outliers else row.low for _, row in shown)
+        high = max(max(row.high, *row.outliers) if row.outliers else row.high for _, row in shown)
+        low, high = next_range((math.nan, math.nan), (low, high))
+        axis = self.plot.getAxis("left")
+        axis.setTicks([[(place + 0.5, shortened(name)) for place, (name, _) in enumerate(shown)]])
+        axis.setWidth(max(50, 8 + 7 * max(len(shortened(name)) for name, _ in shown)))
+        self._item.set_bounds(QRectF(low, 0, high - low, len(shown)))
+        self.plot.setRange(xRange=(low, high), yRange=(0, len(shown)), padding=0)
+        self._item.update()
+
+    def _paint_rows(self, painter: QPainter) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        line = pen_of(self.theme.text, (), 1.2 * self.pixels)
+        dot = pen_of(self.theme.text, (), 5.0 * self.pixels)
+        dot.setCapStyle(Qt.PenCapStyle.RoundCap)
+        for place, (_, row) in enumerate(self._rows[: self.MOST]):
+            middle, half = place + 0.5, 0.28
+            colour = QColor(self.theme.colour(place))
+            colour.setAlphaF(0.55)
+            painter.setPen(line)
+            for begin, end in ((row.low, row.quartile), (row.upper_quartile, row.high)):
+                painter.drawLine(QPointF(begin, middle), QPointF(end, middle))
+            for at in (row.low, row.high):
+                painter.drawLine(QPointF(at, middle - half / 2), QPointF(at, middle + half / 2))
+            painter.setBrush(colour)
+            painter.drawRect(QRectF(row.quartile, middle - half, row.upper_quartile - row.quartile, 2 * half))
+            painter.setPen(pen_of(self.theme.text, (), 2.4 * self.pixels))
+            painter.drawLine(QPointF(row.median, middle - half), QPointF(row.median, middle + half))
+            painter.setPen(dot)
+            for at in row.outliers:
+                painter.drawPoint(QPointF(at, middle))
+
+    def table(self) -> Table:
+        """A row for each box."""
+        headers = ["", "runs", "least", "lower quartile", "median", "upper quartile", "largest", "outliers"]
+        return headers, [
+            (
+                name,
+                row.count,
+                min((row.low, *row.outliers)),
+                row.quartile,
+                row.median,
+                row.upper_quartile,
+                max((row.high, *row.outliers)),
+                len(row.outliers),
+            )
+            for name, row in self._rows
+        ]

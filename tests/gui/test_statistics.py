@@ -1,0 +1,110 @@
+"""Statistics of many runs: groups over seeds, box plots, the table of options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from environment import COUNTING
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QSize
+
+from gui.app.theme import DARK, LIGHT
+from gui.compare.groups import differing_options, grouped, values_of
+from gui.compare.statistics import StatisticsTab
+from gui.plot.boxes import spread
+from gui.runs.library import Library
+from gui.runs.notes import RunNote
+
+
+def note(number: int, variant: str | None, best: float | None, state: str = "optimal") -> RunNote:
+    options = {} if variant is None else {"variant": variant}
+    made = RunNote(f"k{number}", f"/k{number}", f"run {number}", solver="boa", problem="trap of 100 genes", best=best)
+    made.options, made.state, made.seed, made.seconds = options, state, number, 2.0 * number
+    made.counters = {"evaluations": 10 * number}
+    return made
+
+
+NOTES = [
+    *(note(number, "rows", 90 + number) for number in range(5)),
+    *(note(number, "tiles", 80 + number, "time_limit") for number in range(5, 9)),
+    note(9, None, None, "failed"),
+]
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=50))
+def test_a_spread_has_the_quartiles_and_loses_no_value(values: list[float]) -> None:
+    found = spread(values)
+    assert found is not None
+    assert (found.quartile, found.median, found.upper_quartile) == tuple(np.quantile(values, (0.25, 0.5, 0.75)))
+    assert found.low <= found.quartile
+    assert found.high >= found.upper_quartile
+    assert min((found.low, *found.outliers)) == min(values)
+    assert max((found.high, *found.outliers)) == max(values)
+
+
+def test_nothing_has_no_spread() -> None:
+    assert spread([]) is None
+
+
+def test_runs_that_differ_in_seeds_only_are_a_group() -> None:
+    assert differing_options(NOTES) == ["variant"]
+    groups = grouped(NOTES)
+    assert [(group.name, len(group.runs)) for group in groups] == [
+        ("variant = –", 1),
+        ("variant = rows", 5),
+        ("variant = tiles", 4),
+    ]
+    assert values_of(groups[1], "best") == [90, 91, 92, 93, 94]
+    assert values_of(groups[0], "best") == []
+    assert values_of(groups[2], "counter.evaluations") == [50, 60, 70, 80]
+    assert [group.name for group in grouped([NOTES[0], NOTES[1]])] == ["trap of 100 genes"]
+
+
+def test_the_tab_shows_boxes_and_a_table_of_the_chosen_value(qtbot: Any) -> None:
+    tab = StatisticsTab(NOTES, LIGHT)
+    qtbot.addWidget(tab)
+    tab.resize(900, 700)
+    tab.show()
+    headers, rows = tab.boxes.table()
+    assert [row[:2] for row in rows] == [("variant = rows", 5), ("variant = tiles", 4)]
+    assert rows[0][headers.index("median")] == 92
+    headers, rows = tab.table.table()
+    assert [headers[1], *(row[1] for row in rows)] == ["variant", "", "rows", "tiles"]
+    assert [row[headers.index("solved")] for row in rows] == [0, 5, 0]
+    tab.value.setCurrentIndex(tab.value.findData("time"))
+    assert tab.boxes.x_title == "Time (s)"
+    assert [row[4] for row in tab.boxes.table()[1]] == [18.0, 4.0, 13.0]
+    before = tab.boxes.to_image(1.0, QSize(500, 300))
+    tab.set_theme(DARK)
+    assert tab.boxes.to_image(1.0, QSize(500, 300)) != before
+    tab.close()
+
+
+@pytest.fixture
+def window(open_window: Any, tmp_path: Path) -> Any:
+    library = Library(tmp_path / "home")
+    library.runs.mkdir(parents=True)
+    for one in NOTES:
+        (library.runs / one.key).mkdir()
+        library.save(RunNote(**{**vars(one), "folder": str(library.runs / one.key)}))
+    return open_window(COUNTING)
+
+
+def test_statistics_are_opened_for_the_selected_runs(qtbot: Any, window: Any) -> None:
+    window.actions_by_name["run_table"].trigger()
+    table = window.all_runs.table
+    table.filter.setText("state:optimal")
+    table.view.selectAll()
+    assert not window.actions_by_name["compare"].isEnabled()  # without recorded events
+    window.actions_by_name["statistics"].trigger()
+    tab = window.tabs.currentWidget()
+    assert isinstance(tab, StatisticsTab)
+    assert tab.title == "Statistics of 5 runs"
+    assert window.actions_by_name["export_csv"].isEnabled()
+    window.appearance.switch()
+    window.run_tabs.close_current()
+    assert window.run_tabs.comparisons == []
