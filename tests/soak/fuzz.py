@@ -3,11 +3,14 @@
 ``python tests/soak/fuzz.py --cases 100000 [TARGET ...]``
 
 Prints for each target how many mutants were read and refused and the longest time; what fails is kept in ``--keep``.
-Exits with 1 if something else was raised, or took longer than ``--seconds``, or more memory than ``--megabytes``.
+Exits with 1 if something else was raised, something was written to standard output, or a mutant took longer than
+``--seconds``, or more memory than ``--megabytes``. The first case of each target is not damaged, and must be read.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import io
 import json
 import os
@@ -18,7 +21,7 @@ import tempfile
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -165,9 +168,14 @@ def _fuzz(name: str, target: Target, cases: int, rng: random.Random, seconds: fl
         for file, content in target.files.items():
             path = work / file
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(mutant(content, rng) if file == changed else content)
+            path.write_bytes(mutant(content, rng) if file == changed and number else content)
         data = (work / changed).read_bytes()
-        outcome, took = _outcome(target, work, seconds)
+        with _no_output() as written:
+            outcome, took = _outcome(target, work, seconds)
+        if not number and outcome != "read":
+            outcome = f"the file is {outcome} without any damage"
+        if written:
+            outcome = f"wrote to standard output: {written[0][:100]!r}"
         longest = max(longest, took)
         outcomes[outcome if outcome in ("read", "refused") else "FAILED"] += 1
         if outcome not in ("read", "refused"):
@@ -178,6 +186,24 @@ def _fuzz(name: str, target: Target, cases: int, rng: random.Random, seconds: fl
                 click.echo(f"{name}: mutant {number} of {changed}: {outcome}")
     click.echo(f"{name}: {dict(outcomes)}, at most {longest:.2f} s")
     return failures
+
+
+@contextlib.contextmanager
+def _no_output() -> Iterator[list[bytes]]:
+    """Catch what is written to standard output, by libraries too: it would stand among the events of a run."""
+    written: list[bytes] = []
+    sys.stdout.flush()
+    original = os.dup(1)
+    with tempfile.TemporaryFile() as caught:
+        os.dup2(caught.fileno(), 1)
+        try:
+            yield written
+        finally:
+            ctypes.CDLL(None).fflush(None)
+            os.dup2(original, 1)
+            os.close(original)
+            caught.seek(0)
+            written += [content for content in [caught.read()] if content]
 
 
 def _outcome(target: Target, work: Path, seconds: float) -> tuple[str, float]:
