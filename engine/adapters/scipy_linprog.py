@@ -72,8 +72,8 @@ def linprog(
         SciPy's ``maxiter``, ``tol``, ``primal_feasibility_tolerance``, ``dual_feasibility_tolerance``,
         ``ipm_optimality_tolerance`` (the smallest counts), ``presolve``, ``time_limit`` and ``disp``, and any option of
         the solver. Unknown ones are ignored with a warning.
-    x0
-        Ignored with a warning, as by SciPy's HiGHS methods.
+    x0 : array-like, optional
+        Where ``"mpc"`` and ``"pdhg"`` begin. Ignored with a warning by the other methods, as by SciPy's.
     integrality : optional
         Must be all zero.
     backend, devices : optional
@@ -100,7 +100,7 @@ def linprog(
         raise OptionError(f"unknown method '{method}' (known: {', '.join(_METHODS)})")
     if callback is not None and method.startswith("highs"):
         raise NotImplementedError("SciPy's HiGHS methods support no callback; use method = 'mpc'")
-    if x0 is not None:
+    if x0 is not None and method not in ("mpc", "pdhg"):
         warnings.warn("x0 is not used and is ignored", OptimizeWarning, stacklevel=2)
     if integrality is not None and np.any(np.asarray(integrality) != 0):
         raise ProblemError("integrality must be zero: only continuous linear programs are solved")
@@ -115,6 +115,8 @@ def linprog(
         chosen.setdefault("basis", _size(A_ub) + _size(A_eq) <= _VERTEX_ENTRIES)
     else:
         chosen["method"] = method
+        if x0 is not None and method in ("mpc", "pdhg"):
+            chosen["initial"] = np.asarray(x0, np.float64).ravel().tolist()
     problem = _problem(c, A_ub, b_ub, A_eq, b_eq, _nan_is_no_bound(bounds))
     if problem is None:
         return _crossed_bounds()

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import RunFolderError
+from engine.run import Run
 from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import Racer
@@ -17,9 +18,18 @@ from engine.solvers.linprog.racers.pdhg import PdhgRacer
 from engine.solvers.linprog.schema import CheckpointState, Form
 from engine.solvers.linprog.standard import Prepared
 
-__all__ = ["Restored", "check_restored", "saved"]
+__all__ = ["Restored", "check_restored", "restored_of", "saved"]
 
 Restored = tuple[dict[str, NDArray[Any]], CheckpointState]
+
+
+def restored_of(run: Run) -> Restored | None:
+    """The checkpoint that a run resumes from, if it does."""
+    if run.restored is None:
+        return None
+    state = run.restored.state
+    checked = state if isinstance(state, CheckpointState) else CheckpointState.model_validate(state)
+    return run.restored.arrays, checked
 
 
 def check_restored(restored: Restored, prepared: Prepared, program: LinearProgram) -> None:

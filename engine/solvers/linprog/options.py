@@ -47,6 +47,14 @@ class Options(SolverOptions):
         "of its own, and is left out with 0",
     )
     pdhg_iterations: int = Field(2_000_000, ge=0, description="iterations of pdhg")
+    initial: tuple[float, ...] | None = Field(
+        None,
+        description="values of all variables, such as the solution of a similar program, where mpc and pdhg begin; "
+        "presolve is left out then. A race uses them where nothing is presolved",
+    )
+    initial_duals: tuple[float, ...] | None = Field(
+        None, description="duals of all rows that belong to the initial values; 0 by default"
+    )
     presolve: bool = Field(True, description="let HiGHS's presolve reduce sparse programs, and small dense ones, first")
     scale: bool = Field(True, description="mpc and pdas: equilibrate rows and columns by powers of two")
     basis: bool = Field(

@@ -16,7 +16,7 @@ from engine.errors import DeviceError, RelaxationWarning
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.solvers.linprog.balance import balanced
-from engine.solvers.linprog.checkpoint import Restored, check_restored, saved
+from engine.solvers.linprog.checkpoint import check_restored, restored_of, saved
 from engine.solvers.linprog.highs.presolve import Presolve, highs_outcome
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.highs.vertex import vertex_near
@@ -29,11 +29,12 @@ from engine.solvers.linprog.racers.interior import InteriorRacer
 from engine.solvers.linprog.racers.pdhg import PdhgRacer
 from engine.solvers.linprog.racers.start import TRIAL_WAIT, pdhg_takes_part, start_highs
 from engine.solvers.linprog.reports import report_error, report_race
-from engine.solvers.linprog.schema import CheckpointState, Form
+from engine.solvers.linprog.schema import Form
 from engine.solvers.linprog.standard import NoOptimum, Prepared, prepare
 from engine.solvers.linprog.validate import PRESOLVE_DENSITY, is_presolved, method_for
 from engine.solvers.linprog.verification.search import Certificates
 from engine.solvers.linprog.verification.verdict import Verdict
+from engine.solvers.linprog.warm_start import initial_point
 
 __all__ = ["solve"]
 
@@ -95,29 +96,21 @@ class _Solving:
         self.finished: list[Racer] = []
         self.winner: Racer | None = None
         self._closed: list[Racer] = []
-        self._solved_by_presolve = False
+        self._solved_at_once = False
         self._restores: dict[Racer, _Restore] = {}
         self._unpresolve = False
         self._presolved_once = False
         self._stopping = False
-        self.counters: Counters = {
-            "iterations": 0,
-            "factorizations": 0,
-            "refinements": 0,
-            "rows": problem.m,
-            "variables": problem.n,
-            "device_bytes": 0,
-        }
+        self.counters: Counters = dict.fromkeys(("iterations", "factorizations", "refinements", "device_bytes"), 0)
+        self.counters |= {"rows": problem.m, "variables": problem.n}
+        self._initial = initial_point(problem, options) if run.restored is None else None
         self._form: Form = "presolved"  # of the program that our methods work on
-        self.restored: Restored | None = None
-        if run.restored is not None:
-            state = run.restored.state
-            if not isinstance(state, CheckpointState):
-                state = CheckpointState.model_validate(state)
-            self.restored = run.restored.arrays, state
+        self.restored = restored_of(run)
+        if self.restored is not None:
+            arrays, state = self.restored
             self.counters |= state.counters
             self._form = state.form
-            self.history = run.restored.arrays["history"].tolist()
+            self.history = arrays["history"].tolist()
 
     def result(self) -> Result:
         """Presolve, solve, and judge what was found."""
@@ -129,7 +122,8 @@ class _Solving:
                 ended = stop.status
                 self._stopped()
             except DeviceError:
-                self._save_after_failure()
+                with contextlib.suppress(DeviceError):  # what the other racers have is kept
+                    self._save_checkpoint()
                 raise
             self._close_racers()
         return self._judged(ended)
@@ -138,7 +132,8 @@ class _Solving:
         """Find the best point, or a proof; a status if the methods ended without either."""
         began = time.perf_counter()
         self._poll()
-        if self.method == "race":
+        self._judge_initial()
+        if self.method == "race" and not self._decided:
             self.racers += start_highs(self.problem, self.options.tolerance, self._presolves, self.run)
             self._await_trial()
         no_optimum = False
@@ -156,6 +151,17 @@ class _Solving:
             self._start_own(self.problem, _unchanged, began)
             self._race()
         return None if self._decided else self._without_optimum(no_optimum)
+
+    def _judge_initial(self) -> None:
+        """Audit the point that the options give: it may be an optimum, or at least feasible."""
+        if self._initial is None:
+            return
+        x, y = self._initial
+        error = self.verdict.consider(x, np.zeros(self.problem.m) if y is None else y)
+        self._solved_at_once = error <= self.options.tolerance
+        best = self.verdict.best
+        if best is not None and best.audit.primal_infeasibility <= self.options.acceptable:
+            self.run.incumbent(self.sign * best.audit.primal, None, best.x)
 
     def _without_optimum(self, presolve_found_none: bool) -> Status | None:
         """No method has won: another scaling of the program, and the search for a proof that it has no optimum."""
@@ -193,7 +199,7 @@ class _Solving:
 
     @property
     def _decided(self) -> bool:
-        return self.verdict.proof is not None or self.winner is not None or self._solved_by_presolve
+        return self.verdict.proof is not None or self.winner is not None or self._solved_at_once
 
     def _await_trial(self) -> None:
         """Wait for the trial where our methods would compute on the same cores; it may decide the race."""
@@ -209,7 +215,8 @@ class _Solving:
 
     @property
     def _presolves(self) -> bool:
-        return self.options.presolve and is_presolved(self.problem)
+        alone = self._initial is not None and self.method != "race"  # the point does not lead into a presolved program
+        return self.options.presolve and not alone and is_presolved(self.problem)
 
     def _presolved(self, stack: contextlib.ExitStack) -> tuple[LinearProgram | None, _Restore]:
         """The program that the methods work on, and the way back; None if presolve found that there is no optimum."""
@@ -224,7 +231,7 @@ class _Solving:
             self.verdict.consider(*presolve.restore(np.zeros(0), np.zeros(0)))
             if self.verdict.best_is(self.options.acceptable):
                 self.run.notice("presolve has solved the program")
-                self._solved_by_presolve = True
+                self._solved_at_once = True
                 return None, _unchanged
             return self.problem, _unchanged
         if presolve.status in ("infeasible", "unbounded_or_infeasible"):
@@ -253,7 +260,7 @@ class _Solving:
             self.run.notice("removed: " + ", ".join(f"{count} {what}" for what, count in prepared.removed.items()))
         if standard.m == 0 or standard.n + int((standard.sign != 0).sum()) == 0:
             error = self.verdict.consider(*restore(*prepared.back(np.zeros(standard.n), np.zeros(standard.m))))
-            self._solved_by_presolve = error <= self.options.acceptable
+            self._solved_at_once = error <= self.options.acceptable
             return
         if self.restored is not None:
             check_restored(self.restored, prepared, program)
@@ -264,7 +271,8 @@ class _Solving:
             member = self.pool.members[-1 if self.method == "race" else 0]
             restored = self.restored if self.restored is not None and self.restored[1].pdhg else None
             same = program is self.problem
-            self.racers.append(PdhgRacer(program, self.sign, self.options, member, same, restored))
+            initial = self._initial if same else None
+            self.racers.append(PdhgRacer(program, self.sign, self.options, member, same, restored, initial))
         if restore is not _unchanged:
             self._restores |= dict.fromkeys(self.racers[others:], restore)
 
@@ -274,7 +282,8 @@ class _Solving:
         constant = (-1.0 if program.maximize else 1.0) * program.objective(values)
         members = self.pool.members[:1] if self.method == "race" else self.pool.members
         restored = self.restored if self.restored is not None and self.restored[1].interior else None
-        given = (self.options, self.pool, members, self.run, self.counters, restored)
+        initial = self._initial if program is self.problem else None
+        given = (self.options, self.pool, members, self.run, self.counters, restored, initial)
         try:
             self.racers.append(InteriorRacer(prepared, constant, self.sign, *given))
         except DeviceError as error:
@@ -423,11 +432,6 @@ class _Solving:
                 with contextlib.suppress(ChildError):
                     self.verdict.consider(*self._restores.get(racer, _unchanged)(*point))
 
-    def _save_after_failure(self) -> None:
-        """A device has failed: what the other racers have is kept."""
-        with contextlib.suppress(DeviceError):
-            self._save_checkpoint()
-
     def _save_checkpoint(self) -> None:
         if self.run.folder is not None:
             history = self.history, self.method == "pdhg"
@@ -466,7 +470,7 @@ class _Solving:
             if found.audit.primal_infeasibility <= options.acceptable:
                 self.run.incumbent(result.objective, result.bound)
         result.arrays.update(self.arrays)
-        if self.method == "race" and not self._solved_by_presolve:
+        if self.method == "race" and not self._solved_at_once:
             report_race(self.run, self.winner, self._closed, result)
         if self.history:
             result.arrays["history"] = np.array(self.history)

@@ -96,6 +96,13 @@ class Prepared:
         values = np.clip(values, self.problem.lower, self.problem.upper)
         return values, self.duals(y)
 
+    def forth(self, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
+        """The inverse of :meth:`back`: values of the variables, then of the slacks, and duals of the rows."""
+        standard = self.standard
+        values = (x[self.columns] - self.column_shift) / self.column_scale
+        slacks = (standard.sign * (standard.b - np.asarray(standard.A @ values)))[standard.sign != 0.0]
+        return np.concatenate([values, slacks]), None if y is None else y[self.rows] / self.row_scale
+
     def duals(self, y: Vector) -> Vector:
         """Row duals of the program (m,), for minimization; or a Farkas ray."""
         duals = np.zeros(self.problem.m)

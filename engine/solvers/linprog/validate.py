@@ -13,6 +13,7 @@ from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.pdhg import pdhg_bytes
 from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.warm_start import initial_point
 
 __all__ = ["PRESOLVE_DENSITY", "is_presolved", "method_for", "validate"]
 
@@ -43,6 +44,7 @@ def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceI
     engine.errors.OutOfDeviceMemory
         If the matrix and the factor do not fit.
     """
+    initial_point(problem, options)
     solver = options.linear_solver
     if solver == "sherman_morrison" and (options.method != "pdas" or len(devices) > 1):
         raise OptionError(

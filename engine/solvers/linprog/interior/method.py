@@ -32,6 +32,7 @@ _RELATIVE, _ABSOLUTE = 1e-13, 1e-10  # what is added to the diagonal of A Theta 
 _RHO, _RHO_FREE = 1e-10, 1e-7  # what is added to 1 / theta, and what stands for it where there is no bound
 _PATIENCE = {"mpc": 25, "pdas": 120}  # iterations without a better point
 _FARTHER = 3.0  # factor of the primal values of the starting point: covering problems then need fewer iterations
+_INSIDE = 0.01  # of the mean of Mehrotra's start: how far inside a given point is moved
 _LONGER, _GAIN = 0.2, 0.01  # by how much a corrector tries to lengthen the steps, and the gain at which it is kept
 _NEAR = 1e-4  # error from which on steps end closer to the boundary
 _HALVING = 3  # times as many iterations without half the error
@@ -167,6 +168,30 @@ class InteriorPoint:
             x, w = np.where(lower, _FARTHER * x, x), np.where(bounded, _FARTHER * w, 1.0)
         system.set_point(x, s, w, z)
         self.state.y = y
+
+    def start_near(self, x: Vector, y: Vector | None) -> None:
+        """Begin near a point (k, N), (k, m), such as the optimum of a similar program.
+
+        Values and dual slacks are kept from zero by a part of those of Mehrotra's start, which also has the duals if
+        they are not given.
+        """
+        self.start()
+        system, data = self.system, self.system.data
+        start = system.get_point()
+        lower, bounded = ~data.free, np.isfinite(data.upper)
+        count = np.maximum(lower.sum(axis=1, keepdims=True), 1)
+        least_x, least_s = (
+            _INSIDE * np.where(lower, values, 0.0).sum(axis=1, keepdims=True) / count for values in start[:2]
+        )
+        x = np.where(lower, np.maximum(x, least_x), x)
+        w = np.where(bounded, np.maximum(data.upper - x, least_x), 1.0)
+        s, z = start[1], start[3]
+        if y is not None:
+            reduced = data.c - system.transposed(y)
+            s = np.where(lower, np.maximum(reduced, 0.0) + least_s, 1.0)
+            z = np.where(bounded, np.maximum(-reduced, 0.0) + least_s, 1.0)
+            self.state.y = y
+        system.set_point(x, s, w, z)
 
     # --- checkpoints --------------------------------------------------------------------------------------------
 

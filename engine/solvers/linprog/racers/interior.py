@@ -20,6 +20,7 @@ from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.racers.base import News, Racer
 from engine.solvers.linprog.schema import CheckpointState
 from engine.solvers.linprog.standard import Prepared, Standard, big_m, shard_data
+from engine.solvers.linprog.warm_start import Point
 
 __all__ = ["InteriorRacer"]
 
@@ -40,6 +41,10 @@ class InteriorRacer(Racer):
         -1 if the user's program is a maximization.
     members : list of Member
         Devices that share the matrix.
+    restored : tuple, optional
+        A checkpoint to go on from.
+    initial : tuple of ndarray, optional
+        Values and row duals of the program to begin near.
     """
 
     def __init__(
@@ -53,6 +58,7 @@ class InteriorRacer(Racer):
         run: Run,
         counters: Counters,
         restored: tuple[dict[str, NDArray[Any]], CheckpointState] | None,
+        initial: Point | None = None,
     ) -> None:
         self.name = "interior point"
         self.prepared, self.options = prepared, options
@@ -78,6 +84,9 @@ class InteriorRacer(Racer):
                 start = first_point
                 self._system.run(lambda: self._system.set_point(*start[:4]))
                 self.method.state.y = start[4]
+            elif initial is not None and options.method != "pdas":
+                x, y = prepared.forth(*initial)
+                begin = lambda: self.method.start_near(x[None], None if y is None else y[None])  # noqa: E731
             else:
                 begin = self._start
             self.measures: Measures | None = None

@@ -18,6 +18,7 @@ from engine.solvers.linprog.pdhg import PdhgMeasures, PdhgWorker
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import News, Racer
 from engine.solvers.linprog.schema import CheckpointState
+from engine.solvers.linprog.warm_start import Point
 
 __all__ = ["PdhgRacer"]
 
@@ -35,6 +36,7 @@ class PdhgRacer(Racer):
         member: Member,
         certificates: bool,
         restored: tuple[dict[str, NDArray[Any]], CheckpointState] | None,
+        initial: Point | None = None,
     ) -> None:
         self.name = "pdhg"
         self._sign, self._options, self._certificates = sign, options, certificates
@@ -42,7 +44,9 @@ class PdhgRacer(Racer):
         self.measures: PdhgMeasures | None = None
         self._goal = options.tolerance
         self._slices = 0
-        x = y = None
+        x, y = initial if initial is not None else (None, None)
+        if x is not None and y is None:
+            y = np.zeros(program.m)
         weight = 1.0
         self._before = 0
         if restored is not None and restored[1].pdhg:
