@@ -147,6 +147,14 @@ class RunFolder(RunFiles):
     def create(cls, path: str | Path, problem: Problem, description: Mapping[str, Any]) -> RunFolder:
         """Make the folder whole, with the problem and its description in it.
 
+        Parameters
+        ----------
+        path : path-like
+            A path that does not exist, or an empty folder.
+        problem : Problem
+        description : mapping
+            The tables of ``run.toml`` apart from the problem: solver, options, settings, devices.
+
         Raises
         ------
         engine.errors.RunFolderError
@@ -243,9 +251,15 @@ class RunFolder(RunFiles):
     # --- the problem --------------------------------------------------------------------------------------------
 
     def problem(self, given: Problem | None = None, trust: bool = False) -> Problem:
-        """The instance, as it was given; or ``given``, if it is the same as far as the folder can tell.
+        """The instance that the folder contains.
 
-        The latter is for problems that contain what no file can keep, such as a Python function.
+        Parameters
+        ----------
+        given : Problem, optional
+            Returned instead if it is the same as far as the folder can distinguish: for problems that contain what no
+            file can keep, such as a Python function.
+        trust : bool
+            Whether code that the folder names may be executed.
 
         Raises
         ------

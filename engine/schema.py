@@ -176,7 +176,14 @@ class Schema:
         raise KeyError(f"the history has no column '{name}'; its columns are {[c.name for c in self.history]}")
 
     def column(self, result: Result, name: str) -> NDArray[Any]:
-        """One column of ``result.arrays["history"]``, shape (rows,); empty if the result has no history."""
+        """One column of ``result.arrays["history"]``, shape (rows,); empty if the result has no history.
+
+        Parameters
+        ----------
+        result : Result
+        name : str
+            Of a declared column; ``KeyError`` for another one.
+        """
         index = self.column_index(name)
         history = result.arrays.get(HISTORY)
         return np.empty(0) if history is None else history[:, index]

@@ -7,7 +7,13 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 import engine
+from engine.devices import Device
+from engine.devices.group import WorkerGroup
+from engine.folder import RunFolder
+from engine.reports.study import Study
 
 _SECTIONS = ("Parameters\n", "Attributes\n")
 
@@ -43,6 +49,22 @@ def described(found: Any, name: str) -> bool:
 def test_public_functions_describe_their_arguments() -> None:
     missing = [name for name, found in members() if len(arguments(found)) > 1 and not described(found, name)]
     assert missing == []
+
+
+@pytest.mark.parametrize("kind", [Device, WorkerGroup, RunFolder, Study], ids=lambda kind: kind.__name__)
+def test_classes_for_writers_of_solvers_describe_their_arguments(kind: type) -> None:
+    methods = {
+        name: function
+        for name, function in vars(kind).items()
+        if inspect.isfunction(function) and not name.startswith("_")
+    }
+    missing = [
+        name
+        for name, function in methods.items()
+        if len(arguments(function)) > 1
+        and not any(section in (inspect.getdoc(function) or "") for section in (*_SECTIONS, "See :", "As :"))
+    ]
+    assert set(missing) <= {"wait_for_peer_event", "section", "pick"}
 
 
 def test_every_public_name_has_a_docstring() -> None:

@@ -1,7 +1,7 @@
 """``engine.minimize_bits`` and ``engine.maximize_bits``: a function of bit strings, a budget, and perhaps noise.
 
 For functions that are expensive or random, such as simulators: the number of evaluations is the limit, no population
-size is needed, no string is evaluated again unless that tells something, and of random values the means count.
+size is needed, no string is evaluated again unless that gives information, and of random values the means count.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class Device(ABC):
         """
         from engine.devices.templates import render  # Mako is slow to import, and some runs need no kernel
 
-        key = (template, repr(sorted(constants.items())))  # the text tells 1 from 1.0 and True
+        key = (template, repr(sorted(constants.items())))  # the text distinguishes 1, 1.0 and True
         found = self._owned.programs.get(key)
         if found is None:
             found = self._owned.programs[key] = Program(self, render(template, self.language, **constants))
@@ -105,7 +105,14 @@ class Device(ABC):
         """Compile rendered source and return the backend's kernel object."""
 
     def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> Buffer:
-        """Allocate without initialising. Zero elements are allowed (one is allocated)."""
+        """Allocate without initialising.
+
+        Parameters
+        ----------
+        shape : int or tuple of int
+            Zero elements are allowed (one is allocated).
+        dtype : dtype-like
+        """
         full_shape = (shape,) if isinstance(shape, int) else tuple(shape)
         element = np.dtype(dtype)
         handle, argument = self._allocate(max(1, math.prod(full_shape)) * element.itemsize)
@@ -128,7 +135,15 @@ class Device(ABC):
         """Give device memory back."""
 
     def put(self, array: NDArray[Any], into: Buffer | None = None, start: int = 0) -> Buffer:
-        """Copy a host array to the device, into a new buffer or into one from element ``start`` on. Blocks.
+        """Copy a host array to the device, and wait.
+
+        Parameters
+        ----------
+        array : ndarray
+        into : Buffer, optional
+            Of the same type; by default a new buffer is made.
+        start : int
+            First element of ``into`` that is written.
 
         Raises
         ------
@@ -152,10 +167,17 @@ class Device(ABC):
     def get(
         self, buffer: Buffer, start: int = 0, count: int | None = None, out: NDArray[Any] | None = None
     ) -> NDArray[Any]:
-        """Copy ``count`` elements from ``start`` on back to the host. Blocks.
+        """Copy elements back to the host, and wait.
 
-        By default that is as many as ``out`` holds; without ``out``, all to the end, in the buffer's shape if that is
-        the whole buffer.
+        Parameters
+        ----------
+        buffer : Buffer
+        start : int
+            First element.
+        count : int, optional
+            By default as many as ``out`` holds; without ``out``, all to the end.
+        out : ndarray, optional
+            A contiguous array to fill; by default a new one, in the buffer's shape if it is the whole buffer.
 
         Raises
         ------
@@ -188,7 +210,14 @@ class Device(ABC):
     ) -> None:
         """Copy elements between two buffers of this device, in order with the other work.
 
-        ``count`` is by default all from ``source_start`` on.
+        Parameters
+        ----------
+        target, source : Buffer
+            Of the same type.
+        target_start, source_start : int
+            First elements.
+        count : int, optional
+            By default all from ``source_start`` on.
 
         Raises
         ------
@@ -218,6 +247,15 @@ class Device(ABC):
     def copy_from_peer(self, target: Buffer, source: Buffer, target_start: int, source_start: int, count: int) -> None:
         """Copy from a buffer of another device of the same backend, where ``Member.reads`` says so.
 
+        Parameters
+        ----------
+        target, source : Buffer
+            Of the same type; ``source`` is on the other device.
+        target_start, source_start, count : int
+            First elements, and how many.
+
+        Notes
+        -----
         The caller makes sure that the other device has finished writing ``source`` and does not free it meanwhile.
         """
         raise TypeError(f"{self.info.id} has no peer access")
@@ -226,6 +264,14 @@ class Device(ABC):
     def staging(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
         """A host array that copies to and from this device fastest (pinned where the backend has such memory).
 
+        Parameters
+        ----------
+        count : int
+            Elements.
+        dtype : dtype-like
+
+        Notes
+        -----
         It belongs to the device: it ends with it, or with :meth:`release_staging`, and so do views of it.
         """
 
@@ -316,8 +362,18 @@ class Device(ABC):
         """Wait, on the host, until the device has come to the event."""
 
     def get_async(self, buffer: Buffer, out: NDArray[Any], start: int = 0) -> None:
-        """Copy elements from ``start`` on to a contiguous host array, in order with the stream; returns at once.
+        """Copy elements to a contiguous host array, in order with the stream; returns at once.
 
+        Parameters
+        ----------
+        buffer : Buffer
+        out : ndarray
+            Filled with as many elements as it holds.
+        start : int
+            First element.
+
+        Notes
+        -----
         The values are there when the host has waited for an event recorded later; ``out`` must live until then. The
         copy overlaps with kernels only if ``out`` is, or views, an array of :meth:`staging`.
 
@@ -340,8 +396,18 @@ class Device(ABC):
         """Begin to fill a contiguous host array from byte ``offset`` of the buffer on."""
 
     def put_async(self, array: NDArray[Any], into: Buffer, start: int = 0) -> None:
-        """Copy a contiguous host array into a buffer from element ``start`` on, in order with the stream; no wait.
+        """Copy a contiguous host array into a buffer, in order with the stream; returns at once.
 
+        Parameters
+        ----------
+        array : ndarray
+        into : Buffer
+            Of the same type.
+        start : int
+            First element of ``into`` that is written.
+
+        Notes
+        -----
         The array must stay as it is until the host has waited for an event recorded later. The copy overlaps with
         kernels only if the array is, or views, an array of :meth:`staging`.
 

@@ -136,7 +136,22 @@ class WorkerGroup(Generic[W]):
     def submit(
         self, index: int, method: Callable[Concatenate[W, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> Future[T]:
-        """Call a method of one worker on its thread; the future has what it returns."""
+        """Call a method of one worker on its thread.
+
+        Parameters
+        ----------
+        index : int
+            The worker's member of the pool.
+        method : callable
+            A method of the worker's class, or of a base class, unbound.
+        *args, **kwargs
+            What it is called with.
+
+        Returns
+        -------
+        Future
+            Of what it returns.
+        """
         worker = self._workers[index]
 
         def call(_: Device) -> T:
@@ -146,22 +161,47 @@ class WorkerGroup(Generic[W]):
         return self.members[index].submit(call)
 
     def each(self, method: Callable[Concatenate[W, P], T], /, *args: P.args, **kwargs: P.kwargs) -> list[T]:
-        """Call a method of every worker with the same arguments; the results in order of the members."""
+        """Call a method of every worker with the same arguments; the results in order of the members.
+
+        Parameters
+        ----------
+        method : callable
+            A method of the worker's class, unbound.
+        *args, **kwargs
+            What it is called with.
+        """
         futures = {i: self.submit(i, method, *args, **kwargs) for i in self.alive}
         return [result for _, result in sorted(self._collect(futures).items())]
 
     def map(self, method: Callable[..., T], arguments: Sequence[tuple[Any, ...] | None]) -> list[T | None]:
         """Call a method of each worker with arguments of its own.
 
-        ``arguments`` has one entry a member of the pool, lost ones included; None leaves a member out, whose result
-        is None.
+        Parameters
+        ----------
+        method : callable
+            A method of the worker's class, unbound.
+        arguments : sequence of tuple or None
+            One entry for each member of the pool, lost ones included; None leaves a member out, whose result is None.
+
+        Returns
+        -------
+        list
+            The results in order of the members.
         """
         futures = {i: self.submit(i, method, *given) for i in self.alive if (given := arguments[i]) is not None}
         results = self._collect(futures)
         return [results.get(i) for i in range(len(self.members))]
 
     def first(self, method: Callable[Concatenate[W, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a method of the first worker that is left."""
+        """Call a method of the first worker that is left.
+
+        Parameters
+        ----------
+        method : callable
+            A method of the worker's class, unbound.
+        *args, **kwargs
+            What it is called with.
+        """
         index = self.alive[0]
         return self._collect({index: self.submit(index, method, *args, **kwargs)})[index]
 

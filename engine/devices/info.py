@@ -94,7 +94,7 @@ class Capabilities:
 class DeviceInfo:
     """One device of this machine, described without opening it.
 
-    ``id`` (``"cuda:0"``) is what users write; ``uuid`` tells identical cards apart; ``memory`` is the total in bytes
+    ``id`` (``"cuda:0"``) is what users write; ``uuid`` distinguishes identical cards; ``memory`` is the total in bytes
     and ``max_allocation`` the largest single buffer in bytes.
     """
 

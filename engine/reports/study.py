@@ -79,7 +79,17 @@ class Study:
         self._add(Text(text))
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], note: str = "") -> None:
-        """Add a table; cells become text, None an empty cell."""
+        """Add a table.
+
+        Parameters
+        ----------
+        title : str
+        columns : sequence of str
+        rows : iterable of sequences
+            Cells become text, None an empty cell.
+        note : str
+            A line of context.
+        """
         cells = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in rows)
         block = Table(title, tuple(columns), cells, note)
         self._add(block)
@@ -108,7 +118,16 @@ class Study:
             self._add(Figure(title, f"{name}.svg", caption))
 
     def finding(self, claim: str, holds: bool | None, seen: str) -> None:
-        """Add a statement of the publication, and whether the measurements confirm it; None if they cannot tell."""
+        """Add a statement of the publication.
+
+        Parameters
+        ----------
+        claim : str
+        holds : bool or None
+            Whether the measurements confirm it; None if they cannot.
+        seen : str
+            What was measured.
+        """
         self._add(Finding(claim, holds, seen))
         mark = {True: "[green]confirmed[/green]", False: "[red]not confirmed[/red]", None: "not tested"}[holds]
         self._console.print(f"{mark}: {escape(claim)} ({escape(seen)})")
