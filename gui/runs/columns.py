@@ -81,7 +81,7 @@ COLUMNS: tuple[Column, ...] = (
     _plain("note", "Note", lambda note: note.comment),
 )
 FIELDS = tuple(column.name for column in COLUMNS)
-DEFAULT_COLUMNS = ("title", "solver", "state", "best", "bound", "gap", "time", "seed", "date", "tags")
+DEFAULT_COLUMNS = ("title", "state", "best", "gap", "time", "seed", "solver", "date", "tags", "bound")
 
 
 def column_named(name: str) -> Column:

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from engine.errors import QuintetError
-from engine.events import Failed, Notice, Started, from_json
+from engine.events import Failed, Finished, Notice, Started, from_json
 from engine.folder import RunFolder
 from engine.lock import writer_of
 from engine.results import relative_gap
@@ -207,6 +207,9 @@ def recover_state(note: RunNote) -> RunNote:
         note.seconds = event.time
         if isinstance(event, Failed):
             note.state, note.message = "failed", event.message
+        elif isinstance(event, Finished):  # its result was written by a version that this one cannot read
+            note.state, note.best, note.bound = event.status, event.objective, event.bound
+            note.gap, note.counters = event.gap, dict(event.counters)
     return note
 
 

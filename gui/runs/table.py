@@ -41,7 +41,21 @@ __all__ = ["RunTable"]
 
 _Index = QModelIndex | QPersistentModelIndex
 _NOTE, _SORT = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
-_WIDTHS = {"title": 190, "instance": 260, "date": 130, "device": 110, "tags": 120, "note": 160, "solver": 120}
+_WIDTHS = {
+    "title": 200,
+    "instance": 260,
+    "date": 125,
+    "device": 110,
+    "tags": 120,
+    "note": 160,
+    "solver": 125,
+    "state": 85,
+    "best": 80,
+    "bound": 80,
+    "gap": 60,
+    "time": 60,
+    "seed": 45,
+}
 _EXAMPLES = "Filter: words, or conditions such as  solver:knapsack  gap>1%  time<60  tags:paper  -state:failed"
 
 
@@ -61,7 +75,14 @@ class _Model(QAbstractTableModel):
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
             return self.columns[section].title
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
+            return self._alignment(self.columns[section])
         return None
+
+    @staticmethod
+    def _alignment(column: Column) -> int:
+        side = Qt.AlignmentFlag.AlignRight if column.numeric else Qt.AlignmentFlag.AlignLeft
+        return int(side | Qt.AlignmentFlag.AlignVCenter)
 
     def data(self, index: _Index, role: int = 0) -> Any:
         note, column = self.library.notes[index.row()], self.columns[index.column()]
@@ -72,8 +93,7 @@ class _Model(QAbstractTableModel):
         if role == _SORT:
             return column.value(note)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if column.numeric else Qt.AlignmentFlag.AlignLeft
-            return int(side | Qt.AlignmentFlag.AlignVCenter)
+            return self._alignment(column)
         if role == Qt.ItemDataRole.DecorationRole and column.name == "title":
             if note.colour not in self._dots:
                 self._dots[note.colour] = QIcon(dot(note.colour))
@@ -181,6 +201,7 @@ class RunTable(QWidget):
         view.setShowGrid(False)
         view.setAlternatingRowColors(True)
         view.setWordWrap(False)
+        view.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)

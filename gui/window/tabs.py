@@ -302,5 +302,8 @@ class Tabs(QObject):
         set_style(self.widget.tabBar(), theme)
         self.widget.setTabIcon(0, icon("problem"))
         self._show_theme()
+        for tab in self.opened():
+            if isinstance(tab, RunTable):
+                self.widget.setTabIcon(self.widget.indexOf(tab), icon("table"))
         for compared in self.comparisons:
             self.widget.setTabIcon(self.widget.indexOf(compared), icon("compare"))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import shlex
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import counting
 import pytest
+from environment import SAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
@@ -358,3 +360,14 @@ def test_samples_are_found_with_what_their_files_say() -> None:
     }
     assert all(sample.about for sample in found if sample.first)
     assert len({sample.path for sample in found}) == len(found)
+
+
+def test_a_run_whose_result_cannot_be_read_is_not_shown_as_killed(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "old"
+    shutil.copytree(SAMPLES / "recorded" / "knapsack", folder)
+    (folder / "result.npz").write_bytes(b"of another version")
+    library = Library(tmp_path)
+    library.load()
+    note = library.notes[0]
+    assert (note.state, note.best, note.bound) == ("optimal", 4174458, 4174458)
+    assert note.seconds == pytest.approx(10.2, abs=0.1)

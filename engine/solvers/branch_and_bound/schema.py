@@ -41,7 +41,7 @@ _INTERVALS = (
 _EXPLORED = "Digit sums of the explored intervals by level"
 
 SCHEMA = Schema(
-    arrays=(*_INTERVALS, ArraySpec("explored", "int64", ("items",), title=_EXPLORED)),
+    arrays=(*_INTERVALS, ArraySpec("explored", "int64", ("items",), title=_EXPLORED, optional=True)),
     counters=(
         CounterSpec("nodes", title="Decomposed nodes", unit="nodes"),
         CounterSpec("leaves", title="Leaves reached", unit="leaves"),
