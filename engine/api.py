@@ -9,17 +9,27 @@ from typing import Any, TypeVar
 
 from engine.batch import Batch
 from engine.devices import Backend, DeviceInfo, available
-from engine.engine import Engine, engine_to_resume, wait_or_stop
+from engine.engine import Engine
 from engine.errors import InputError, RunFolderError
 from engine.folder import RunFolder
 from engine.forecast import Estimate
 from engine.problem import Problem
 from engine.results import Result, read_result, result_class
-from engine.run import Observer
+from engine.run import Observer, wait_or_stop
 from engine.solver import Solver
 from engine.solvers import discover, problem_classes
 
-__all__ = ["Engine", "available_devices", "available_solvers", "estimate", "load", "map", "resume", "solve"]
+__all__ = [
+    "Engine",
+    "available_devices",
+    "available_solvers",
+    "engine_to_resume",
+    "estimate",
+    "load",
+    "map",
+    "resume",
+    "solve",
+]
 
 R = TypeVar("R", bound=Result)
 
@@ -268,6 +278,23 @@ def resume(
             from_start=from_start,
         )
         return wait_or_stop(run)
+
+
+def engine_to_resume(
+    run_folder: str | Path,
+    backend: Backend | None = None,
+    devices: Sequence[str] | None = None,
+    config_file: str | Path | None = None,
+    cluster: Any = None,
+) -> Engine:
+    """An engine for the run in a folder: what is not given is as that run was asked for."""
+    description = RunFolder.open(run_folder).description
+    kept = description.get("settings", {})
+    if cluster is not None:
+        return Engine(backend, devices, config_file=config_file, cluster=cluster)
+    if backend is None and devices is None and "cluster" not in description:
+        backend, devices = (None if kept.get("backend") == "auto" else kept.get("backend")), kept.get("devices")
+    return Engine(backend, devices, config_file=config_file)
 
 
 def available_devices(backend: Backend = "auto") -> list[DeviceInfo]:

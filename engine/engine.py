@@ -14,21 +14,21 @@ from typing import Any, Self, TypeVar, cast
 from engine import config
 from engine.batch import Batch, items_of
 from engine.devices import Backend, DeviceInfo, DevicePool, select
-from engine.errors import ClusterError, DeviceError, InputError, RunFolderError
+from engine.errors import ClusterError, DeviceError, InputError
 from engine.folder import RunFolder
 from engine.forecast import Estimate
 from engine.isolation import needs_isolation, solve_isolated
 from engine.mapping import BatchProgress, as_batch, check_options, solve_items
-from engine.observers import Recorder
 from engine.problem import Problem
 from engine.publisher import as_observers
 from engine.results import Result
-from engine.run import Observer, Run
+from engine.resuming import earlier_result, recorder_of, resumed_settings
+from engine.run import Observer, Run, wait_or_stop
 from engine.solver import LazyImport, Solver, SolverOptions
 from engine.solvers import solver_for
 from engine.storage import Checkpoint
 
-__all__ = ["Engine", "engine_to_resume", "wait_or_stop"]
+__all__ = ["Engine", "wait_or_stop"]
 
 R = TypeVar("R", bound=Result)
 
@@ -240,11 +240,11 @@ class Engine:
             If the run does not fit this engine's devices.
         """
         folder = RunFolder.open(run_folder)
-        settings = _resumed_settings(folder, time_limit, checkpoint_interval)
+        settings = resumed_settings(folder, time_limit, checkpoint_interval)
         observers = as_observers(on_event)
         solver, instance = folder.solver, folder.problem(problem, trust)
         chosen = config.solver_options(solver, None, folder.description.get("options", {}), type(instance))
-        finished, damage = (None, None) if from_start else _earlier_result(folder)
+        finished, damage = (None, None) if from_start else earlier_result(folder)
         if finished is not None and not finished.status.stopped:
             keep = not folder.has_ended()
             return self._begin(
@@ -418,7 +418,7 @@ class Engine:
         solver.load()
         if finished is None and needs_isolation(solver, problem, self.device_infos):
             solver = replace(solver, solve=solve_isolated)
-        recorder = _recorder(folder) if folder is not None and keep else None
+        recorder = recorder_of(folder) if folder is not None and keep else None
         run = Run(
             problem,
             solver,
@@ -467,36 +467,6 @@ class Engine:
                 run.notice(f"closing the devices: {error}", level="warning")
 
 
-def wait_or_stop(run: Run, warn: bool = True) -> Result:
-    """The run's result; a KeyboardInterrupt stops it first and still returns the best so far.
-
-    ``warn``: issue Python warnings, as :meth:`engine.run.Run.wait` does.
-    """
-    wait = run.wait if warn else run.outcome
-    try:
-        return wait()
-    except KeyboardInterrupt:
-        run.stop()
-        return wait()
-
-
-def engine_to_resume(
-    run_folder: str | Path,
-    backend: Backend | None = None,
-    devices: Sequence[str] | None = None,
-    config_file: str | Path | None = None,
-    cluster: Any = None,
-) -> Engine:
-    """An engine for the run in a folder: what is not given is as that run was asked for."""
-    description = RunFolder.open(run_folder).description
-    kept = description.get("settings", {})
-    if cluster is not None:
-        return Engine(backend, devices, config_file=config_file, cluster=cluster)
-    if backend is None and devices is None and "cluster" not in description:
-        backend, devices = (None if kept.get("backend") == "auto" else kept.get("backend")), kept.get("devices")
-    return Engine(backend, devices, config_file=config_file)
-
-
 def _cluster_engine() -> type[Engine]:
     """The class of engines that run on a cluster.
 
@@ -513,30 +483,6 @@ def _cluster_engine() -> type[Engine]:
         raise ClusterError(
             f"a cluster needs the package {error.name}, which is not installed: pip install 'quintet[cluster]'"
         ) from error
-
-
-def _earlier_result(folder: RunFolder) -> tuple[Result | None, RunFolderError | None]:
-    """The result that a run had, or why it cannot be read."""
-    try:
-        return folder.result(), None
-    except RunFolderError as error:
-        return None, error
-
-
-def _recorder(folder: RunFolder) -> Recorder:
-    try:
-        return Recorder(folder.events_path)
-    except OSError as error:
-        raise RunFolderError(f"cannot write to {folder.events_path}: {error.strerror or error}") from error
-
-
-def _resumed_settings(
-    folder: RunFolder, time_limit: float | None, checkpoint_interval: float | None
-) -> config.Settings:
-    """The settings of a run's first start, with what is given now."""
-    kept = {**folder.description.get("settings", {}), "time_limit": None}
-    former = config.Resolved(config.Settings()).with_arguments(kept)
-    return former.with_arguments({"time_limit": time_limit, "checkpoint_interval": checkpoint_interval}).settings
 
 
 def _described(info: DeviceInfo) -> dict[str, Any]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from engine.problem import Problem
     from engine.solver import Solver, SolverOptions
 
-__all__ = ["SLICE_SECONDS", "Observer", "Run", "RunStorage", "StopRequested"]
+__all__ = ["SLICE_SECONDS", "Observer", "Run", "RunStorage", "StopRequested", "wait_or_stop"]
 
 FIRST_CHECKPOINT = 2.0
 """Seconds after which the first checkpoint of a run is due, so that a run which is killed early can be resumed."""
@@ -472,3 +472,16 @@ class Run(Reporter, Generic[R]):
             counters=result.counters,
             solution=result.solution.tolist() if small and result.solution is not None else None,
         )
+
+
+def wait_or_stop(run: Run, warn: bool = True) -> Result:
+    """The run's result; a KeyboardInterrupt stops it first and still returns the best so far.
+
+    ``warn``: issue Python warnings, as :meth:`engine.run.Run.wait` does.
+    """
+    wait = run.wait if warn else run.outcome
+    try:
+        return wait()
+    except KeyboardInterrupt:
+        run.stop()
+        return wait()

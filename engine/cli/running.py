@@ -15,6 +15,7 @@ import click
 import numpy as np
 
 from engine import config, isolation, tables
+from engine.api import engine_to_resume
 from engine.cli.reading import read
 from engine.cli.solver_options import NoProblem, SolverCommand, problem_file
 from engine.cli.standby import hand_over
@@ -27,7 +28,7 @@ from engine.cli_options import (
     time_limit_option,
 )
 from engine.control import Controls
-from engine.engine import Engine, engine_to_resume
+from engine.engine import Engine
 from engine.errors import DeviceError, OptionError, RunFolderError
 from engine.events import Event, Failed
 from engine.files import write_whole

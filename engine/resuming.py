@@ -1,0 +1,34 @@
+"""What a run folder contributes to a run: its former settings, its result if it has ended, the recorder of events."""
+
+from __future__ import annotations
+
+from engine import config
+from engine.errors import RunFolderError
+from engine.folder import RunFolder
+from engine.observers import Recorder
+from engine.results import Result
+
+__all__ = ["earlier_result", "recorder_of", "resumed_settings"]
+
+
+def earlier_result(folder: RunFolder) -> tuple[Result | None, RunFolderError | None]:
+    """The result that a run had, or why it cannot be read."""
+    try:
+        return folder.result(), None
+    except RunFolderError as error:
+        return None, error
+
+
+def recorder_of(folder: RunFolder) -> Recorder:
+    """The recorder of a folder's events; ``RunFolderError`` if they cannot be written."""
+    try:
+        return Recorder(folder.events_path)
+    except OSError as error:
+        raise RunFolderError(f"cannot write to {folder.events_path}: {error.strerror or error}") from error
+
+
+def resumed_settings(folder: RunFolder, time_limit: float | None, checkpoint_interval: float | None) -> config.Settings:
+    """The settings of a run's first start, with what is given now."""
+    kept = {**folder.description.get("settings", {}), "time_limit": None}
+    former = config.Resolved(config.Settings()).with_arguments(kept)
+    return former.with_arguments({"time_limit": time_limit, "checkpoint_interval": checkpoint_interval}).settings
