@@ -166,6 +166,8 @@ def test_folders_without_notes_are_read_once_and_then_found_in_the_index(
     monkeypatch.undo()
     (tmp_path / "runs" / "run-3" / "result.json").unlink()
     (tmp_path / "runs" / "run-3" / "result.npz").unlink()
+    recorded = tmp_path / "runs" / "run-3" / "events.jsonl"
+    recorded.write_bytes(b"\n".join(recorded.read_bytes().splitlines()[:-1]) + b"\n")
     changed = Library(tmp_path)
     changed.load()
     found = changed.find("run-3")
