@@ -136,11 +136,23 @@ class FarmedRun(ABC):
 
 
 class SliceWorker(ABC):
-    """The side of a farmed run on a worker; used by one thread, closed when the run leaves the worker."""
+    """The side of a farmed run on a worker, closed when the run leaves the worker.
+
+    While one slice is computed, the next one is prepared and the answer of the one before is finished, on other
+    threads; :meth:`prepare` and :meth:`finish` must not change what :meth:`compute` uses.
+    """
+
+    def prepare(self, work: Any) -> Any:
+        """What :meth:`compute` is given: the work itself, or what has been made of it."""
+        return work
 
     @abstractmethod
     def compute(self, work: Any, control: SliceControl) -> Any:
-        """The answer to a slice's work; returned soon after ``control.ended`` is True."""
+        """The answer to a slice's work, soon after ``control.ended`` is True; called for one slice at a time."""
+
+    def finish(self, answer: Any) -> Any:
+        """The answer as it is sent: what :meth:`compute` returned, or what is made of that."""
+        return answer
 
     def close(self) -> None:  # noqa: B027 - not every solver keeps something
         """Free what is kept from one slice to the next."""

@@ -48,9 +48,9 @@ class Timing:
         Slices that are out at a time, per worker.
     """
 
-    first: float = 1.0
+    first: float = 3.0
     longest: float = 30.0
-    share: float = 0.25
+    share: float = 0.5
     least: float = 0.5
     patience: float = 60.0
     backup: float = 15.0

@@ -193,8 +193,8 @@ class DaskTransport:
 
     def reported(self, event: dict[str, Any]) -> None:
         """A report has come; on the client's thread."""
-        self._roster.heard(event["worker"])
-        self._queue.put(Reported(int(event["number"]), event["worker"], dict(event["values"])))
+        self._roster.heard(event["label"])
+        self._queue.put(Reported(int(event["number"]), event["label"], dict(event["values"])))
 
     def share(self, value: Any) -> None:
         """See :class:`Transport`."""

@@ -126,11 +126,17 @@ class ClusterEngine(Engine):
     def _description(self, solver: Solver, options: SolverOptions, settings: Settings) -> dict[str, Any]:
         return {**super()._description(solver, options, settings), "cluster": str(self._cluster)}
 
-    def _open(self) -> DevicePool:
+    def _open(self, has_begun: bool = False) -> DevicePool:
         with self._opening:
             if self._pool is None:
+                if not has_begun:
+                    self._require_open()
                 self._pool = DevicePool([])
             return self._pool
+
+    def take_devices(self, other: Engine) -> None:
+        """Close the other engine: the devices are those of the workers."""
+        other.close()
 
     def _prepare(self, run: Run) -> None:
         workers = self.connection.usable

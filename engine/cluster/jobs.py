@@ -39,6 +39,7 @@ __all__ = ["ClusterFile", "local_cluster", "open_cluster", "read_file", "saved_c
 
 _MARGIN = 5 * 60
 _SHORTEST_LIFETIME = 60
+_THREADS = 2  # the next slice is prepared while one is computed
 _CLASSES = {
     "slurm": "SLURMCluster",
     "pbs": "PBSCluster",
@@ -156,7 +157,7 @@ def job_options(file: ClusterFile, path: Path) -> dict[str, Any]:
         "job_extra_directives": directives,
         "job_script_prologue": file.prologue,
         "worker_extra_args": [
-            *("--nthreads", "1", "--lifetime", f"{lifetime}s"),
+            *("--nthreads", str(_THREADS), "--lifetime", f"{lifetime}s"),
             *("--lifetime-stagger", f"{min(_MARGIN // 2, lifetime // 4)}s"),
         ],
         "scheduler_options": {"dashboard_address": ":0"},
@@ -205,7 +206,7 @@ def local_cluster(count: int, closing: contextlib.ExitStack) -> Any:
     try:
         cluster = LocalCluster(
             n_workers=count,
-            threads_per_worker=1,
+            threads_per_worker=_THREADS,
             processes=True,
             dashboard_address=":0",
             worker_dashboard_address=":0",

@@ -76,6 +76,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         self.label = label_of(worker.name)
         self.engine: Engine | None = None
         self.work = threading.Lock()
+        self.making = threading.Lock()
         self.slices: dict[tuple[str, int], SliceControl] = {}
         self.shared: dict[str, Any] = {}
         self.ended: set[tuple[str, int]] = set()
@@ -122,27 +123,38 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
 
     def compute(self, run: str, number: int, work: bytes, seconds: float, shared: Any) -> dict[str, Any]:
         """Compute one slice; what fails is described in what is returned."""
-        with self.work:
-            began = time.monotonic()
-            control = SliceControl(seconds, lambda values: self.send(run, number, values), self.interval)
-            control.shared = self.shared.get(run, shared)
-            if (run, number) in self.ended:
-                control.end()
-            self.slices[run, number] = control
-            control.report({}, at_once=True)
-            stop = threading.Event()
-            threading.Thread(target=self._beat, args=(run, number, stop), daemon=True).start()
-            answer: dict[str, Any] = {"worker": self.label}
-            try:
-                answer["answer"] = self._slice_worker(run).compute(pickle.loads(work), control)  # noqa: S301
-            except Exception as error:
-                answer |= self._failed(run, error)
-            finally:
-                stop.set()
-                self.slices.pop((run, number), None)
-                self.ended.discard((run, number))
-                self._used = time.monotonic()
-            return {**answer, "seconds": time.monotonic() - began}
+        answer: dict[str, Any] = {"worker": self.label}
+        try:
+            with self.making:
+                slices = self._slice_worker(run)
+            prepared = slices.prepare(pickle.loads(work))  # noqa: S301
+            with self.work:
+                began = time.monotonic()
+                computed = self._computed(slices, run, number, prepared, seconds, shared)
+            answer["seconds"] = time.monotonic() - began
+            answer["answer"] = slices.finish(computed)
+        except Exception as error:
+            answer = {"worker": self.label, **self._failed(run, error)}
+        finally:
+            self._used = time.monotonic()
+        return answer
+
+    def _computed(self, slices: SliceWorker, run: str, number: int, prepared: Any, seconds: float, shared: Any) -> Any:
+        """What a slice has computed, under the control of the client."""
+        control = SliceControl(seconds, lambda values: self.send(run, number, values), self.interval)
+        control.shared = self.shared.get(run, shared)
+        if (run, number) in self.ended:
+            control.end()
+        self.slices[run, number] = control
+        control.report({}, at_once=True)
+        stop = threading.Event()
+        threading.Thread(target=self._beat, args=(run, number, stop), daemon=True).start()
+        try:
+            return slices.compute(prepared, control)
+        finally:
+            stop.set()
+            self.slices.pop((run, number), None)
+            self.ended.discard((run, number))
 
     def _beat(self, run: str, number: int, stop: threading.Event) -> None:
         """Let the client know that the slice is in progress."""
@@ -164,10 +176,11 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
     def _failed(self, run: str, error: Exception) -> dict[str, Any]:
         """What the client is told of an error; a device that failed is opened again for the next slice."""
         if isinstance(error, DeviceError):
-            self.leave(run)
-            if self.engine is not None:
-                with contextlib.suppress(Exception):
-                    self.engine.reopen()
+            with self.making, self.work:
+                self.leave(run)
+                if self.engine is not None:
+                    with contextlib.suppress(Exception):
+                        self.engine.reopen()
         return {
             "error": f"{type(error).__name__}: {error}" if not isinstance(error, QuintetError) else str(error),
             "device": isinstance(error, DeviceError),
@@ -179,7 +192,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         with contextlib.suppress(Exception):
             self.worker.log_event(
                 topic_of(self.session),
-                {"kind": "report", "run": run, "number": number, "worker": self.label, "values": values},
+                {"kind": "report", "run": run, "number": number, "label": self.label, "values": values},
             )
 
     def leave(self, run: str) -> None:

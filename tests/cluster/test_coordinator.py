@@ -35,7 +35,7 @@ class Slices:
         control = SliceControl(seconds)
         control.shared = shared
         began = time.monotonic()
-        answer = self._worker.compute(work, control)
+        answer = self._worker.finish(self._worker.compute(self._worker.prepare(work), control))
         return time.monotonic() - began, answer
 
 

@@ -244,10 +244,21 @@ class SearchSlices(SliceWorker):
         self._tree = tree_of(problem, options)
         single._require_memory(self._tree, options, pool)
 
-    def compute(self, work: Work, control: SliceControl) -> dict[str, Any]:
+    def prepare(self, work: Work) -> tuple[Work, Units]:
+        """The work, and the intervals in its parcels."""
+        return work, unpack(work["parcels"], self._tree.items)
+
+    def finish(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """The answer with its open intervals in parcels."""
+        units: Units = answer.pop("open")
+        return {**answer, "parcels": pack(units, answer.pop("bound"), _PARCELS)}
+
+    def compute(self, work: tuple[Work, Units], control: SliceControl) -> dict[str, Any]:
         """Search until nothing is left of the parcels, or the slice is to end."""
+        return self._search(*work, control)
+
+    def _search(self, work: Work, units: Units, control: SliceControl) -> dict[str, Any]:
         tree = self._tree
-        units = unpack(work["parcels"], tree.items)
         bound = min(parcel["bound"] for parcel in work["parcels"])
         incumbent = single._Incumbent(tree, work["initial"], min(work["upper"], _value(control.shared)), None)
         tell = _announcer(incumbent, control)
@@ -276,7 +287,8 @@ class SearchSlices(SliceWorker):
             counters = {name: search.counters.get(name, 0) for name in _COUNTERS}
             return {
                 "explored": search.explored.tolist(),
-                "parcels": pack(open_units, max(bound, search.bound), _PARCELS),
+                "open": open_units,
+                "bound": max(bound, search.bound),
                 "counters": counters,
                 "solution": None if incumbent.solution is None else incumbent.solution.tolist(),
                 "value": incumbent.value,
