@@ -32,7 +32,8 @@ from gui.runs.notes import COLOURS, RunNote, described, note_from, read_note, re
 
 __all__ = ["TRASH_DAYS", "Library", "default_home"]
 
-_SCAN_SECONDS = 0.4
+_START_SECONDS, _SCAN_SECONDS = 2.0, 0.4
+_LEAST_TAKEN_IN = 3  # folders in one scan, however long they take
 
 TRASH_DAYS = 30
 """Days that deleted runs stay in the trash."""
@@ -65,16 +66,18 @@ class Library:
     def load(self) -> None:
         """Read every note, and take in the folders that have none."""
         self.notes, self._stamps = [], {}
-        self.rescan(lambda _note: False)
+        self.rescan(lambda _note: False, _START_SECONDS)
         self.empty_trash()
 
-    def rescan(self, held: Callable[[RunNote], bool]) -> bool:
+    def rescan(self, held: Callable[[RunNote], bool], seconds: float | None = None) -> bool:
         """Follow changes that other windows and people made to the folder.
 
         Parameters
         ----------
         held : callable
             Whether a run is in progress in this window, which then owns its note.
+        seconds : float, optional
+            After which no more folders without a note are taken in; see :attr:`incomplete`.
 
         Returns
         -------
@@ -103,20 +106,20 @@ class Library:
         for note in self.notes:
             if note.live and not held(note) and not recover_state(note).live:
                 changed = True
-        changed = self._take_in() or changed
+        changed = self._take_in(_SCAN_SECONDS if seconds is None else seconds) or changed
         if changed:
             self.notes.sort(key=lambda note: note.created, reverse=True)
         return changed
 
-    def _take_in(self) -> bool:
+    def _take_in(self, seconds: float) -> bool:
         """Note the folders that have no note, as one that was copied here."""
         known = {note.path for note in self.notes}
         before = len(self.notes)
         self.incomplete = False
-        until = time.monotonic() + _SCAN_SECONDS
+        until = time.monotonic() + seconds
         for folder in sorted(self.runs.glob("*/run.toml")):
             if folder.parent not in known and not folder.parent.name.startswith("."):
-                self.incomplete = time.monotonic() > until
+                self.incomplete = time.monotonic() > until and len(self.notes) >= before + _LEAST_TAKEN_IN
                 if self.incomplete:
                     break
                 with contextlib.suppress(QuintetError, OSError):

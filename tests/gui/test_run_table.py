@@ -155,6 +155,7 @@ def test_folders_without_notes_are_read_once_and_then_found_in_the_index(
 
     for number in range(5):
         shutil.copytree(SAMPLES / "recorded" / "knapsack", tmp_path / "runs" / f"run-{number}")
+    monkeypatch.setattr(module, "_START_SECONDS", 60.0)
     first = Library(tmp_path)
     first.load()
     assert len(first.notes) == 5
@@ -178,12 +179,11 @@ def test_folders_without_notes_are_read_once_and_then_found_in_the_index(
 def test_many_unknown_folders_are_taken_in_over_several_scans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import gui.runs.library as module
 
-    for number in range(3):
+    for number in range(5):
         shutil.copytree(SAMPLES / "recorded" / "linprog", tmp_path / "runs" / f"run-{number}")
     library = Library(tmp_path)
-    monkeypatch.setattr(module, "_SCAN_SECONDS", -1.0)
+    monkeypatch.setattr(module, "_START_SECONDS", -1.0)
     library.load()
-    assert (len(library.notes), library.incomplete) == (0, True)
-    monkeypatch.undo()
-    assert library.rescan(lambda _note: False)
-    assert (len(library.notes), library.incomplete) == (3, False)
+    assert (len(library.notes), library.incomplete) == (3, True)
+    assert library.rescan(lambda _note: False, 60.0)
+    assert (len(library.notes), library.incomplete) == (5, False)
