@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.solvers.knapsack.dense.schedule import Goal, GroupRules, Schedule
+from engine.solvers.knapsack.runs import cut_into_runs
 
 rules = st.builds(
     GroupRules,
@@ -55,3 +58,20 @@ def test_a_row_s_range_holds_all_that_the_next_one_reads(weights: list[int], dat
         assert max(0, next_lo - weight) >= lo or lo == 0
         assert next_hi - weight <= hi
         assert schedule.widths(stage, end, goal)[0] == hi - lo + 1
+
+
+@given(
+    sizes=st.lists(st.integers(1, 30), max_size=60),
+    most=st.integers(1, 50),
+    count=st.one_of(st.none(), st.integers(1, 8)),
+)
+def test_runs_are_as_long_as_their_limits_allow(sizes: list[int], most: int, count: int | None) -> None:
+    cuts = cut_into_runs(np.array(sizes, np.int64), most, count).tolist()
+    assert cuts[0] == 0
+    assert cuts[-1] == len(sizes)
+    for first, end in itertools.pairwise(cuts):
+        assert first < end
+        assert sum(sizes[first:end]) <= most or end == first + 1
+        assert count is None or end - first <= count
+        full = end == len(sizes) or end - first == count
+        assert full or sum(sizes[first : end + 1]) > most

@@ -17,6 +17,7 @@ from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced
 from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.resume import Progress
+from engine.solvers.knapsack.runs import cut_into_runs
 
 __all__ = ["BitTable", "SubsetSums"]
 
@@ -88,12 +89,8 @@ class SubsetSums:
 
     def groups(self) -> list[tuple[int, int]]:
         """First and end of the items of each launch."""
-        sums = np.concatenate([[0], np.cumsum(self.weights)])
-        cuts = [0]
-        while cuts[-1] < len(self.weights):
-            end = int(np.searchsorted(sums, sums[cuts[-1]] + HALO_BITS, side="right")) - 1
-            cuts.append(min(max(end, cuts[-1] + 1), cuts[-1] + MOST_FUSED, len(self.weights)))
-        return list(itertools.pairwise(cuts))
+        cuts = cut_into_runs(self.weights, HALO_BITS, MOST_FUSED)
+        return list(itertools.pairwise(cuts.tolist()))
 
 
 class BitTable:

@@ -16,6 +16,7 @@ from engine.devices import Buffer, Capabilities, Device, DeviceInfo
 from engine.devices.info import bytes_text
 from engine.devices.variants import each_once
 from engine.solvers.knapsack.choice.stages import Stages
+from engine.solvers.knapsack.runs import cut_into_runs
 
 __all__ = ["ChoiceTable", "ChoiceWorker", "kernel_variants"]
 
@@ -102,12 +103,7 @@ class ChoiceTable:
         """Stages whose choices fit the memory beside two tables; at least one each."""
         each = np.dtype(_NUMPY[self.choice]).itemsize
         room = max(1, (memory - 2 * self.row_bytes) // each)
-        done = np.concatenate([[0], np.cumsum(self.cells)])
-        cuts = [0]
-        while cuts[-1] < len(self.stages):
-            end = int(np.searchsorted(done, done[cuts[-1]] + room, side="right")) - 1
-            cuts.append(min(max(end, cuts[-1] + 1), len(self.stages)))
-        return list(itertools.pairwise(cuts))
+        return list(itertools.pairwise(cut_into_runs(self.cells, room).tolist()))
 
     def shortage(self, info: DeviceInfo) -> str | None:
         """What does not fit a device, in words; None if the table does."""

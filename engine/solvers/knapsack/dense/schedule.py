@@ -14,6 +14,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.solvers.knapsack.runs import cut_into_runs
+
 __all__ = ["MOST_FUSED", "Goal", "Group", "GroupRules", "Schedule"]
 
 MOST_FUSED = 64
@@ -191,7 +193,7 @@ class _Grouping:
         places = np.flatnonzero(single)
         rows = places[2 * own[places] > rules.halo]
         tiled = places[2 * own[places] <= rules.halo]
-        cuts = _tile_cuts(own[tiled], rules.halo)
+        cuts = cut_into_runs(own[tiled], rules.halo, MOST_FUSED)
         at += [rows, np.append(tiled[cuts[1:-1]], len(own))[: len(cuts) - 1]]  # a tile: where the next one begins
         counts += [np.ones(len(rows), np.int64), np.diff(cuts)]
         fused = sum(map(len, at[:-2]))
@@ -206,14 +208,3 @@ class _Grouping:
         offset = np.where(is_tile, len(own) + cuts[np.where(is_tile, begin, 0)], begin)[sequence]
         within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         return cls(members[pool[np.repeat(offset, lengths) + within]], kinds[sequence], lengths)
-
-
-def _tile_cuts(weights: NDArray[np.int64], halo: int) -> NDArray[np.int64]:
-    """Where tiles begin, and the end of the last; each takes items until their weights or number are too great."""
-    sums = np.cumsum(weights)
-    cuts = [0]
-    while cuts[-1] < len(weights):
-        before = int(sums[cuts[-1] - 1]) if cuts[-1] else 0
-        end = int(np.searchsorted(sums, before + halo, side="right"))
-        cuts.append(min(max(end, cuts[-1] + 1), cuts[-1] + MOST_FUSED, len(weights)))
-    return np.array(cuts, np.int64)
