@@ -21,6 +21,8 @@ _CUTS = 60
 _ROUNDS = 12
 _MOST_SCALE = 1 << 20
 _SWITCHES = 2000
+_NEAR = 400  # options that are switched in pairs
+_PAIR_ROUNDS = 60
 
 
 @dataclass
@@ -68,7 +70,9 @@ class Reduction:
         self.bound = self.objective
 
 
-def reduce_stages(stages: Stages, objective: int, best: NDArray[np.int64] | None, reduce: bool) -> Reduction:
+def reduce_stages(
+    stages: Stages, objective: int, best: NDArray[np.int64] | None, reduce: bool, search: bool = True
+) -> Reduction:
     """Bound the optimum, find a good solution, and remove options that no better solution takes.
 
     Parameters
@@ -80,11 +84,13 @@ def reduce_stages(stages: Stages, objective: int, best: NDArray[np.int64] | None
         Its items.
     reduce : bool
         Whether to remove options by bounds; those that cannot fit are always removed.
+    search : bool
+        Whether to look for solutions and for bounds at all.
     """
     largest = int(np.maximum.reduceat(stages.profits, stages.first[:-1]).sum()) if len(stages) else 0
     found = Reduction(stages.lowered(), [], 0, best, objective, max(largest, objective))
     for _ in range(_ROUNDS):
-        if not _decide(found) or found.solved:
+        if not _decide(found) or found.solved or not search:
             return found
         before = len(found.open.profits)
         multipliers = _multipliers(found.open)
@@ -180,16 +186,44 @@ def _exact(stages: Stages, multipliers: NDArray[np.float64]) -> tuple[int, NDArr
 def _search(found: Reduction, multipliers: NDArray[np.float64]) -> None:
     """Feasible choices near the relaxation's, for the multipliers and greater ones, improved by switches."""
     stages = found.open
+    loss = stages.profits - stages.weights @ multipliers
+    loss = loss[stages.best(loss)][stages.stage] - loss
+    near = np.argsort(loss, kind="stable")[: _NEAR + len(stages)]  # among them the best option of each stage
+    starts = []
     for factor in (1.0, 1.0 + 1e-6, 1.01, 1.1, 1.5, 3.0, 1e6):
         gains = stages.profits - stages.weights @ (multipliers * factor)
-        chosen = stages.best(gains - 1e-12 * stages.weights.sum(axis=1))
-        if (stages.weights[chosen].sum(axis=0) <= stages.capacities).all():
-            found.improve(_switched(stages, chosen))
-            if factor > 1.0 + 1e-6:
-                return
-    lightest = stages.best(-stages.weights.sum(axis=1))
-    if (stages.weights[lightest].sum(axis=0) <= stages.capacities).all():
-        found.improve(_switched(stages, lightest))
+        starts.append(stages.best(gains - 1e-12 * stages.weights.sum(axis=1)))
+    starts.append(stages.best(-stages.weights.sum(axis=1)))
+    tried = 0
+    for chosen in starts:
+        if tried < 3 and (stages.weights[chosen].sum(axis=0) <= stages.capacities).all():
+            found.improve(_switched_in_pairs(stages, _switched(stages, chosen), near))
+            tried += 1
+
+
+def _switched_in_pairs(stages: Stages, chosen: NDArray[np.int64], near: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Switch one or two stages to some of the options ``near`` the relaxation's, as long as that brings something."""
+    stage = stages.stage
+    for _ in range(_PAIR_ROUNDS):
+        options = near[chosen[stage[near]] != near][:_NEAR]
+        old = chosen[stage[options]]
+        profit = np.append(stages.profits[options] - stages.profits[old], 0)  # the last: no second switch
+        weight = np.vstack([stages.weights[options] - stages.weights[old], np.zeros((1, 2), np.int64)])
+        owner = np.append(stage[options], -1)
+        slack = stages.capacities - stages.weights[chosen].sum(axis=0)
+        allowed = owner[:, None] != owner[None, :]
+        for column in range(2):
+            allowed &= weight[:, column, None] + weight[None, :, column] <= slack[column]
+        gain = np.where(allowed, profit[:, None] + profit[None, :], 0)
+        best = int(np.argmax(gain))
+        if gain.flat[best] <= 0:
+            return chosen
+        chosen = chosen.copy()
+        for place in divmod(best, len(owner)):
+            if place < len(options):
+                chosen[owner[place]] = options[place]
+        chosen = _switched(stages, chosen)
+    return chosen
 
 
 def _switched(stages: Stages, chosen: NDArray[np.int64]) -> NDArray[np.int64]:

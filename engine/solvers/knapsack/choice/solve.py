@@ -40,12 +40,16 @@ def validate(problem: ChoiceProblem, options: ChoiceOptions, devices: Sequence[D
         raise ProblemError("the sum of profits must be below 2^55")
     if int(problem.weights.sum()) >= _MOST_PROFIT:
         raise ProblemError("the sum of weights must be below 2^55")
-    reduction = reduce_stages(stages_of(problem), -1, None, options.reduce)
-    if not reduction.solved:
+    stages = stages_of(problem)
+    for reduce in (False, True) if options.reduce else (False,):  # what fits without bounds needs none here
+        reduction = reduce_stages(stages, -1, None, reduce, search=reduce)
+        if reduction.solved:
+            return
         table = ChoiceTable.of(reduction.open)
         reasons = [table.shortage(info) for info in devices]
-        if all(reason is not None for reason in reasons):
-            raise OutOfDeviceMemory(f"{reasons[0]}; add a device with more memory")
+        if any(reason is None for reason in reasons):
+            return
+    raise OutOfDeviceMemory(f"{reasons[0]}; add a device with more memory")
 
 
 def solve(problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run: Run) -> Result:
