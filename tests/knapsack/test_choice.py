@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, milp
 
 from engine import Engine, Knapsack, MultipleChoiceKnapsack, Status, TwoConstraintKnapsack
+from engine.devices import SliceLength
 from engine.errors import OutOfDeviceMemory, ProblemError
 from engine.events import Event, Progress
 from engine.formats.knapsack import choice as formats
@@ -162,7 +163,10 @@ def test_values_past_32_bits_and_the_value_alone(one_device: Engine) -> None:
     assert result.solution is None
 
 
-def test_a_stopped_table_keeps_its_best_and_resumes(one_device: Engine, tmp_path: Path) -> None:
+def test_a_stopped_table_keeps_its_best_and_resumes(
+    one_device: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choice_solve, "SliceLength", lambda first, growth: SliceLength(1, most=1))  # a stage at a time
     problem = two_constraints(TwoConstraintOptions(n=60, max_weight=60, seed=1))
     whole = one_device.solve(problem, reduce=False)
     runs: list[Run] = []

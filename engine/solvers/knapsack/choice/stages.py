@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,7 @@ class Stages:
         """The stage of each option, shape (m,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.first))
 
-    def best(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def best(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """The first option of greatest value of each stage, shape (k,)."""
         greatest = np.maximum.reduceat(values, self.first[:-1])
         places = np.flatnonzero(values == greatest[self.stage])
