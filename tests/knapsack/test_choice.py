@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import time
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -167,19 +169,27 @@ def test_a_stopped_table_keeps_its_best_and_resumes(
     one_device: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(choice_solve, "SliceLength", lambda first, growth: SliceLength(1, most=1))  # a stage at a time
-    problem = two_constraints(TwoConstraintOptions(n=60, max_weight=60, seed=1))
-    whole = one_device.solve(problem, reduce=False)
-    runs: list[Run] = []
+    original = choice_table.ChoiceWorker.advance
+
+    def slow(worker: choice_table.ChoiceWorker, *arguments: int) -> float:
+        time.sleep(0.02)
+        return original(worker, *arguments)
+
+    monkeypatch.setattr(choice_table.ChoiceWorker, "advance", slow)
+    problem = two_constraints(TwoConstraintOptions(n=60, max_weight=20, seed=1))
+    started: Future[Run] = Future()
 
     def stop(event: Event) -> None:
-        if isinstance(event, Progress) and event.done > 10:
-            runs[0].stop()
+        if isinstance(event, Progress) and event.done > 5:
+            started.result().stop()
 
-    runs.append(one_device.start(problem, reduce=False, run_folder=tmp_path / "run", on_event=stop))
-    stopped = runs[0].wait()
-    if stopped.status is not Status.INTERRUPTED:
-        pytest.skip("the device solved the problem before the stop")
+    run = one_device.start(problem, reduce=False, run_folder=tmp_path / "run", on_event=stop)
+    started.set_result(run)
+    stopped = run.wait()
+    assert stopped.status is Status.INTERRUPTED
     assert stopped.solution is not None
+    monkeypatch.undo()
+    whole = one_device.solve(problem, reduce=False)
     assert problem.evaluate(stopped.solution)[0] == stopped.objective <= (whole.objective or 0) <= (stopped.bound or 0)
     assert_solved(problem, one_device.resume(tmp_path / "run").wait(), int(whole.objective or 0))
 
