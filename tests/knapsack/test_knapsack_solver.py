@@ -296,3 +296,16 @@ def test_no_kernel_is_compiled_once_time_is_up(
         assert problem.evaluate(result.solution)[0] == result.objective <= (result.bound or 0)
         again = engine.resume(tmp_path / "run").wait()
     assert_solved(again, problem, problem.capacity - 1)
+
+
+def test_a_time_limit_during_presolve_is_kept_with_the_best_so_far(one_device: Engine) -> None:
+    random = np.random.default_rng(1)
+    problem = Knapsack(random.integers(1, 10**6, 300_000), random.integers(1, 10**6, 300_000), 3 * 10**10)
+    result = one_device.solve(problem, time_limit=1e-3)
+    assert result.status is Status.TIME_LIMIT
+    assert result.solution is not None
+    value, weight = problem.evaluate(result.solution)[:2]
+    assert value == result.objective
+    assert result.bound is not None
+    assert weight <= problem.capacity
+    assert result.objective <= result.bound

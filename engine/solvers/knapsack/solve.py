@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from engine.solvers.knapsack.sparse.table import SparseTable, fault, preference,
 
 __all__ = ["solve", "validate"]
 
+_VALIDATION_SECONDS = 0.5  # for bounds before the run begins; beyond, the run checks its memory itself
 _CORE_SECONDS = 0.3  # for the search of the core on the host, before a table is made
 _CELLS_PER_SECOND = {True: 5e11, False: 1e9}  # of a dense table on one device, by `simt`
 _SPARSE_WEIGHT = 1 << 14  # of the heaviest item, below which a sparse table soon is a dense one
@@ -59,9 +61,10 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
         raise ProblemError("the sum of profits must be below 2^61 for 64-bit values")
     if options.variant not in ("sparse", "bits") and _surely_fits(problem, fits, devices):
         return
-    reduced = presolve(problem, options.reduce)
-    if not reduced.solved and len(reduced.open):
-        _choose(problem, options, reduced, devices)
+    until = time.monotonic() + _VALIDATION_SECONDS
+    reduced = presolve(problem, options.reduce, is_over=lambda: time.monotonic() > until)
+    if not reduced.solved and len(reduced.open) and time.monotonic() <= until:
+        _choose(problem, options, reduced, devices)  # else the run finds out, on its own time
 
 
 def _given(problem: Knapsack, options: Options) -> NDArray[np.int64] | None:
@@ -208,7 +211,8 @@ class _Solving:
         else:
             given = _given(self._original, options)
             initial = None if given is None else self._packs.packs(given)
-            self._reduced = presolve(problem, options.reduce, initial, lambda: run.overdue > 0.0)
+            # A checkpoint is made of what presolve has finished, so that it is cut short only where there is none.
+            self._reduced = presolve(problem, options.reduce, initial, lambda: run.folder is None and run.overdue > 0.0)
             self._progress.items_fixed = problem.n - len(self._reduced.open)
 
     def solve(self) -> None:
@@ -230,10 +234,12 @@ class _Solving:
         if reduced.solved or not len(reduced.open):
             self._say("bounds on the host prove the best solution found optimal" if self._problem.n else "no items")
             return
+        run.poll()
         if self._options.reduce and run.restored is None:
             run.notice(f"{self._progress.items_fixed} of {self._problem.n} items fixed by bounds")
             if self._search_core():
                 return
+            run.poll()
         table, reason = self._choice()
         size = f"{len(reduced.open):,} open items x {reduced.capacity + 1:,} capacities"
         kind = "sparse table" if table is None else "row of bits" if isinstance(table, SubsetSums) else "dense table"
