@@ -287,7 +287,7 @@ def test_a_batch_is_solved_like_one_by_one(device: Member) -> None:
                 assert result.bound == pytest.approx(reference.fun, rel=1e-6)
                 found = audit(problem, result.solution, result.arrays["row_duals"])
                 assert found.error <= 1e-6
-                assert result.counters["primal_infeasibility"] == found.primal_infeasibility
+                assert found.primal_infeasibility <= result.counters["primal_infeasibility"] * (1 + 1e-6) <= 1e-6
                 told = engine.scipy_result(problem, result)
                 assert told.status == 0
                 assert np.allclose(told.x, reference.x, atol=1e-4)

@@ -21,30 +21,52 @@ from engine.solvers.linprog.interior.shard import shard_bytes
 from engine.solvers.linprog.interior.system import System
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
+from engine.solvers.linprog.stack import Stack
 from engine.solvers.linprog.standard import Prepared, prepare, shard_data
 from engine.solvers.linprog.verification.outcome import AuditedPoint
+
+_STACKED = 8  # programs of equal shape from which they are prepared and audited together
 
 __all__ = ["BatchEntry", "batches", "solve_batch"]
 
 
 @dataclass(frozen=True)
 class BatchEntry:
-    """A program of a batch, and its index among all programs."""
+    """A program of a batch, its index among all programs, and where it is in a stack."""
 
     index: int
     prepared: Prepared
+    stack: Stack | None = None
+    position: int = 0
 
 
 def batches(problems: Sequence[LinearProgram], options: Options) -> Iterator[list[BatchEntry]]:
     """Dense programs grouped by their shape in standard form; those without rows or variables are left out."""
-    found: dict[Any, list[BatchEntry]] = {}
+    shapes: dict[tuple[int, int], list[int]] = {}
     for index, problem in enumerate(problems):
-        prepared = None if problem.is_sparse else prepare(problem, scale=options.scale)
-        if isinstance(prepared, Prepared) and prepared.standard.m and prepared.standard.n:
-            standard = prepared.standard
-            key = (standard.m, standard.n, standard.sign.tobytes())
-            found.setdefault(key, []).append(BatchEntry(index, prepared))
+        if not problem.is_sparse:
+            shapes.setdefault((problem.m, problem.n), []).append(index)
+    found: dict[Any, list[BatchEntry]] = {}
+    for indices in shapes.values():
+        for entry in _entries(problems, indices, options):
+            standard = entry.prepared.standard
+            key = (standard.m, standard.n, standard.sign.tobytes(), id(entry.stack))
+            found.setdefault(key, []).append(entry)
     yield from found.values()
+
+
+def _entries(problems: Sequence[LinearProgram], indices: Sequence[int], options: Options) -> Iterator[BatchEntry]:
+    """Programs of equal shape in standard form; those without rows or variables are left out."""
+    chosen = [problems[index] for index in indices]
+    stacked = len(chosen) >= _STACKED and chosen[0].m > 0
+    stack = Stack(chosen) if stacked else None
+    for position, found in enumerate(stack.prepared(options.scale) if stack else [None] * len(chosen)):
+        if found is not None:
+            yield BatchEntry(indices[position], found, stack, position)
+            continue
+        alone = prepare(chosen[position], scale=options.scale)
+        if isinstance(alone, Prepared) and alone.standard.m and alone.standard.n:
+            yield BatchEntry(indices[position], alone)
 
 
 def solve_batch(
@@ -163,14 +185,27 @@ def _optima(
         new = method.done & ~decided
         if new.any():
             x = method.system.get_point()[0]
-            for k in np.flatnonzero(new).tolist():
-                prepared = share[k].prepared
-                answers[k] = AuditedPoint.of(
-                    prepared.problem, *prepared.back(x[k, : prepared.standard.n], method.state.y[k])
-                )
+            chosen = np.flatnonzero(new)
+            points = _audited(share, chosen, x[chosen], method.state.y[chosen])
+            for k, point in zip(chosen.tolist(), points, strict=True):
+                answers[k] = point
                 decided[k] = answers[k].audit.error <= options.tolerance or method.goal[k] <= LEAST_GOAL
                 if not decided[k]:  # good enough in standard form, not for the program as given
                     method.goal[k] *= 0.1
             progress(int((new & decided).sum()))
         if (decided | method.stuck).all() or method.state.iteration >= options.max_iterations:
             return answers, iterations
+
+
+def _audited(
+    share: list[BatchEntry], chosen: NDArray[np.int64], x: NDArray[np.float64], y: NDArray[np.float64]
+) -> list[AuditedPoint]:
+    """Audits of the points (count, N), (count, m) of some entries."""
+    n, stack = share[0].prepared.standard.n, share[0].stack
+    if stack is not None:
+        positions = np.array([share[k].position for k in chosen.tolist()])
+        return stack.audited(positions, x[:, :n], y)
+    return [
+        AuditedPoint.of(share[k].prepared.problem, *share[k].prepared.back(x[i, :n], y[i]))
+        for i, k in enumerate(chosen.tolist())
+    ]

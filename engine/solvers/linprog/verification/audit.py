@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from engine.solvers.linprog.problem import LinearProgram, Matrix, sp
 from engine.solvers.linprog.verification.sums import exact_sum, product, term_sizes, transposed
 
-__all__ = ["Audit", "audit", "priced"]
+__all__ = ["Audit", "audit", "objective_size", "priced"]
 
 Vector = NDArray[np.float64]
 
 _LENIENT = 100.0  # rows whose entries are smaller than 1 / 100 of the unit have a smaller unit of their own
 _CANCELLED = 1e-5  # an objective smaller than this part of its terms is judged relative to them
 _ZERO_OBJECTIVE = 1e-6  # and one smaller than this part of the unit, relative to the unit
-_CLEAR = 1e-10  # violations below this part of a row's side, or of a column's cost, are not looked at again
+_CLEAR = 1e-10
+"""Violations below this part of a row's side, or of a column's cost, are not looked at again."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +87,8 @@ def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
     primal = exact_sum(costs * x) + offset
     dual = exact_sum(np.concatenate([row_terms, column_terms])) + offset
     value_unit, cost_unit = problem.units
-    terms = float(np.abs(costs * x).sum()) + abs(offset)
-    size = max(
-        min(max(abs(primal), abs(dual)), max(abs(primal - offset), abs(dual - offset))),
-        _CANCELLED * terms,
-        _ZERO_OBJECTIVE * value_unit * cost_unit,
-    )
+    terms = float(np.abs(costs * x).sum())
+    size = objective_size(primal, dual, offset, terms, problem)
     mismatch = float((np.abs(y) * np.abs(activities - row_side)).sum())
     mismatch += float((np.abs(reduced) * np.abs(x - column_side)).sum())
     below = np.maximum(np.maximum(problem.row_lower - activities, activities - problem.row_upper), 0.0)
@@ -115,6 +112,16 @@ def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
         _worst_of_column(column_wrong, np.abs(costs), lines, size),
     )
     return Audit(primal, dual, mismatch / size, primal_error, dual_error, activities, reduced, size)
+
+
+def objective_size(primal: float, dual: float, offset: float, terms: float, problem: LinearProgram) -> float:
+    """What errors of the objective are relative to; ``terms`` is the sum of ``|c_j x_j|``."""
+    value_unit, cost_unit = problem.units
+    return max(
+        min(max(abs(primal), abs(dual)), max(abs(primal - offset), abs(dual - offset))),
+        _CANCELLED * (terms + abs(offset)),
+        _ZERO_OBJECTIVE * value_unit * cost_unit,
+    )
 
 
 @dataclass(frozen=True)
