@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from scipy.optimize import linprog
 
 import engine
 from engine.devices import Member
@@ -90,3 +92,17 @@ def test_many_programs_of_every_kind_are_solved(device: Member) -> None:
         assert result.status == alone.status
         if alone.status == "optimal":
             assert result.objective == pytest.approx(alone.objective, rel=1e-6)
+
+
+def test_small_sparse_programs_are_batched(device: Member) -> None:
+    random = np.random.default_rng(2)
+    problems = []
+    for _ in range(9):
+        a = sp.random_array((12, 20), density=0.3, rng=random, format="csr")
+        x = random.random(20)
+        problems.append(engine.LinearProgram(random.random(20), A_ub=-a, b_ub=-(a @ x)))
+    results = engine.solve_many(problems, devices=[device.info.id])
+    assert all("history" not in result.arrays for result in results)
+    for problem, result in zip(problems, results, strict=True):
+        expected = linprog(problem.c, problem.A, problem.row_upper).fun
+        assert result.objective == pytest.approx(expected, rel=1e-6, abs=1e-9)
