@@ -76,6 +76,29 @@ def _knapsack_batch(devices: list[str]) -> None:
     engine.map(problems, devices=devices)
 
 
+def _subset_sum(devices: list[str]) -> None:
+    weights = RANDOM.integers(20, 3000, 40)
+    engine.solve(engine.Knapsack(weights, weights, 20_001), devices=devices, variant="bits", reduce=False)
+
+
+def _choices(devices: list[str]) -> None:
+    classes, profits, weights = np.repeat(np.arange(8), 4), RANDOM.integers(1, 40, 32), RANDOM.integers(5, 60, 32)
+    engine.solve(engine.MultipleChoiceKnapsack(profits, weights, classes, 260), devices=devices)
+    two = RANDOM.integers(5, 60, (2, 25))
+    capacities = [int(row.sum() // 2) for row in two]
+    engine.solve(engine.TwoConstraintKnapsack(RANDOM.integers(1, 40, 25), list(two), capacities), devices=devices)
+
+
+def _assignment(devices: list[str]) -> None:
+    flows, distances = (RANDOM.integers(0, 9, (7, 7)) for _ in range(2))
+    engine.solve(engine.QuadraticAssignment(flows, distances), devices=devices, ivms=64, initial="infinity")
+
+
+def _tardiness(devices: list[str]) -> None:
+    times, weights, due = (RANDOM.integers(1, 20, 8) for _ in range(3))
+    engine.solve(engine.Tardiness(times, weights, 3 * due), devices=devices, ivms=64, initial="infinity")
+
+
 def _flowshop(**options: Any) -> Callable[[list[str]], None]:
     def run(devices: list[str]) -> None:
         engine.solve(engine.Flowshop(RANDOM.integers(1, 30, (4, 8))), devices=devices, ivms=64, **options)
@@ -140,6 +163,10 @@ CASES: dict[str, Callable[[list[str]], None]] = {
     "knapsack sparse": _knapsack("sparse"),
     "knapsack profile": _knapsack("dense", profile=True),
     "knapsack batch": _knapsack_batch,
+    "knapsack subset sum": _subset_sum,
+    "knapsack choices": _choices,
+    "quadratic assignment": _assignment,
+    "tardiness": _tardiness,
     "flowshop": _flowshop(),
     "flowshop two machines": _flowshop(bound="two_machine", initial="infinity"),
     "flowshop mixed, children apart": _flowshop(bound="mixed", variant="pte_peb", strategy="hypercube"),
