@@ -7,13 +7,24 @@ them or sends them events. So it is switched off, and a timer of the window's th
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
+import sys
 
 from PySide6.QtCore import QObject, QTimer
 
-__all__ = ["Collector"]
+__all__ = ["Collector", "return_memory"]
 
 _MILLISECONDS = 200
+
+
+def return_memory() -> None:
+    """Collect everything and give free memory back to the system, which the C library of Linux keeps otherwise."""
+    gc.collect()
+    if sys.platform.startswith("linux"):
+        with contextlib.suppress(OSError, AttributeError):  # another C library
+            ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 class Collector(QObject):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QObject, QSize, Qt, Signal
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QTabBar, QTabWidget, QToolButton, QWidget
 
+from gui.app.garbage import return_memory
 from gui.app.icons import dot, icon, set_icon
 from gui.app.style import set_style
 from gui.app.theme import Theme
@@ -25,6 +26,7 @@ from gui.window.log import LogPane
 __all__ = ["Tabs"]
 
 _UPDATE_LIST_EVERY = 6  # frames
+_TRIM_AFTER = 1500  # milliseconds after the last tab was closed
 
 
 class Tabs(QObject):
@@ -53,6 +55,8 @@ class Tabs(QObject):
         self.comparisons: list[CompareTab | StatisticsTab] = []
         self.discard_ended_hidden = True
         self._frames = 0
+        self._trim = QTimer(self, singleShot=True, interval=_TRIM_AFTER)
+        self._trim.timeout.connect(return_memory)
         self.widget = QTabWidget()
         self.widget.setDocumentMode(True)
         self.widget.setMovable(True)
@@ -250,6 +254,7 @@ class Tabs(QObject):
         if index >= 0:
             self.widget.removeTab(index)
         tab.deleteLater()
+        self._trim.start()
 
     def discard_run(self, note: RunNote) -> None:
         """Close the tab of a run, if it has one, and release what it holds."""

@@ -46,9 +46,17 @@ class Measured:
     window : gui.window.main.MainWindow
     pieces : list of float
         Seconds of the window's thread for each event that its loop has handed out.
+    shown_at, ready_at, shown_cpu : float
+        Times at which the window was shown, and had found samples and devices; processor time until it was shown.
+
+    Parameters
+    ----------
+    home : Path, optional
+        Its data folder; an empty one by default.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, home: Path | None = None) -> None:
+        self._given = home
         self._app = _Timed([])
         self.pieces = self._app.pieces = []
         self._loop = QEventLoop()
@@ -60,12 +68,15 @@ class Measured:
 
         make_application()
         self._home = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        self.window: Any = MainWindow(Path(self._home.name), standby=True)
+        self.window: Any = MainWindow(self._given or Path(self._home.name), standby=True)
         self._collector = Collector(self._app)
         self.window.ready.connect(self._collector.freeze)
         self.window.ready.connect(self._loop.quit)
         self.window.show()
+        self._app.processEvents()
+        self.shown_at, self.shown_cpu = time.time(), time.process_time()
         self._loop.exec()
+        self.ready_at = time.time()
         self.wait(500)
         return self
 
