@@ -46,7 +46,7 @@ def sampled(
 
     def work(device: Device) -> np.ndarray:
         setup = Setup(device, tree, options, upper, as_gpu(member) if gpu else None)
-        sampler = TreeSampler(setup, plan or plan_for(tree.items))
+        sampler = TreeSampler(setup, plan or plan_for(tree.items, simt=False))
         found = np.concatenate([sampler.estimates(upper, seed) for seed in seeds])
         sampler.release()
         return found
@@ -80,7 +80,7 @@ def test_estimates_from_few_nodes_are_right_on_average(device: Member) -> None:
     tree = engine.Flowshop(np.random.default_rng(1).integers(1, 99, (5, 9))).tree()
     upper = search(tree).best + 30
     nodes = search(tree, upper, share_best=False).nodes
-    found = sampled(device, tree, FlowshopOptions(), upper, range(30), plan=SamplePlan(8, 32, 256))
+    found = sampled(device, tree, FlowshopOptions(), upper, range(30), plan=SamplePlan(8, 32, 32))
     error = found.std() / np.sqrt(len(found))
     assert found.std() > 0
     assert abs(found.mean() - nodes) < 5 * error
@@ -115,7 +115,7 @@ def test_what_is_left_of_a_search_is_counted_exactly_where_all_of_it_is_drawn(de
     def work(running: Device) -> list[tuple[float, float]]:
         options = FlowshopOptions(ivms=4, upper_bound=upper)
         worker = SearchWorker(running, tree, options, upper, capabilities)
-        sampler = TreeSampler(Setup(running, tree, options, upper, capabilities), SamplePlan(1, 512, 4096))
+        sampler = TreeSampler(Setup(running, tree, options, upper, capabilities), SamplePlan(1, 512, 512))
         found, left = [], cut(tree.items, 2)
         for _ in range(4):
             report = worker.turn(Task(upper, left, seconds=1e-6))

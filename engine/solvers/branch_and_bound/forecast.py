@@ -45,7 +45,7 @@ class _Forecaster:
     def estimates(self, seed: int) -> NDArray[np.float64]:
         """See :meth:`TreeSampler.estimates`."""
         setup = Setup(self._device, self._tree, self._options, self._initial)
-        sampler = TreeSampler(setup, plan_for(self._tree.items))
+        sampler = TreeSampler(setup, plan_for(self._tree.items, setup.traits.simt))
         try:
             return sampler.estimates(self._initial, seed)
         finally:

@@ -37,6 +37,7 @@ Masks = NDArray[np.unsignedinteger]
 Weights = NDArray[np.float64]
 
 _SMALL_TREE = 25
+_CANDIDATES = 8
 _IVMS_LOOKED_AT = 4096
 _SHARES = (1 / 3, 1 / 12)
 """The shares of all children that the two lower upper bounds should leave."""
@@ -49,22 +50,42 @@ _PRIOR_VALUES, _PRIOR_ITEMS = 2, 40
 
 @dataclass(frozen=True)
 class SamplePlan:
-    """Independent passes, nodes drawn on a level of each, and the most candidates on a level."""
+    """How many nodes are drawn.
+
+    Attributes
+    ----------
+    passes : int
+        Independent passes.
+    nodes, deep_nodes : int
+        Nodes drawn on a level: of the first third of the levels, on which most of the error arises, and of the others.
+    """
 
     passes: int
     nodes: int
-    candidates: int
+    deep_nodes: int
+
+    @property
+    def candidates(self) -> int:
+        """The most candidates on a level."""
+        return _CANDIDATES * max(self.nodes, self.deep_nodes)
+
+    def drawn_at(self, level: int, items: int) -> int:
+        """Nodes drawn on a level of a tree."""
+        return self.nodes if 3 * level < items else self.deep_nodes
 
 
-def plan_for(items: int) -> SamplePlan:
-    """The plan of a forecast before a search."""
-    return SamplePlan(4, 1024, 8192) if items <= _SMALL_TREE else SamplePlan(6, 2048, 16384)
+def plan_for(items: int, simt: bool) -> SamplePlan:
+    """The plan of a forecast before a search, on a device whose work-items run in lanes or on another."""
+    if items <= _SMALL_TREE:
+        return SamplePlan(4, 1024, 1024)
+    return SamplePlan(4, 8192, 512) if simt else SamplePlan(4, 2048, 256)
 
 
 def short_plan_for(items: int, simt: bool) -> SamplePlan:
-    """The plan of an estimate during a search, on a device whose work-items run in lanes or on another."""
-    nodes = (1024 if simt else 128) * (1 if items <= _SMALL_TREE else 2 if simt else 4)
-    return SamplePlan(2, nodes, 8 * nodes)
+    """The plan of an estimate during a search."""
+    if items <= _SMALL_TREE:
+        return SamplePlan(2, 1024, 1024) if simt else SamplePlan(2, 128, 128)
+    return SamplePlan(2, 8192, 512) if simt else SamplePlan(2, 1024, 128)
 
 
 def error_factor(values: Weights, items: int, weights: Weights | None = None) -> float:
@@ -171,9 +192,9 @@ class TreeSampler:
         if units is not None:
             stored, decomposed = self._taken_up(units, upper)
             parts.append((stored, weight))
-        most = self._plan.candidates // (2 * len(parts))
 
         def opened(level: int, random: np.random.Generator) -> _Nodes:
+            most = self._most_at(level) // len(parts)
             return functools.reduce(_Nodes.joined, (_open_nodes(*part, level, most, random) for part in parts))
 
         return self._passes(upper, seed, opened) + weight * decomposed
@@ -191,6 +212,10 @@ class TreeSampler:
         device.release(packed)
         device.release(targets)
         return ivms.frontier(self._tree.items), ivms.nodes() - before
+
+    def _most_at(self, level: int) -> int:
+        """The most children of drawn nodes on a level, and the most open nodes that come to the next."""
+        return _CANDIDATES * self._plan.drawn_at(level, self._tree.items) // 2
 
     def _passes(self, upper: int, seed: int, opened: Callable[[int, np.random.Generator], _Nodes]) -> Weights:
         random = np.random.Generator(np.random.PCG64(seed))
@@ -221,10 +246,8 @@ class TreeSampler:
         count = count_bits(children).astype(np.float64)
         parents = np.flatnonzero(count)
         scores = count + self._scores_below(nodes, level, upper, count, gaps)
-        most = self._plan.candidates // 2
-        chosen, weights = _drawn(
-            nodes.weights[parents], scores[parents], count[parents], self._plan.nodes, most, random
-        )
+        drawn, most = self._plan.drawn_at(level, self._tree.items), self._most_at(level)
+        chosen, weights = _drawn(nodes.weights[parents], scores[parents], count[parents], drawn, most, random)
         chosen = parents[chosen]
         owners, items = _bits(children[chosen], self._tree.items)
         row = (np.uint64(1) << items.astype(np.uint64)).astype(self._mask)
