@@ -20,6 +20,7 @@ from engine.devices.info import bytes_text
 from engine.engine import Engine
 from engine.reports.record import BenchConsole
 from engine.results import Status
+from engine.solvers.knapsack.bench_family import measure_batches, measure_family
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.reference import optimal_value, optimum_by_cut_rows
@@ -38,6 +39,8 @@ __all__ = ["bench"]
     help="Instead: solve every instance file of this folder, and compare with the optima.csv beside them.",
 )
 @click.option("--pattern", default="*", help="Which of the files.")
+@click.option("--batch", type=click.IntRange(2), help="Instead: so many small problems at once through engine.map.")
+@click.option("--family", is_flag=True, help="Instead: subset sums, multiple choice and two constraints.")
 @click.option("--limit", type=click.FloatRange(0, min_open=True), default=120.0, help="Seconds for one instance.")
 def _command(
     backend: Any,
@@ -47,6 +50,8 @@ def _command(
     with_numpy: bool,
     instances: Path | None,
     pattern: str,
+    batch: int | None,
+    family: bool,
     limit: float,
 ) -> int:
     console = BenchConsole()
@@ -56,11 +61,17 @@ def _command(
         found, _ = available(backend)
         gpus = [info for info in found if info.capabilities.simt]
         chosen = gpus or select(backend)
-    if instances is not None:
+    if instances is not None or batch is not None or family:
         good = True
         for info in chosen:
             with Engine(devices=[info.id]) as engine:
-                good &= _solve_folder(engine, instances, pattern, limit, repeat, console)
+                if instances is not None:
+                    good &= _solve_folder(engine, instances, pattern, limit, repeat, console)
+                if batch is not None:
+                    good &= measure_batches(engine, batch, repeat, console)
+                if family:
+                    n = max(sizes, default=100_000 if info.capabilities.simt else 10_000)
+                    good &= measure_family(engine, n, repeat, console)
         return 0 if good else 1
     good = all(_check(Engine(devices=[info.id] * count), console) for info in chosen for count in (1, 2))
     gpu = any(info.capabilities.simt for info in chosen)
