@@ -11,6 +11,12 @@
 % endif
 typedef ${value} value_t;
 typedef ${choice} choice_t;
+% if lanes > 1:
+typedef ${"int" if value == "i32" else "long"}${lanes} cells_t;
+typedef ${"int" if value == "i32" else "long"}${lanes} unaligned_cells_t __attribute__((aligned(${4 if value == "i32" else 8})));
+#define LOAD(space, pointer) (*(const space unaligned_cells_t*)(pointer))
+#define STORE(space, pointer, cells) (*(space unaligned_cells_t*)(pointer) = (cells))
+% endif
 % if value == "i32":
 #define NEGATIVE (-(1 << 30))
 % else:
@@ -52,9 +58,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) choose(const GLOBAL value_t* RESTRICT source, 
         const i64 c1 = low1 + i / strips;
         const i64 from = low2 + i % strips * ${span};
         const i32 count = (i32)MIN((i64)${span}, high2 + 1 - from);
-        for (i32 j = 0; j < count; ++j) {
-            best[j] = NEGATIVE;
-            chosen[j] = 0;
+        for (i32 j = 0; j < count; j += ${lanes}) {     // the arrays are whole vectors long
+            STORE(LOCAL, best + j, (cells_t)NEGATIVE);
+            STORE(LOCAL, chosen + j, (cells_t)0);
         }
         for (i32 o = first; o < end; ++o) {
             const i64 s1 = c1 - weights1[o];
@@ -67,22 +73,37 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) choose(const GLOBAL value_t* RESTRICT source, 
             const i32 begin = (i32)MIN(MAX(-shift, (i64)0), (i64)count);
             const i32 within = (i32)MIN(MAX(source_high2 + 1 - shift, (i64)begin), (i64)count);
             const GLOBAL value_t* cell = row + shift;
-            for (i32 j = begin; j < within; ++j) {
+            i32 j = begin;
+            for (; j + ${lanes} <= within; j += ${lanes}) {
+                const cells_t value = LOAD(GLOBAL, cell + j) + profit;
+                const cells_t before = LOAD(LOCAL, best + j);
+                const cells_t other = LOAD(LOCAL, chosen + j);
+                STORE(LOCAL, chosen + j, value > before ? (cells_t)option : other);
+                STORE(LOCAL, best + j, MAX(value, before));
+            }
+            for (; j < within; ++j) {
                 const value_t value = cell[j] + profit;
                 chosen[j] = value > best[j] ? option : chosen[j];
                 best[j] = MAX(best[j], value);
             }
             const value_t last = row[source_high2] + profit;
-            for (i32 j = within; j < count; ++j) {
+            for (; j < count; ++j) {
                 chosen[j] = last > best[j] ? option : chosen[j];
                 best[j] = MAX(best[j], last);
             }
         }
         const i64 at = choice_first + (c1 - low1) * width + (from - low2);
-        for (i32 j = 0; j < count; ++j) {
-            target[c1 * stride + from + j] = best[j] < 0 ? (value_t)NEGATIVE : best[j];
-            choices[at + j] = (choice_t)chosen[j];
+        GLOBAL value_t* to = target + (c1 * stride + from);
+        i32 k = 0;
+        for (; k + ${lanes} <= count; k += ${lanes}) {
+            const cells_t value = LOAD(LOCAL, best + k);
+            STORE(GLOBAL, to + k, value < 0 ? (cells_t)NEGATIVE : value);
         }
+        for (; k < count; ++k)
+            to[k] = best[k] < 0 ? (value_t)NEGATIVE : best[k];
+        GLOBAL choice_t* note = choices + at;
+        for (i32 j = 0; j < count; ++j)
+            note[j] = (choice_t)chosen[j];
     }
 % endif
 }

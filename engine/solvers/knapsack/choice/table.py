@@ -21,7 +21,7 @@ from engine.solvers.knapsack.runs import cut_into_runs
 __all__ = ["ChoiceTable", "ChoiceWorker", "kernel_variants"]
 
 _MEMORY_SHARE = 0.6  # of the free memory
-_SPAN = 512  # cells that a work-item of a CPU makes together
+_SPAN = 1024  # cells that a work-item of a CPU makes together
 
 
 @dataclass(frozen=True)
