@@ -21,6 +21,7 @@ from distributed import Client
 from engine.cluster import jobs
 from engine.cluster.dask_transport import DaskTransport, Roster
 from engine.cluster.worker import RunPlugin, SessionPlugin, session_name, topic_of, versions
+from engine.clusters import saved_clusters
 from engine.devices import DeviceInfo
 from engine.errors import ClusterError, InputError
 
@@ -80,7 +81,7 @@ class Connection:
         self._closing = contextlib.ExitStack()
         self._transports: dict[str, DaskTransport] = {}
         self._numbers = itertools.count()
-        if isinstance(given, str) and given in (saved := jobs.saved_clusters()):
+        if isinstance(given, str) and given in (saved := saved_clusters()):
             given = saved[given]
         try:
             self.client = self._connect(given)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from engine.cluster.transport import Answered, Lost, Message, Reported, Transport
 from engine.errors import AuditError, ClusterError
+from engine.events import DeviceStatus
 from engine.farming import FarmedRun
 from engine.results import Result, Status
 
@@ -147,6 +148,7 @@ class Coordinator:
         self._shared = farmed.shared
         self._began = clock()
         self._looked_at = self._overdue_at = -float("inf")
+        self._answered: dict[str, float] = {}
         self._idle_since: float | None = None
         self._alone_since: float | None = None
         self.statistics = Statistics()
@@ -279,6 +281,16 @@ class Coordinator:
         self.statistics.accepted += 1
         counts = self.statistics.by_worker
         counts[message.worker] = counts.get(message.worker, 0) + 1
+        self._note_busy(message.worker, message.seconds)
+
+    def _note_busy(self, worker: str, seconds: float) -> None:
+        """Emit the share of the time since a worker's last answer that it has computed."""
+        now = self._clock()
+        since, self._answered[worker] = self._answered.get(worker, self._began), now
+        emit = getattr(self._owner, "emit", None)
+        if emit is not None and now > since:
+            busy = min(100.0, 100.0 * seconds / (now - since))
+            emit(DeviceStatus(time=self._owner.elapsed, device=worker, busy=busy))  # type: ignore[attr-defined]
 
     def _report(self, message: Reported) -> None:
         values = dict(message.values)

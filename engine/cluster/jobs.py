@@ -30,12 +30,11 @@ import warnings
 from pathlib import Path
 from typing import Any, Literal
 
-import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engine.errors import ClusterError, InputError, OptionError
 
-__all__ = ["ClusterFile", "local_cluster", "open_cluster", "read_file", "saved_clusters"]
+__all__ = ["ClusterFile", "local_cluster", "open_cluster", "read_file"]
 
 _MARGIN = 5 * 60
 _SHORTEST_LIFETIME = 60
@@ -85,12 +84,6 @@ class ClusterFile(BaseModel):
     interface: str | None = None
     wait: float = Field(600.0, gt=0)
     tls: Tls | None = None
-
-
-def saved_clusters() -> dict[str, Path]:
-    """The cluster files in the user's configuration folder, by name."""
-    folder = Path(platformdirs.user_config_dir("quintet", appauthor=False)) / "clusters"
-    return {path.stem: path for path in sorted(folder.glob("*.toml"))} if folder.is_dir() else {}
 
 
 def read_file(path: Path) -> ClusterFile:

@@ -37,9 +37,9 @@ def option_words(options: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def resume_words(folder: str | Path) -> list[str]:
-    """The words after ``quintet`` that resume a run folder."""
-    return ["resume", str(folder)]
+def resume_words(folder: str | Path, cluster: str | None = None) -> list[str]:
+    """The words after ``quintet`` that resume a run folder, here or on a cluster."""
+    return ["resume", str(folder), *([] if cluster is None else ["--cluster", cluster])]
 
 
 def _text(value: Any) -> str:

@@ -155,7 +155,7 @@ class Launcher(QObject):
         if not note.resumable or not self.accepting or self._library.find(note.key) is not note:
             return
         self._tabs.discard_run(note)
-        self._enqueue(_Entry(note, resume_words(note.folder), problem, True, True))
+        self._enqueue(_Entry(note, resume_words(note.folder, note.settings.get("cluster")), problem, True, True))
 
     # --- sweeps -------------------------------------------------------------------------------------------------
 

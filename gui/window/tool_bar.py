@@ -1,4 +1,4 @@
-"""The tool bar: Run, Pause, Stop, and the settings time limit, backend, devices."""
+"""The tool bar: Run, Pause, Stop, and the settings time limit, backend, devices, and where to run."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ from PySide6.QtWidgets import (
     QWidgetAction,
 )
 
+from engine.clusters import saved_clusters
 from engine.config import Settings
 from gui.app.icons import set_icon
 from gui.runs.child import child_environment, program
 
 __all__ = ["DeviceProbe", "ToolBar"]
 
+_HERE = "This computer"
 _MOST_TIMES = 8  # in one pool
 _BACKENDS = (("auto", "Auto"), ("cuda", "CUDA"), ("opencl", "OpenCL"))
 
@@ -120,6 +122,20 @@ class ToolBar(QToolBar):
         self.menu = QMenu(self)
         self.devices.setMenu(self.menu)
         self._labelled("Devices", self.devices)
+        self.place = QComboBox()
+        self.place.setEditable(True)
+        self.place.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.place.setMinimumWidth(130)
+        self.place.addItem(_HERE)
+        for name, path in saved_clusters().items():
+            self.place.addItem(name)
+            self.place.setItemData(self.place.count() - 1, str(path), Qt.ItemDataRole.ToolTipRole)
+        self.place.setToolTip(
+            "This computer, or a Dask cluster: the address of a scheduler (tcp://HOST:PORT), local:N for N worker "
+            "processes, a TOML file, or the name of a saved one"
+        )
+        self.place.setAccessibleName("Run on")
+        self._labelled("Run on", self.place)
         room = QWidget()
         room.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(room)
@@ -131,6 +147,7 @@ class ToolBar(QToolBar):
             button.setAccessibleName(actions[name].text().replace("&", ""))
         self.time_limit.textChanged.connect(lambda _text: self.changed.emit())
         self.backend.currentIndexChanged.connect(self._on_backend)
+        self.place.currentTextChanged.connect(lambda _text: self.changed.emit())
         self._fill()
 
     def _labelled(self, text: str, widget: QWidget) -> None:
@@ -164,6 +181,8 @@ class ToolBar(QToolBar):
         if "devices" in values:
             self._wanted = list(values["devices"] or [])
             self._fill()
+        if "cluster" in values:
+            self.place.setCurrentText(values["cluster"] or _HERE)
         self.changed.emit()
 
     def values(self) -> dict[str, Any]:
@@ -172,11 +191,18 @@ class ToolBar(QToolBar):
             "backend": self.backend.currentData(),
             "devices": list(self._wanted) or None,
             "time_limit": _seconds(self.time_limit.text()),
+            "cluster": self.cluster,
         }
+
+    @property
+    def cluster(self) -> str | None:
+        """The cluster to run on; None for this computer."""
+        text = self.place.currentText().strip()
+        return None if text in ("", _HERE) else text
 
     def given(self) -> dict[str, Any]:
         """The settings that differ from their base values."""
-        given = {name: value for name, value in self.values().items() if value != getattr(self.base, name)}
+        given = {name: value for name, value in self.values().items() if value != getattr(self.base, name, None)}
         if "devices" in given and given["devices"] is None:
             del given["devices"]
         return given
