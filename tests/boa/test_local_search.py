@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 import engine
 from engine.devices import Device, Member
 from engine.errors import OptionError
-from engine.solvers.boa.device.local_search import choose_improvement
+from engine.solvers.boa.device.annealing import annealing_arrays, classes_of
+from engine.solvers.boa.device.local_search import choose_improvement, gain_arrays, improve_program
 from engine.solvers.boa.device.programs import HISTORY_FIELDS, Shapes, shapes_for
 from engine.solvers.boa.device.worker import DevicePopulation
 from engine.solvers.boa.fitness import landscapes, tables
 from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.options import STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters, Rule, resolve
-from engine.solvers.boa.reference import improve
+from engine.solvers.boa.reference import anneal, improve
 
 INDIVIDUALS = 35
 IMPROVED = 6
@@ -114,6 +115,53 @@ def test_every_rule_flips_what_the_reference_flips(device: Member, function: str
         assert flips == expected_flips
 
 
+ANNEALED = 3
+ANNEALING = Improvement("anneal", 8 * 36, 1, 1, share=ANNEALED / INDIVIDUALS)
+
+
+@functools.cache
+def annealed_by_reference(function: str, before: bytes) -> tuple[np.ndarray, int]:
+    fitness = FUNCTIONS[function]
+    arrays = gain_arrays(fitness, improve_program(fitness, ANNEALING))
+    form = (arrays["neighbour_starts"], arrays["neighbours"], arrays["couplings"])
+    schedule = annealing_arrays(*form, ANNEALING.flips)
+    assert schedule["temperatures"][0] > 0 == schedule["temperatures"][-1]
+    bits = np.frombuffer(before, np.uint8).reshape(INDIVIDUALS, fitness.n).copy()
+    parameters, flips = parameters_for(fitness, ANNEALING), 0
+    for individual in range(ANNEALED):
+        bits[individual], own = anneal(
+            parameters, fitness, bits[individual], individual, STREAM_IMPROVE_INITIAL, 0, schedule
+        )
+        flips += own
+    return bits, flips
+
+
+@pytest.mark.parametrize("shapes", ["own", "own-global", "many", "many-global"])
+@pytest.mark.parametrize("function", ["glass", "cut", "matrix"])
+def test_annealing_flips_what_the_reference_flips(device: Member, function: str, shapes: str) -> None:
+    fitness = FUNCTIONS[function]
+    before, after, keys, flips = device.submit(improved, fitness, ANNEALING, shapes_named(device, shapes)).result()
+    expected, expected_flips = annealed_by_reference(function, before.tobytes())
+    assert np.array_equal(after, expected)
+    assert flips == expected_flips > 0
+    assert np.array_equal(keys, fitness.keys(after))
+
+
+@given(n=st.integers(2, 60), density=st.floats(0, 1), seed=st.integers(0, 99))
+def test_classes_have_every_gene_once_and_no_neighbours_inside(n: int, density: float, seed: int) -> None:
+    joined = np.triu(np.random.default_rng(seed).random((n, n)) < density, 1)
+    joined |= joined.T
+    starts = np.concatenate([[0], np.cumsum(joined.sum(axis=1))]).astype(np.int32)
+    order, classes = classes_of(starts, np.nonzero(joined)[1].astype(np.int32))
+    assert sorted(order[order >= 0]) == list(range(n))
+    assert not (classes % 4).any()
+    assert classes[-1] == len(order)
+    for first, last in itertools.pairwise(classes):
+        genes = order[first:last][order[first:last] >= 0]
+        assert len(genes)
+        assert not joined[np.ix_(genes, genes)].any()
+
+
 @hypothesis_settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_ascents_of_random_functions_end_in_local_optima(device: Member, data: st.DataObject) -> None:
@@ -182,6 +230,10 @@ def test_local_search_suits_the_function() -> None:
         "matrix": "tabu",
         "mixed": "tabu",
     }
+    sparse = tables.max_cut(600, [(gene, (gene + 1) % 600, 1.0) for gene in range(600)])
+    improvement = choose_improvement(sparse, Options())
+    assert improvement is not None
+    assert improvement.rule == "anneal"
     assert choose_improvement(FUNCTIONS["cut"], Options(local_search="none")) is None
     assert choose_improvement(engine.BOA("hiff", 16).fitness, Options()) is None
 
@@ -202,7 +254,17 @@ def test_rules_for_tables_are_refused_for_other_functions_before_anything_is_mad
     folder = tmp_path / "run"
     with pytest.raises(OptionError, match="local_search = tabu needs a function given by tables; got hiff"):
         engine.solve(engine.BOA("hiff", 16), local_search="tabu", run_folder=folder)
+    with pytest.raises(OptionError, match="local_search = anneal needs functions of at most two genes"):
+        engine.solve(engine.BOA("trap-5", 20), local_search="anneal", run_folder=folder)
     assert not folder.exists()
+
+
+def test_annealing_finds_the_ground_state_of_a_spin_glass(device: Member) -> None:
+    problem = engine.BOA.ising(10, seed=3)
+    assert problem.optimum is not None
+    result = engine.solve(problem, devices=[device.info.id], local_search="anneal", max_evaluations=4000)
+    assert result.status is engine.Status.OPTIMAL
+    assert result.objective == problem.optimum
 
 
 def test_time_limit_holds_within_a_long_local_search(device: Member) -> None:

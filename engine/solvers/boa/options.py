@@ -37,7 +37,7 @@ __all__ = [
 
 Counting = Literal["popcount", "histogram", "tensor"]
 
-Rule = Literal["steepest", "first", "tabu", "walk"]
+Rule = Literal["steepest", "first", "tabu", "anneal", "walk"]
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 """The rules of local search."""
@@ -111,18 +111,19 @@ class Options(SolverOptions):
         description="how pairs are counted, with the same result: popcount, 1-bit tensor cores (NVIDIA, compute "
         "capability 8.0 or more), or the histograms of the paper",
     )
-    local_search: Literal["auto", "none", "steepest", "first", "tabu", "walk"] = Field(
+    local_search: Literal["auto", "none", "steepest", "first", "tabu", "anneal", "walk"] = Field(
         "auto",
-        description="local search that improves individuals: steepest ascent, first improvement, tabu search, or a "
-        "walk over unsatisfied clauses; auto chooses by the function if it is given by tables; Python functions can "
-        "have the first two, on the host; none is the algorithm of the paper",
+        description="local search that improves individuals: steepest ascent, first improvement, tabu search, "
+        "simulated annealing (functions of pairs of genes), or a walk over unsatisfied clauses; auto chooses by the "
+        "function if it is given by tables; Python functions can have the first two, on the host; none is the "
+        "algorithm of the paper",
     )
     flips: int | None = Field(
         None,
         ge=1,
-        le=(1 << 24) - 1,
-        description="maximum number of flips per individual; default: 20 per gene, 4 for ascents; of Python "
-        "functions: flips that are tried, each an evaluation",
+        le=(1 << 31) - 1,
+        description="maximum number of flips per individual; default: 20 per gene, 4 for ascents; of annealing "
+        "and of Python functions: flips that are tried; default: 1000 per gene, and 4",
     )
     local_search_share: float | None = Field(
         None,
@@ -187,7 +188,7 @@ class Improvement:
 
     Attributes
     ----------
-    rule : {"steepest", "first", "tabu", "walk"}
+    rule : {"steepest", "first", "tabu", "anneal", "walk"}
     flips : int
         Most flips of an individual.
     tenure, tenure_spread : int

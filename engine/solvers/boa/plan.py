@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.devices import DeviceInfo
 from engine.errors import OptionError, OutOfDeviceMemory
-from engine.solvers.boa.device.local_search import choose_improvement
+from engine.solvers.boa.device.local_search import choose_improvement, is_pairwise
 from engine.solvers.boa.device.memory import largest_buffer, node_bytes, required_bytes
 from engine.solvers.boa.fitness import Function
 from engine.solvers.boa.fitness.tables import Decomposable
@@ -33,8 +33,11 @@ __all__ = [
 _SMALLEST = 64
 _HOST_MEMORY = 512e6
 
-_INDIVIDUALS_PER_GENE: dict[Rule, float] = {"steepest": 4, "first": 4, "tabu": 0.25, "walk": 0.25}
+_INDIVIDUALS_PER_GENE: dict[Rule, float] = {"steepest": 4, "first": 4, "tabu": 0.25, "anneal": 0.125, "walk": 0.25}
 """The first of ever larger populations; thorough searches of few individuals solve more than short ones of many."""
+
+_MOST_SEARCHED = 256
+"""The same for searches that go on after a local optimum, which take long where there are many genes."""
 
 
 def initial_individuals(problem: BOA, options: Options) -> NDArray[np.uint8]:
@@ -84,7 +87,13 @@ def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> N
 
 def _check_local_search(problem: BOA, options: Options) -> None:
     rule, fitness = options.local_search, problem.fitness
-    if rule in ("auto", "none") or isinstance(fitness, Decomposable):
+    if rule in ("auto", "none"):
+        return
+    if isinstance(fitness, Decomposable):
+        if rule == "anneal" and not is_pairwise(fitness):
+            raise OptionError(
+                "local_search = anneal needs functions of at most two genes, such as cuts and spin glasses"
+            )
         return
     if not isinstance(fitness, Function):
         raise OptionError(
@@ -136,7 +145,8 @@ def first_population(problem: BOA, options: Options) -> int:
     if isinstance(options.population, str):
         improvement = choose_improvement(problem.fitness, options)
         each = 4.0 if improvement is None else _INDIVIDUALS_PER_GENE[improvement.rule]
-        return min(max(_SMALLEST, int(each * problem.n), 2 * known), MOST_INDIVIDUALS)
+        most = _MOST_SEARCHED if improvement and improvement.rule in ("tabu", "anneal") else MOST_INDIVIDUALS
+        return min(max(_SMALLEST, min(int(each * problem.n), most), 2 * known), MOST_INDIVIDUALS)
     if options.population < known:
         raise OptionError(
             f"population must be at least the number of known individuals, {known}; got {options.population}"

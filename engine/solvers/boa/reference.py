@@ -13,8 +13,9 @@ tournament replacement).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -282,6 +283,54 @@ def _improve_one(
         if value > best_value:
             best_value, best = value, present.copy()
     return (best if search.rule in ("tabu", "walk") else present), flips
+
+
+def anneal(
+    parameters: Parameters,
+    fitness: Decomposable,
+    start: Bits,
+    individual: int,
+    stream: int,
+    step: int,
+    schedule: Mapping[str, Any],
+) -> tuple[Bits, int]:
+    """Simulated annealing of one individual, gene after gene, every gain found by evaluating the flipped string.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    fitness : Decomposable
+    start : ndarray of uint8, shape (n,)
+    individual : int
+        Its number in the population.
+    stream, step : int
+        Of the random words.
+    schedule : mapping
+        ``order``, ``temperatures``, ``quantiles`` and ``shift`` as the kernel takes them.
+
+    Returns
+    -------
+    bits : ndarray of uint8, shape (n,)
+    flips : int
+    """
+    present, flips = start.copy(), 0
+    order, quantiles = schedule["order"].tolist(), schedule["quantiles"].tolist()
+    for sweep, temperature in enumerate(schedule["temperatures"].tolist()):
+        words = uniform_words(
+            *(parameters.seed, stream, step, individual << 20, len(order) // 4),
+            chain=parameters.chain,
+            attempt=sweep,
+        )
+        for place, gene in enumerate(order):
+            if gene < 0:
+                continue
+            flipped = present.copy()
+            flipped[gene] ^= 1
+            before, after = fitness.keys(np.stack([present, flipped])).tolist()
+            word = int(words[place // 4, place % 4])
+            if before - after <= (temperature * quantiles[word >> 20]) >> schedule["shift"]:
+                present, flips = flipped, flips + 1
+    return present, flips
 
 
 def _walk(

@@ -16,15 +16,18 @@ from numpy.typing import NDArray
 from engine.devices import Buffer
 from engine.devices.slices import SliceLength
 from engine.numerics.philox import stream_word
+from engine.solvers.boa.device.annealing import annealing_arrays
 from engine.solvers.boa.device.memory import PopulationMemory
 from engine.solvers.boa.device.programs import HISTORY_FIELDS, LocalSearchProgram, Programs, improve_bytes
 from engine.solvers.boa.fitness import Fitness
 from engine.solvers.boa.fitness.tables import Decomposable
-from engine.solvers.boa.options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters
+from engine.solvers.boa.options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters, Rule
 
-__all__ = ["LocalSearch", "choose_improvement", "gain_arrays", "improve_program"]
+__all__ = ["LocalSearch", "choose_improvement", "gain_arrays", "improve_program", "is_pairwise"]
 
 _MOST_FLIPS = (1 << 24) - 1
+_FLIPS_PER_GENE: dict[Rule, int] = {"steepest": 4, "first": 4, "tabu": 20, "anneal": 1000, "walk": 20}
+_LARGE, _SPARSE = 500, 64  # genes, and mean neighbours of a gene: what annealing is chosen for
 
 
 def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None:
@@ -32,7 +35,8 @@ def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None
 
     Of functions whose tables hold their maximum in half of their entries or more, such as clauses, most can be at their
     maximum at once: a walk over the others. Functions of pairs of genes, and those that share no gene: tabu search,
-    which crosses the valleys that ascents end in. Others, such as NK landscapes: steepest ascent, whose many cheap
+    which crosses the valleys that ascents end in; for 500 genes or more of few neighbours each, annealing, whose steps
+    take no search for the best gene. Others, such as NK landscapes: steepest ascent, whose many cheap
     local optima inform the network better than few good ones (all measured; see BENCHMARKS.md).
     """
     rule = options.local_search
@@ -40,26 +44,33 @@ def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None
         return None
     n = fitness.n
     if rule == "auto":
-        if not _is_pairwise(fitness) and _share_of_maxima(fitness) >= 0.5:
+        if not is_pairwise(fitness) and _share_of_maxima(fitness) >= 0.5:
             rule = "walk"
-        elif _is_pairwise(fitness) or int(np.bincount(fitness.genes, minlength=n).max()) <= 1:
+        elif is_pairwise(fitness):
+            rule = "anneal" if n >= _LARGE and _mean_degree(fitness) <= _SPARSE else "tabu"
+        elif int(np.bincount(fitness.genes, minlength=n).max()) <= 1:
             rule = "tabu"
         else:
             rule = "steepest"
-    flips = options.flips or (4 * n if rule in ("steepest", "first") else 20 * n)
+    flips = options.flips or _FLIPS_PER_GENE[rule] * n
     tenure = max(1, min(n // 4, 10 + n // 100))
     return Improvement(
         rule,
-        min(flips, _MOST_FLIPS),
+        flips if rule == "anneal" else min(flips, _MOST_FLIPS),
         tenure,
         max(1, min(10, n // 4)),
         1.0 if options.local_search_share is None else options.local_search_share,
     )
 
 
-def _is_pairwise(fitness: Decomposable) -> bool:
+def is_pairwise(fitness: Decomposable) -> bool:
     """Whether no function is of more than two genes."""
     return int(np.diff(fitness.scope_starts).max()) <= 2
+
+
+def _mean_degree(fitness: Decomposable) -> float:
+    """Functions of two genes that a gene takes part in, on average."""
+    return 2 * int((np.diff(fitness.scope_starts) == 2).sum()) / fitness.n
 
 
 def _share_of_maxima(fitness: Decomposable) -> float:
@@ -79,7 +90,7 @@ def _distinct_tables(fitness: Decomposable) -> list[tuple[int, int]]:
 
 def improve_program(fitness: Decomposable, improvement: Improvement) -> LocalSearchProgram:
     """What the kernel is compiled for."""
-    pairwise = _is_pairwise(fitness) and improvement.rule != "walk"
+    pairwise = is_pairwise(fitness) and improvement.rule != "walk"
     wide = 4 * fitness.largest_sum >= 2**31
     return LocalSearchProgram(improvement.rule, pairwise, wide, fitness.n, len(fitness.table_starts))
 
@@ -178,19 +189,40 @@ class LocalSearch:
         self._parameters = parameters
         self._improvement = parameters.improvement
         self._block = programs.shapes.improve_block(fitness.n)
-        self._arguments: dict[str, Any] = {
-            name: memory.put(array) for name, array in gain_arrays(fitness, program).items()
-        }
+        arrays = gain_arrays(fitness, program)
+        self._arguments: dict[str, Any] = {name: memory.put(array) for name, array in arrays.items()}
+        self._temperatures: dict[int, Buffer] = {}
+        if program.rule == "anneal":
+            self._add_annealing(arrays)
+        else:
+            improvement = parameters.improvement
+            self._arguments |= {
+                "flips": improvement.flips,
+                "tenure": improvement.tenure,
+                "tenure_spread": improvement.tenure_spread,
+            }
         if program.rule == "walk":
             self._arguments["functions"] = program.functions
         self._interrupted = interrupted
         self._groups = programs.shapes.improve_groups
-        self._length = SliceLength(start=programs.shapes.improve_least, least=programs.shapes.improve_least)
+        least = programs.shapes.improve_least(fitness.n)
+        self._length = SliceLength(start=least, least=least)
         if any(parameter.name == "scratch" for parameter in programs.improve.signatures["improve"].parameters):
             words = -(-improve_bytes(program, fitness.n + 31, program.functions + 31) // 8) * 2
             self._groups = programs.shapes.improve_scratch_groups
             self._arguments["scratch"] = memory.empty(self._groups * words, np.uint32)
             self._arguments["scratch_words"] = words
+
+    def _add_annealing(self, arrays: dict[str, NDArray[Any]]) -> None:
+        form = (arrays["neighbour_starts"], arrays["neighbours"], arrays["couplings"])
+        found = annealing_arrays(*form, self._improvement.flips)
+        self._temperatures = {
+            STREAM_IMPROVE_INITIAL: self._memory.put(found.pop("temperatures")),
+            STREAM_IMPROVE: self._memory.put(found.pop("temperatures_offspring")),
+        }
+        self._arguments |= {
+            name: self._memory.put(value) if isinstance(value, np.ndarray) else value for name, value in found.items()
+        }
 
     def improve_population(self, first: int, last: int) -> bool:
         """Improve words first .. last - 1 of the initial population; False if the search was interrupted."""
@@ -227,7 +259,7 @@ class LocalSearch:
             rows=memory.population_rows,
             status=memory.status,
         )
-        finished = self._launch(first, end, stream_word(stream, parameters.chain), step)
+        finished = self._launch(first, end, stream, step)
         transpose.turn_rows(
             shapes.spread(-(-(last - first) // 32) * row_words, shapes.block),
             shapes.block,
@@ -243,26 +275,25 @@ class LocalSearch:
 
     def _launch(self, first: int, end: int, stream: int, step: int) -> bool:
         """Improve rows first .. end - 1, some at a time, so that the search can be interrupted."""
-        improve, memory, improvement = self._programs.improve, self._memory, self._improvement
+        improve, memory, parameters = self._programs.improve, self._memory, self._parameters
         assert improve is not None
+        schedule = {"temperatures": self._temperatures[stream]} if self._temperatures else {}
         while first < end:
             began, count = time.perf_counter(), min(end - first, self._length.amount)
             improve.improve(
                 min(count, self._groups),
                 self._block,
                 rows=memory.population_rows,
-                n=self._parameters.n,
+                n=parameters.n,
                 first=first,
                 last=first + count,
-                flips=improvement.flips,
-                tenure=improvement.tenure,
-                tenure_spread=improvement.tenure_spread,
-                seed=self._parameters.seed,
-                stream=stream,
+                seed=parameters.seed,
+                stream=stream_word(stream, parameters.chain),
                 step=step,
                 status=memory.status,
                 work_field=HISTORY_FIELDS.index("flips"),
                 **self._arguments,
+                **schedule,
             )
             first += count
             if first < end:

@@ -112,10 +112,9 @@ class Shapes:
         """The same where a group's arrays are in global memory."""
         return 8 * self.units
 
-    @property
-    def improve_least(self) -> int:
+    def improve_least(self, genes: int) -> int:
         """Individuals that a launch of the local search should have, to keep the device busy."""
-        return 32 * self.units if self.simt else self.units
+        return self.units * (1024 // self.improve_block(genes) if self.simt else 1)
 
     def improve_block(self, genes: int) -> int:
         """Work-items a group of the local search: few where there are few genes, so that more groups run at once."""
@@ -140,7 +139,7 @@ class LocalSearchProgram:
 
     Attributes
     ----------
-    rule : {"steepest", "first", "tabu", "walk"}
+    rule : {"steepest", "first", "tabu", "anneal", "walk"}
     pairwise : bool
         Whether the functions are of at most two genes, and given as couplings of genes.
     wide : bool
@@ -324,6 +323,12 @@ def improve_spec(shapes: Shapes, search: LocalSearchProgram) -> Spec:
     """The local search's template and constants; arrays that are too large for local memory are in global memory."""
     genes, functions = local_size(search.genes), local_size(search.functions)
     fits = improve_bytes(search, genes, functions) <= shapes.improve_local_bytes
+    if search.rule == "anneal":
+        return "anneal", {
+            "block": shapes.improve_block(search.genes),
+            "sum": "i64" if search.wide else "i32",
+            "local_genes": genes if fits else 0,
+        }
     return "improve", {
         "block": shapes.improve_block(search.genes),
         "rule": search.rule,
@@ -358,8 +363,8 @@ def _wanted(capabilities: Capabilities) -> Iterator[Spec]:
     for way in ways:
         for each in (shapes.count_each, shapes.count_each // 2):
             yield _counting_spec(shapes, way, 3, each)
-    rules: tuple[Rule, ...] = ("steepest", "tabu", "walk")
+    rules: tuple[Rule, ...] = ("steepest", "tabu", "anneal", "walk")
     searches = [LocalSearchProgram(rule, rule != "walk", False, 100, 300) for rule in RULES]
-    searches += [LocalSearchProgram(rule, False, True, 20_000, 60_000) for rule in rules]
+    searches += [LocalSearchProgram(rule, rule == "anneal", True, 20_000, 60_000) for rule in rules]
     for search in searches:
         yield improve_spec(shapes, search)
