@@ -143,15 +143,28 @@ def _knapsack(problem: Any, data: PreviewData) -> None:
             ("Items", value_text(problem.n)),
             ("Capacity", value_text(problem.capacity)),
             ("Capacity is", share),
-            *_range("Weight", problem.weights),
-            *_range("Profit", problem.profits),
         ]
     )
+    if hasattr(problem, "class_count"):
+        data.numbers.append(("Classes", value_text(problem.class_count)))
+    _items(problem, problem.weights, data)
+
+
+def _two_constraints(problem: Any, data: PreviewData) -> None:
+    capacities = " and ".join(value_text(capacity) for capacity in problem.capacities)
+    data.numbers.extend([("Items", value_text(problem.n)), ("Capacities", capacities)])
+    _items(problem, problem.weights[0], data)
+
+
+def _items(problem: Any, weights: NDArray[np.int64], data: PreviewData) -> None:
+    """Ranges and pictures of the items; of two constraints, those of the first."""
+    profits = problem.profits if problem.scale == 1 else problem.profits / problem.scale
+    data.numbers.extend([*_range("Weight", weights), *_range("Profit", profits)])
     step = max(1, -(-problem.n // _MOST_POINTS))
     shown = "items" if step == 1 else f"every {step}th of {value_text(problem.n)} items"
-    x, y = problem.weights[::step].astype(float), problem.profits[::step].astype(float)
+    x, y = weights[::step].astype(float), profits[::step].astype(float)
     data.figures.append(Points("Profits against weights", shown, x, y, "weight", "profit"))
-    efficiency = np.sort(problem.profits / np.maximum(problem.weights, 1))[::-1][::step]
+    efficiency = np.sort(profits / np.maximum(weights, 1))[::-1][::step]
     rank = np.arange(0, problem.n, step, dtype=float)
     data.figures.append(Points("Profit per weight", "sorted", rank, efficiency, "item, by rank", "profit / weight"))
 
@@ -203,6 +216,8 @@ _MAKERS: dict[str, Callable[[Any, PreviewData], None]] = {
     "ATSP": _atsp,
     "Queens": _queens,
     "Knapsack": _knapsack,
+    "MultipleChoiceKnapsack": _knapsack,
+    "TwoConstraintKnapsack": _two_constraints,
     "HorseshoeProbit": _probit,
     "LinearProgram": _linear_program,
     "BOA": _boa,

@@ -20,6 +20,7 @@ from engine.solvers import discover
 from engine.text import value_text
 from gui.app.theme import DARK, LIGHT, Theme
 from gui.panels import GenericPanel, Panel, RunInfo, panel_classes, panel_for
+from gui.panels.knapsack import chosen_items
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.report.report import write_report
@@ -258,6 +259,15 @@ def test_knapsack_shows_the_moving_range_and_the_chosen_items(qtbot: Any) -> Non
     assert sum(weight for _, _, weight, _ in items) <= problem.capacity
     assert figure(panel, "best_value").curves[0].data.last == panel.result.objective
     assert sum(dict(figure(panel, "share").table()[1]).values()) == pytest.approx(1.0, abs=0.01)
+
+
+def test_knapsack_lists_items_of_two_constraints_and_in_their_own_unit() -> None:
+    two = engine.TwoConstraintKnapsack([5, 4, 3], [[2, 3, 1], [1, 1, 4]], [4, 5])
+    rows, summary = chosen_items(np.array([0, 2]), two)
+    assert rows == [(0, 5, 2, 2.5), (2, 3, 1, 3.0)]
+    assert "75 % of the capacity" in summary
+    rows, _ = chosen_items(np.array([1]), engine.Knapsack([0.5, 1.25], [1, 5], 5))
+    assert rows == [(1, 1.25, 5, 0.25)]
 
 
 def test_knapsack_shows_the_tiles_of_the_sparse_table(qtbot: Any) -> None:

@@ -24,6 +24,11 @@ PROBLEMS: dict[str, Any] = {
     "atsp": lambda: engine.ATSP(RANDOM.integers(1, 99, (7, 7))),
     "queens": lambda: engine.Queens(9),
     "knapsack": lambda: engine.Knapsack(RANDOM.integers(1, 99, 20), RANDOM.integers(1, 99, 20), 300),
+    "scaled": lambda: engine.Knapsack(RANDOM.integers(1, 99, 20) / 4, RANDOM.integers(1, 99, 20), 300),
+    "choice": lambda: engine.MultipleChoiceKnapsack(
+        RANDOM.integers(1, 9, 6), RANDOM.integers(1, 9, 6), [0, 0, 1, 1, 2, 2], 9
+    ),
+    "two": lambda: engine.TwoConstraintKnapsack(RANDOM.integers(1, 9, 6), list(RANDOM.integers(1, 9, (2, 6))), [9, 8]),
     "probit": lambda: engine.HorseshoeProbit(RANDOM.standard_normal((40, 3)), np.arange(40) % 4 == 0),
     "linprog": lambda: engine.LinearProgram(np.ones(5), csr_array(np.eye(3, 5)), np.ones(3)),
     "boa": lambda: engine.BOA("trap-5", 20),
