@@ -5,7 +5,9 @@ SciPy's BLAS and LAPACK functions hold the interpreter's lock; between the block
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 __all__ = ["cholesky_in_blocks", "gram_in_blocks"]
 
 Vector = NDArray[np.float64]
+Threads = Callable[[float], contextlib.AbstractContextManager[None]]
 _ROWS = 384  # of a block
 _OPERATIONS, _COLUMNS = 4_000_000_000, 128  # of a product that is not interrupted, and columns of A that are the least
 _BLAS: Any = scipy.linalg.blas
@@ -34,15 +37,20 @@ def gram_in_blocks(matrix: Vector, theta: Vector, out: Vector, cancelled: thread
         _BLAS.dsyrk(1.0, scaled.T, beta=1.0, c=out.T, trans=1, lower=0, overwrite_c=1)
 
 
-def cholesky_in_blocks(matrix: Vector, cancelled: threading.Event) -> int:
-    """Factorise the lower triangle of ``matrix`` (m, m) in place; 0, the failing pivot from 1, or 1 if cancelled."""
+def cholesky_in_blocks(matrix: Vector, cancelled: threading.Event, threads: Threads | None = None) -> int:
+    """Factorise the lower triangle of ``matrix`` (m, m) in place; 0, the failing pivot from 1, or 1 if cancelled.
+
+    ``threads(operations)`` gives a context with as many threads of BLAS as so many operations are worth: the factor of
+    one block is worth one.
+    """
     m = matrix.shape[0]
     for begin in range(0, m, _ROWS):
         if cancelled.is_set():
             return 1
         end = min(begin + _ROWS, m)
         if begin:
-            matrix[begin:, begin:end] -= matrix[begin:, :begin] @ matrix[begin:end, :begin].T
+            with contextlib.nullcontext() if threads is None else threads(2.0 * (m - begin) * begin * _ROWS):
+                matrix[begin:, begin:end] -= matrix[begin:, :begin] @ matrix[begin:end, :begin].T
         block, status = _LAPACK.dpotrf(matrix[begin:end, begin:end].T, lower=0, clean=1)
         if status or np.isnan(np.diagonal(block)).any():  # which LAPACK may not report
             return begin + max(1, int(status))

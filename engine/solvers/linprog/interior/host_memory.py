@@ -314,10 +314,10 @@ class HostMemoryShard(DeviceShard):
         diagonal = self._diagonal("L")
         diagonal *= 1.0 + relative[0]
         diagonal += absolute[0]
-        with self.algebra.threads(self._m**3 / 3):
-            if self._m > _BLOCKED_ROWS:
-                status = cholesky_in_blocks(factor.reshape(self._m, self._m), self._cancelled)
-            else:
+        if self._m > _BLOCKED_ROWS:
+            status = cholesky_in_blocks(factor.reshape(self._m, self._m), self._cancelled, self.algebra.threads)
+        else:
+            with self.algebra.threads(self._m**3 / 3):
                 status = _LAPACK.dpotrf(factor.T, lower=0, clean=0, overwrite_a=1)[1]
         if not status and np.isnan(diagonal).any():  # which LAPACK may not report
             status = int(np.argmax(np.isnan(diagonal))) + 1
