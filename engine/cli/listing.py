@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import sys
+import time
 from typing import Any
 
 import click
@@ -12,8 +14,10 @@ import click
 from engine import config, tables
 from engine.cli_options import backend_option, config_option, debug_option, devices_option, options
 from engine.devices import available, select
+from engine.devices.machine import DeviceState, MachineMonitor
 from engine.engine import Engine
 from engine.solvers import discover, solver_named
+from engine.text import bytes_text
 
 __all__ = ["devices", "solvers"]
 
@@ -21,17 +25,23 @@ __all__ = ["devices", "solvers"]
 @click.command()
 @click.option("--explain", is_flag=True, help="Show every setting, its value and where that came from.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--watch", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Show every SECONDS what all devices are doing."
+)
 @click.option("--cluster", metavar="WHERE", help="List the workers of a Dask cluster and their devices.")
 @options(backend_option, devices_option, config_option, debug_option)
 def devices(
     explain: bool,
     as_json: bool,
+    watch: float | None,
     cluster: str | None,
     backend: str | None,
     devices: list[str] | None,
     config_file: str | None,
 ) -> int:
     """List the devices of this machine, and why a backend has none; or those of a cluster."""
+    if watch is not None:
+        return _watch(watch, as_json)
     if cluster is not None:
         return _cluster_devices(cluster, as_json, backend, devices)
     resolved = config.resolve({"backend": backend, "devices": devices}, file=config_file)
@@ -52,6 +62,32 @@ def devices(
         chosen = select(resolved.settings.backend, resolved.settings.devices)
         print(f"\na run uses {', '.join(info.id for info in chosen)}")
     return 0 if found else 3
+
+
+def _watch(seconds: float, as_json: bool) -> int:
+    """Print the state of all devices until the reader goes, or Ctrl-C."""
+    monitor = MachineMonitor()
+    with contextlib.suppress(KeyboardInterrupt):
+        while True:
+            time.sleep(seconds)
+            states = monitor.sample()
+            if as_json:
+                print(json.dumps({"time": time.time(), "devices": [dataclasses.asdict(state) for state in states]}))
+            else:
+                print("   ".join(_state_text(state) for state in states))
+            sys.stdout.flush()
+    return 0
+
+
+def _state_text(state: DeviceState) -> str:
+    parts = [
+        "" if state.utilisation is None else f"{state.utilisation:.0f} %",
+        "" if state.memory_used is None else bytes_text(state.memory_used),
+        "" if state.power is None else f"{state.power:.0f} W",
+        "" if state.temperature is None else f"{state.temperature:.0f} °C",
+        f"{len(state.processes)} processes" if state.processes else "",
+    ]
+    return f"{state.name}: {', '.join(part for part in parts if part)}"
 
 
 def _cluster_devices(cluster: str, as_json: bool, backend: Any, devices: list[str] | None) -> int:

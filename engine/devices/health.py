@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.devices.pool import DevicePool, Member
 
-__all__ = ["Health", "HealthMonitor"]
+__all__ = ["Health", "HealthMonitor", "nvml_sample"]
 
 _LOG = logging.getLogger("engine")
 
@@ -52,7 +52,7 @@ class Health:
             if member.info.capabilities.kind == "cpu":
                 fields["utilisation"] = host
             if member.label in self._nvml:
-                fields |= _nvml_sample(self._nvml[member.label])
+                fields |= nvml_sample(self._nvml[member.label])
             fields["busy"] = min(100.0, 100 * (busy[member.label] - before[member.label]) / seconds)
             samples[member.label] = fields
         return samples
@@ -116,7 +116,7 @@ def _nvml_handle(member: Member) -> Any:
         return None
 
 
-def _nvml_sample(handle: Any) -> dict[str, float]:
+def nvml_sample(handle: Any) -> dict[str, float]:
     """What NVML reports of a device now; each part may be missing."""
     import pynvml
 

@@ -11,8 +11,6 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from engine.errors import RunFolderError
 from gui.app.jobs import Jobs
-from gui.compare.statistics import StatisticsTab
-from gui.compare.tab import CompareTab
 from gui.plot.figure import Figure
 from gui.report.notebook import write_notebook
 from gui.report.plot_files import write_plots
@@ -20,7 +18,7 @@ from gui.report.report import write_report
 from gui.runs.archives import write_zip
 from gui.runs.notes import RunNote
 from gui.window.log import LogPane
-from gui.window.tabs import Tabs
+from gui.window.tabs import EXTRAS, Tabs
 
 __all__ = ["Exports"]
 
@@ -65,7 +63,7 @@ class Exports:
 
     def _figures(self) -> Sequence[Figure]:
         compared, tab = self._tabs.current(), self._tabs.current_run()
-        if isinstance(compared, (CompareTab, StatisticsTab)):
+        if isinstance(compared, EXTRAS):
             return compared.plots()
         return tab.panel.plots() if tab is not None and tab.panel is not None else []
 

@@ -17,8 +17,6 @@ from gui.app.icons import application_icon, refresh_icons, set_icon
 from gui.app.jobs import Jobs
 from gui.app.style import set_style
 from gui.app.theme import Theme
-from gui.compare.statistics import StatisticsTab
-from gui.compare.tab import CompareTab
 from gui.panels import panel_classes
 from gui.problem.home import Home
 from gui.problem.pane import ProblemPane
@@ -40,7 +38,7 @@ from gui.window.problems import Problems
 from gui.window.runs import MOST_COMPARED, Runs
 from gui.window.session import Session
 from gui.window.status import RunStatus
-from gui.window.tabs import Tabs
+from gui.window.tabs import EXTRAS, Tabs
 from gui.window.tool_bar import DeviceProbe, ToolBar
 
 __all__ = ["MainWindow"]
@@ -126,6 +124,7 @@ class MainWindow(QMainWindow):
         run_key = self.actions_by_name["start"].shortcut().toString()
         self.home = Home(self.start_page, self.appearance.theme, run_key)
         self.run_tabs = Tabs(self.library, self.run_list, self.log, self.home, self.appearance.theme)
+        self.run_tabs.command = command
         self.setCentralWidget(self.run_tabs.widget)
         self.problems = Problems(
             self,
@@ -333,7 +332,7 @@ class MainWindow(QMainWindow):
     def available(self) -> set[str]:
         """What the ``needs`` of the actions refer to, as far as it is available now."""
         tab, selected, targets = self.run_tabs.current_run(), self.runs.selected(), self.runs.targets()
-        compared = isinstance(self.run_tabs.current(), (CompareTab, StatisticsTab))
+        compared = isinstance(self.run_tabs.current(), EXTRAS)
         facts = {
             "problem": self.problems.ready,
             "tab": self.run_tabs.current() is not self.home,

@@ -22,8 +22,14 @@ from gui.runs.run_list import RunList
 from gui.runs.tab import RunTab
 from gui.runs.table import RunTable
 from gui.window.log import LogPane
+from gui.window.monitor import MonitorTab
 
-__all__ = ["Tabs"]
+__all__ = ["EXTRAS", "Extra", "Tabs"]
+
+Extra = CompareTab | StatisticsTab | MonitorTab
+"""Tabs that are closed for good when they are closed."""
+
+EXTRAS = (CompareTab, StatisticsTab, MonitorTab)
 
 _UPDATE_LIST_EVERY = 6  # frames
 _TRIM_AFTER = 1500  # milliseconds after the last tab was closed
@@ -52,8 +58,10 @@ class Tabs(QObject):
         self._library, self._run_list, self._log, self._theme = library, run_list, log, theme
         self.home = home
         self.runs: dict[str, RunTab] = {}
-        self.comparisons: list[CompareTab | StatisticsTab] = []
+        self.comparisons: list[Extra] = []
         self.discard_ended_hidden = True
+        self.command: Sequence[str] | None = None
+        """What starts ``quintet`` in child processes; None for the usual."""
         self._frames = 0
         self._trim = QTimer(self, singleShot=True, interval=_TRIM_AFTER)
         self._trim.timeout.connect(return_memory)
@@ -73,6 +81,7 @@ class Tabs(QObject):
         """Handlers of the actions, by name."""
         return {
             "close_tab": self.close_current,
+            "monitor": self.show_devices,
             "next_tab": lambda: self._step(1),
             "previous_tab": lambda: self._step(-1),
         }
@@ -162,7 +171,7 @@ class Tabs(QObject):
     def _show_theme(self) -> None:
         """Change the colours of the current tab, if it was hidden when the theme changed."""
         tab = self.current()
-        if isinstance(tab, (RunTab, CompareTab, StatisticsTab, RunTable, Home)):
+        if isinstance(tab, (RunTab, *EXTRAS, RunTable, Home)):
             set_style(tab, self._theme)
             if tab.theme is not self._theme:
                 tab.set_theme(self._theme)
@@ -201,13 +210,21 @@ class Tabs(QObject):
         """Open the statistics of many runs."""
         self._add_comparison(StatisticsTab(notes, self._theme))
 
-    def _add_comparison(self, tab: CompareTab | StatisticsTab) -> None:
+    def show_devices(self) -> None:
+        """Open the state of all devices of the machine, once."""
+        opened = next((tab for tab in self.comparisons if isinstance(tab, MonitorTab)), None)
+        if opened is not None:
+            self.show(opened)
+        else:
+            self._add_comparison(MonitorTab(self._theme, self.command), "device")
+
+    def _add_comparison(self, tab: Extra, image: str = "compare") -> None:
         set_style(tab, self._theme)
         tab.ready.connect(self.changed)
         self.comparisons.append(tab)
-        index = self.widget.addTab(tab, icon("compare"), tab.title)
+        index = self.widget.addTab(tab, icon(image), tab.title)
         self._add_close_button(index, tab)
-        self.widget.setTabToolTip(index, f"Comparison: {tab.title}")
+        self.widget.setTabToolTip(index, tab.title)
         self.show(tab)
 
     def _insert(self, tab: RunTab) -> None:
@@ -237,13 +254,13 @@ class Tabs(QObject):
         if isinstance(tab, RunTab) and (tab.live or tab.queued):
             self.widget.removeTab(self.widget.indexOf(tab))
             self._log.add("tab closed; the run continues and can be opened from the run list", run=tab.note.title)
-        elif isinstance(tab, (RunTab, CompareTab, StatisticsTab)):
+        elif isinstance(tab, (RunTab, *EXTRAS)):
             self.discard(tab)
         else:
             self.widget.removeTab(self.widget.indexOf(tab))
         self._on_current()
 
-    def discard(self, tab: RunTab | CompareTab | StatisticsTab) -> None:
+    def discard(self, tab: RunTab | Extra) -> None:
         """Close a tab and release what it holds; a running child is killed."""
         tab.close_sources()
         if isinstance(tab, RunTab):
@@ -263,7 +280,7 @@ class Tabs(QObject):
 
     def release(self) -> None:
         """Stop all sources and take the plots apart; the window is closing."""
-        tabs: list[RunTab | CompareTab | StatisticsTab] = [*self.runs.values(), *self.comparisons]
+        tabs: list[RunTab | Extra] = [*self.runs.values(), *self.comparisons]
         for tab in tabs:
             tab.close_sources()
             tab.cleanup()
@@ -310,5 +327,6 @@ class Tabs(QObject):
         for tab in self.opened():
             if isinstance(tab, RunTable):
                 self.widget.setTabIcon(self.widget.indexOf(tab), icon("table"))
-        for compared in self.comparisons:
-            self.widget.setTabIcon(self.widget.indexOf(compared), icon("compare"))
+        for extra in self.comparisons:
+            image = "device" if isinstance(extra, MonitorTab) else "compare"
+            self.widget.setTabIcon(self.widget.indexOf(extra), icon(image))

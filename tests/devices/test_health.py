@@ -64,7 +64,7 @@ def test_a_slow_driver_does_not_change_how_busy_a_thread_was(device: Member, mon
         return {}
 
     monkeypatch.setattr(health_module, "_nvml_handle", lambda _: "a handle")
-    monkeypatch.setattr(health_module, "_nvml_sample", slow)
+    monkeypatch.setattr(health_module, "nvml_sample", slow)
     health = Health(pool_of(device))
     with at_work(device):
         health.sample()

@@ -1,0 +1,133 @@
+"""The tab with the state of all devices of the machine, whoever uses them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QProcess, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gui.app.theme import Theme
+from gui.plot.area import Cleanup
+from gui.plot.listing import Listing
+from gui.plot.live import LivePlot
+from gui.plot.page import Page
+from gui.runs.child import child_environment, program
+
+__all__ = ["MonitorTab"]
+
+_FIELDS = ("utilisation", "memory_used", "power", "temperature")
+
+
+class MonitorTab(Cleanup, QWidget):
+    """Utilisation, memory, power and temperature over time, and the processes that use GPUs.
+
+    The devices are asked by ``quintet devices --watch`` in a child process while the tab is visible.
+    """
+
+    ready = Signal()
+    complete = True
+    title = "Devices"
+
+    def __init__(self, theme: Theme, command: Sequence[str] | None = None, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self._command = list(command or program())
+        self._began = time.monotonic()
+        self._process: QProcess | None = None
+        page = Page(columns=2)
+
+        def plot(title: str, unit: str, key: str, top: float | None = None) -> LivePlot:
+            figure = LivePlot(title, unit, theme=theme, key=key, top=top, empty="not reported by these devices")
+            page.put(figure)
+            return figure
+
+        self.figures = {
+            "utilisation": plot("Utilisation", "%", "utilisation", 100.0),
+            "memory_used": plot("Memory in use", "bytes", "memory"),
+            "power": plot("Power", "W", "power"),
+            "temperature": plot("Temperature", "°C", "temperature"),
+        }
+        self.processes = Listing(
+            "Processes on GPUs",
+            theme=theme,
+            key="processes",
+            empty="No process uses a GPU, or its driver does not say.",
+        )
+        page.put(self.processes, wide=2)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(page)
+
+    # --- the child ----------------------------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Ask the devices."""
+        super().showEvent(event)
+        if self._process is None and not self.cleaned_up:
+            process = self._process = QProcess(self)
+            process.setProcessEnvironment(child_environment())
+            process.readyReadStandardOutput.connect(self._read)
+            words = [*self._command, "devices", "--watch", "1", "--json"]
+            process.start(words[0], words[1:])
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Ask no more."""
+        super().hideEvent(event)
+        self.close_sources()
+
+    def close_sources(self) -> None:
+        """End the child process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.blockSignals(True)
+            process.kill()
+            process.waitForFinished(2000)
+            process.deleteLater()
+
+    def _read(self) -> None:
+        while self._process is not None and self._process.canReadLine():
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                self.take(json.loads(bytes(self._process.readLine().data())))
+
+    # --- what it says -------------------------------------------------------------------------------------------
+
+    def take(self, report: dict[str, Any]) -> None:
+        """Show one report of ``quintet devices --watch``."""
+        now = time.monotonic() - self._began
+        rows = []
+        for index, device in enumerate(report["devices"]):
+            for name in _FIELDS:
+                if device.get(name) is not None:
+                    curve = self.figures[name].series(device["name"], self.theme.colour(index), self.theme.dash(index))
+                    curve.append(now, float(device[name]))
+            rows += [
+                (
+                    device["name"],
+                    one["pid"],
+                    one["name"],
+                    None if one["memory"] is None else round(one["memory"] / 1e9, 2),
+                )
+                for one in device["processes"]
+            ]
+        self.processes.put(["device", "process", "command", "GB"], rows)
+        for figure in self.figures.values():
+            figure.draw_later()
+
+    def tick(self) -> None:
+        """Reports are shown as they come."""
+
+    def plots(self) -> list[Any]:
+        """All figures, for export."""
+        return [*self.figures.values(), self.processes]
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change all colours."""
+        self.theme = theme
+        for figure in self.plots():
+            figure.set_theme(theme)
