@@ -35,6 +35,8 @@ __all__ = ["BACKEND", "OpenCLDevice", "list_devices"]
 _BUILD_OPTIONS = ("-cl-std=CL1.2", "-w")
 _BUILD_ATTEMPTS = 5
 _CACHE_FAULTS = ("unable to rename temporary", "rename temp", "Could not open file", "No such file or directory")
+_ANEW = "\ntypedef int built_anew;\n"
+"""Makes another source, as drivers see it, of one whose binary in their cache is damaged."""
 _UNCHECKED = "bBef"
 """Formats (as in :mod:`struct`) of scalars that PyOpenCL passes without checking their range."""
 
@@ -254,7 +256,7 @@ class OpenCLDevice(Device):
         if program is None:
             self._report_compile(source)
             try:
-                program = self._compiled(source)
+                program = self._compiled(source.text)
             except self._cl.Error as error:
                 log = str(error)
                 where = compiler_location(log, source.text)
@@ -267,13 +269,13 @@ class OpenCLDevice(Device):
                 dump(source)
         return program
 
-    def _compiled(self, source: Source) -> cl.Program:
+    def _compiled(self, text: str) -> cl.Program:
         """Built by the driver; once more where processes that start together disturb each other in PoCL's cache."""
         for attempt in range(_BUILD_ATTEMPTS):
             try:
                 with _BUILDING, warnings.catch_warnings():
                     warnings.simplefilter("ignore", self._cl.CompilerWarning)  # NVIDIA's log is never empty
-                    program: cl.Program = self._cl.Program(self._context, source.text)
+                    program: cl.Program = self._cl.Program(self._context, text)
                     program.build(options=list(_BUILD_OPTIONS))
                     return program
             except self._cl.Error as error:
@@ -287,9 +289,16 @@ class OpenCLDevice(Device):
         with _BUILDING:  # PyOpenCL generates the code that passes arguments, which two threads must not do at once
             try:
                 kernel = self._cl.Kernel(program, signature.name)
+            except self._cl.Error:
+                kernel = None
+        if kernel is None:  # the driver's cache has a damaged binary, left by a process that was killed or a full disk
+            try:
+                program = self._programs[source.digest] = self._compiled(source.text + _ANEW)
+                kernel = self._cl.Kernel(program, signature.name)
             except self._cl.Error as error:
                 message = f"has no kernel {signature.name}"
                 raise KernelError(source.template, "opencl", self.info.id, message) from error
+        with _BUILDING:
             kernel.set_scalar_arg_dtypes([None if p.is_buffer else p.dtype for p in signature.parameters])
         return kernel, [(i, p.code) for i, p in enumerate(signature.parameters) if p.code in _UNCHECKED]
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -124,3 +127,22 @@ def test_a_launch_the_driver_refuses_is_a_kernel_error(opencl: Member) -> None:
 
     with pytest.raises(KernelError, match=r"kernel common/scan .*scan_tiles"):
         opencl.submit(work).result()
+
+
+def test_a_kernel_cache_that_a_power_cut_has_emptied_is_built_anew(opencl: Member, tmp_path: Path) -> None:
+    if "portable" not in opencl.info.platform.lower():
+        pytest.skip("only PoCL's cache is known here")
+    program = (
+        "import engine\n"
+        "problem = engine.Knapsack([60, 100, 120], [10, 20, 30], 50)\n"
+        f"assert engine.solve(problem, devices=['{opencl.info.id}'], reduce=False).objective == 220\n"
+    )
+    root = str(Path(__file__).resolve().parents[2])
+    for _ in range(2):
+        environment = {**os.environ, "POCL_CACHE_DIR": str(tmp_path), "PYTHONPATH": root}
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, timeout=120)
+        assert done.returncode == 0, done.stderr.decode()[-2000:]
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert any(path.suffix == ".bc" for path in files)
+        for path in files:
+            os.truncate(path, 0)
