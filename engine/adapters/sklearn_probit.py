@@ -55,8 +55,16 @@ class HorseshoeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     result_ : engine.solvers.gibbs.posterior.Posterior
         The draws, their diagnostics and ``summary``; see :func:`engine.to_arviz`.
     n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (p,)
+        Names of a data frame's columns, which ``result_.summary`` has too.
     n_iter_ : int
         Iterations of each chain.
+
+    Notes
+    -----
+    Rows and classes have no weights (``sample_weight``, ``class_weight``): a weighted likelihood is not that of the model,
+    and its intervals would not be those of the data. Rows that occur several times may be repeated. The cost of errors
+    belongs in the decision: compare :meth:`predict_proba` with another threshold than 0.5.
     """
 
     def __init__(
@@ -123,7 +131,9 @@ class HorseshoeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if self.family not in ("probit", "logit"):
             raise ValueError(f"family must be 'probit' or 'logit'; got {self.family!r}")
-        problem = (HorseshoeProbit if self.family == "probit" else HorseshoeLogit)(X, codes)
+        names = getattr(self, "feature_names_in_", None)
+        kind = HorseshoeProbit if self.family == "probit" else HorseshoeLogit
+        problem = kind(X, codes, names=None if names is None else [str(name) for name in names])
         standardize = self.standardize and bool((X.max(axis=0) > X.min(axis=0)).any())
         with Engine(self.backend, self.devices) as owner:
             run = owner.start(
@@ -171,6 +181,11 @@ class HorseshoeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 eta = eta + beta[:, 0]
             ones[at : at + rows] = (ndtr if self.family == "probit" else expit)(eta).mean(axis=1)
         return np.column_stack([1.0 - ones, ones])
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The logarithm of :meth:`predict_proba`; shape (N, 2)."""
+        with np.errstate(divide="ignore"):  # a probability may be 0 in float64
+            return np.asarray(np.log(self.predict_proba(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The more probable class of each row."""

@@ -69,3 +69,14 @@ def test_a_fit_with_too_few_draws_warns_in_words() -> None:
     X = random.standard_normal((50, 2))
     with pytest.warns(ConvergenceWarning, match=r"do not trust the posterior yet: .*allow more draws"):
         engine.HorseshoeProbitClassifier(draws=20, warmup=0, chains=2, random_state=1).fit(X, X[:, 0] > 0)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_names_of_a_data_frame_are_in_the_summary_and_logarithms_agree() -> None:
+    pandas = pytest.importorskip("pandas")
+    random = np.random.default_rng(5)
+    frame = pandas.DataFrame(random.standard_normal((80, 2)), columns=["age", "dose"])
+    fitted = engine.HorseshoeClassifier(draws=60, warmup=30, chains=2, kernel="px", random_state=0)
+    fitted.fit(frame, frame["dose"] + random.standard_normal(80) > 0)
+    assert [row.name for row in fitted.result_.summary] == ["intercept", "age", "dose"]
+    np.testing.assert_allclose(np.exp(fitted.predict_log_proba(frame)), fitted.predict_proba(frame))
