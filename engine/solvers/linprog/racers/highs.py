@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ __all__ = ["EXACT", "HighsRacer", "HighsTrial"]
 Vector = NDArray[np.float64]
 
 
+_LAST_WAIT = 2.0  # seconds that the end of the program waits for a trial
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 """HiGHS's options for answers as exact as it allows."""
 
@@ -58,7 +60,10 @@ class HighsTrial(Racer):
         self.iterations = 0
         self.future = Future()
         options = _options("simplex", tolerance) | {"time_limit": seconds}
-        threading.Thread(target=self._run, args=(problem, options), name="quintet-highs", daemon=True).start()
+        thread = threading.Thread(target=self._run, args=(problem, options), name="quintet-highs", daemon=True)
+        thread.start()
+        atexit.register(thread.join, _LAST_WAIT)  # libraries are unloaded only when it has ended
+        self.future.add_done_callback(lambda _: atexit.unregister(thread.join))
 
     def _run(self, problem: LinearProgram, options: dict[str, Any]) -> None:
         try:
