@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine import errors
@@ -62,20 +63,20 @@ def solve_isolated(problem: Problem, options: SolverOptions, pool: DevicePool, r
     with _Child(problem, options, pool, run) as child:
         stopped: StopRequested | None = None
         while True:
+            stopped = stopped or _stop_requested(run, child)
+            _watch(run, child)
             message = child.receive(_WAIT_SECONDS)
             if message is None:
-                stopped = stopped or _stop_requested(run, child)
-                _watch(run, child)
-            elif message[0] == "result":
+                continue
+            if message[0] == "result":
                 result: Result = message[1]
                 problem.check(result)
                 if stopped is not None and result.status.stopped:
-                    object.__setattr__(result, "status", stopped.status)
+                    result = replace(result, status=stopped.status)
                 return result
-            elif message[0] == "error":
+            if message[0] == "error":
                 raise _error_of(*message[1:])
-            else:
-                _pass_on(run, *message)
+            _pass_on(run, *message)
 
 
 def _stop_requested(run: Run, child: _Child) -> StopRequested | None:

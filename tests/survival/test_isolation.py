@@ -68,14 +68,27 @@ def test_a_snippet_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch
             run.wait(60)
 
 
+def test_a_stop_is_heard_however_many_events_there_are() -> None:
+    with engine.Engine(devices=CPUS[:1]) as owner:
+        seen: list[Any] = []
+        run = owner.start(
+            snippet(ONES, 400), population=64, on_event=seen.append, target=401, restarts=18, patience=10**6
+        )
+        while sum(event.type == "metric" for event in seen) < 30 and not run.join(0.01):
+            pass
+        run.stop()
+        assert run.join(20)
+        assert run.outcome().status == "interrupted"
+
+
 def test_a_stopped_snippet_resumes_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     slow = "for (i32 k = 0; k < 300; k++) for (i32 i = 0; i < N; i++) fitness += BIT(i) * (k == 0);"
-    arguments: dict[str, Any] = {"population": 2000, "seed": 3, "local_search": "none", "niching": "rtr"}
+    arguments: dict[str, Any] = {"population": 800, "seed": 3, "local_search": "none", "niching": "rtr"}
     with engine.Engine(devices=CPUS[:1]) as owner:
-        whole = owner.solve(snippet(slow, 60), **arguments)
+        whole = owner.solve(snippet(slow, 40), **arguments)
         seen: list[Any] = []
-        run = owner.start(snippet(slow, 60), run_folder=tmp_path / "r", on_event=seen.append, **arguments)
+        run = owner.start(snippet(slow, 40), run_folder=tmp_path / "r", on_event=seen.append, **arguments)
         while not any(event.type == "metric" for event in seen) and not run.join(0.005):
             pass
         run.pause()
