@@ -62,9 +62,9 @@ class HorseshoeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Rows and classes have no weights (``sample_weight``, ``class_weight``): a weighted likelihood is not that of the model,
-    and its intervals would not be those of the data. Rows that occur several times may be repeated. The cost of errors
-    belongs in the decision: compare :meth:`predict_proba` with another threshold than 0.5.
+    Rows and classes have no weights (``sample_weight``, ``class_weight``): a weighted likelihood is not that of the
+    model, and its intervals would not be those of the data. Rows that occur several times may be repeated. The cost of
+    errors belongs in the decision: compare :meth:`predict_proba` with another threshold than 0.5.
     """
 
     def __init__(

@@ -78,5 +78,5 @@ def test_names_of_a_data_frame_are_in_the_summary_and_logarithms_agree() -> None
     frame = pandas.DataFrame(random.standard_normal((80, 2)), columns=["age", "dose"])
     fitted = engine.HorseshoeClassifier(draws=60, warmup=30, chains=2, kernel="px", random_state=0)
     fitted.fit(frame, frame["dose"] + random.standard_normal(80) > 0)
-    assert [row.name for row in fitted.result_.summary] == ["intercept", "age", "dose"]
+    assert [row.name for row in fitted.result_.summary] == ["intercept", "age", "dose", "log_tau"]
     np.testing.assert_allclose(np.exp(fitted.predict_log_proba(frame)), fitted.predict_proba(frame))
