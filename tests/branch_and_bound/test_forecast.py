@@ -24,7 +24,7 @@ from engine.solvers.branch_and_bound.search import coordinator, progress
 from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
 from engine.solvers.branch_and_bound.search.members import WorkerState
 from engine.solvers.branch_and_bound.search.messages import Task
-from engine.solvers.branch_and_bound.search.sampling import SamplePlan, TreeSampler, plan_for
+from engine.solvers.branch_and_bound.search.sampling import SamplePlan, TreeSampler, plan_for, short_plan_for
 from engine.solvers.branch_and_bound.search.setup import Setup
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree
@@ -163,10 +163,10 @@ def test_a_run_forecasts_its_end(device: Member, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_stopped_search_says_what_is_left(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_FIRST_SECONDS", 0.02)
+    monkeypatch.setattr(progress, "_FIRST_SECONDS", 0.5)
     events: list[Event] = []
     stopped = engine.solve(
-        engine.Flowshop.taillard(56), devices=[device.info.id], upper_bound=3679, time_limit=3, on_event=events.append
+        engine.Flowshop.taillard(56), devices=[device.info.id], upper_bound=3679, time_limit=4, on_event=events.append
     )
     assert stopped.status == "time_limit"
     assert 1e8 < stopped.counters["nodes_left"] < 1e13
@@ -199,6 +199,25 @@ def test_a_forecast_averages_its_rounds_and_tightens() -> None:
     forecast.sample_for(worker, Units.none(5))
     forecast.take(worker, report, 6, 900)  # a better solution: only what is estimated since counts
     assert forecast.remaining(900).nodes == pytest.approx(25)
+
+
+def test_a_device_that_is_too_slow_for_samples_takes_none() -> None:
+    plan = short_plan_for(50, simt=False)
+    assert plan.within(0.3, 1e9, 50) == plan
+    fewer = plan.within(0.3, 2e5, 50)
+    assert fewer is not None
+    assert 8 <= fewer.deep_nodes < fewer.nodes < plan.nodes
+    assert plan.within(0.3, 1e3, 50) is None
+    slow, fast = (WorkerState(SimpleNamespace(info=None), 5, index) for index in range(2))
+    slow.active = fast.active = 1
+    forecast = progress.SearchForecast(began=0.0, seed=1, items=5)
+    forecast.begin_round([slow, fast], 2.0)
+    for worker, values in ((slow, None), (fast, np.array([80.0, 120.0]))):
+        assert forecast.sample_for(worker, Units.none(5)) is not None
+        forecast.take(worker, SimpleNamespace(remaining=values, nodes=5, sampling=0.1), 7, 10)
+    found = forecast.remaining(10)
+    assert found is not None
+    assert found.nodes == pytest.approx(105)  # five of these nodes have been decomposed since
 
 
 def test_a_search_that_ends_at_once_is_forecast_exactly(device: Member) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from engine.forecast import Estimate
 from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.search.messages import Report, Task
-from engine.solvers.branch_and_bound.search.sampling import TreeSampler, error_factor, plan_for
+from engine.solvers.branch_and_bound.search.sampling import SamplePlan, TreeSampler, error_factor, plan_for
 from engine.solvers.branch_and_bound.search.setup import Setup
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY, PermutationProblem, Tree
@@ -23,6 +24,8 @@ from engine.solvers.branch_and_bound.validate import first_solution, is_brief, t
 __all__ = ["estimate"]
 
 _SECONDS = 0.3
+_SAMPLE_SECONDS = 3.0
+_FEWEST_NODES = 8
 
 
 @dataclass(frozen=True)
@@ -41,11 +44,14 @@ class _Forecaster:
         self._tree = tree
         self._options = options
         self._initial = initial
+        self._rate = math.inf
 
     def estimates(self, seed: int) -> NDArray[np.float64]:
         """See :meth:`TreeSampler.estimates`."""
         setup = Setup(self._device, self._tree, self._options, self._initial)
-        sampler = TreeSampler(setup, plan_for(self._tree.items, setup.traits.simt))
+        plan = plan_for(self._tree.items, setup.traits.simt)
+        slower = plan.within(_SAMPLE_SECONDS, self._rate, self._tree.items)
+        sampler = TreeSampler(setup, slower or SamplePlan(plan.passes, _FEWEST_NODES, _FEWEST_NODES))
         try:
             return sampler.estimates(self._initial, seed)
         finally:
@@ -56,7 +62,9 @@ class _Forecaster:
         worker = SearchWorker(self._device, self._tree, self._options, self._initial)
         try:
             worker.warm_up()
-            return self._measured(worker)
+            trial = self._measured(worker)
+            self._rate = trial.rate
+            return trial
         finally:
             worker.release()
 

@@ -121,7 +121,8 @@ class Report:
     frontier : FrontierSnapshot or None
         The open nodes at the end of the turn, where the task asked for them.
     remaining : ndarray of float64 or None
-        Independent estimates of the nodes that are left then, where the task asked for a sample.
+        Independent estimates of the nodes that are left then, where the task asked for a sample that does not take too
+        long.
     sampling : float
         Seconds that the sample took, which are not among ``seconds``.
     """

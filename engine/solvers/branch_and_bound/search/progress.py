@@ -25,6 +25,7 @@ __all__ = ["Remaining", "SearchForecast"]
 _FIRST_SECONDS = 1.0
 _SHARE = 0.05
 _PATIENCE = 5.0
+_RETRY = 1.0
 _LEAST_LEFT = 0.01
 _STORED = 512
 
@@ -107,10 +108,14 @@ class SearchForecast:
 
         A better solution makes the search shorter, so the rounds before it do not count any more.
         """
-        if report.remaining is None or worker not in self._asked:
+        if worker not in self._asked or not self._asked[worker] or worker in self._samples:
             return
-        self._samples[worker] = (report.remaining, report.nodes)
-        if not self._asked.keys() <= self._samples.keys():
+        if report.remaining is None:  # a sample would take it too long, so it has little of the work
+            del self._asked[worker]
+            self._due = time.perf_counter() + _RETRY
+        else:
+            self._samples[worker] = (report.remaining, report.nodes)
+        if not self._samples or not self._asked.keys() <= self._samples.keys():
             return
         left = sum((values for values, _ in self._samples.values()), np.zeros(1))
         since = sum(one.nodes - before for one, (_, before) in self._samples.items())

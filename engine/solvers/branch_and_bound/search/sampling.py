@@ -38,6 +38,8 @@ Weights = NDArray[np.float64]
 
 _SMALL_TREE = 25
 _CANDIDATES = 8
+_LAUNCHES = 1.7
+_FEWEST = 8
 _IVMS_LOOKED_AT = 4096
 _SHARES = (1 / 3, 1 / 12)
 """The shares of all children that the two lower upper bounds should leave."""
@@ -68,6 +70,23 @@ class SamplePlan:
     def candidates(self) -> int:
         """The most candidates on a level."""
         return _CANDIDATES * max(self.nodes, self.deep_nodes)
+
+    def within(self, seconds: float, rate: float, items: int) -> SamplePlan | None:
+        """The plan with as many nodes as a device decomposes in about so many seconds; None if these are too few.
+
+        Parameters
+        ----------
+        seconds : float
+        rate : float
+            Nodes a second of a search on the device.
+        items : int
+            Of the tree.
+        """
+        first = -(-items // 3)
+        drawn = first * self.nodes + (items - first) * self.deep_nodes
+        part = min(1.0, seconds * rate / (_LAUNCHES * _CANDIDATES / 2 * self.passes * drawn))
+        nodes, deep = int(part * self.nodes), int(part * self.deep_nodes)
+        return dataclasses.replace(self, nodes=nodes, deep_nodes=deep) if deep >= _FEWEST else None
 
     def drawn_at(self, level: int, items: int) -> int:
         """Nodes drawn on a level of a tree."""

@@ -35,6 +35,7 @@ _FIRST_STEPS = 64
 _LAUNCHES = 4
 _BEFORE_COMPARING = 0.5
 _PARALLEL_STEPS = 16
+_SAMPLE_SECONDS = 0.3
 
 
 class SearchWorker:
@@ -172,11 +173,15 @@ class SearchWorker:
             sampling=time.perf_counter() - began - seconds,
         )
 
-    def _sampled(self, sample: Sample, upper: int) -> NDArray[np.float64]:
-        """Estimates of the nodes that are left, from a sample of the open ones."""
+    def _sampled(self, sample: Sample, upper: int) -> NDArray[np.float64] | None:
+        """Estimates of the nodes that are left, from a sample of the open ones; None if that would take too long."""
         items = self._setup.tree.items
         if self._sampler is None:
-            self._sampler = TreeSampler(self._setup, short_plan_for(items, self._setup.traits.simt))
+            rate = self._ivms.nodes() / max(self._searched, 1e-9)
+            plan = short_plan_for(items, self._setup.traits.simt).within(_SAMPLE_SECONDS, rate, items)
+            if plan is None:
+                return None
+            self._sampler = TreeSampler(self._setup, plan)
         return self._sampler.remaining(self._ivms.frontier(items), upper, sample.seed, sample.units, sample.weight)
 
     def _give(self, task: Task, active: int) -> Sequence[Units | IntervalMessage]:
