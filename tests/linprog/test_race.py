@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -21,6 +22,7 @@ from engine.solvers.linprog.highs import presolve
 from engine.solvers.linprog.highs.model import model_of, program_of
 from engine.solvers.linprog.highs.presolve import Presolve
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
+from engine.solvers.linprog.highs.threads import call_in_thread
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.racers import highs as racer
 from engine.solvers.linprog.racers import start
@@ -252,6 +254,20 @@ def test_presolve_and_its_way_back(monkeypatch: pytest.MonkeyPatch, apart: bool)
     assert found.error < 1e-7
     assert found.primal == pytest.approx(reference(problem), rel=1e-6)
     assert bool(polls) == apart
+
+
+def test_a_stop_does_not_wait_for_a_thread() -> None:
+    ended = threading.Event()
+
+    def stop() -> None:
+        raise StopIteration
+
+    with pytest.raises(StopIteration):
+        call_in_thread(ended.wait, stop)
+    ended.set()
+    assert call_in_thread(lambda: 7, lambda: None) == 7
+    with pytest.raises(ZeroDivisionError):
+        call_in_thread(lambda: 1 // 0, lambda: None)
 
 
 def test_models_survive_the_way_to_highs_and_back() -> None:

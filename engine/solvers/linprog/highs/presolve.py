@@ -5,6 +5,7 @@ Small programs are handled in this process, which takes less time than the start
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from types import ModuleType
@@ -15,12 +16,14 @@ from numpy.typing import NDArray
 
 from engine.solvers.linprog.highs.model import Scaling, model_of, program_of
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
+from engine.solvers.linprog.highs.threads import call_in_thread
 from engine.solvers.linprog.problem import LinearProgram
 
 __all__ = ["Presolve", "highs_outcome", "outcome_here", "to_vertex"]
 
 Vector = NDArray[np.float64]
 _IN_PROCESS = 100_000  # nonzeros of a program that is presolved in this process
+_AT_ONCE = 5_000  # and of one that is presolved without looking at the run's controls meanwhile
 _SOLVE_IN_PROCESS = 2_000  # of one that is solved,
 _IN_PROCESS_CROSSOVER = 20_000  # and of one whose optimum is moved to a vertex
 
@@ -122,7 +125,8 @@ class Presolve:
         self._scaling = Scaling(model)
         model = self._scaling.scaled(model)
         if model["values"].size <= _IN_PROCESS:
-            self._local = _highs().Presolved(model)
+            work = functools.partial(_highs().Presolved, model)
+            self._local = work() if model["values"].size <= _AT_ONCE else call_in_thread(work, poll)
             self.status, reduced = self._local.status, self._local.model
         else:
             self._process = ChildProcess()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import threading
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +12,7 @@ from engine.run import Run
 from engine.solvers.linprog.highs.model import Scaling, model_of
 from engine.solvers.linprog.highs.presolve import outcome_here
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
+from engine.solvers.linprog.highs.threads import start_thread
 from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import News, Racer
@@ -24,7 +22,6 @@ __all__ = ["EXACT", "HighsRacer", "HighsTrial"]
 Vector = NDArray[np.float64]
 
 
-_LAST_WAIT = 2.0  # seconds that the end of the program waits for a trial
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 """HiGHS's options for answers as exact as it allows."""
 
@@ -58,26 +55,14 @@ class HighsTrial(Racer):
     def __init__(self, problem: LinearProgram, tolerance: float, seconds: float) -> None:
         self.name = "HiGHS trial"
         self.iterations = 0
-        self.future = Future()
         options = _options("simplex", tolerance) | {"time_limit": seconds}
-        thread = threading.Thread(target=self._run, args=(problem, options), name="quintet-highs", daemon=True)
-        thread.start()
-        atexit.register(thread.join, _LAST_WAIT)  # libraries are unloaded only when it has ended
-        self.future.add_done_callback(lambda _: atexit.unregister(thread.join))
-
-    def _run(self, problem: LinearProgram, options: dict[str, Any]) -> None:
-        try:
-            found = outcome_here(problem, options)
-        except BaseException as error:  # of the thread: the loop hears of it
-            self.future.set_exception(ChildError(str(error)))
-        else:
-            self.future.set_result(found)
+        self.future = start_thread(lambda: outcome_here(problem, options))
 
     def collect(self) -> News:
         """See :class:`Racer`."""
         try:
             found = self.future.result()
-        except ChildError:
+        except (ChildError, RuntimeError, TypeError, ValueError):
             return News(ended=True)
         self.iterations = int(found["iterations"])
         solved = found["status"] in ("optimal", "infeasible", "unbounded", "unbounded or infeasible")

@@ -1,0 +1,43 @@
+"""HiGHS in threads of this process. Its calls release the interpreter's lock, but cannot be interrupted."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from typing import TypeVar
+
+__all__ = ["call_in_thread", "start_thread"]
+
+T = TypeVar("T")
+_WAIT_SECONDS = 0.02
+_LAST_WAIT = 2.0  # seconds that the end of the program waits for a call that nobody waits for any more
+
+
+def start_thread(function: Callable[[], T]) -> Future[T]:
+    """Call a function in a thread that may be abandoned."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            found = function()
+        except BaseException as error:  # whoever waits for the future hears of it
+            future.set_exception(error)
+        else:
+            future.set_result(found)
+
+    thread = threading.Thread(target=run, name="quintet-highs", daemon=True)
+    thread.start()
+    atexit.register(thread.join, _LAST_WAIT)  # libraries are unloaded only when it has ended
+    future.add_done_callback(lambda _: atexit.unregister(thread.join))
+    return future
+
+
+def call_in_thread(function: Callable[[], T], poll: Callable[[], None]) -> T:
+    """Call a function in a thread and wait; ``poll`` is called meanwhile, and the thread is abandoned if it raises."""
+    future = start_thread(function)
+    while not future.done():
+        poll()
+        wait([future], timeout=_WAIT_SECONDS)
+    return future.result()
