@@ -16,7 +16,7 @@ from scipy.optimize import LinearConstraint, milp
 
 from engine import Engine, Knapsack, MultipleChoiceKnapsack, Status, TwoConstraintKnapsack
 from engine.devices import SliceLength
-from engine.errors import OutOfDeviceMemory, ProblemError
+from engine.errors import OptionError, OutOfDeviceMemory, ProblemError
 from engine.events import Event, Progress
 from engine.formats.knapsack import choice as formats
 from engine.results import Result
@@ -263,3 +263,18 @@ def test_wrong_choices_are_refused(arguments: tuple[Any, ...], message: str) -> 
         MultipleChoiceKnapsack(*arguments)
     with pytest.raises(ProblemError, match="class 0 has 2 items in the solution; it must have 1"):
         MultipleChoiceKnapsack([1, 2], [1, 2], [0, 0], 3).evaluate([0, 1])
+
+
+def test_a_known_solution_begins_the_run(one_device: Engine) -> None:
+    problem = TwoConstraintKnapsack([5, 4, 3], [[2, 3, 1], [1, 1, 4]], [4, 5])
+    assert_solved(problem, one_device.solve(problem, initial=(2, 0), reduce=False), 8)
+    for initial, message in (((0, 1), "its items weigh 5 and 2, more than 4 and 5"), ((3,), "there is no item 3")):
+        with pytest.raises(OptionError, match=message):
+            one_device.solve(problem, initial=initial)
+
+
+def test_time_is_up_before_bounds_are_done(one_device: Engine) -> None:
+    problem = multiple_choice(MultipleChoiceOptions(type="weakly-correlated", classes=4000, class_size=10, seed=1))
+    result = one_device.solve(problem, time_limit=1e-3)
+    assert result.status is Status.TIME_LIMIT
+    assert result.solution is None or problem.evaluate(result.solution)[0] == result.objective

@@ -53,3 +53,6 @@ class ChoiceOptions(SolverOptions):
 
     reduce: bool = Field(True, description="remove what bounds on the host decide before any table is made")
     items: bool = Field(True, description="find the chosen items, not only the best value")
+    initial: tuple[int, ...] | None = Field(
+        None, description="a known solution to begin with: its items; the better of it and of what bounds find counts"
+    )

@@ -8,6 +8,7 @@ removed if the bound, less what its gain is below the greatest of its stage, doe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +21,11 @@ __all__ = ["Reduction", "reduce_stages"]
 _CUTS = 60
 _ROUNDS = 12
 _MOST_SCALE = 1 << 20
-_SWITCHES = 2000
+_PASSES = 30  # of switches of single stages, each of up to so many options
+_TRIED = 3000
 _NEAR = 400  # options that are switched in pairs
 _PAIR_ROUNDS = 60
+_PAIR_WORK = 10_000_000  # options looked at in all rounds together
 
 
 @dataclass
@@ -71,7 +74,12 @@ class Reduction:
 
 
 def reduce_stages(
-    stages: Stages, objective: int, best: NDArray[np.int64] | None, reduce: bool, search: bool = True
+    stages: Stages,
+    objective: int,
+    best: NDArray[np.int64] | None,
+    reduce: bool,
+    search: bool = True,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> Reduction:
     """Bound the optimum, find a good solution, and remove options that no better solution takes.
 
@@ -86,15 +94,17 @@ def reduce_stages(
         Whether to remove options by bounds; those that cannot fit are always removed.
     search : bool
         Whether to look for solutions and for bounds at all.
+    is_over : callable
+        Asked now and then whether to return with what is known.
     """
     largest = int(np.maximum.reduceat(stages.profits, stages.first[:-1]).sum()) if len(stages) else 0
     found = Reduction(stages.lowered(), [], 0, best, objective, max(largest, objective))
     for _ in range(_ROUNDS):
-        if not _decide(found) or found.solved or not search:
+        if not _decide(found) or found.solved or not search or is_over():
             return found
         before = len(found.open.profits)
-        multipliers = _multipliers(found.open)
-        _search(found, multipliers)
+        multipliers = _multipliers(found.open, is_over)
+        _search(found, multipliers, is_over)
         scale, exact = _exact(found.open, multipliers)
         gains = scale * found.open.profits - found.open.weights @ exact
         greatest = np.maximum.reduceat(gains, found.open.first[:-1])
@@ -141,7 +151,7 @@ def _decide(found: Reduction) -> bool:
         found.open = stages.without(decided).lowered()
 
 
-def _multipliers(stages: Stages) -> NDArray[np.float64]:
+def _multipliers(stages: Stages, is_over: Callable[[], bool]) -> NDArray[np.float64]:
     """Real multipliers of least bound, shape (2,), by cutting planes."""
     from scipy.optimize import linprog
 
@@ -165,7 +175,7 @@ def _multipliers(stages: Stages) -> NDArray[np.float64]:
         limits.append(float(slope @ point) - at)
         bounds = [(0.0, float(upper[0])), (0.0, float(upper[1])), (0.0, None)]
         step = linprog([0.0, 0.0, 1.0], A_ub=np.array(rows), b_ub=np.array(limits), bounds=bounds, method="highs")
-        if step.x is None or value - step.fun <= 1e-9 * max(1.0, value):
+        if step.x is None or value - step.fun <= 1e-9 * max(1.0, value) or is_over():
             break
         point = np.array(step.x[:2])
     multipliers: NDArray[np.float64] = best * scale / unit
@@ -183,7 +193,7 @@ def _exact(stages: Stages, multipliers: NDArray[np.float64]) -> tuple[int, NDArr
     return scale, np.round(multipliers * scale).astype(np.int64)
 
 
-def _search(found: Reduction, multipliers: NDArray[np.float64]) -> None:
+def _search(found: Reduction, multipliers: NDArray[np.float64], is_over: Callable[[], bool]) -> None:
     """Feasible choices near the relaxation's, for the multipliers and greater ones, improved by switches."""
     stages = found.open
     loss = stages.profits - stages.weights @ multipliers
@@ -197,14 +207,18 @@ def _search(found: Reduction, multipliers: NDArray[np.float64]) -> None:
     tried = 0
     for chosen in starts:
         if tried < 3 and (stages.weights[chosen].sum(axis=0) <= stages.capacities).all():
-            found.improve(_switched_in_pairs(stages, _switched(stages, chosen), near))
+            found.improve(_switched_in_pairs(stages, _switched(stages, chosen), near, is_over))
             tried += 1
 
 
-def _switched_in_pairs(stages: Stages, chosen: NDArray[np.int64], near: NDArray[np.int64]) -> NDArray[np.int64]:
+def _switched_in_pairs(
+    stages: Stages, chosen: NDArray[np.int64], near: NDArray[np.int64], is_over: Callable[[], bool]
+) -> NDArray[np.int64]:
     """Switch one or two stages to some of the options ``near`` the relaxation's, as long as that brings something."""
     stage = stages.stage
-    for _ in range(_PAIR_ROUNDS):
+    for _ in range(max(2, min(_PAIR_ROUNDS, _PAIR_WORK // len(stage)))):
+        if is_over():
+            return chosen
         options = near[chosen[stage[near]] != near][:_NEAR]
         old = chosen[stage[options]]
         profit = np.append(stages.profits[options] - stages.profits[old], 0)  # the last: no second switch
@@ -227,17 +241,24 @@ def _switched_in_pairs(stages: Stages, chosen: NDArray[np.int64], near: NDArray[
 
 
 def _switched(stages: Stages, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Switch one stage to the option of greatest profit that fits, as long as that brings something."""
+    """Switch stages to options of greater profit that fit, the most profit for the room they take first."""
     chosen = chosen.copy()
     stage = stages.stage
-    slack = stages.capacities - stages.weights[chosen].sum(axis=0)
-    for _ in range(_SWITCHES):
+    for _ in range(_PASSES):
         gain = stages.profits - stages.profits[chosen][stage]
-        fits = (stages.weights - stages.weights[chosen][stage] <= slack).all(axis=1)
-        option = int(np.argmax(np.where(fits, gain, 0)))
-        if not fits[option] or gain[option] <= 0:
-            break
-        old = int(chosen[stage[option]])
-        slack = slack + stages.weights[old] - stages.weights[option]
-        chosen[stage[option]] = option
+        extra = stages.weights - stages.weights[chosen][stage]
+        slack = stages.capacities - stages.weights[chosen].sum(axis=0)
+        options = np.flatnonzero((gain > 0) & (extra <= slack).all(axis=1))
+        if not len(options):
+            return chosen
+        room = (np.maximum(extra[options], 0) / np.maximum(slack, 1)).max(axis=1)
+        options = options[np.argsort(-gain[options] / (room + 1e-9), kind="stable")[:_TRIED]]
+        first, second = slack.tolist()
+        switched: set[int] = set()
+        columns = (options, stage[options], extra[options, 0], extra[options, 1])
+        for option, owner, a, b in zip(*(column.tolist() for column in columns), strict=True):
+            if owner not in switched and a <= first and b <= second:
+                chosen[owner] = option
+                first, second = first - a, second - b
+                switched.add(owner)
     return chosen

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import DeviceInfo, DevicePool, SliceLength, WorkerGroup
-from engine.errors import AuditError, OutOfDeviceMemory, ProblemError, RunFolderError
+from engine.errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError, RunFolderError
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.schema import SchemaError
@@ -24,6 +25,7 @@ __all__ = ["solve", "validate"]
 _FIRST_CELLS = {True: 1e9, False: 1e7}  # of the first slice, by `simt`
 _MOST_PROFIT = 2**55
 _SHARE = 0.6  # of the free memory
+_VALIDATION_SECONDS = 2.0  # for bounds before the run begins
 
 ChoiceProblem = MultipleChoiceKnapsack | TwoConstraintKnapsack
 
@@ -41,15 +43,45 @@ def validate(problem: ChoiceProblem, options: ChoiceOptions, devices: Sequence[D
     if int(problem.weights.sum()) >= _MOST_PROFIT:
         raise ProblemError("the sum of weights must be below 2^55")
     stages = stages_of(problem)
+    until = time.monotonic() + _VALIDATION_SECONDS
+    _given(problem, options)
     for reduce in (False, True) if options.reduce else (False,):  # what fits without bounds needs none here
-        reduction = reduce_stages(stages, -1, None, reduce, search=reduce)
+        reduction = reduce_stages(stages, -1, None, reduce, search=reduce, is_over=lambda: time.monotonic() > until)
         if reduction.solved:
             return
         table = ChoiceTable.of(reduction.open)
         reasons = [table.shortage(info) for info in devices]
         if any(reason is None for reason in reasons):
             return
-    raise OutOfDeviceMemory(f"{reasons[0]}; add a device with more memory")
+    if time.monotonic() <= until:  # else the run finds out, on its own time
+        raise OutOfDeviceMemory(f"{reasons[0]}; add a device with more memory")
+
+
+def _given(problem: ChoiceProblem, options: ChoiceOptions) -> tuple[NDArray[np.int64], int] | None:
+    """The solution of the option ``initial``, checked, and its profit."""
+    if options.initial is None:
+        return None
+    items = np.array(sorted(options.initial), np.int64)
+    try:
+        return items, _evaluated(problem, items)
+    except (ProblemError, AuditError) as error:
+        raise OptionError(f"initial is not a solution: {error}") from error
+
+
+def _evaluated(problem: ChoiceProblem, items: NDArray[np.int64]) -> int:
+    """The profit of items, which must fit."""
+    weights: tuple[int, ...]
+    limits: tuple[int, ...]
+    if isinstance(problem, MultipleChoiceKnapsack):
+        profit, weight = problem.evaluate(items)
+        weights, limits = (weight,), (problem.capacity,)
+    else:
+        profit, weights = problem.evaluate(items)
+        limits = problem.capacities
+    if any(weight > limit for weight, limit in zip(weights, limits, strict=True)):
+        text = [" and ".join(map(str, values)) for values in (weights, limits)]
+        raise AuditError(f"its items weigh {text[0]}, more than {text[1]}")
+    return profit
 
 
 def solve(problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run: Run) -> Result:
@@ -77,7 +109,11 @@ class _ChoiceRun:
         self._cells = self._bytes = 0
         self._route = ""
         best, objective = self._restored()
-        self._found = reduce_stages(stages_of(problem), objective, best, options.reduce)
+        given = _given(problem, options)
+        if given is not None and given[1] > objective:
+            best, objective = given
+        stages = stages_of(problem)
+        self._found = reduce_stages(stages, objective, best, options.reduce, is_over=lambda: run.overdue > 0.0)
         self._fixed = problem.n - int((self._found.open.labels >= 0).sum())
 
     def solve(self) -> Result:
@@ -200,28 +236,13 @@ class _ChoiceRun:
             state = SCHEMA.checkpoint.check(checkpoint.arrays, checkpoint.state)
             assert isinstance(state, CheckpointState)
             best = checkpoint.arrays["best"]
-            profit = self._evaluated(best)
+            profit = _evaluated(self._problem, best)
         except (SchemaError, ProblemError, AuditError) as error:
             raise RunFolderError(f"the checkpoint cannot be used: {error}") from error
         if profit != state.objective:
             raise RunFolderError("the checkpoint cannot be used: its objective is not that of its best solution")
         self._cells = state.cells
         return best, profit
-
-    def _evaluated(self, items: NDArray[np.int64]) -> int:
-        """The profit of items, which must fit."""
-        problem = self._problem
-        weights: tuple[int, ...]
-        limits: tuple[int, ...]
-        if isinstance(problem, MultipleChoiceKnapsack):
-            profit, weight = problem.evaluate(items)
-            weights, limits = (weight,), (problem.capacity,)
-        else:
-            profit, weights = problem.evaluate(items)
-            limits = problem.capacities
-        if any(weight > limit for weight, limit in zip(weights, limits, strict=True)):
-            raise AuditError(f"the items found weigh {weights}, more than {limits}")
-        return profit
 
     def _result(self, status: Status) -> Result:
         found = self._found
@@ -239,7 +260,7 @@ class _ChoiceRun:
             status = Status.INFEASIBLE if status is Status.OPTIMAL else status
             bound = None if status is Status.INFEASIBLE else found.bound
             return Result(status, None, bound, None, counters=counters, arrays=arrays)
-        if self._evaluated(found.best) != found.objective:
+        if _evaluated(self._problem, found.best) != found.objective:
             raise AuditError(f"the items found do not have the profit {found.objective} that was computed")
         self._publish()
         return Result(status, found.objective, found.bound, found.best, counters=counters, arrays=arrays)
