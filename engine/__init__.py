@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from engine.adapters.scipy_linprog import scipy_result as scipy_result
     from engine.adapters.sklearn_probit import HorseshoeClassifier as HorseshoeClassifier
     from engine.adapters.sklearn_probit import HorseshoeProbitClassifier as HorseshoeProbitClassifier
+    from engine.adapters.sklearn_regressor import HorseshoeRegressor as HorseshoeRegressor
     from engine.api import available_devices as available_devices
     from engine.api import available_solvers as available_solvers
     from engine.api import estimate as estimate
@@ -115,8 +116,11 @@ if TYPE_CHECKING:
     from engine.solvers.branch_and_bound.tree import PermutationProblem as PermutationProblem
     from engine.solvers.gibbs.draws.diagnostics import diagnose as _diagnose
     from engine.solvers.gibbs.posterior import summary as _summary
+    from engine.solvers.gibbs.predictive import log_likelihood as log_likelihood
+    from engine.solvers.gibbs.predictive import posterior_predictive as posterior_predictive
     from engine.solvers.gibbs.problem import HorseshoeLogit as HorseshoeLogit
     from engine.solvers.gibbs.problem import HorseshoeProbit as HorseshoeProbit
+    from engine.solvers.gibbs.problem import HorseshoeRegression as HorseshoeRegression
     from engine.solvers.knapsack.choice.problems import MultipleChoiceKnapsack as MultipleChoiceKnapsack
     from engine.solvers.knapsack.choice.problems import TwoConstraintKnapsack as TwoConstraintKnapsack
     from engine.solvers.knapsack.problem import Knapsack as Knapsack

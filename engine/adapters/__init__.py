@@ -17,6 +17,7 @@ PUBLIC: dict[str, LazyImport] = {
     "solve_many": LazyImport("engine.adapters.linprog_batches", "solve_many"),
     "HorseshoeClassifier": LazyImport("engine.adapters.sklearn_probit", "HorseshoeClassifier"),
     "HorseshoeProbitClassifier": LazyImport("engine.adapters.sklearn_probit", "HorseshoeProbitClassifier"),
+    "HorseshoeRegressor": LazyImport("engine.adapters.sklearn_regressor", "HorseshoeRegressor"),
     "minimize_bits": LazyImport("engine.adapters.minimize_bits", "minimize_bits"),
     "maximize_bits": LazyImport("engine.adapters.minimize_bits", "maximize_bits"),
     "IOHAlgorithm": LazyImport("engine.adapters.ioh_suite", "IOHAlgorithm"),

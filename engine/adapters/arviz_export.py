@@ -8,17 +8,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.results import Result
+from engine.solvers.gibbs.predictive import log_likelihood, posterior_predictive
+from engine.solvers.gibbs.problem import HorseshoeProbit
 
 __all__ = ["to_arviz"]
 
 
-def to_arviz(result: Result) -> Any:
+def to_arviz(result: Result, problem: HorseshoeProbit | None = None) -> Any:
     """The draws as ArviZ's InferenceData (0.x) or DataTree (1.x).
+
+    Parameters
+    ----------
+    result : Posterior
+    problem : HorseshoeProbit, HorseshoeLogit or HorseshoeRegression, optional
+        The data, for the groups ``log_likelihood`` (as `arviz.loo` needs it) and ``posterior_predictive``, which have
+        a number for every draw and row.
 
     Raises
     ------
     ImportError
         If ArviZ is not installed.
+    engine.errors.InputError
+        If the result has not the draws of all coefficients, and a problem is given.
     """
     import arviz
 
@@ -26,6 +37,7 @@ def to_arviz(result: Result) -> Any:
     names = [str(arrays["names"][i]) for i in arrays["kept"].tolist()]
     posterior: dict[str, NDArray[Any]] = {"beta": arrays["beta"], "log_tau": arrays["log_tau"]}
     posterior["tau"] = np.exp(arrays["log_tau"])
+    posterior.update({name: arrays[name] for name in ("sigma", "thresholds") if name in arrays})
     coordinates = {"coefficient": names}
     dimensions = {"beta": ["coefficient"]}
     if "log_lambda" in arrays:
@@ -33,7 +45,10 @@ def to_arviz(result: Result) -> Any:
         coordinates["feature"] = [str(name) for name in arrays["feature_names"]]
         dimensions["log_lambda"] = ["feature"]
     statistics = {name: arrays[name] for name in ("lp", "acceptance", "jumps", "expansion") if name in arrays}
-    groups: dict[str, Any] = {"posterior": posterior, "observed_data": {"y": arrays["y"].astype(np.int8)}}
+    groups: dict[str, Any] = {"posterior": posterior, "observed_data": {"y": _numbers(arrays["y"])}}
+    if problem is not None:
+        groups["log_likelihood"] = {"y": log_likelihood(problem, result)}
+        groups["posterior_predictive"] = {"y": _numbers(posterior_predictive(problem, result, seed=result.seed or 0))}
     if statistics:
         groups["sample_stats"] = statistics
     if int(arviz.__version__.partition(".")[0]) >= 1:
@@ -49,3 +64,7 @@ def to_arviz(result: Result) -> Any:
         }
     )
     return data
+
+
+def _numbers(y: NDArray[Any]) -> NDArray[Any]:
+    return y.astype(np.int8) if y.dtype == bool else y

@@ -146,18 +146,21 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) narrow_coefficients(const GLOBAL f64* RESTRICT
         narrow[(i64)GROUP_ID * stride + j] = (f32)beta[(i64)GROUP_ID * q + j];
 }
 
-// One row of the record: beta, the ${WHOLE} numbers of `whole`, and with `scales` lambda^-2
+// One row of the record: beta, the ${WHOLE} numbers of `whole`, the family's own parameters, and with `scales` lambda^-2
 KERNEL LAUNCH_BOUNDS(${block}, 1) record_draw(const GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT whole, const GLOBAL f64* RESTRICT local_precision,
-    GLOBAL f64* RESTRICT record, i32 q, i32 row, i32 chains, i32 scales)
+    const GLOBAL f64* RESTRICT auxiliary, GLOBAL f64* RESTRICT record, i32 q, i32 row, i32 chains, i32 auxiliaries, i32 scales)
 {
     const i32 chain = GROUP_ID;
-    const i32 width = q + ${WHOLE} + (scales ? q : 0);
+    const i32 behind = q + ${WHOLE} + auxiliaries;
+    const i32 width = behind + (scales ? q : 0);
     GLOBAL f64* out = record + ((i64)row * chains + chain) * width;
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         out[j] = beta[(i64)chain * q + j];
         if (scales)
-            out[q + ${WHOLE} + j] = local_precision[(i64)chain * q + j];
+            out[behind + j] = local_precision[(i64)chain * q + j];
     }
     for (i32 j = LOCAL_ID; j < ${WHOLE}; j += ${block})
         out[q + j] = whole[${WHOLE} * chain + j];
+    for (i32 j = LOCAL_ID; j < auxiliaries; j += ${block})
+        out[q + ${WHOLE} + j] = auxiliary[16 * chain + j];
 }

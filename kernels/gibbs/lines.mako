@@ -1,6 +1,7 @@
 <%namespace name="philox" file="/common/philox.mako"/>
 <%namespace name="reduce" file="/common/reduce.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
 <%
     WHOLE = 8
@@ -24,14 +25,14 @@
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
-${variates.likelihood_functions(family)}
+${likelihoods.functions(family)}
 ${horseshoe.density_functions()}
 ${horseshoe.slice_functions(4 if block > 1 else 1)}
 % if block == 1:
-${variates.vector_functions(8, family)}
+${likelihoods.vector_functions(8, family)}
 
 // The sums of log F(eta + t value) over the rows [begin, end) of a line for the first `count` of four t, eight rows at a time
-FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_index, const GLOBAL f32* row_value, i64 begin, i64 end,
+FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_index, const GLOBAL f32* row_value,${likelihoods.parameters(family)} i64 begin, i64 end,
     float4 t, i32 count)
 {
     double4 total = 0.0;
@@ -39,14 +40,20 @@ FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_i
         const i64 last = end - 1;
         float8 at;
         float8 value;
+%   if family not in ("probit", "logit"):
+        float8 aim;
+%   endif
 %   for i in range(8):
         at.s${i} = eta[row_index[MIN(k + ${i}, last)]];
+%     if family not in ("probit", "logit"):
+        aim.s${i} = target[row_index[MIN(k + ${i}, last)]];
+%     endif
         value.s${i} = row_value[MIN(k + ${i}, last)];
 %   endfor
         const int8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(end - k, (i64)8));
 %   for c in range(4):
         if (${c} < count) {
-            const float8 logs = used ? log_likelihood_of_vector(at + t.s${c} * value) : (float8)(0.0f);
+            const float8 logs = used ? log_likelihood_of_vector(at + t.s${c} * value${"" if family in ("probit", "logit") else ", aim, shape"}) : (float8)(0.0f);
             const float4 half_sum = logs.lo + logs.hi;
             total.s${c} += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
         }
@@ -60,7 +67,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
     GLOBAL f64* RESTRICT whole, const GLOBAL i32* RESTRICT member_start, const GLOBAL i32* RESTRICT member_column,
     const GLOBAL f64* RESTRICT member_weight, const GLOBAL f64* RESTRICT line_intercept, const GLOBAL i64* RESTRICT row_start,
     const GLOBAL i32* RESTRICT row_index, const GLOBAL f32* RESTRICT row_value, const GLOBAL f64* RESTRICT slab, i64 pitch, i32 q, i32 stride, i32 first, i32 nulls,
-    i32 null_tries, i32 pairs, i32 pair_tries, i32 tails, i32 tail_first, i32 tail_tries, f64 first_prior, u64 seed, u32 stream, u32 step)
+    i32 null_tries, i32 pairs, i32 pair_tries, i32 tails, i32 tail_first, i32 tail_tries, f64 first_prior,${likelihoods.parameters(family)} u64 seed, u32 stream, u32 step)
 {
     LOCAL_ARRAY(f64, part, ${4 * block});
     LOCAL_ARRAY(f64, terms, 4);
@@ -96,12 +103,13 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
         const f32 t_row = (f32)t;
         f64 likelihood = 0.0;
 % if block == 1:
-        const double4 logs = line_likelihoods(eta, row_index, row_value, row_start[line], row_start[line + 1], (float4)(t_row, 0.0f, 0.0f, 0.0f), 2);
+        const double4 logs = line_likelihoods(eta, row_index, row_value, ${"" if family in ("probit", "logit") else "target, shape + 16 * chain, "}row_start[line], row_start[line + 1], (float4)(t_row, 0.0f, 0.0f, 0.0f), 2);
         likelihood += logs.s0 - logs.s1;
 % else:
         for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block}) {
             const f32 at = eta[row_index[k]];
-            likelihood += (f64)log_likelihood(at + t_row * row_value[k]) - (f64)log_likelihood(at);
+            likelihood += (f64)${likelihoods.value(family, "at + t_row * row_value[k]", "row_index[k]", "chain")}
+                - (f64)${likelihoods.value(family, "at", "row_index[k]", "chain")};
         }
 % endif
         mine += likelihood;
@@ -148,7 +156,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
             const f32 t${k} = (f32)(tau * sinh(s.at${k}) - old);
 % endfor
 % if block == 1:
-            const double4 mine = line_likelihoods(eta, row_index, row_value, row_start[line], row_start[line + 1], (float4)(t0, t1, t2, t3), s.count);
+            const double4 mine = line_likelihoods(eta, row_index, row_value, ${"" if family in ("probit", "logit") else "target, shape + 16 * chain, "}row_start[line], row_start[line + 1], (float4)(t0, t1, t2, t3), s.count);
 %   for k in range(4):
             part[${k}] = mine.s${k};
 %   endfor
@@ -161,7 +169,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
                 const f32 value = row_value[k];
 %   for k in range(4):
                 if (${k} < s.count)
-                    mine${k} += (f64)log_likelihood(at + t${k} * value);
+                    mine${k} += (f64)${likelihoods.value(family, f"at + t{k} * value", "row_index[k]", "chain")};
 %   endfor
             }
 %   for k in range(4):
@@ -204,7 +212,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
 KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow, GLOBAL f32* RESTRICT margins,
     GLOBAL f64* RESTRICT whole, const GLOBAL f32* RESTRICT signs, const GLOBAL f64* RESTRICT slab,
     const GLOBAL f32* RESTRICT member_of_set, const GLOBAL f32* RESTRICT part_margins, i32 with_all, i64 pitch, i64 row_count, i32 q,
-    i32 stride, i32 first, f64 inverse_width, u64 seed, u32 stream, u32 step)
+    i32 stride, i32 first, f64 inverse_width,${likelihoods.parameters(family)} u64 seed, u32 stream, u32 step)
 {
     LOCAL_ARRAY(f64, part, ${4 * block});
     const i32 chain = GROUP_ID;
@@ -253,7 +261,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
             const int8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(row_count - k, (i64)8));
 %   for k in range(4):
             if (${k} < s.count) {
-                const float8 logs = used ? log_likelihood_of_vector(at + c${k} * scaled) : (float8)(0.0f);
+                const float8 logs = used ? log_likelihood_of_vector(at + c${k} * scaled${"" if family in ("probit", "logit") else ", vload8(0, target + k), shape + 16 * chain"}) : (float8)(0.0f);
                 const float4 half_sum = logs.lo + logs.hi;
                 mine${k} += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
             }
@@ -265,7 +273,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
             const f32 scaled = with_all ? at - pivot * signs[k] : eta_s[k];
 %   for k in range(4):
             if (${k} < s.count)
-                mine${k} += (f64)log_likelihood(at + c${k} * scaled);
+                mine${k} += (f64)${likelihoods.value(family, f"at + c{k} * scaled", "k", "chain")};
 %   endfor
         }
 % endif

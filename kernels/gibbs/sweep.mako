@@ -1,5 +1,6 @@
 <%namespace name="philox" file="/common/philox.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="storage_" file="/gibbs/storage.mako"/>
 <%
     each = 4 if storage == "f32" else 8
@@ -38,7 +39,7 @@
 ${philox.functions()}
 ${variates.latent_functions()}
 % if mode in ("score", "margins"):
-${variates.likelihood_functions(family)}
+${likelihoods.functions(family)}
 % endif
 ${storage_.declarations(storage)}
 % if storage == "f32":
@@ -49,7 +50,7 @@ typedef uint4 chunk_t;
 
 KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${"f32" if storage == "f32" else "u16"}* RESTRICT design, const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out,
     i64 first_row, i64 row_count, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first,
-    i32 betas,${" u64 seed, u32 stream, u32 step," if mode == "draw" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode in ("margins", "combine") else ""} GLOBAL u32* RESTRICT queue, u32 spared)
+    i32 betas,${" u64 seed, u32 stream, u32 step," if mode == "draw" else ""}${" GLOBAL f32* RESTRICT margins, i64 pitch," if mode in ("margins", "combine") else ""}${likelihoods.parameters(family) if mode in ("score", "margins") else ""} GLOBAL u32* RESTRICT queue, u32 spared)
 {
     LOCAL_ARRAY(i32, taken, 4);
 % if shuffled:
@@ -251,8 +252,8 @@ KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${"f32" if st
 % elif mode == "combine":
                 latent[o] = global_row < row_count ? margins[(i64)(beta_first + c) * pitch + global_row] : 0.0f;
 % else:
-                latent[o] = global_row < row_count ? slope_of(eta) : 0.0f;
-                extra += global_row < row_count ? log_likelihood(eta) : 0.0f;
+                latent[o] = global_row < row_count ? ${likelihoods.slope(family, "eta", "global_row", "beta_first + c")} : 0.0f;
+                extra += global_row < row_count ? ${likelihoods.value(family, "eta", "global_row", "beta_first + c")} : 0.0f;
 %   if mode == "margins":
                 margins[(i64)(beta_first + c) * pitch + global_row] = eta;
 %   endif

@@ -1,5 +1,6 @@
 <%namespace name="philox" file="/common/philox.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="storage_" file="/gibbs/storage.mako"/>
 <%
     pairs = max(1, 8 // max(1, chains) if chains < 8 else 1)   # rows whose sums are in registers together
@@ -13,10 +14,10 @@
 ${philox.functions()}
 ${variates.latent_functions()}
 % if mode in ("score", "margins"):
-${variates.likelihood_functions(family)}
+${likelihoods.functions(family)}
 % endif
 % if mode == "margins":
-${variates.vector_functions(8, family)}
+${likelihoods.vector_functions(8, family)}
 % endif
 ${storage_.declarations(storage)}
 % if storage == "f32":
@@ -99,7 +100,7 @@ FUNCTION float8 draw_eight(float8 mean, u64 seed, u32 stream, u32 step, i64 inde
 
 KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GLOBAL f32* RESTRICT beta, GLOBAL f32* RESTRICT out,
     i64 first_row, i64 row_count, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first,
-    i32 betas${", u64 seed, u32 stream, u32 step" if mode == "draw" else ""}${", GLOBAL f32* RESTRICT margins, i64 pitch" if mode in ("margins", "combine") else ""})
+   ${likelihoods.parameters(family) if mode in ("score", "margins") else ""} i32 betas${", u64 seed, u32 stream, u32 step" if mode == "draw" else ""}${", GLOBAL f32* RESTRICT margins, i64 pitch" if mode in ("margins", "combine") else ""})
 {
     const i32 stride = chunk_count * ${4 if storage == "f32" else 8};
     const GLOBAL f32* b = beta + (i64)beta_first * stride;
@@ -164,7 +165,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
                 eta.s${i} = latent[${i * chains + c}];
 %   endfor
                 vstore8(eta, 0, margins + (i64)(beta_first + ${c}) * pitch + row);
-                const score_t at = score_of_vector(eta);
+                const score_t at = score_of_vector(eta${"" if family in ("probit", "logit") else f", vload8(0, target + row), shape + 16 * (i64)(beta_first + {c})"});
                 const float8 slope = used ? at.slope : (float8)(0.0f);
                 const float8 logs = used ? at.value : (float8)(0.0f);
 %   for i in range(8):
@@ -187,8 +188,8 @@ KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GL
 % for c in range(chains):
                 {
                     const f32 eta = latent[r * ${chains} + ${c}];
-                    latent[r * ${chains} + ${c}] = row < row_count ? slope_of(eta) : 0.0f;
-                    extra${c} += row < row_count ? log_likelihood(eta) : 0.0f;
+                    latent[r * ${chains} + ${c}] = row < row_count ? ${likelihoods.slope(family, "eta", "row", f"beta_first + {c}")} : 0.0f;
+                    extra${c} += row < row_count ? ${likelihoods.value(family, "eta", "row", f"beta_first + {c}")} : 0.0f;
                 }
 % endfor
             }

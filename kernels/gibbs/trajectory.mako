@@ -1,6 +1,7 @@
 <%namespace name="philox" file="/common/philox.mako"/>
 <%namespace name="reduce" file="/common/reduce.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
 <%
     WHOLE = 8
@@ -20,7 +21,7 @@
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
-${variates.likelihood_functions(family)}
+${likelihoods.functions(family)}
 ${variates.scale_functions()}
 ${horseshoe.density_functions()}
 ${horseshoe.slice_functions(4 if block > 1 else 1)}
@@ -241,15 +242,15 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) keep_margins(GLOBAL f32* RESTRICT margins, con
 }
 
 // sums += the curvature of -log F at the margins of all chains
-KERNEL LAUNCH_BOUNDS(${block}, 1) add_curvature(const GLOBAL f32* RESTRICT margins, GLOBAL f32* RESTRICT sums, i64 first_row, i64 rows,
-    i64 pitch, i32 chains)
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_curvature(const GLOBAL f32* RESTRICT margins, GLOBAL f32* RESTRICT sums,${likelihoods.parameters(family)} i64 first_row,
+    i64 rows, i64 pitch, i32 chains)
 {
     for (i64 i = GLOBAL_ID; i < rows; i += GLOBAL_SIZE) {
         f32 sum = sums[i];
         for (i32 chain = 0; chain < chains; ++chain) {
             const f32 at = margins[chain * pitch + first_row + i];
-            const f32 h = slope_of(at);
-            sum += MAX(CURVATURE(at, h), 0.0f);
+            const f32 curvature = ${likelihoods.curvature(family, "at", "first_row + i", "chain")};
+            sum += MAX(curvature, 0.0f);
         }
         sums[i] = sum;
     }

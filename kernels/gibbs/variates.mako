@@ -5,13 +5,10 @@ Random variates of the horseshoe probit sampler, each a function of what it is f
     ${"<%"}namespace name="variates" file="/gibbs/variates.mako"/>
     philox.functions(), philox.double_functions() come first
     variates.latent_functions()     f32: normals truncated to the positive half line; names of the mathematical functions
-    variates.likelihood_functions(family)      f32: the log-likelihood of a row and its derivatives; after latent_functions
-    variates.vector_functions(8, family)       OpenCL C: the log-likelihood and its derivative, of vectors
     variates.scale_functions()      f64: exponentials, normals, gammas
 
 Sources: C. P. Robert, "Simulation of truncated normal variables", Statistics and Computing 5 (1995); R. C. H. Cheng, "The
-generation of gamma variables with non-integral shape parameter", Applied Statistics 26 (1977), algorithm GB. The
-approximation of erfc is that of W. H. Press et al., "Numerical Recipes", section 6.2 (relative error 1.2e-7 everywhere).
+generation of gamma variables with non-integral shape parameter", Applied Statistics 26 (1977), algorithm GB.
 </%doc>
 <%def name="latent_functions()">
 % if language == "cuda":
@@ -117,130 +114,6 @@ FUNCTION f32 tail_exponent(f32 t)
         + t * (0.27886807f + t * (-1.13520398f + t * (1.48851587f + t * (-0.82215223f + t * 0.17087277f))))))));
 }
 
-</%def>
-<%def name="likelihood_functions(family)">
-% if family == "probit":
-// The log-likelihood log F(x) of a row with margin x, F = Phi
-FUNCTION f32 log_likelihood(f32 x)
-{
-    const f32 z = 0.70710678f * (x < 0.0f ? -x : x);
-    const f32 t = 1.0f / (1.0f + 0.5f * z);
-    const f32 exponent = tail_exponent(t) - z * z;
-    if (x < 0.0f)
-        return exponent + LOG_F32(0.5f * t);
-    return LOG1P_F32(-0.5f * t * EXP_F32(exponent));
-}
-
-// Its derivative phi(x) / Phi(x)
-FUNCTION f32 slope_of(f32 x)
-{
-    const f32 z = 0.70710678f * (x < 0.0f ? -x : x);
-    const f32 t = 1.0f / (1.0f + 0.5f * z);
-    if (x < 0.0f)
-        return 0.79788456f / (t * EXP_F32(tail_exponent(t)));
-    return 0.39894228f * EXP_F32(-z * z) / (1.0f - 0.5f * t * EXP_F32(tail_exponent(t) - z * z));
-}
-
-// Minus its second derivative, h the first
-#define CURVATURE(x, h) ((h) * ((h) + (x)))
-% else:
-// The log-likelihood log F(x) of a row with margin x, F(x) = 1 / (1 + exp(-x))
-FUNCTION f32 log_likelihood(f32 x)
-{
-    return (x < 0.0f ? x : 0.0f) - LOG1P_F32(EXP_F32(x < 0.0f ? x : -x));
-}
-
-// Its derivative 1 - F(x)
-FUNCTION f32 slope_of(f32 x)
-{
-    const f32 e = EXP_F32(x < 0.0f ? x : -x);
-    return (x < 0.0f ? 1.0f : e) / (1.0f + e);
-}
-
-// Minus its second derivative, h the first
-#define CURVATURE(x, h) ((h) * (1.0f - (h)))
-% endif
-</%def>
-<%def name="vector_functions(width, family)">
-// The same of ${width} numbers at a time, for OpenCL devices whose work-items take vectors, with a logarithm and an exponential that
-// are inlined: polynomials on [sqrt(1/2), sqrt(2)] and on half a power of two about 1, in Cody and Waite's two-part reduction, good to
-// 2 units in the last place. 12582912 = 1.5 2^23: a float that is added to it is rounded to an integer, in its low bits.
-FUNCTION float${width} log_of_vector(float${width} x)
-{
-    const int${width} bits = as_int${width}(x);
-    const int${width} exponent = (bits - 0x3f3504f3) >> 23;
-    const float${width} f = as_float${width}(bits - (exponent << 23)) - 1.0f;
-    const float${width} e = as_float${width}(exponent + 0x4b400000) - 12582912.0f;
-    const float${width} z = f * f;
-    const float${width} y = f * z * (3.3333331174e-1f + f * (-2.4999993993e-1f + f * (2.0000714765e-1f + f * (-1.6668057665e-1f
-        + f * (1.4249322787e-1f + f * (-1.2420140846e-1f + f * (1.1676998740e-1f + f * (-1.1514610310e-1f + f * 7.0376836292e-2f))))))));
-    return 0.693359375f * e + (f + (y - 0.5f * z - 2.12194440e-4f * e));
-}
-
-// exp(x) for x <= 0, 1e-38 below -87
-FUNCTION float${width} exp_of_vector(float${width} x)
-{
-    const float${width} bounded = x < -87.0f ? (float${width})(-87.0f) : x;
-    const float${width} rounded = bounded * 1.44269504f + 12582912.0f;
-    const float${width} n = rounded - 12582912.0f;
-    const float${width} r = bounded - 0.693359375f * n + 2.12194440e-4f * n;
-    const float${width} y = 1.0f + (r + r * r * (5.0000001201e-1f + r * (1.6666665459e-1f + r * (4.1665795894e-2f + r * (8.3334519073e-3f
-        + r * (1.3981999507e-3f + r * 1.9875691500e-4f))))));
-    return as_float${width}(as_int${width}(y) + (as_int${width}(rounded) << 23));
-}
-
-typedef struct { float${width} value, slope; } score_t;
-
-% if family == "probit":
-// log Phi(x)
-FUNCTION float${width} log_likelihood_of_vector(float${width} x)
-{
-    const int${width} negative = x < 0.0f;
-    const float${width} z = 0.70710678f * (negative ? -x : x);
-    const float${width} t = 1.0f / (1.0f + 0.5f * z);
-    const float${width} exponent = -z * z - 1.26551223f + t * (1.00002368f + t * (0.37409196f + t * (0.09678418f + t * (-0.18628806f
-        + t * (0.27886807f + t * (-1.13520398f + t * (1.48851587f + t * (-0.82215223f + t * 0.17087277f))))))));
-    const float${width} tail = 0.5f * t * exp_of_vector(exponent);
-    const float${width} inside = 1.0f - tail;    // its rounding error is added again below, as in log1p
-    return log_of_vector(negative ? 0.5f * t : inside) + (negative ? exponent : (1.0f - inside) - tail);
-}
-
-
-// log Phi(x) and its derivative
-FUNCTION score_t score_of_vector(float${width} x)
-{
-    score_t score;
-    const int${width} negative = x < 0.0f;
-    const float${width} z = 0.70710678f * (negative ? -x : x);
-    const float${width} t = 1.0f / (1.0f + 0.5f * z);
-    const float${width} polynomial = -1.26551223f + t * (1.00002368f + t * (0.37409196f + t * (0.09678418f + t * (-0.18628806f
-        + t * (0.27886807f + t * (-1.13520398f + t * (1.48851587f + t * (-0.82215223f + t * 0.17087277f))))))));
-    const float${width} scaled = t * exp_of_vector(polynomial);    // exp(z^2) erfc(z)
-    const float${width} gauss = exp_of_vector(-z * z);
-    const float${width} tail = 0.5f * scaled * gauss;
-    const float${width} inside = 1.0f - tail;
-    score.value = log_of_vector(negative ? 0.5f * t : inside) + (negative ? polynomial - z * z : (1.0f - inside) - tail);
-    score.slope = negative ? 0.79788456f / scaled : 0.39894228f * gauss / inside;
-    return score;
-}
-% else:
-// log F(x), F the logistic distribution function
-FUNCTION float${width} log_likelihood_of_vector(float${width} x)
-{
-    const float${width} e = exp_of_vector(x < 0.0f ? x : -x);
-    return (x < 0.0f ? x : (float${width})(0.0f)) - log_of_vector(1.0f + e) - (e - ((1.0f + e) - 1.0f)) / (1.0f + e);
-}
-
-// log F(x) and its derivative
-FUNCTION score_t score_of_vector(float${width} x)
-{
-    score_t score;
-    const float${width} e = exp_of_vector(x < 0.0f ? x : -x);
-    score.value = (x < 0.0f ? x : (float${width})(0.0f)) - log_of_vector(1.0f + e) - (e - ((1.0f + e) - 1.0f)) / (1.0f + e);
-    score.slope = (x < 0.0f ? (float${width})(1.0f) : e) / (1.0f + e);
-    return score;
-}
-% endif
 </%def>
 <%def name="scale_functions()">
 % if language == "cuda":

@@ -1,16 +1,17 @@
 <%namespace name="philox" file="/common/philox.mako"/>
 <%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 // out[i] = variate number i of one kind, for tests of their distributions; `parameter` is the mean of a truncated normal
 // or the shape of a gamma. Launch: any shape; work-item t makes t, t + GLOBAL_SIZE, ...
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
-${variates.likelihood_functions(family)}
+${likelihoods.functions(family)}
 ${variates.scale_functions()}
 ${horseshoe.density_functions()}
 % if kind.endswith("_of_eight"):
-${variates.vector_functions(8, family)}
+${likelihoods.vector_functions(8, family)}
 % endif
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 count, f64 parameter, u64 seed, u32 stream, u32 step)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from engine.devices import DevicePool, Member
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
+from engine.solvers.gibbs.families import AUXILIARY
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit
 from engine.solvers.gibbs.solve import settings_for
@@ -40,4 +41,11 @@ def state_of(beta: NDArray[np.float64], tau: Any = 1.0, lam: Any = 1.0, nu: Any 
     whole = np.ones((chains, 8))
     whole[:, 0], whole[:, 1] = 1.0 / np.asarray(tau) ** 2, 1.0 / np.asarray(xi)
     local, inverse_nu = (np.broadcast_to(1.0 / np.asarray(value), beta.shape) for value in (np.square(lam), nu))
-    return {"beta": beta, "local_precision": local.copy(), "nu": inverse_nu.copy(), "whole": whole}
+    auxiliary = np.zeros((chains, AUXILIARY))
+    return {
+        "beta": beta,
+        "local_precision": local.copy(),
+        "nu": inverse_nu.copy(),
+        "whole": whole,
+        "auxiliary": auxiliary,
+    }

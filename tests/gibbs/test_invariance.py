@@ -40,6 +40,11 @@ COLLINEAR = np.column_stack(
 )
 """A one-hot group, a column whose two rows off the usual value half of the data separate, and a copy of a column."""
 
+WIDE = np.array([[1.2, -0.4, 0.3, 0.9], [-0.7, 0.9, 0.8, -0.2], [0.5, 1.1, -1.3, 0.4]])
+"""More columns than rows: the kernels ``gibbs`` and ``px`` take another path to beta."""
+
+COLUMNS = {"lines": COLLINEAR, "wide": WIDE}
+
 MUTANTS = {
     "half missing in lambda": ("gibbs", "conditionals", "0.5 * before * b * b", "before * b * b"),
     "shape of tau": ("gibbs", "conditionals", "0.5 * (f64)(q - first + 1)", "0.5 * (f64)(q - first)"),
@@ -66,6 +71,9 @@ MUTANTS = {
         "s.level = log(uniform_f64_wide(words.w0, words.w1))",
         "s.level = 0.0",
     ),
+    "noise of the rows missing": ("wide", "wide", "pitch + i] - d;", "pitch + i];"),
+    "prior variance missing": ("wide", "wide", "variance[(i64)chain * stride + j] * sum", "sum"),
+    "expansion in the wrong norm": ("wide", "wide", "mine += x * x;", "mine += 0.5 * x * x;"),
     "points that are accepted outside the slice": ("hmc", "horseshoe", "> s.level ? {k}", "> s.level - 0.7 ? {k}"),
     "no Jacobian of the tails": ("lines", "lines", " + log(cosh(u))", ""),
     "intercept's prior missing in the tails": ("lines", "lines", "density -= 0.5 *", "density -= 0.0 *"),
@@ -185,7 +193,7 @@ def p_values(
     """Kolmogorov-Smirnov's p-values of each parameter after the iterations."""
     random = np.random.default_rng(seed)
     rows, p = columns.shape
-    chains = 512 if rows == 4 else 256
+    chains = 256 if rows == 6 else 512
     inside = int(intercept)
     precisions = slab_precisions(columns, intercept, slab)
     draws = bounded_prior(random, replicates, p, intercept, precisions)
@@ -200,10 +208,11 @@ def p_values(
         "intercept": intercept,
         "intercept_scale": INTERCEPT_SCALE,
     }
-    options["kernel"] = "hmc" if kernel == "lines" else kernel
+    options["kernel"] = {"lines": "hmc", "wide": "px"}.get(kernel, kernel)
     with sampling(
         member, columns, np.arange(rows) % 2, seed, chains=chains, provider="kernels", family=family, **options
     ) as sampler:
+        assert sampler.settings.wide == (kernel == "wide")
         run = 0
         for number in range(1 << rows):
             mine = np.flatnonzero(pattern == number)
@@ -218,14 +227,14 @@ def p_values(
     )
     tau = whole[:, 0] ** -0.5
     values = {"tau": stats.kstest(tau, stats.halfcauchy.cdf)}
-    if kernel in ("gibbs", "px"):
+    if kernel in ("gibbs", "px", "wide"):
         values["xi"] = stats.kstest(whole[:, 1], stats.gamma(0.5).cdf)
     if intercept:
         values["intercept"] = stats.kstest(beta[:, 0] / INTERCEPT_SCALE, "norm")
     for j in range(inside, inside + p):
         values[f"lambda {j}"] = stats.kstest(local[:, j] ** -0.5, stats.halfcauchy.cdf)
         values[f"beta {j}"] = stats.kstest(beta[:, j] * np.sqrt(local[:, j]) / tau, "norm")
-        if kernel in ("gibbs", "px"):
+        if kernel in ("gibbs", "px", "wide"):
             values[f"nu {j}"] = stats.kstest(nu[:, j], stats.gamma(0.5).cdf)
     if slab is not None:  # the prior of the parameters has no closed form then
         fresh = bounded_prior(np.random.default_rng(seed + 1), replicates, p, intercept, precisions)
@@ -252,6 +261,8 @@ def p_values(
     [
         ("gibbs", False, "probit"),
         ("px", True, "probit"),
+        ("wide", False, "probit"),
+        ("wide", True, "probit"),
         ("hmc", False, "probit"),
         ("hmc", True, "probit"),
         ("lines", False, "probit"),
@@ -261,7 +272,8 @@ def p_values(
     ],
 )
 def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, kernel: str, intercept: bool, family: str) -> None:
-    found = p_values(device, kernel, 2, intercept, columns=COLLINEAR if kernel == "lines" else X, family=family)
+    replicates = REPLICATES // 2 if kernel == "wide" else REPLICATES  # a matrix product a chain
+    found = p_values(device, kernel, 2, intercept, replicates, COLUMNS.get(kernel, X), family)
     assert {name: p for name, p in found.items() if p < LEVEL} == {}
 
 
@@ -306,8 +318,8 @@ def test_a_wrong_constant_is_found(
     kernel, template, right, wrong = MUTANTS[mutant]
     intercept = "intercept" in mutant or kernel == "lines"
     mutate(template, right, wrong, tmp_path, monkeypatch)
-    replicates = 2 * REPLICATES if "intercept" in mutant else REPLICATES
-    columns = COLLINEAR if kernel == "lines" else X
+    replicates = {"wide": REPLICATES // 2}.get(kernel, 2 * REPLICATES if "intercept" in mutant else REPLICATES)
+    columns = COLUMNS.get(kernel, X)
     assert min(p_values(device, kernel, 2, intercept, replicates, columns).values()) < LEVEL
 
 

@@ -11,7 +11,7 @@ from engine.solver import Generator, LazyImport, MetricSpec, Reproduction, Solve
 from engine.solvers.gibbs.generators import ProbitOptions, generate, write
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import report, summary
-from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit
+from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit, HorseshoeRegression
 from engine.solvers.gibbs.schema import SCHEMA
 
 __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
@@ -19,14 +19,16 @@ __all__ = ["PUBLIC", "SOLVER", "kernel_variants"]
 kernel_variants = LazyImport("engine.solvers.gibbs.device.programs", "kernel_variants")
 PUBLIC = {
     "posterior_summary": summary,
+    "log_likelihood": LazyImport("engine.solvers.gibbs.predictive", "log_likelihood"),
+    "posterior_predictive": LazyImport("engine.solvers.gibbs.predictive", "posterior_predictive"),
     "chain_diagnostics": LazyImport("engine.solvers.gibbs.draws.diagnostics", "diagnose"),
 }
 
 
 SOLVER = Solver(
     name="gibbs",
-    title="Horseshoe probit and logistic regression by Gibbs sampling",
-    problems=(HorseshoeProbit, HorseshoeLogit),
+    title="Horseshoe regression by Monte Carlo: linear, logistic, probit, ordinal",
+    problems=(HorseshoeProbit, HorseshoeLogit, HorseshoeRegression),
     options=Options,
     solve=LazyImport("engine.solvers.gibbs.solve", "solve"),
     validate=LazyImport("engine.solvers.gibbs.solve", "validate"),

@@ -22,6 +22,7 @@ from engine.reports.record import BenchConsole
 from engine.solvers.gibbs.design.matrix import Design, stored_values
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.device.worker import Worker
+from engine.solvers.gibbs.families import AUXILIARY
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
 from engine.solvers.gibbs.reference import BlasSampler, ReferenceChain
@@ -95,6 +96,7 @@ def _state(chains: int, q: int, seed: int = 0) -> dict[str, NDArray[np.float64]]
         "local_precision": np.ones((chains, q)),
         "nu": np.ones((chains, q)),
         "whole": np.ones((chains, 8)),
+        "auxiliary": np.zeros((chains, AUXILIARY)),
     }
 
 
@@ -172,7 +174,8 @@ def follow(info: DeviceInfo, rows: int, columns: int, options: Options, steps: i
     y = X[:, 0] + random.standard_normal(rows) > 0
     design = Design.of(HorseshoeProbit(X, y.astype(int)), options)
     q = design.layout.columns
-    with DevicePool([info]) as pool, Sampler(pool, design, settings_for(design, options, 11)) as sampler:
+    settings = dataclasses.replace(settings_for(design, options, 11), wide=False)  # the reference factorises p x p
+    with DevicePool([info]) as pool, Sampler(pool, design, settings) as sampler:
         sampler.make_gram(weighted=False)
         state = _state(options.chains, q)
         sampler.set_state(state)

@@ -35,6 +35,8 @@ class RunState:
     iteration : int
     mode : ndarray
         Where the chains were started about.
+    auxiliary : ndarray
+        The family's own parameters there.
     passed : int
         Successive checks of convergence that were passed.
     watched : ndarray of int64
@@ -50,6 +52,7 @@ class RunState:
     traced: NDArray[np.int64]
     iteration: int = 0
     mode: Floats = field(default_factory=lambda: np.zeros(0))
+    auxiliary: Floats = field(default_factory=lambda: np.zeros(0))
     lines: Lines = field(default_factory=Lines)
     passed: int = 0
     watched: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -119,6 +122,7 @@ def checkpoint_of(state: RunState, snapshot: Snapshot, exchanged_bytes: int) -> 
     }
     if adapted:
         arrays["small"] = snapshot.small
+        arrays["mode_auxiliary"] = state.auxiliary
     arrays.update({name: adapted.pop(name) for name in ("weight", "curvature", "control") if name in adapted})
     for name, draws in state.kept():
         arrays.update({f"{name}.{key}": array for key, array in draws.arrays_at(snapshot.marks[name]).items()})
@@ -144,8 +148,9 @@ def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Any, folder
     """
     layout = state.design.layout
     iteration, kept = state.iteration, max(0, state.iteration - options.warmup) // options.thin
+    finite = all(np.isfinite(arrays[name]).all() for name in ("beta", "whole", "nu", "auxiliary"))
     rules = {
-        "a value of the chains is not finite": all(np.isfinite(arrays[name]).all() for name in ("beta", "whole", "nu")),
+        "a value of the chains is not finite": finite,
         "the chains have another shape than the problem": arrays["beta"].shape == (options.chains, layout.columns)
         and arrays["whole"].shape == (options.chains, 8)
         and arrays["mode"].shape == (layout.columns,),

@@ -38,7 +38,7 @@ __all__ = ["FarmedSampling", "SamplingSlices", "farmed_sampling", "slice_worker"
 Arrays = dict[str, NDArray[Any]]
 
 _TOGETHER = 4
-_ADAPTED = ("weight", "curvature", "control", "small")
+_ADAPTED = ("weight", "curvature", "control", "small", "mode_auxiliary")
 
 
 def _common_from(options: Options) -> int:
@@ -197,6 +197,7 @@ class FarmedSampling(FarmedRun):
         state.failed = state.failed_before = saved.failed
         state.exchanged_before = saved.exchanged_bytes
         state.small = arrays.get("small", np.zeros(0))
+        state.auxiliary = arrays.get("mode_auxiliary", np.zeros(0))
         restore_draws(state, arrays)
         audit(state, arrays, self._options, "the run folder" if from_folder else "a worker's answer")
         state.began, state.began_at = time.monotonic(), state.iteration

@@ -51,6 +51,9 @@ class Options(SolverOptions):
     intercept: bool = Field(True, description="an intercept beside the coefficients, outside the horseshoe")
     intercept_scale: float = Field(10.0, gt=0, description="standard deviation of the intercept's normal prior")
     tau_scale: float = Field(1.0, gt=0, description="scale of the half-Cauchy prior of tau")
+    degrees: float = Field(
+        4.0, ge=1.0, description="degrees of freedom of the errors of a regression with Student's t distribution"
+    )
     slab: float | None = Field(
         None,
         gt=0,

@@ -71,6 +71,7 @@ def summary(result: Result) -> list[Row]:
     if "quantiles" not in arrays:
         raise InputError(f"there is no summary: the run was stopped before the first draw ({result.status})")
     quantiles = arrays["quantiles"]
+    coefficients = arrays["names"].tolist().index("log_tau")
     return [
         Row(
             name=str(name),
@@ -83,7 +84,7 @@ def summary(result: Result) -> list[Row]:
             ess_bulk=float(arrays["ess_bulk"][i]),
             ess_tail=float(arrays["ess_tail"][i]),
             mcse_mean=float(arrays["mcse_mean"][i]),
-            survives=bool(quantiles[i, 0] > 0 or quantiles[i, 2] < 0) and str(name) != "log_tau",
+            survives=bool(quantiles[i, 0] > 0 or quantiles[i, 2] < 0) and i < coefficients,
         )
         for i, name in enumerate(arrays["names"].tolist())
     ]
@@ -119,8 +120,9 @@ def summary_table(result: Result, most: int = 30) -> tuple[tuple[str, ...], list
     """Titles and rows for people: survivors first, by size, at most so many."""
     rows = summary(result)
     level = result.arrays["interval"].item()
-    coefficients = [row for row in rows if row.name not in ("log_tau", "intercept")]
-    others = [row for row in rows if row.name in ("intercept", "log_tau")]
+    place = [row.name for row in rows].index("log_tau")  # the others are behind it
+    coefficients = [row for row in rows[:place] if row.name != "intercept"]
+    others = [row for row in rows[:place] if row.name == "intercept"] + rows[place:]
     order = sorted(coefficients, key=lambda row: (not row.survives, -abs(row.mean) / max(row.sd, 1e-300)))
     shown = others + order[: max(0, most - len(others))]
     titles = ("", "mean", "sd", f"{level:.0%} from", "to", "", "R-hat", "ESS bulk", "ESS tail", "MCSE")

@@ -1,4 +1,4 @@
-"""The problem class: a binary target and the features it may depend on."""
+"""The problem classes: a target and the features it may depend on."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from pydantic import Field
 from engine.errors import ProblemError
 from engine.formats import tables
 from engine.problem import Problem, ReadOptions, frozen
+from engine.solvers.gibbs.families import AUXILIARY, FAMILIES, FamilyName
 from engine.solvers.gibbs.posterior import Posterior
 
-__all__ = ["HorseshoeLogit", "HorseshoeProbit"]
+__all__ = ["HorseshoeLogit", "HorseshoeProbit", "HorseshoeRegression"]
 
 
 class TargetOption(ReadOptions):
@@ -24,6 +25,12 @@ class TargetOption(ReadOptions):
     target: str | None = Field(
         None, description="name or number of the column to predict; by default the one called target, y, label, ..."
     )
+
+
+class RegressionOptions(TargetOption):
+    """For tables: the target, and how it depends on the features."""
+
+    family: FamilyName = Field("normal", description="what the target is: see HorseshoeRegression")
 
 
 class HorseshoeProbit(Problem[Posterior]):
@@ -59,32 +66,15 @@ class HorseshoeProbit(Problem[Posterior]):
     """
 
     kind: ClassVar[str] = "horseshoe_probit"
-    family: ClassVar[str] = "probit"
+    family: str = "probit"
     sense: ClassVar[str] = "sample"
+    categories: int = 2
     read_options = TargetOption
 
     def __init__(self, X: ArrayLike, y: ArrayLike, names: Sequence[str] | None = None, name: str | None = None) -> None:
-        if tables.is_frame(X):
-            values, found = tables.from_frame(X)
-            names = found if names is None else names
-        else:
-            values = _matrix(X)
-        self.X = frozen(values if values.dtype == np.float32 else values.astype(np.float64))
-        if self.X.ndim != 2 or not self.X.size:
-            raise ProblemError(f"X must have rows and columns; got shape {self.X.shape}")
-        self.names = (
-            tuple(f"x{column}" for column in range(self.X.shape[1])) if names is None else tuple(map(str, names))
-        )
-        if len(self.names) != self.X.shape[1]:
-            raise ProblemError(f"X has {self.X.shape[1]} columns, but there are {len(self.names)} names")
-        if len(set(self.names)) < len(self.names):
-            twice = next(name for name in self.names if self.names.count(name) > 1)
-            raise ProblemError(f"two columns are called '{twice}'")
-        if not np.isfinite(self.X).all():
-            row, column = np.argwhere(~np.isfinite(self.X))[0]
-            raise ProblemError(
-                f"X must be finite; column '{self.names[column]}' has {self.X[row, column]} in row {row}"
-            )
+        self.X, self.names = _features(X, names)
+        self.y: NDArray[Any]
+        self.classes: tuple[Any, ...]
         self.y, self.classes = _binary(y, len(self.X))
         self.name = name or f"{self.X.shape[0]} x {self.X.shape[1]}"
 
@@ -135,9 +125,7 @@ class HorseshoeProbit(Problem[Posterior]):
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`."""
         problem = cls(arrays["X"], arrays["y"], arrays["names"].tolist(), name)
-        words, kinds = arrays["classes"].tolist(), arrays["kinds"].tolist()
-        zero, one = (_KINDS.get(kind, str)(word) for word, kind in zip(words, kinds, strict=True))
-        problem.classes = zero, one
+        problem.classes = _classes_of(arrays)
         return problem
 
 
@@ -148,12 +136,128 @@ class HorseshoeLogit(HorseshoeProbit):
     """
 
     kind: ClassVar[str] = "horseshoe_logit"
-    family: ClassVar[str] = "logit"
+    family: str = "logit"
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
         """Never: such files are recognised as :class:`HorseshoeProbit`."""
         return False
+
+
+class HorseshoeRegression(HorseshoeProbit):
+    """Regression with a horseshoe prior of a number, or of an ordered category.
+
+    With the margin m_i = b_0 + x_i . beta and the prior of :class:`HorseshoeProbit`:
+
+    - ``normal``: y_i ~ N(m_i, sigma^2);
+    - ``student``: (y_i - m_i) / sigma has Student's t distribution with ``degrees`` (an option) degrees of freedom;
+    - ``ordinal``: y_i has K ordered values, and P(y_i <= k) = Phi(t_k - m_i), t_1 = 0 < t_2 < ... < t_(K-1);
+    - ``probit``, ``logit``: y_i has two values, as :class:`HorseshoeProbit` and :class:`HorseshoeLogit`.
+
+    In linear regressions y is sampled on a scale of mean 0 and variance 1, as the columns are, on which
+    tau ~ C+(0, A) and sigma ~ C+(0, 1); results are in the units of y. The logarithms of the differences of thresholds
+    are N(0, 2^2). All but ``probit`` are sampled by the kernel ``hmc``.
+
+    Parameters
+    ----------
+    X : array-like or data frame, shape (N, p)
+    y : array-like, shape (N,)
+        Finite numbers; for ``ordinal`` 2 to 16 different values, numbers or words, in their (alphabetical) order.
+    family : {"normal", "student", "ordinal", "probit", "logit"}
+    names : sequence of str, optional
+        What the columns are called.
+    name : str, optional
+        What to call the data.
+
+    Attributes
+    ----------
+    X : ndarray, shape (N, p)
+    y : ndarray, shape (N,)
+        float64; for ``ordinal`` the numbers of the categories, for ``probit`` and ``logit`` bool.
+    names : tuple of str
+    classes : tuple
+        The different values of y, if it is not a number.
+    categories : int
+
+    Raises
+    ------
+    ProblemError
+        If the shapes do not fit, a value is not a finite number, or y is not of the family.
+
+    References
+    ----------
+    C. M. Carvalho, N. G. Polson, J. G. Scott, "The horseshoe estimator for sparse signals", Biometrika 97 (2010);
+    J. H. Albert, S. Chib, "Bayesian analysis of binary and polychotomous response data", JASA 88 (1993).
+    """
+
+    kind: ClassVar[str] = "horseshoe_regression"
+    read_options = RegressionOptions
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        family: str = "normal",
+        names: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        if family not in FAMILIES:
+            raise ProblemError(f"family must be one of {', '.join(FAMILIES)}; got {family!r}")
+        if family in ("probit", "logit"):
+            super().__init__(X, y, names, name)
+        else:
+            self.X, self.names = _features(X, names)
+            self.y, self.classes = _numbers(y, len(self.X)) if family != "ordinal" else _ordered(y, len(self.X))
+            self.categories = len(self.classes)
+            self.name = name or f"{self.X.shape[0]} x {self.X.shape[1]}"
+        self.family = family
+
+    @classmethod
+    def read(cls, path: str | Path, target: str | int | None = None, family: str = "normal") -> Self:
+        """Read CSV, TSV, LIBSVM or Parquet; see :func:`engine.formats.tables.read`.
+
+        Parameters
+        ----------
+        path : path-like
+        target : str or int, optional
+            Name or number of the target column; by default the one called target, y, label, ..., else the last.
+        family : str
+            See the class.
+
+        Raises
+        ------
+        ProblemError
+            If it cannot be read, or breaks a rule of its format or of the problem.
+        """
+        table = tables.read(path, target)
+        try:
+            return cls(table.X, table.y, family, table.names, Path(path).stem)
+        except ProblemError as error:
+            raise ProblemError(str(error), path) from error
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Never: such files are recognised as :class:`HorseshoeProbit`."""
+        return False
+
+    def describe(self) -> str:
+        """One line: the sizes, and what the target is."""
+        if self.family in ("probit", "logit"):
+            return super().describe()
+        rows, columns = self.X.shape
+        target = f"{self.categories} ordered categories" if self.family == "ordinal" else f"{self.family} errors"
+        return f"horseshoe regression {self.name}: {rows:,} rows, {columns:,} features, {target}"
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Those of :class:`HorseshoeProbit`, and ``family``."""
+        return {**super().to_arrays(), "family": np.array(self.family)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """The inverse of :meth:`to_arrays`."""
+        problem = cls(arrays["X"], arrays["y"], str(arrays["family"]), arrays["names"].tolist(), name)
+        problem.classes = _classes_of(arrays)
+        return problem
 
 
 def _written(value: Any) -> str:
@@ -164,7 +268,38 @@ def _written(value: Any) -> str:
 _KINDS: dict[str, Callable[[str], Any]] = {"bool": "True".__eq__, "int": int, "float": float}
 
 
+def _classes_of(arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, ...]:
+    """The values of the target as they were given."""
+    words, kinds = arrays["classes"].tolist(), arrays["kinds"].tolist()
+    return tuple(_KINDS.get(kind, str)(word) for word, kind in zip(words, kinds, strict=True))
+
+
+def _features(X: ArrayLike, names: Sequence[str] | None) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """The features, checked, and their names."""
+    if tables.is_frame(X):
+        values, found = tables.from_frame(X)
+        names = found if names is None else names
+    else:
+        values = _matrix(X)
+    checked = frozen(values if values.dtype == np.float32 else values.astype(np.float64))
+    if checked.ndim != 2 or not checked.size:
+        raise ProblemError(f"X must have rows and columns; got shape {checked.shape}")
+    chosen = tuple(f"x{column}" for column in range(checked.shape[1])) if names is None else tuple(map(str, names))
+    if len(chosen) != checked.shape[1]:
+        raise ProblemError(f"X has {checked.shape[1]} columns, but there are {len(chosen)} names")
+    if len(set(chosen)) < len(chosen):
+        twice = next(name for name in chosen if chosen.count(name) > 1)
+        raise ProblemError(f"two columns are called '{twice}'")
+    if not np.isfinite(checked).all():
+        row, column = np.argwhere(~np.isfinite(checked))[0]
+        raise ProblemError(f"X must be finite; column '{chosen[column]}' has {checked[row, column]} in row {row}")
+    return checked, chosen
+
+
 def _matrix(X: ArrayLike) -> NDArray[Any]:
+    if hasattr(X, "toarray"):  # a sparse matrix
+        values = np.asarray(X.toarray())
+        return values if values.dtype.kind in "biuf" else values.astype(np.float64)
     try:
         values = np.asarray(X)
     except ValueError as error:
@@ -177,17 +312,43 @@ def _matrix(X: ArrayLike) -> NDArray[Any]:
     return values
 
 
-def _binary(y: ArrayLike, rows: int) -> tuple[NDArray[np.bool_], tuple[Any, Any]]:
-    """The target as booleans, and its two values."""
+def _target(y: ArrayLike, rows: int) -> NDArray[Any]:
+    """The target, of one value a row and finite."""
     values = np.asarray(y)
     if values.shape != (rows,):
         raise ProblemError(f"y must have one value for each of the {rows} rows of X; got shape {values.shape}")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ProblemError(f"y must be finite; row {int(np.argmin(np.isfinite(values)))} is {values.min()}")
+        row = int(np.argmin(np.isfinite(values)))
+        raise ProblemError(f"y must be finite; row {row} is {values[row]}")
     if values.dtype.kind == "O":
         kinds = {type(value) for value in values.tolist()}
         if len(kinds) > 1:
             raise ProblemError(f"y mixes {' and '.join(sorted(kind.__name__ for kind in kinds))}")
+    return values
+
+
+def _numbers(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, ...]]:
+    """The target of a linear regression."""
+    values = _target(y, rows)
+    if values.dtype.kind not in "biuf":
+        raise ProblemError(f"y must hold numbers for the families normal and student; got {values.dtype}")
+    numbers = values.astype(np.float64)
+    if rows > 1 and np.ptp(numbers) == 0:
+        raise ProblemError(f"y is {numbers[0]:g} in every row")
+    return frozen(numbers), ()
+
+
+def _ordered(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, ...]]:
+    """The target of an ordinal regression as numbers of categories, and these."""
+    found, codes = np.unique(_target(y, rows), return_inverse=True)
+    if not 2 <= len(found) <= AUXILIARY:
+        raise ProblemError(f"y must have 2 to {AUXILIARY} different values for the family ordinal; it has {len(found)}")
+    return frozen(codes.astype(np.float64)), tuple(found.tolist())
+
+
+def _binary(y: ArrayLike, rows: int) -> tuple[NDArray[np.bool_], tuple[Any, Any]]:
+    """The target as booleans, and its two values."""
+    values = _target(y, rows)
     found = np.unique(values)
     classes = found.tolist()
     if len(classes) == 1:

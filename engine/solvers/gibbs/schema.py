@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
+from engine.solvers.gibbs.families import AUXILIARY
 
 __all__ = ["SCHEMA", "CheckpointState"]
 
@@ -63,7 +64,10 @@ SCHEMA = Schema(
         ArraySpec("jumps", "float64", ("chains", "draws"), title="Accepted jumps along lines", optional=True),
         ArraySpec("expansion", "float64", ("chains", "draws"), title="Factor of the expansion", optional=True),
         ArraySpec("interval", "float64", (), title="Probability of the intervals"),
-        ArraySpec("y", "bool", ("rows",), title="Target"),
+        ArraySpec("y", "bool|float64", ("rows",), title="Target"),
+        ArraySpec("sigma", "float64", ("chains", "draws"), title="Draws of sigma", optional=True),
+        ArraySpec("degrees", "float64", (), title="Degrees of freedom of the errors", optional=True),
+        ArraySpec("thresholds", "float64", ("chains", "draws", None), title="Draws of the thresholds", optional=True),
         ArraySpec("separable", "text", (None,), title="Columns whose unusual value is in one class", optional=True),
         ArraySpec("collinear_names", "text", ("members",), title="Members of exactly collinear groups", optional=True),
         ArraySpec("collinear_group", "integer", ("members",), title="Number of their group", optional=True),
@@ -88,12 +92,14 @@ SCHEMA = Schema(
             ArraySpec("local_precision", "float64", ("chains", "columns")),
             ArraySpec("nu", "float64", ("chains", "columns")),
             ArraySpec("whole", "float64", ("chains", 8)),
+            ArraySpec("auxiliary", "float64", ("chains", AUXILIARY)),
             ArraySpec("mode", "float64", ("columns",)),
             ArraySpec("traced", "integer", (None,)),
             ArraySpec("watched", "integer", (None,)),
             ArraySpec("weight", "float32", ("rows",), required_if=_is_hmc),
             ArraySpec("curvature", "float32", ("rows",), required_if=_is_hmc),
             ArraySpec("control", "float64", (8,), required_if=_is_hmc),
+            ArraySpec("mode_auxiliary", "float64", (None,), required_if=_is_hmc),
             ArraySpec("small", "float64", ("columns",), required_if=_is_hmc),
             *_draws("draws", "quantities"),
             *_draws("statistics", "reports"),

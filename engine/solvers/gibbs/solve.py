@@ -58,7 +58,15 @@ def settings_for(design: Design, options: Options, seed: int) -> Settings:
         streaming=options.streaming,
         batch=REFRESH,
         thin=options.thin,
+        degrees=options.degrees,
+        wide=_is_wide(design, options),
     )
+
+
+def _is_wide(design: Design, options: Options) -> bool:
+    """Whether matrices of N x N take the place of those of p x p."""
+    usable = options.storage == "float32" and options.streaming != "always" and options.kernel != "hmc"
+    return usable and design.layout.columns > design.layout.rows
 
 
 def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[DeviceInfo]) -> None:
@@ -75,6 +83,8 @@ def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[Devic
     """
     if problem.family != "probit" and options.kernel != "hmc":
         raise OptionError(f"kernel = {options.kernel} samples probit regressions only; use kernel = hmc")
+    if problem.family == "ordinal" and not options.intercept:
+        raise OptionError("an ordinal regression needs its intercept, because its first threshold is 0")
     design = Design.of(problem, options)
     _chosen(problem, options)
     _given(design, options)
@@ -107,8 +117,11 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
     design = Design.of(problem, options)
     state = _new_state(design, options)
     _report_design(run, design)
+    settings = settings_for(design, options, run.seed)
+    if settings.wide and len(pool.members) > 1:
+        run.notice(f"X has more columns than rows; the kernel {options.kernel} uses {pool.members[0].label} alone")
     status = Status.COMPLETE
-    with Sampler(pool, design, settings_for(design, options, run.seed)) as sampler:
+    with Sampler(pool, design, settings) as sampler:
         streamed = sampler.streamed
         if streamed:
             size = design.layout.strips * design.layout.strip_rows * design.layout.stride
@@ -144,7 +157,8 @@ def _new_state(design: Design, options: Options) -> RunState:
     chosen = _chosen(design.problem, options)
     most = options.most_draws
     draws = Draws(options.chains, quantities, most, chosen, options.max_kept)
-    statistics = Draws(options.chains, len(REPORT), most, None, 1 << 40)
+    reports = len(REPORT) + len(design.auxiliary_names())
+    statistics = Draws(options.chains, reports, most, None, 1 << 40)
     scales = None
     if options.keep_scales:
         scales = Draws(options.chains, len(design.active), most, None, options.max_kept)
@@ -195,7 +209,7 @@ def _begin(options: Options, run: Run, sampler: Sampler, state: RunState) -> Sna
         run.poll()
 
     gram = sampler.make_gram(weighted=False)
-    state.mode, prior = find_mode(sampler, options.intercept_scale**-2, options.tau_scale, between)
+    state.mode, prior, state.auxiliary = find_mode(sampler, options.intercept_scale**-2, options.tau_scale, between)
     if options.kernel == "hmc":
         _set_lines(run, sampler, state, gram)
         sampler.make_gram(weighted=True)
@@ -232,6 +246,8 @@ def restore_chains(
     """Bring the devices to a checkpoint's chains and to what was chosen in the warm-up."""
     gram = sampler.make_gram(weighted=False)
     if options.kernel == "hmc":
+        state.auxiliary = arrays["mode_auxiliary"]
+        sampler.set_auxiliary(state.auxiliary)
         _set_lines(run, sampler, state, gram)
         adapted = {name: getattr(saved, name) for name in ("averaged", "averaging", "adapting", "steps")}
         state.small = arrays["small"]
@@ -377,7 +393,7 @@ def small_coefficients(before: Floats, chains: dict[str, Floats], first: int) ->
 def _passes(options: Options, state: RunState, first: int, count: int) -> int:
     """Passes over X of so many iterations."""
     if options.kernel != "hmc":
-        return count
+        return count * (3 if _is_wide(state.design, options) else 1)
     every = rescale_interval(state.design.layout.rows)
     rescaled = (first + count - 1) // every - (first - 1) // every
     renewed = count if state.lines.count else rescaled
@@ -387,9 +403,11 @@ def _passes(options: Options, state: RunState, first: int, count: int) -> int:
 def _has_converged(options: Options, run: Run, state: RunState) -> bool:
     """Whether the targets are met at this check and the one before; all quantities are looked at if the worst are."""
     found = mixing_of(state.draws, state.statistics, state.watched)
-    if found is None or found.reaches(options.ess, options.r_hat):
+    if len(state.watched) and (found is None or found.reaches(options.ess, options.r_hat)):
         found = mixing_of(state.draws, state.statistics)
-        state.watched = state.watched if found is None else found.watched
+        state.watched = np.zeros(0, np.int64)
+    if found is not None and not len(state.watched):
+        state.watched = found.watched
     good = found is not None and found.reaches(options.ess, options.r_hat)
     state.passed = state.passed + 1 if good else 0
     if found is not None:
@@ -427,9 +445,10 @@ def _take(options: Options, run: Run, state: RunState, iterations: list[int], ro
     kept = rows[np.array(iterations) >= options.warmup]
     if len(kept):
         state.draws.add(state.design.unscaled(kept[:, :, :q]))
-        state.statistics.add(kept[:, :, q : q + len(REPORT)])
+        reports = state.statistics.shape[1]
+        state.statistics.add(kept[:, :, q : q + reports])
         if state.scales is not None:
-            first = q + len(REPORT) + state.design.first
+            first = q + reports + state.design.first
             state.scales.add(-0.5 * np.log(kept[:, :, first:]))
     now = time.monotonic()
     if now - state.traced_at >= _TRACE_INTERVAL:

@@ -137,7 +137,7 @@ def _chunks(design: Design, sampled: bool = False) -> Iterator[tuple[int, NDArra
         size, step = _SAMPLE // _SAMPLES, layout.rows // _SAMPLES
     for begin in range(0, layout.rows, step):
         end = min(layout.rows, begin + size)
-        sign = np.where(design.problem.y[begin:end], 1.0, -1.0).astype(np.float32)
+        sign = design.signs(begin, end)
         stored = stored_values(design.rows(begin, end), design.storage)
         yield begin, stored[:, first : layout.columns] * sign[:, None], sign
 
@@ -168,7 +168,8 @@ def _informative_rows(
         for number, value in enumerate((-1.0, 1.0)):
             seen[number] |= (squares[sign == value] > 0).any(axis=0)
         fourth += w @ (squares * squares)
-    return second**2 / np.maximum(fourth, 1e-300), np.logical_not(seen.all(axis=0))
+    one_class = np.logical_not(seen.all(axis=0)) if not design.family.targeted else np.zeros(count, bool)
+    return second**2 / np.maximum(fourth, 1e-300), one_class
 
 
 def _covariance(design: Design, gram: Floats) -> tuple[Floats, Floats]:

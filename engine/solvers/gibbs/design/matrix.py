@@ -1,4 +1,4 @@
-"""The design matrix as the devices store it: active columns, standardised, each row multiplied by its y = +-1."""
+"""The design matrix as the devices store it: active columns, standardised, binary rows multiplied by their y = +-1."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from engine.errors import ProblemError
 from engine.solvers.gibbs.design.layout import Layout, layout_for
+from engine.solvers.gibbs.families import FAMILIES, Family
 from engine.solvers.gibbs.options import Options, Storage
 from engine.solvers.gibbs.problem import HorseshoeProbit
 
@@ -31,6 +32,8 @@ class Design:
         Precision of the normal density that an active coefficient's prior is multiplied by; 0 without ``slab``.
     mean, scale : ndarray of float64
         What was taken off an active column, and what it was divided by.
+    target_mean, target_scale : float
+        The same of the target of a linear regression.
     """
 
     problem: HorseshoeProbit
@@ -41,6 +44,8 @@ class Design:
     storage: Storage
     layout: Layout
     slab: NDArray[np.float64]
+    target_mean: float = 0.0
+    target_scale: float = 1.0
 
     @classmethod
     def of(cls, problem: HorseshoeProbit, options: Options) -> Design:
@@ -71,7 +76,34 @@ class Design:
         slab = np.zeros(len(active))
         if options.slab is not None:
             slab = _effects(problem, active, mean, scale, options.intercept) / options.slab**2
-        return cls(problem, active, mean, scale, options.intercept, options.storage, layout, slab)
+        target = 0.0, 1.0
+        if options.standardize and problem.family in ("normal", "student"):
+            centre = float(problem.y.mean()) if options.intercept else 0.0
+            target = centre, float(np.sqrt(np.mean((problem.y - centre) ** 2))) or 1.0
+        return cls(problem, active, mean, scale, options.intercept, options.storage, layout, slab, *target)
+
+    @property
+    def family(self) -> Family:
+        """The likelihood."""
+        return FAMILIES[self.problem.family]
+
+    def auxiliary_names(self) -> list[str]:
+        """What the family's own parameters are called."""
+        return self.family.auxiliary_names(self.problem.categories)
+
+    def target(self) -> NDArray[np.float32]:
+        """What the rows' likelihoods are of, zeros behind the rows; empty for probit and logit."""
+        layout = self.layout
+        if not self.family.targeted:
+            return np.zeros(0, np.float32)
+        out = np.zeros(layout.strips * layout.strip_rows, np.float32)
+        out[: layout.rows] = (self.problem.y - self.target_mean) / self.target_scale
+        return out
+
+    def signs(self, begin: int, end: int) -> NDArray[np.float32]:
+        """What rows are multiplied by: y = +-1, or 1 if the rows have a target."""
+        y = self.problem.y[begin:end]
+        return np.ones(len(y), np.float32) if self.family.targeted else np.where(y, 1.0, -1.0).astype(np.float32)
 
     @property
     def first(self) -> int:
@@ -97,7 +129,7 @@ class Design:
         if used:
             part = problem.X[begin : begin + used]
             values = part[:, self.active].astype(np.float64) if len(self.active) < part.shape[1] else part
-            sign = np.where(problem.y[begin : begin + used], 1.0, -1.0)[:, None]
+            sign = self.signs(begin, begin + used)[:, None].astype(np.float64)
             out[:used, self.first : self.first + len(self.active)] = (values - self.mean) / self.scale * sign
             if self.intercept:
                 out[:used, 0] = sign[:, 0]
@@ -137,11 +169,11 @@ class Design:
 
     def unscaled(self, beta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Coefficients of the user's columns: shape (..., columns of X + 1), the intercept (0 without one) first."""
-        coefficients = beta[..., self.first :] / self.scale
+        coefficients = beta[..., self.first :] / self.scale * self.target_scale
         full = np.zeros((*beta.shape[:-1], self.problem.X.shape[1] + 1))
         full[..., 1 + self.active] = coefficients
         if self.intercept:
-            full[..., 0] = beta[..., 0] - coefficients @ self.mean
+            full[..., 0] = self.target_mean + beta[..., 0] * self.target_scale - coefficients @ self.mean
         return full
 
     def scaled(self, full: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from engine.devices import Buffer, StreamEvent
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.device.rows import Rows
+from engine.solvers.gibbs.families import AUXILIARY
 from engine.solvers.gibbs.options import KernelName
 
 __all__ = ["REPORT", "STATE", "WHOLE", "Chains", "Recorded", "Recorder", "Settings"]
 
-STATE = ("beta", "local_precision", "nu", "whole")
-"""The state of a chain: beta, lambda^-2 and nu^-1 of shape (chains, q); tau^-2 and xi^-1 among (chains, 8) numbers."""
+STATE = ("beta", "local_precision", "nu", "whole", "auxiliary")
+"""The state of a chain: beta, lambda^-2 and nu^-1 of shape (chains, q); tau^-2 and xi^-1 among (chains, 8) numbers;
+the family's own parameters among (chains, AUXILIARY)."""
 
 REPORT = ("tau_precision", "xi_rate", "expansion", "log_likelihood", "acceptance", "jumps", "moved", "")
 """The 8 numbers of ``whole``: part of the state, then what an iteration reports of itself."""
@@ -30,8 +32,9 @@ Recorded = tuple[list[int], NDArray[np.float64], int]
 class Settings:
     """What the iterations of a run need to know.
 
-    ``prior_precision`` is that of the intercept; ``tau_scale`` the half-Cauchy's; ``provider`` None for the best. Of a
-    run whose chains are divided, these are the chains from ``first_chain`` on, with their random numbers of that run.
+    ``prior_precision`` is that of the intercept; ``tau_scale`` the half-Cauchy's; ``provider`` None for the best;
+    ``wide`` is for X with more columns than rows, without X'X; ``degrees`` those of Student's t. Of a run whose chains
+    are divided, these are the chains from ``first_chain`` on, with their random numbers of that run.
     """
 
     kernel: KernelName
@@ -45,6 +48,8 @@ class Settings:
     batch: int
     thin: int
     first_chain: int = 0
+    wide: bool = False
+    degrees: float = 4.0
 
     def stream(self, number: int) -> int:
         """What kernels take for a stream of random numbers, to which they add ``chain << 8``."""
@@ -59,6 +64,7 @@ class Chains:
         q, chains = rows.layout.columns, settings.chains
         self.beta, self.local_precision, self.nu = (memory.empty((chains, q)) for _ in range(3))
         self.whole = memory.empty((chains, WHOLE))
+        self.auxiliary = memory.zeros((chains, AUXILIARY))
         self.narrow = memory.zeros((chains, rows.layout.stride), np.float32)
 
     def set_state(self, state: dict[str, NDArray[np.float64]]) -> None:
@@ -96,8 +102,8 @@ class Recorder:
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, settings: Settings) -> None:
         self._device, self._programs, self._chains, self._settings = memory.device, rows.programs, chains, settings
         q, keep = rows.layout.columns, settings.keep_scales
-        self._columns = q
-        self.width = q + WHOLE + (q if keep else 0)
+        self._columns, self._auxiliaries = q, len(rows.design.auxiliary_names())
+        self.width = q + WHOLE + self._auxiliaries + (q if keep else 0)
         numbers = settings.batch * settings.chains * self.width
         self._batches = [
             _Batch(memory.empty(numbers), memory.pinned(numbers, np.float64), memory.pinned(1, np.int32))
@@ -124,6 +130,8 @@ class Recorder:
             row=len(batch.iterations),
             chains=settings.chains,
             scales=int(settings.keep_scales),
+            auxiliary=chains.auxiliary,
+            auxiliaries=self._auxiliaries,
         )
         batch.iterations.append(iteration)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,6 +125,11 @@ class Matrices:
         arguments = {"gram": self.gram, "diagonal": self.diagonal, "q": q}
         programs.precision.take_diagonal(programs.spread(q), programs.block, **arguments)
 
+    def gram_diagonal(self) -> NDArray[np.float64]:
+        """The diagonal of G; shape (q,)."""
+        diagonal: NDArray[np.float64] = self.device.get(self.diagonal)
+        return diagonal
+
     # --- every chain's matrix -------------------------------------------------------------------------------------
 
     def event(self) -> StreamEvent | None:
@@ -217,7 +222,16 @@ class Matrices:
         return solved * scale if transposed else solved
 
 
-def shared_arguments(rows: Rows, chains: Chains, matrices: Matrices, settings: Settings) -> dict[str, Any]:
+class PriorBuffers(Protocol):
+    """What the kernels of the scales write: see :class:`Matrices`."""
+
+    scale: Buffer
+    prior: Buffer
+    diagonal: Buffer
+    slab: Buffer
+
+
+def shared_arguments(rows: Rows, chains: Chains, matrices: PriorBuffers, settings: Settings) -> dict[str, Any]:
     """Arguments of the kernels that are the same all through a run, by their names in the templates."""
     layout = rows.layout
     return {

@@ -10,14 +10,12 @@ from engine.devices import Buffer, Capabilities, Device
 from engine.devices.program import BoundKernel, Kernel
 from engine.devices.variants import each_once
 from engine.solvers.gibbs.design.layout import Layout
+from engine.solvers.gibbs.families import FAMILIES, THRESHOLD_SCALE
 
-__all__ = ["FAMILIES", "Launcher", "Mode", "Programs", "SweepShape", "kernel_variants", "sweep_shape"]
+__all__ = ["Launcher", "Mode", "Programs", "SweepShape", "kernel_variants", "sweep_shape"]
 
-Mode = Literal["draw", "score", "margins"]
+Mode = Literal["draw", "score", "margins", "combine"]
 """What a pass over the rows computes; see ``kernels/gibbs/sweep.mako``."""
-
-FAMILIES = ("probit", "logit")
-"""Distribution functions F in P(y = 1) = F(margin)."""
 
 _STORAGE = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 _MOST_REGISTERS = 96
@@ -148,13 +146,19 @@ def _blocks(capabilities: Capabilities) -> _Blocks:
     return _Blocks(256, 256, 64, 1)
 
 
+def _auxiliary_constants(block: int, family: str) -> dict[str, Any]:
+    return {"block": block, "family": family, "threshold_scale": THRESHOLD_SCALE}
+
+
 class Programs:
     """The programs of one device, and the number of groups and work-items to launch their kernels with.
 
     Attributes
     ----------
-    conditionals, trajectory, precision : Program
+    conditionals, trajectory, precision, wide : Program
         Kernels that take a group a chain have ``block`` work-items a group.
+    likelihood : dict
+        Arguments of the passes that a family with a target takes.
     block : int
     lines_block : int
         Work-items a group of ``lines``.
@@ -163,13 +167,17 @@ class Programs:
     def __init__(self, device: Device, layout: Layout, storage: str, family: str, queue: Buffer) -> None:
         """``queue`` is two zeros of uint32 on the device: the dynamic work queue of a pass over the rows."""
         self.layout, self.storage, self.family = layout, storage, family
+        self.likelihood: dict[str, Any] = {}
         self._device, self._queue = device, queue
         blocks = self._sizes = _blocks(device.capabilities)
         self.block, self.lines_block = blocks.vector, blocks.lines
         self.conditionals = device.program("gibbs/conditionals", block=blocks.vector)
         self.trajectory = device.program("gibbs/trajectory", block=blocks.vector, family=family)
         self.precision = device.program("gibbs/precision", block=blocks.vector)
+        self.wide = device.program("gibbs/wide", block=blocks.vector)
         self.lines = device.program("gibbs/lines", block=blocks.lines, family=family)
+        if FAMILIES[family].targeted:
+            self.auxiliary = device.program("gibbs/auxiliary", **_auxiliary_constants(blocks.vector, family))
         self.expand = device.program("gibbs/expand", block=blocks.vector, storage=_STORAGE[storage])
         self._gather = device.program("gibbs/gather", block=blocks.gather, columns=blocks.gather_columns, value="f32")
         self._sweeps: dict[tuple[int, Mode], tuple[Kernel, SweepShape, int]] = {}
@@ -208,11 +216,11 @@ class Programs:
         while first < betas:
             count = 1 << min((betas - first).bit_length() - 1, 2)
             kernel, shape, most = self._sweep(count, mode)
-            groups, extra = min(strips, most), {}
+            groups, extra = min(strips, most), dict(self.likelihood) if mode in ("score", "margins") else {}
             if shape.serial:
                 groups = -(-strips // -(-strips // most)) if strips else 0  # as many strips for each group
             else:
-                extra = {"queue": self._queue, "spared": self._spared if mode == "draw" and strips > most else 0}
+                extra |= {"queue": self._queue, "spared": self._spared if mode == "draw" and strips > most else 0}
             kernel(
                 groups,
                 shape.size,
@@ -276,11 +284,13 @@ _VECTORS = ("log_likelihood_of_eight", "score_of_eight", "slope_of_eight")
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template of this solver with sets of constants that cover what a device asks for."""
     blocks = _blocks(capabilities)
-    for template in ("conditionals", "precision"):
+    for template in ("conditionals", "precision", "wide"):
         yield f"gibbs/{template}", {"block": blocks.vector}
     for family in FAMILIES:
         yield "gibbs/trajectory", {"block": blocks.vector, "family": family}
         yield "gibbs/lines", {"block": blocks.lines, "family": family}
+        if FAMILIES[family].targeted:
+            yield "gibbs/auxiliary", _auxiliary_constants(blocks.vector, family)
     yield "gibbs/gather", {"block": blocks.gather, "columns": blocks.gather_columns, "value": "f32"}
     for storage in _STORAGE:
         yield "gibbs/expand", {"block": blocks.vector, "storage": _STORAGE[storage]}
@@ -294,16 +304,18 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         (104, 16, 1, "float16", "score"),
         (64, 16, 4, "float32", "margins"),
         (64, 16, 4, "float16", "margins"),
+        (64, 16, 4, "float32", "combine"),
+        (5008, 16, 4, "float32", "combine"),
         (128, 32, 2, "bfloat16", "margins"),
         (10_008, 128, 4, "float32", "draw"),
     ]
     for stride, strip_rows, chains, storage, mode in wanted:
         shape = sweep_shape(capabilities, stride, strip_rows, chains, storage)
-        for family in FAMILIES if mode != "draw" else FAMILIES[:1]:
+        for family in FAMILIES if mode in ("score", "margins") else ("probit",):
             yield shape.constants(chains, storage, mode, family)
     block = 64 if capabilities.simt else 1
     for kind in _VARIATES:
         yield "gibbs/variates_fill", {"block": block, "kind": kind, "family": "probit"}
     for kind in _LIKELIHOODS if capabilities.simt else (*_LIKELIHOODS, *_VECTORS):
-        for family in FAMILIES:
+        for family in ("probit", "logit"):
             yield "gibbs/variates_fill", {"block": block, "kind": kind, "family": family}

@@ -63,7 +63,13 @@ class Rows:
         self.first_row = self.first_strip * layout.strip_rows
         bounds = np.array(layout.bounds[shards[0] : shards[1] + 1]) - self.first_strip
         self.bounds = memory.put(bounds.astype(np.int32))
+        self.target = memory.put(np.append(design.target(), np.zeros(8, np.float32)))  # of the rows of all devices
         self.programs = Programs(self.device, layout, design.storage, design.problem.family, memory.zeros(2, np.uint32))
+
+    def read_shape(self, shape: Buffer) -> None:
+        """Let the passes take the numbers of the chains' likelihoods from a buffer of shape (chains, AUXILIARY)."""
+        if self.design.family.targeted:
+            self.programs.likelihood = {"target": self.target, "shape": shape}
 
     def load(self) -> None:
         """Take the rows over, once all else has its memory."""

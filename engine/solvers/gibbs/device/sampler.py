@@ -18,6 +18,7 @@ from engine.solvers.gibbs.design.lines import Lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.chains import Recorded, Settings
 from engine.solvers.gibbs.device.worker import Worker
+from engine.solvers.gibbs.families import AUXILIARY
 
 __all__ = ["Sampler", "required_bytes", "validate_memory"]
 
@@ -36,6 +37,8 @@ def required_bytes(
     owned = share_of_chains(columns, chains, 0, devices)[1]  # the first device has the most
     item = 4 if storage == "float32" else 2
     matrices = 8 * columns * columns * (owned + 3)
+    if settings.wide:
+        matrices = 8 * rows * rows * (chains + 1)
     sums = 4 * (-(-strips // devices) + 1) * chains * width + 64 * chains * width
     vectors = 8 * rows * chains + 8 * share if settings.kernel == "hmc" else 0
     widened = 8 * min(1 << 24, share * stride)
@@ -56,28 +59,35 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
         raise OptionError(f"the Gibbs sampler uses up to {SHARDS} devices; got {len(devices)}")
     layout = design.layout
     sizes = (layout.strips * layout.strip_rows, layout.columns, layout.stride, layout.strips)
-    needed = required_bytes(*sizes, settings, design.storage, len(devices), settings.streaming == "never")
+    share = 1 if settings.wide else len(devices)
+    needed = required_bytes(*sizes, settings, design.storage, share, settings.streaming == "never" or settings.wide)
     largest = 8 * layout.columns**2
-    for info in devices:
+    if settings.wide:
+        largest = max(8 * layout.rows**2, 4 * sizes[0] * layout.stride)
+    advice = "use fewer chains, storage = float16 or more devices"
+    if layout.columns > layout.rows and not settings.wide:
+        advice += f"; kernel = px needs matrices of {layout.rows} x {layout.rows} only"
+    for info in devices[:1] if settings.wide else devices:
         if needed > info.memory or largest > info.max_allocation:
             fault = f"has {bytes_text(info.memory)}"
             if needed <= info.memory:
                 needed, fault = largest, f"allocates at most {bytes_text(info.max_allocation)} at once"
             raise OutOfDeviceMemory(
                 f"the sampler of {layout.columns} columns and {settings.chains} chains needs {bytes_text(needed)} on "
-                f"{info.id}, which {fault}; use fewer chains, storage = float16 or more devices"
+                f"{info.id}, which {fault}; {advice}"
             )
 
 
 class Sampler:
     """The state of every chain on every device of a pool; a context manager.
 
-    A device that fails ends the run: each has its share of the rows.
+    A device that fails ends the run: each has its share of the rows. Settings that are ``wide`` use the first device.
     """
 
     def __init__(self, pool: DevicePool, design: Design, settings: Settings) -> None:
         self.design, self.settings = design, settings
-        members, count = pool.members, len(pool.members)
+        members = pool.members[:1] if settings.wide else pool.members
+        count = len(members)
         meeting = Rendezvous(count) if count > 1 else None
         direct = count > 1 and pool.enable_peers()
         arguments = [(design, settings, number, count, meeting, direct) for number in range(count)]
@@ -158,6 +168,14 @@ class Sampler:
         """The lines along which the chains are moved."""
         self.workers.each(_set_lines, lines)
 
+    def set_auxiliary(self, auxiliary: Floats) -> None:
+        """Let the family's own parameters of every chain be these; shape (count,)."""
+        self.workers.each(_set_auxiliary, auxiliary)
+
+    def margins_at(self, beta: Floats) -> Floats:
+        """The margins X beta of all rows at one beta; W becomes the curvature there."""
+        return np.concatenate(self.workers.each(_margins_at, beta))[: self.design.layout.rows]
+
     def set_small(self, small: NDArray[np.bool_]) -> None:
         """See :meth:`HamiltonianMoves.set_small`."""
         self.workers.each(_set_small, small)
@@ -192,6 +210,18 @@ def _take_weights(worker: Worker) -> None:
 
 def _set_lines(worker: Worker, lines: Lines) -> None:
     worker.hamiltonian.set_lines(lines)
+
+
+def _set_auxiliary(worker: Worker, auxiliary: Floats) -> None:
+    full = np.zeros((worker.settings.chains, AUXILIARY))
+    full[:, : len(auxiliary)] = auxiliary
+    worker.device.put(full, worker.chains.auxiliary)
+    worker.hamiltonian.auxiliary.prime()
+
+
+def _margins_at(worker: Worker, beta: Floats) -> Floats:
+    worker.hamiltonian.weigh_at(beta)
+    return worker.hamiltonian.margins()
 
 
 def _set_small(worker: Worker, small: NDArray[np.bool_]) -> None:

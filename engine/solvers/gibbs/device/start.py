@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.numerics.philox import uniform_float64_wide, uniform_words
+from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.chains import WHOLE
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.device.worker import Worker
@@ -33,8 +34,10 @@ _STREAM_START = 8
 
 def find_mode(
     sampler: Sampler, intercept_precision: float, tau_scale: float, between: Callable[[int], None]
-) -> tuple[Floats, Floats]:
-    """A mode of the horseshoe posterior, and the prior precisions there, by a few rounds of expectation-maximisation.
+) -> tuple[Floats, Floats, Floats]:
+    """A mode of the horseshoe posterior by a few rounds of expectation-maximisation.
+
+    Returns the mode, the prior precisions and the family's own parameters there.
 
     A round maximises the likelihood under normal priors, then puts E[1 / lambda^2 | beta, tau] and the tau of that in
     their place. The first round is a ridge. The devices hold X'X, and the first one the factor for the last precisions
@@ -44,20 +47,42 @@ def find_mode(
     prior = np.full(sampler.design.layout.columns, RIDGE)
     prior[:first] = intercept_precision
     beta = np.zeros(len(prior))
+    family, degrees = sampler.design.family, sampler.settings.degrees
+    auxiliary = first_auxiliary(sampler.design)
+    if family.targeted:
+        sampler.set_auxiliary(auxiliary)
     for round_ in range(_ROUNDS):
         sampler.workers.first(Worker.factorise, prior)
         beta = _maximise(sampler, beta, prior, between)
+        if family.targeted:
+            margins = sampler.margins_at(beta)
+            auxiliary = family.fit(
+                margins, sampler.design.target()[: len(margins)].astype(np.float64), auxiliary, degrees
+            )
+            sampler.set_auxiliary(auxiliary)
         if round_ < _ROUNDS - 1:
-            prior[first:] = _expected_precisions(sampler, beta, prior, tau_scale)[first:]
-    return beta, prior
+            information = family.information_at(auxiliary)
+            prior[first:] = _expected_precisions(sampler, beta, prior, tau_scale, information)[first:]
+    return beta, prior, auxiliary
 
 
-def _expected_precisions(sampler: Sampler, beta: Floats, prior: Floats, tau_scale: float) -> Floats:
+def first_auxiliary(design: Design) -> Floats:
+    """Auxiliary parameters to begin with: sigma 1, or thresholds that make the shares of the categories."""
+    count = len(design.auxiliary_names())
+    if design.problem.family != "ordinal":
+        return np.zeros(count)
+    from scipy.special import ndtri
+
+    below = np.cumsum(np.bincount(design.problem.y.astype(np.int64), minlength=design.problem.categories))[:-1]
+    return np.asarray(np.log(np.maximum(np.diff(ndtri(below / design.layout.rows)), 1e-3)))
+
+
+def _expected_precisions(sampler: Sampler, beta: Floats, prior: Floats, tau_scale: float, information: float) -> Floats:
     """E[1 / (lambda_j tau)^2] where beta_j^2 is what was found and its variance given the others."""
     from scipy.special import exp1
 
     first = sampler.design.first
-    squares = beta**2 + 1.0 / (sampler.workers.first(Worker.curvature) + prior)
+    squares = beta**2 + 1.0 / (information * sampler.workers.first(Worker.gram_diagonal) + prior)
     inside = squares[first:]
     tau2 = max(1e-8, float(np.median(inside)))
     expected = np.ones_like(squares)
@@ -105,4 +130,6 @@ def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 1.0) 
     whole = np.zeros((chains, WHOLE))
     whole[:, 1] = 1.0
     whole[:, 0] = 1.0 / max(1e-4, float(np.mean(mode[first:] ** 2)))
-    return {"beta": beta, "local_precision": np.ones((chains, q)), "nu": np.ones((chains, q)), "whole": whole}
+    ones = np.ones((chains, q))
+    auxiliary = sampler.state()["auxiliary"]
+    return {"beta": beta, "local_precision": ones, "nu": ones.copy(), "whole": whole, "auxiliary": auxiliary}

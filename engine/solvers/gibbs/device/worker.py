@@ -22,6 +22,7 @@ from engine.solvers.gibbs.device.matrices import Matrices
 from engine.solvers.gibbs.device.rows import Rows
 from engine.solvers.gibbs.moves.hamiltonian import HamiltonianMoves
 from engine.solvers.gibbs.moves.latent import LatentMoves
+from engine.solvers.gibbs.moves.wide import DiagonalMatrices, WideMoves
 
 __all__ = ["Worker"]
 
@@ -45,8 +46,8 @@ class Worker:
     ----------
     rows : Rows
     chains : Chains
-    matrices : Matrices
-    moves : LatentMoves or HamiltonianMoves
+    matrices : Matrices, or DiagonalMatrices where X has more columns than rows
+    moves : LatentMoves, WideMoves or HamiltonianMoves
     """
 
     def __init__(
@@ -69,12 +70,18 @@ class Worker:
             np.float32: settings.chains * strips * layout.strip_rows,
         }
         peer = None if meeting is None else Peer(memory, meeting, number, direct, most)
-        self.rows = Rows(memory, design, shards, settings.streaming, peer)
+        self.rows = Rows(memory, design, shards, "never" if settings.wide else settings.streaming, peer)
         self.chains = Chains(memory, self.rows, settings)
-        self.matrices = Matrices(memory, self.rows, settings, number)
         self._recorder = Recorder(memory, self.rows, self.chains, settings)
-        kind = HamiltonianMoves if settings.kernel == "hmc" else LatentMoves
-        self.moves: HamiltonianMoves | LatentMoves = kind(memory, self.rows, self.chains, self.matrices, settings)
+        self.matrices: Matrices | DiagonalMatrices
+        self.moves: HamiltonianMoves | LatentMoves | WideMoves
+        if settings.wide:
+            self.matrices = DiagonalMatrices(memory, self.rows, settings)
+            self.moves = WideMoves(memory, self.rows, self.chains, self.matrices, settings)
+        else:
+            self.matrices = Matrices(memory, self.rows, settings, number)
+            kind = HamiltonianMoves if settings.kernel == "hmc" else LatentMoves
+            self.moves = kind(memory, self.rows, self.chains, self.matrices, settings)
         self.rows.load()
 
     @property
@@ -87,6 +94,8 @@ class Worker:
         """Give the memory back."""
         self.device.sync()
         self.matrices.close()
+        if isinstance(self.moves, WideMoves):
+            self.moves.close()
         self._memory.release()
 
     def sync(self) -> None:
@@ -101,11 +110,12 @@ class Worker:
 
     def set_gram(self, gram: NDArray[np.float64]) -> None:
         """Take X'X over from the coordinator."""
-        self.matrices.set_gram(gram)
+        if isinstance(self.matrices, Matrices):
+            self.matrices.set_gram(gram)
 
     def gram(self) -> NDArray[np.float64]:
-        """X'X as this device has it."""
-        return self.device.get(self.matrices.gram)
+        """X'X as this device has it; empty where there is none."""
+        return self.device.get(self.matrices.gram) if isinstance(self.matrices, Matrices) else np.zeros((0, 0))
 
     def score(self, beta: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """See :meth:`Rows.score`."""
@@ -123,10 +133,9 @@ class Worker:
         """See :meth:`Matrices.solve_fixed`: s L^-T v."""
         return self.matrices.solve_fixed(vector, transposed=True)
 
-    def curvature(self) -> NDArray[np.float64]:
-        """The diagonal of X'X times the curvature of log Phi at 0, 2 / pi: about that of the log-likelihood."""
-        curvature: NDArray[np.float64] = self.device.get(self.matrices.diagonal) * (2.0 / np.pi)
-        return curvature
+    def gram_diagonal(self) -> NDArray[np.float64]:
+        """The diagonal of X'X."""
+        return self.matrices.gram_diagonal()
 
     def set_state(self, state: dict[str, NDArray[np.float64]]) -> None:
         """Every chain from the host."""

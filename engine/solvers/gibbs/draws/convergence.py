@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.solvers.gibbs.device.chains import REPORT
 from engine.solvers.gibbs.draws.diagnostics import Diagnostics, diagnose
 from engine.solvers.gibbs.draws.store import Draws
 
@@ -55,16 +56,16 @@ def mixing_of(draws: Draws, statistics: Draws, watched: NDArray[np.int64] | None
     draws : Draws
         Of the coefficients and the intercept.
     statistics : Draws
-        tau^-2 is the first.
+        tau^-2 is the first; the family's own parameters are behind :data:`engine.solvers.gibbs.device.chains.REPORT`.
     watched : ndarray of int, optional
-        Only these quantities; the number of quantities stands for log tau.
+        Only these quantities; the number of quantities stands for log tau, the next ones for the family's own.
     """
-    quantities = draws.shape[1]
     values = draws.all()
-    log_tau = -0.5 * np.log(statistics.all()[:, :: draws.every, :1])
+    reports = statistics.all()[:, :: draws.every]
+    log_tau, auxiliary = -0.5 * np.log(reports[:, :, :1]), reports[:, :, len(REPORT) :]
     count = min(values.shape[1], log_tau.shape[1])
-    values = np.concatenate([values[:, :count], log_tau[:, :count]], axis=2)
-    chosen = np.arange(quantities + 1) if watched is None or not len(watched) else watched
+    values = np.concatenate([values[:, :count], log_tau[:, :count], auxiliary[:, :count]], axis=2)
+    chosen = np.arange(values.shape[2]) if watched is None or not len(watched) else watched
     found: Diagnostics = diagnose(values[:, :, chosen])
     ess = np.fmin(found.ess_bulk, found.ess_tail) * draws.every
     known = np.isfinite(ess) & np.isfinite(found.r_hat)

@@ -48,15 +48,15 @@ def _diagnose(draws: Floats) -> Diagnostics:
     nothing = np.full(quantities, np.nan)
     if draws.shape[1] < 4:
         return Diagnostics(nothing, nothing, nothing, nothing)
-    split = _split(draws)
+    values = _contiguous(draws)
+    split = _split(values)
     ranked = _rank_normalised(split)
-    tail = np.minimum(
-        *(_ess(_split((draws <= np.quantile(draws, q, axis=(0, 1))).astype(float))) for q in (0.05, 0.95))
-    )
-    deviation = draws.std(axis=(0, 1), ddof=1)
+    limits = np.quantile(values.reshape(quantities, -1), (0.05, 0.95), axis=1)[:, :, None, None]
+    tail = np.minimum(*(_ess(_split((values <= limit).astype(float))) for limit in limits))
+    deviation = values.std(axis=(1, 2), ddof=1)
     constant = deviation == 0
     return Diagnostics(
-        np.where(constant, np.nan, split_r_hat(draws)),
+        np.where(constant, np.nan, _split_r_hat(split, ranked)),
         np.where(constant, np.nan, _ess(ranked)),
         np.where(constant, np.nan, tail),
         np.where(constant, np.nan, deviation / np.sqrt(_ess(split))),
@@ -65,71 +65,83 @@ def _diagnose(draws: Floats) -> Diagnostics:
 
 def split_r_hat(draws: Floats) -> Floats:
     """The larger of the rank-normalised split R-hats of the draws and of their distances from the median."""
-    split = _split(draws)
-    folded = np.abs(split - np.median(split, axis=(0, 1)))
-    return np.maximum(_r_hat(_rank_normalised(split)), _r_hat(_rank_normalised(folded)))
+    split = _split(_contiguous(draws))
+    return _split_r_hat(split, _rank_normalised(split))
 
 
 def effective_sample_size(draws: Floats) -> Floats:
     """Bulk effective sample size of draws of shape (chains, draws, quantities)."""
-    return _ess(_rank_normalised(_split(draws)))
+    return _ess(_rank_normalised(_split(_contiguous(draws))))
 
 
-def _split(draws: Floats) -> Floats:
+# From here on arrays have the shape (quantities, chains, draws), so that sorting and transforms run along memory.
+
+
+def _contiguous(draws: Floats) -> Floats:
+    return np.ascontiguousarray(draws.transpose(2, 0, 1))
+
+
+def _split(values: Floats) -> Floats:
     """Each chain as two, without the draw in the middle of an odd number."""
-    half = draws.shape[1] // 2
-    return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
+    half = values.shape[2] // 2
+    return np.concatenate([values[:, :, :half], values[:, :, values.shape[2] - half :]], axis=1)
 
 
-def _rank_normalised(draws: Floats) -> Floats:
+def _split_r_hat(split: Floats, ranked: Floats) -> Floats:
+    folded = np.abs(split - np.median(split.reshape(len(split), -1), axis=1)[:, None, None])
+    return np.maximum(_r_hat(ranked), _r_hat(_rank_normalised(folded)))
+
+
+def _rank_normalised(values: Floats) -> Floats:
     """Normal scores of the ranks over all chains, ties at their mean rank."""
     from scipy.special import ndtri
     from scipy.stats import rankdata
 
-    ranks = rankdata(draws.reshape(-1, draws.shape[2]), axis=0)
-    scores = ndtri((ranks - 0.375) / (len(ranks) + 0.25))
-    return np.asarray(scores).reshape(draws.shape)
+    flat = values.reshape(len(values), -1)
+    scores = ndtri((rankdata(flat, axis=1) - 0.375) / (flat.shape[1] + 0.25))
+    return np.asarray(scores).reshape(values.shape)
 
 
-def _r_hat(draws: Floats) -> Floats:
-    count = draws.shape[1]
-    within = draws.var(axis=1, ddof=1).mean(axis=0)
-    between = draws.mean(axis=1).var(axis=0, ddof=1)
+def _r_hat(values: Floats) -> Floats:
+    count = values.shape[2]
+    within = values.var(axis=2, ddof=1).mean(axis=1)
+    between = values.mean(axis=2).var(axis=1, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.sqrt((between / within) + (count - 1) / count))
 
 
-def _ess(draws: Floats) -> Floats:
+def _ess(values: Floats) -> Floats:
     """Effective sample size of chains as they are: Geyer's initial monotone sequence of the combined chains."""
-    chains, count, quantities = draws.shape
+    quantities, chains, count = values.shape
     if count < 3:
         return np.full(quantities, np.nan)
-    covariance = _autocovariance(draws)
-    mean_variance = covariance[:, 0].mean(axis=0) * count / (count - 1)
+    first, mean_covariance = _autocovariance(values)
+    mean_variance = first * count / (count - 1)
     total = mean_variance * (count - 1) / count
     if chains > 1:
-        total = total + draws.mean(axis=1).var(axis=0, ddof=1)
+        total = total + values.mean(axis=2).var(axis=1, ddof=1)
     constant = total <= 0
     safe = np.where(constant, 1.0, total)
-    rho = 1.0 - (mean_variance - covariance.mean(axis=0)) / safe
-    rho[0] = 1.0
+    rho = 1.0 - (mean_variance[:, None] - mean_covariance) / safe[:, None]
+    rho[:, 0] = 1.0
     most = max(1, (count - 1) // 2)  # pairs; the last is never more than what follows the others
-    pairs = rho[: 2 * most].reshape(most, 2, quantities).sum(axis=1)
-    positive = np.logical_and.accumulate(pairs[: most - 1] > 0, axis=0)
-    kept = positive.sum(axis=0)
-    monotone = np.minimum.accumulate(np.where(positive, pairs[: most - 1], 0.0), axis=0)
-    following = np.take_along_axis(rho, 2 * kept[None], axis=0)[0]
-    time = -1.0 + 2.0 * monotone.sum(axis=0) + np.maximum(following, 0.0)
+    pairs = rho[:, : 2 * most].reshape(quantities, most, 2).sum(axis=2)
+    positive = np.logical_and.accumulate(pairs[:, : most - 1] > 0, axis=1)
+    kept = positive.sum(axis=1)
+    monotone = np.minimum.accumulate(np.where(positive, pairs[:, : most - 1], 0.0), axis=1)
+    following = np.take_along_axis(rho, 2 * kept[:, None], axis=1)[:, 0]
+    time = -1.0 + 2.0 * monotone.sum(axis=1) + np.maximum(following, 0.0)
     time = np.maximum(time, 1.0 / np.log10(chains * count))
     return np.asarray(np.where(constant, float(chains * count), chains * count / time))
 
 
-def _autocovariance(draws: Floats) -> Floats:
-    """Biased autocovariances along axis 1, through the fast Fourier transform."""
+def _autocovariance(values: Floats) -> tuple[Floats, Floats]:
+    """Means over the chains of the biased autocovariances, at lag 0 and at all lags, by the fast Fourier transform."""
     from scipy.fft import irfft, next_fast_len, rfft
 
-    count = draws.shape[1]
-    size = next_fast_len(2 * count)
-    spectrum = rfft(draws - draws.mean(axis=1, keepdims=True), n=size, axis=1)
-    covariance: Floats = irfft(spectrum * np.conjugate(spectrum), n=size, axis=1)[:, :count] / count
-    return covariance
+    count = values.shape[2]
+    size = next_fast_len(2 * count, real=True)
+    spectrum = rfft(values - values.mean(axis=2, keepdims=True), n=size, axis=2)
+    power = (spectrum.real**2 + spectrum.imag**2).mean(axis=1)
+    covariance: Floats = irfft(power, n=size, axis=1)[:, :count] / count
+    return covariance[:, 0].copy(), covariance

@@ -44,21 +44,25 @@ def posterior_of(
         return Posterior(status=status, objective=None, bound=None, solution=None, counters=counters)
     kept = draws.all()
     log_tau = -0.5 * np.log(statistics.all()[:, :, 0])
+    design = state.design
+    others = design.family.reported(statistics.all()[:, :, len(REPORT) :], design.target_scale)
+    behind = np.concatenate([log_tau[:, :, None], others], axis=2)  # the quantities behind the coefficients
     mean, sd = draws.overall()
     outside = 0.5 * (1 - options.interval)
     levels = (outside, 0.5, 1 - outside)
     quantiles = np.quantile(kept, levels, axis=(0, 1)).T
     found = diagnose(kept)
-    of_tau = diagnose(log_tau[:, :, None])
-    names = np.array(["intercept", *problem.names, "log_tau"])
+    of_others = diagnose(behind)
+    names = np.array(["intercept", *problem.names, "log_tau", *design.auxiliary_names()])
+    few = behind.shape[0] * behind.shape[1] < 2
     arrays: dict[str, NDArray[Any]] = {
         "names": names,
         "feature_names": np.array([problem.names[column] for column in state.design.active]),
-        "mean": np.append(mean, log_tau.mean()),
-        "sd": np.append(sd, log_tau.std(ddof=1) if log_tau.size > 1 else np.nan),
-        "quantiles": np.vstack([quantiles, np.quantile(log_tau, levels)]),
+        "mean": np.append(mean, behind.mean(axis=(0, 1))),
+        "sd": np.append(sd, np.full(len(behind.T), np.nan) if few else behind.std(axis=(0, 1), ddof=1)),
+        "quantiles": np.vstack([quantiles, np.quantile(behind, levels, axis=(0, 1)).T]),
         **{
-            name: np.append(getattr(found, name), getattr(of_tau, name))
+            name: np.append(getattr(found, name), getattr(of_others, name))
             for name in ("r_hat", "ess_bulk", "ess_tail", "mcse_mean")
         },
         "kept": np.arange(problem.X.shape[1] + 1) if draws.chosen is None else draws.chosen,
@@ -77,11 +81,17 @@ def posterior_of(
     reported = {"hmc": ("log_likelihood", "acceptance", "jumps"), "px": ("expansion",), "gibbs": ()}[options.kernel]
     for name in reported:
         arrays["lp" if name == "log_likelihood" else name] = statistics.all()[:, :, REPORT.index(name)]
+    if "lp" in arrays:  # in the units of the target
+        arrays["lp"] = arrays["lp"] - len(problem.X) * np.log(design.target_scale)
     if options.kernel == "hmc":
         arrays.update(_causes(state))
+    if others.shape[2]:
+        arrays.update({"thresholds": others} if problem.family == "ordinal" else {"sigma": others[:, :, 0]})
+    if problem.family == "student":
+        arrays["degrees"] = np.array(options.degrees)
     if state.scales is not None:
         arrays["log_lambda"] = state.scales.all()
-    rows = len(arrays["names"]) - 1
+    rows = len(arrays["names"]) - behind.shape[2]
     survivors = (arrays["quantiles"][:rows, 0] > 0) | (arrays["quantiles"][:rows, 2] < 0)
     counters["survivors"] = int(survivors[int(state.design.intercept) :].sum())
     finite = arrays["r_hat"][np.isfinite(arrays["r_hat"])]

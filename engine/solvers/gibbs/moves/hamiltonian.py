@@ -29,6 +29,7 @@ from engine.solvers.gibbs.device.exchange import Part
 from engine.solvers.gibbs.device.matrices import Group, Matrices, shared_arguments
 from engine.solvers.gibbs.device.programs import Launcher
 from engine.solvers.gibbs.device.rows import Rows
+from engine.solvers.gibbs.moves.auxiliary import AuxiliaryMoves
 
 __all__ = ["CONTROL", "FIRST_STEPS", "HamiltonianMoves", "rescale_interval"]
 
@@ -85,9 +86,10 @@ class HamiltonianMoves:
         self.has_small = False
         self.adapting = self.averaging = False
         self.averaged, self.steps = 0, FIRST_STEPS
+        self.auxiliary = AuxiliaryMoves(memory, rows, chains, settings, self._margins)
         signs = np.zeros(self._pitch, np.float32)
         if rows.design.first:
-            signs[: layout.rows] = np.where(rows.design.problem.y, 1.0, -1.0)
+            signs[: layout.rows] = rows.design.signs(0, layout.rows)
         self.signs = memory.put(signs)
         self._rescale_every = rescale_interval(layout.rows)
         self._launch = Launcher(
@@ -102,6 +104,7 @@ class HamiltonianMoves:
             member_of_set=self._small,
             part_narrow=self._part,
             part_margins=self._ends,
+            **self.auxiliary.arguments(),
         )
         self.set_lines(Lines())
         self.restart_control(_FIRST_LENGTH)
@@ -169,18 +172,16 @@ class HamiltonianMoves:
         self._add_curvature()
         self.take_weights()
 
+    def margins(self) -> NDArray[np.float64]:
+        """The margins of this device's rows for the first chain, as of the last pass."""
+        values: NDArray[np.float32] = self._device.get(self._margins, self._rows.first_row, self._rows.count)
+        return values.reshape(-1).astype(np.float64)
+
     def _add_curvature(self) -> None:
         rows, programs = self._rows, self._rows.programs
-        programs.trajectory.add_curvature(
-            programs.spread(max(1, rows.count)),
-            programs.block,
-            margins=self._margins,
-            sums=self._curvature,
-            first_row=rows.first_row,
-            rows=rows.count,
-            pitch=self._pitch,
-            chains=self._settings.chains,
-        )
+        here = {"first_row": rows.first_row, "rows": rows.count}
+        groups = programs.spread(max(1, rows.count))
+        self._launch(programs.trajectory.add_curvature, groups, programs.block, sums=self._curvature, **here)
         self.averaged += self._settings.chains
 
     def take_weights(self) -> None:
@@ -226,6 +227,7 @@ class HamiltonianMoves:
 
     def prime(self) -> None:
         """Margins and score at the chains' present points; to be called when the chains were set."""
+        self.auxiliary.prime()
         self._pass(self._chains.narrow, self._margins)
         self._take_score()
 
@@ -233,15 +235,17 @@ class HamiltonianMoves:
         """One iteration of every chain."""
         chains, matrices = self._chains, self._matrices
         rescaled = step % self._rescale_every == 0
-        if rescaled or len(self.lines.row_index):
+        if rescaled or len(self.lines.row_index) or self.auxiliary.count:
             self._gather_margins(self._margins)
         if rescaled:
             self._rescale(step)
         if self.lines.count:
             self._move_lines(step)
+        if self.auxiliary.count:
+            self.auxiliary.move(step)
         built = matrices.build_beside(lambda: self._draw_scales(step))
         matrices.factorise(built)
-        if rescaled or self.lines.count:
+        if rescaled or self.lines.count or self.auxiliary.count:
             self._pass(chains.narrow, self._margins)
             self._take_score()
         if self.averaging:

@@ -1,0 +1,149 @@
+"""Linear regression with a horseshoe prior as a scikit-learn regressor; imported when it is first asked for."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from engine.engine import Engine
+from engine.solvers.gibbs.posterior import Posterior, verdict
+from engine.solvers.gibbs.problem import HorseshoeRegression
+
+__all__ = ["HorseshoeRegressor"]
+
+
+class HorseshoeRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Linear regression with a horseshoe prior and normal or Student's t errors, averaged over posterior draws.
+
+    Parameters
+    ----------
+    family : {"normal", "student"}
+        The distribution of the errors.
+    degrees : float
+        Degrees of freedom of Student's t.
+    draws : int or None
+        Draws kept of each chain; None: until every quantity has an effective sample size of ``ess`` and an R-hat of
+        at most 1.01, or ``max_draws`` are kept.
+    ess : float
+    max_draws : int
+    warmup, thin, chains : int
+        Iterations before the first draw, iterations per draw, and chains.
+    storage : {"float32", "float16", "bfloat16"}
+    standardize, fit_intercept : bool
+    intercept_scale, tau_scale : float
+        Scales of the priors of the intercept (normal) and of tau (half-Cauchy), where y has mean 0 and variance 1.
+    backend, devices
+        As for :class:`engine.Engine`.
+    random_state : int, RandomState or None
+        An int makes fits repeatable.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (p,)
+        Posterior means.
+    intercept_ : float
+    sigma_ : float
+        Posterior mean of the scale of the errors.
+    result_ : engine.solvers.gibbs.posterior.Posterior
+        The draws, their diagnostics and ``summary``; see :func:`engine.to_arviz`.
+    n_features_in_ : int
+    n_iter_ : int
+        Iterations of each chain.
+    """
+
+    def __init__(
+        self,
+        *,
+        family: str = "normal",
+        degrees: float = 4.0,
+        draws: int | None = None,
+        ess: float = 400.0,
+        max_draws: int = 10_000,
+        warmup: int = 300,
+        thin: int = 1,
+        chains: int = 4,
+        storage: str = "float32",
+        standardize: bool = True,
+        fit_intercept: bool = True,
+        intercept_scale: float = 10.0,
+        tau_scale: float = 1.0,
+        backend: str | None = None,
+        devices: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.family = family
+        self.degrees = degrees
+        self.draws = draws
+        self.ess = ess
+        self.max_draws = max_draws
+        self.warmup = warmup
+        self.thin = thin
+        self.chains = chains
+        self.storage = storage
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.intercept_scale = intercept_scale
+        self.tau_scale = tau_scale
+        self.backend = backend
+        self.devices = devices
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Draw from the posterior; warns if the chains have not mixed.
+
+        Parameters
+        ----------
+        X : array-like, shape (N, p)
+        y : array-like, shape (N,)
+        """
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
+        if self.family not in ("normal", "student"):
+            raise ValueError(f"family must be 'normal' or 'student'; got {self.family!r}")
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        passed = ("degrees", "draws", "ess", "max_draws", "warmup", "thin", "chains", "storage")
+        options = {name: getattr(self, name) for name in (*passed, "intercept_scale", "tau_scale")}
+        options["standardize"] = self.standardize and bool((X.max(axis=0) > X.min(axis=0)).any())
+        with Engine(self.backend, self.devices) as owner:
+            problem = HorseshoeRegression(X, np.asarray(y, np.float64), self.family)
+            result = owner.solve(problem, seed=seed, intercept=self.fit_intercept, **options)
+        assert isinstance(result, Posterior)
+        assert result.solution is not None
+        self.result_ = result
+        first = int(self.fit_intercept)
+        self.intercept_ = float(result.solution[0]) if first else 0.0
+        self.coef_ = result.solution[first:]
+        self.sigma_ = float(result.arrays["sigma"].mean())
+        self.n_iter_ = int(result.counters["iterations"])
+        if (warning := verdict(result)) is not None:
+            warnings.warn(warning, ConvergenceWarning, stacklevel=2)
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The posterior mean of the target of each row, and with ``return_std`` its predictive standard deviation.
+
+        With Student's t errors of at most 2 degrees of freedom the standard deviation is infinite.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        mean: NDArray[np.float64] = X @ self.coef_ + self.intercept_
+        if not return_std:
+            return mean
+        arrays = self.result_.arrays
+        draws = arrays["beta"].reshape(-1, arrays["beta"].shape[2])[:, -X.shape[1] :]
+        apart = X - X.mean(axis=0)  # of the intercept at the mean row and the slopes about it
+        at_mean = arrays["beta"].reshape(len(draws), -1)[:, 0] if self.fit_intercept else np.zeros(len(draws))
+        at_mean = at_mean + draws @ X.mean(axis=0)
+        covariance = np.cov(np.column_stack([at_mean, draws]).T)
+        rows = np.column_stack([np.ones(len(X)), apart])
+        variance = np.einsum("ij,jk,ik->i", rows, covariance, rows)
+        noise = np.mean(arrays["sigma"] ** 2)
+        if self.family == "student":
+            noise *= self.degrees / (self.degrees - 2.0) if self.degrees > 2.0 else np.inf
+        return mean, np.sqrt(variance + noise)

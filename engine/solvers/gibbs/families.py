@@ -1,0 +1,143 @@
+"""The likelihoods of a row given its margin: probit, logit, normal, Student-t, and ordinal probit.
+
+A family with a target has a value of its own in every row and parameters of its own beside the coefficients
+("auxiliary"): log sigma of the errors, or the logarithms of the differences of successive thresholds. The kernels have
+the same formulas in ``kernels/gibbs/likelihoods.mako``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["AUXILIARY", "FAMILIES", "Family", "FamilyName"]
+
+Floats = NDArray[np.float64]
+FamilyName = Literal["probit", "logit", "normal", "student", "ordinal"]
+
+AUXILIARY = 16
+"""Most auxiliary parameters of a chain, and one more than the most thresholds."""
+
+THRESHOLD_SCALE = 2.0
+"""Standard deviation of the normal prior of the logarithm of a difference of thresholds."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """One likelihood.
+
+    Attributes
+    ----------
+    targeted : bool
+        Whether a row has a value of its own; the rows of the others are multiplied by their y = +-1.
+    information : float
+        About the curvature of a row's log-likelihood where it is largest, at auxiliary parameters of 0.
+    log_likelihood : callable
+        Of margins, targets (y = +-1 times the margin is to be given without targets) and auxiliary parameters.
+    """
+
+    name: FamilyName
+    targeted: bool
+    information: float
+    log_likelihood: Callable[..., Floats]
+
+    def auxiliary_names(self, categories: int) -> list[str]:
+        """What the auxiliary parameters are called in results, in the units of the target."""
+        if self.name == "ordinal":
+            return [f"threshold {number}" for number in range(2, categories)]
+        return ["sigma"] if self.targeted else []
+
+    def reported(self, auxiliary: Floats, scale: float) -> Floats:
+        """The auxiliary parameters as results have them: sigma, or thresholds; shape (..., count)."""
+        if self.name == "ordinal":
+            return np.asarray(np.cumsum(np.exp(auxiliary), axis=-1))
+        return np.asarray(np.exp(auxiliary) * scale)
+
+    def steps(self, target: NDArray[Any], categories: int, degrees: float) -> Floats:
+        """Standard deviations of the moves of the auxiliary parameters: about 1.5 times those of their posterior."""
+        if self.name == "ordinal":
+            counts = np.bincount(target.astype(np.int64), minlength=categories)[1:]
+            least = np.minimum(counts[:-1], np.maximum(1, counts[1:]))
+            return np.asarray(np.minimum(1.0, 1.2 / np.sqrt(np.maximum(1, least))) / np.sqrt(max(1, categories - 2)))
+        share = (degrees + 3.0) / degrees if self.name == "student" else 1.0
+        return np.full(int(self.targeted), min(1.0, 1.5 * np.sqrt(share / (2.0 * max(1, len(target))))))
+
+    def information_at(self, auxiliary: Floats) -> float:
+        """About the curvature of a row's log-likelihood."""
+        scaled = self.name in ("normal", "student")
+        return self.information * float(np.exp(-2.0 * auxiliary[0])) if scaled else self.information
+
+    def fit(self, margins: Floats, target: Floats, start: Floats, degrees: float) -> Floats:
+        """The auxiliary parameters that are most likely given the margins, with their prior."""
+        if not self.targeted or not len(start):
+            return start
+        from scipy.optimize import minimize
+
+        def objective(auxiliary: Floats) -> float:
+            value = self.log_likelihood(margins, target, auxiliary, degrees).sum()
+            return -float(value + self.log_prior(auxiliary))
+
+        found = minimize(objective, start, method="Nelder-Mead", options={"maxfev": 60 * len(start), "xatol": 1e-3})
+        return np.asarray(found.x)
+
+    def log_prior(self, auxiliary: Floats) -> float:
+        """Half-Cauchy of scale 1 for sigma on the sampler's scale; normal for the logarithms of differences."""
+        if self.name == "ordinal":
+            return float(-0.5 * (auxiliary**2).sum() / THRESHOLD_SCALE**2)
+        return float((auxiliary - np.log1p(np.exp(2.0 * auxiliary))).sum())
+
+
+def _probit(margins: Floats, target: Any, auxiliary: Any, degrees: float) -> Floats:
+    from scipy.special import log_ndtr
+
+    return np.asarray(log_ndtr(margins))
+
+
+def _logit(margins: Floats, target: Any, auxiliary: Any, degrees: float) -> Floats:
+    from scipy.special import log_expit
+
+    return np.asarray(log_expit(margins))
+
+
+def _normal(margins: Floats, target: Floats, auxiliary: Floats, degrees: float) -> Floats:
+    residual = (target - margins) * np.exp(-auxiliary[..., :1])
+    return np.asarray(-0.5 * residual**2 - auxiliary[..., :1] - 0.5 * np.log(2.0 * np.pi))
+
+
+def _student(margins: Floats, target: Floats, auxiliary: Floats, degrees: float) -> Floats:
+    from scipy.special import gammaln
+
+    residual = (target - margins) * np.exp(-auxiliary[..., :1])
+    constant = gammaln(0.5 * degrees + 0.5) - gammaln(0.5 * degrees) - 0.5 * np.log(degrees * np.pi)
+    kernel = -0.5 * (degrees + 1.0) * np.log1p(residual**2 / degrees)
+    return np.asarray(constant - auxiliary[..., :1] + kernel)
+
+
+def _ordinal(margins: Floats, target: Floats, auxiliary: Floats, degrees: float) -> Floats:
+    from scipy.special import log_ndtr
+
+    shape = (*auxiliary.shape[:-1], 1)
+    inner = np.cumsum(np.exp(auxiliary), axis=-1)
+    bounds = np.concatenate([np.full(shape, -np.inf), np.zeros(shape), inner, np.full(shape, np.inf)], axis=-1)
+    k = np.asarray(target, np.int64)
+    low, high = np.take(bounds, k, axis=-1) - margins, np.take(bounds, k + 1, axis=-1) - margins
+    flipped = low > 0
+    low, high = np.where(flipped, -high, low), np.where(flipped, -low, high)
+    above, below = log_ndtr(high), log_ndtr(low)
+    return np.asarray(above + np.log1p(-np.exp(below - above)))
+
+
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for family in (
+        Family("probit", False, 2.0 / np.pi, _probit),
+        Family("logit", False, 2.0 / np.pi, _logit),
+        Family("normal", True, 1.0, _normal),
+        Family("student", True, 1.0, _student),
+        Family("ordinal", True, 2.0 / np.pi, _ordinal),
+    )
+}

@@ -1,0 +1,90 @@
+"""Moves of the family's own parameters: sigma of the errors, or the thresholds of an ordinal target.
+
+Sixteen points compete in every iteration; see ``kernels/gibbs/auxiliary.mako``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from engine.devices import Buffer
+from engine.numerics.memory import Memory
+from engine.solvers.gibbs.device.chains import Chains, Settings
+from engine.solvers.gibbs.device.programs import Launcher
+from engine.solvers.gibbs.device.rows import Rows
+from engine.solvers.gibbs.families import AUXILIARY
+
+__all__ = ["AuxiliaryMoves"]
+
+STREAM_AUXILIARY = 16  # takes two
+_POINTS = 16
+_ROWS_A_PART, _MOST_PARTS = 2048, 64
+
+
+class AuxiliaryMoves:
+    """Moves of the auxiliary parameters of all chains.
+
+    Attributes
+    ----------
+    count : int
+        Parameters of a chain; 0 for probit and logit.
+    shape : Buffer of float32, shape (chains, AUXILIARY)
+        What the likelihoods read.
+    """
+
+    def __init__(self, memory: Memory, rows: Rows, chains: Chains, settings: Settings, margins: Buffer) -> None:
+        self._rows, self._chains, self._settings = rows, chains, settings
+        design, layout = rows.design, rows.layout
+        self.count = len(design.auxiliary_names())
+        self.shape = memory.zeros((chains.count, AUXILIARY), np.float32)
+        if not design.family.targeted:
+            return
+        rows.read_shape(self.shape)
+        steps = np.zeros(AUXILIARY)
+        found = design.family.steps(design.problem.y, design.problem.categories, settings.degrees)
+        steps[: self.count] = found[: self.count]
+        self._parts = max(1, min(_MOST_PARTS, layout.rows // _ROWS_A_PART))
+        self._launch = Launcher(
+            auxiliary=chains.auxiliary,
+            auxiliary_step=memory.put(steps),
+            candidates=memory.empty((chains.count, _POINTS, AUXILIARY)),
+            candidate_shape=memory.zeros((chains.count, _POINTS, AUXILIARY), np.float32),
+            chain_shape=self.shape,
+            partial=memory.empty(self._parts * chains.count * _POINTS),
+            margins=margins,
+            target=rows.target,
+            pitch=layout.strips * layout.strip_rows,
+            row_count=layout.rows,
+            parts=self._parts,
+            chains=chains.count,
+            auxiliaries=self.count,
+            degrees=settings.degrees,
+            offset=_offset(design.problem.family, settings.degrees),
+            seed=settings.seed,
+        )
+
+    def arguments(self) -> dict[str, Buffer]:
+        """What kernels take for the likelihoods of this family."""
+        return {"target": self._rows.target, "shape": self.shape} if self._rows.design.family.targeted else {}
+
+    def prime(self) -> None:
+        """Let the likelihoods be those of the chains' parameters; to be called when the chains were set."""
+        if self._rows.design.family.targeted:
+            self._launch(self._rows.programs.auxiliary.shape_likelihoods, self._chains.count, 1)
+
+    def move(self, step: int) -> None:
+        """One move of every chain; the margins must be those of all rows."""
+        programs, chains, launch = self._rows.programs, self._chains.count, self._launch
+        numbers = {"stream": self._settings.stream(STREAM_AUXILIARY), "step": step}
+        launch(programs.auxiliary.propose_auxiliary, chains, _POINTS, **numbers)
+        launch(programs.auxiliary.weigh_candidates, self._parts * chains, programs.block)
+        launch(programs.auxiliary.choose_auxiliary, chains, 1, **numbers)
+
+
+def _offset(family: str, degrees: float) -> float:
+    """The constant of the log-likelihood of an error of sigma 1."""
+    if family == "student":
+        return math.lgamma(0.5 * degrees + 0.5) - math.lgamma(0.5 * degrees) - 0.5 * math.log(degrees * math.pi)
+    return -0.5 * math.log(2.0 * math.pi)

@@ -1,0 +1,126 @@
+"""What the draws of a regression say of rows: the log-likelihood of each, and targets drawn anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import InputError
+from engine.results import Result
+from engine.solvers.gibbs.families import FAMILIES
+from engine.solvers.gibbs.problem import HorseshoeProbit
+
+__all__ = ["log_likelihood", "margins_of", "posterior_predictive"]
+
+Floats = NDArray[np.float64]
+_MOST_BYTES = 1 << 33
+
+
+def log_likelihood(problem: HorseshoeProbit, result: Result) -> Floats:
+    """The log-likelihood of every row at every kept draw, as leave-one-out cross-validation takes it.
+
+    Parameters
+    ----------
+    problem : HorseshoeProbit, HorseshoeLogit or HorseshoeRegression
+        The data, of the run or others with the same columns.
+    result : Posterior
+        With the draws of all coefficients.
+
+    Returns
+    -------
+    ndarray, shape (chains, draws, N)
+        In the units of the target; `arviz.loo` takes it through ``engine.to_arviz(result, problem)``.
+
+    Raises
+    ------
+    engine.errors.InputError
+        If the result has no draws, or not of all coefficients, or the answer has more than 8 GiB.
+    """
+    family = FAMILIES[problem.family]
+    margins = margins_of(problem.X, result)
+    if not family.targeted:
+        margins *= np.where(problem.y, 1.0, -1.0)
+    return family.log_likelihood(margins, problem.y, _auxiliary(result), _degrees(result))
+
+
+def posterior_predictive(problem: HorseshoeProbit, result: Result, seed: int = 0) -> NDArray[Any]:
+    """Targets drawn from the model at every kept draw, for the rows of a problem.
+
+    Parameters
+    ----------
+    problem, result
+        As for :func:`log_likelihood`; the target of the problem is not used.
+    seed : int
+
+    Returns
+    -------
+    ndarray, shape (chains, draws, N)
+        Numbers, or for ``probit``, ``logit`` and ``ordinal`` the numbers of the classes.
+
+    Raises
+    ------
+    engine.errors.InputError
+        As for :func:`log_likelihood`.
+    """
+    random = np.random.default_rng(seed)
+    margins, family = margins_of(problem.X, result), problem.family
+    if family == "logit":
+        return margins + random.logistic(size=margins.shape) > 0
+    if family == "student":
+        return np.asarray(
+            margins + result.arrays["sigma"][:, :, None] * random.standard_t(_degrees(result), margins.shape)
+        )
+    noise = random.standard_normal(margins.shape)
+    if family == "normal":
+        return np.asarray(margins + result.arrays["sigma"][:, :, None] * noise)
+    latent = margins + noise
+    if family == "probit":
+        return latent > 0
+    categories = (latent > 0).astype(np.int64)
+    for number in range(result.arrays["thresholds"].shape[2]):
+        categories += latent > result.arrays["thresholds"][:, :, number, None]
+    return categories
+
+
+def margins_of(X: ArrayLike, result: Result) -> Floats:
+    """b_0 + x . beta of every row at every kept draw; shape (chains, draws, N).
+
+    Raises
+    ------
+    engine.errors.InputError
+        See :func:`log_likelihood`.
+    """
+    arrays, columns = result.arrays, np.asarray(X)
+    if "beta" not in arrays:
+        raise InputError("the result has no draws")
+    names = arrays["names"].tolist()
+    first = int("intercept" in names[:1])
+    wanted = first + columns.shape[1]
+    if names.index("log_tau") != wanted:
+        raise InputError(
+            f"the result has {names.index('log_tau') - first} coefficients, X has {columns.shape[1]} columns"
+        )
+    beta = arrays["beta"]
+    if arrays["kept"].tolist() != list(range(wanted)):
+        raise InputError("the result has the draws of some coefficients only; solve without the option coefficients")
+    if beta.shape[0] * beta.shape[1] * len(columns) * 8 > _MOST_BYTES:
+        sizes = f"{beta.shape[0]} x {beta.shape[1]} draws of {len(columns)} rows"
+        raise InputError(f"{sizes} need more than 8 GiB; use fewer rows or draws")
+    margins = np.asarray(beta[:, :, first:] @ columns.T.astype(np.float64))
+    return margins + beta[:, :, :1] if first else margins
+
+
+def _auxiliary(result: Result) -> Floats:
+    """The family's own parameters as :mod:`engine.solvers.gibbs.families` takes them; shape (chains, draws, count)."""
+    arrays = result.arrays
+    if "sigma" in arrays:
+        return np.log(arrays["sigma"])[:, :, None]
+    if "thresholds" in arrays:
+        return np.asarray(np.log(np.diff(arrays["thresholds"], axis=2, prepend=0.0)))
+    return np.zeros((*arrays["log_tau"].shape, 0))
+
+
+def _degrees(result: Result) -> float:
+    return float(result.arrays["degrees"]) if "degrees" in result.arrays else 4.0

@@ -1,0 +1,146 @@
+<%namespace name="philox" file="/common/philox.mako"/>
+<%namespace name="reduce" file="/common/reduce.mako"/>
+<%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
+<%
+    points = 16
+%>
+// The auxiliary parameters of a family: log sigma, or the logarithms of the differences of successive thresholds, the first of which
+// is 0. Given the margins, ${points} points compete: a centre c ~ N(a, S) about the present point a, and ${points - 1} others ~ N(c, S), S diagonal. The
+// joint density of centre and points does not change if two points change places, so choosing one of the ${points} in proportion to its
+// posterior density leaves the posterior as it is: H. Tjelmeland, "Using all Metropolis-Hastings proposals to estimate mean values"
+// (2004).
+//
+// auxiliary: (chains, 16); candidates: (chains, ${points}, 16); shape: (chains, 16) and candidate_shape: (chains, ${points}, 16): see likelihoods.mako;
+// partial: (groups, chains, ${points}). degrees: of Student's t; categories: of an ordinal target.
+${philox.functions()}
+${philox.double_functions()}
+${variates.latent_functions()}
+${variates.scale_functions()}
+${likelihoods.functions(family)}
+% if block == 1:
+${likelihoods.vector_functions(8, family)}
+% endif
+
+// What the likelihood needs of one point
+FUNCTION void write_shape(const GLOBAL f64* point, GLOBAL f32* shape, i32 count, f64 offset, f64 degrees)
+{
+% if family == "ordinal":
+    f64 threshold = 0.0;
+    shape[0] = (f32)(count + 2);
+    shape[1] = 0.0f;
+    for (i32 k = 0; k < count; ++k) {
+        threshold += exp(point[k]);
+        shape[k + 2] = (f32)threshold;
+    }
+% else:
+    shape[0] = (f32)exp(-point[0]);
+    shape[1] = (f32)(offset - point[0]);
+    shape[2] = (f32)degrees;
+% endif
+}
+
+// shape of every chain from its auxiliary parameters. Launch: a group of one work-item a chain.
+KERNEL LAUNCH_BOUNDS(1, 1) shape_likelihoods(const GLOBAL f64* RESTRICT auxiliary, GLOBAL f32* RESTRICT chain_shape, i32 auxiliaries, f64 offset,
+    f64 degrees)
+{
+    write_shape(auxiliary + 16 * GROUP_ID, chain_shape + 16 * GROUP_ID, auxiliaries, offset, degrees);
+}
+
+// The points of every chain. Launch: a group of ${points} work-items a chain.
+KERNEL LAUNCH_BOUNDS(${points}, 1) propose_auxiliary(const GLOBAL f64* RESTRICT auxiliary, const GLOBAL f64* RESTRICT auxiliary_step,
+    GLOBAL f64* RESTRICT candidates, GLOBAL f32* RESTRICT candidate_shape, i32 auxiliaries, f64 offset, f64 degrees, u64 seed, u32 stream, u32 step)
+{
+    const i32 chain = GROUP_ID;
+    const u32 number = stream + ((u32)chain << 8);
+    {
+        const i32 i = LOCAL_ID;
+        GLOBAL f64* point = candidates + 16 * ((i64)chain * ${points} + i);
+        for (i32 k = 0; k < auxiliaries; ++k) {
+            const f64 here = auxiliary[16 * chain + k];
+            const f64 centre = here + auxiliary_step[k] * normal_of(philox_words(seed, number, step, k, 0u));
+            point[k] = i == 0 ? here : centre + auxiliary_step[k] * normal_of(philox_words(seed, number, step, 16 * i + k, 0u));
+        }
+        write_shape(point, candidate_shape + 16 * ((i64)chain * ${points} + i), auxiliaries, offset, degrees);
+    }
+}
+
+// Parts of the log-likelihood of every point. Launch: `parts` groups of ${block} a chain.
+KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT margins, const GLOBAL f32* RESTRICT target, const GLOBAL f32* RESTRICT candidate_shape,
+    GLOBAL f64* RESTRICT partial, i64 pitch, i64 row_count, i32 parts, i32 chains)
+{
+    LOCAL_ARRAY(f64, part, ${points * block});
+    const i32 chain = GROUP_ID / parts;
+    const i32 number = GROUP_ID % parts;
+    const GLOBAL f32* shapes = candidate_shape + 16 * ${points} * (i64)chain;
+% for i in range(points):
+    f64 sum${i} = 0.0;
+% endfor
+% if block == 1:
+    for (i64 row = (i64)number * 8; row < row_count; row += (i64)parts * 8) {    // margins and target have room beyond the rows
+        const float8 eta = vload8(0, margins + chain * pitch + row);
+        const float8 y = vload8(0, target + row);
+        const int8 used = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)((i32)MIN(row_count - row, (i64)8));
+%   for i in range(points):
+        {
+            const float8 logs = used ? log_likelihood_of_vector(eta, y, shapes + ${16 * i}) : (float8)(0.0f);
+            const float4 half_sum = logs.lo + logs.hi;
+            sum${i} += (f64)((half_sum.x + half_sum.z) + (half_sum.y + half_sum.w));
+        }
+%   endfor
+    }
+% else:
+    for (i64 row = (i64)number * ${block} + LOCAL_ID; row < row_count; row += (i64)parts * ${block}) {
+        const f32 eta = margins[chain * pitch + row];
+        const f32 y = target[row];
+% for i in range(points):
+        sum${i} += (f64)log_likelihood(eta, y, shapes + ${16 * i});
+% endfor
+    }
+% endif
+% for i in range(points):
+    part[LOCAL_ID + ${i * block}] = sum${i};
+% endfor
+    ${reduce.block_sums("part", "f64", block, points)}
+    for (i32 i = LOCAL_ID; i < ${points}; i += ${block})
+        partial[((i64)number * chains + chain) * ${points} + i] = part[i * ${block}];
+}
+
+// One of the points. Launch: a group of one work-item a chain.
+KERNEL LAUNCH_BOUNDS(1, 1) choose_auxiliary(GLOBAL f64* RESTRICT auxiliary, GLOBAL f32* RESTRICT chain_shape, const GLOBAL f64* RESTRICT candidates,
+    const GLOBAL f64* RESTRICT partial, i32 auxiliaries, i32 parts, i32 chains, f64 offset, f64 degrees, u64 seed, u32 stream, u32 step)
+{
+    const i32 chain = GROUP_ID;
+    f64 weight[${points}];
+    f64 most = -1.0e300;
+    for (i32 i = 0; i < ${points}; ++i) {
+        const GLOBAL f64* point = candidates + 16 * ((i64)chain * ${points} + i);
+        f64 density = 0.0;
+        for (i32 part = 0; part < parts; ++part)
+            density += partial[((i64)part * chains + chain) * ${points} + i];
+        for (i32 k = 0; k < auxiliaries; ++k) {
+% if family == "ordinal":
+            density -= 0.5 * point[k] * point[k] / ${threshold_scale ** 2};
+% else:
+            density += point[k] - log(1.0 + exp(2.0 * point[k]));
+% endif
+        }
+        weight[i] = density > -1.0e300 && density < 1.0e300 ? density : -1.0e300;
+        most = weight[i] > most ? weight[i] : most;
+    }
+    f64 total = 0.0;
+    for (i32 i = 0; i < ${points}; ++i) {
+        weight[i] = exp(weight[i] - most);
+        total += weight[i];
+    }
+    const philox_words_t words = philox_words(seed, stream + 1u + ((u32)chain << 8), step, 0, 0u);
+    f64 left = total * uniform_f64_wide(words.w0, words.w1);
+    i32 chosen = 0;
+    while (chosen < ${points - 1} && left > weight[chosen]) {
+        left -= weight[chosen];
+        ++chosen;
+    }
+    for (i32 k = 0; k < auxiliaries; ++k)
+        auxiliary[16 * chain + k] = candidates[16 * ((i64)chain * ${points} + chosen) + k];
+    write_shape(candidates + 16 * ((i64)chain * ${points} + chosen), chain_shape + 16 * chain, auxiliaries, offset, degrees);
+}

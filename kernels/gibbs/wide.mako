@@ -1,0 +1,120 @@
+<%namespace name="philox" file="/common/philox.mako"/>
+<%namespace name="reduce" file="/common/reduce.mako"/>
+<%namespace name="variates" file="/gibbs/variates.mako"/>
+<%
+    WHOLE = 8
+%>
+// beta given the latent normals z where there are more columns than rows, without X'X. With D the prior variances,
+//
+//     u ~ N(0, D),   d ~ N(0, I),   M = X D X' + I = L L',   M w = g z - X u - d,   beta = u + D X' w
+//
+// has the distribution N(S^-1 X'g z, S^-1), S = X'X + D^-1: A. Bhattacharya, A. Chakraborty, B. K. Mallick, "Fast sampling with
+// Gaussian scale mixture priors in high-dimensional regression", Biometrika 103 (2016). g = 1, or that of the parameter expansion of
+// conditionals.mako, whose rate is z' M^-1 z / 2.
+//
+// Launch: a group of ${block} a chain, but for spread_* (any number of groups). variance: (chains, stride), zeros from q on; latent,
+// solution: (chains, n) f64; margins, weights: (chains, pitch) f32, zeros from n on; matrix: (chains, n, n), lower triangle.
+${philox.functions()}
+${philox.double_functions()}
+${variates.latent_functions()}
+${variates.scale_functions()}
+
+// z given beta's margins, also as the right-hand side of L x = z
+KERNEL LAUNCH_BOUNDS(${block}, 1) spread_latent(const GLOBAL f32* RESTRICT margins, GLOBAL f64* RESTRICT latent, GLOBAL f64* RESTRICT solution,
+    i64 pitch, i64 row_count, i32 chains, u64 seed, u32 stream, u32 step)
+{
+    for (i64 i = GLOBAL_ID; i < row_count * chains; i += GLOBAL_SIZE) {
+        const i64 chain = i / row_count;
+        const i64 row = i % row_count;
+        const f64 z = (f64)draw_positive_normal(margins[chain * pitch + row], seed, stream + ((u32)chain << 8), step, row, 0u);
+        latent[i] = z;
+        solution[i] = z;
+    }
+}
+
+// u as f32 rows of `stride`, and the prior variances; scale holds their square roots
+KERNEL LAUNCH_BOUNDS(${block}, 1) draw_prior(const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT variance, GLOBAL f64* RESTRICT prior_draw,
+    GLOBAL f32* RESTRICT prior_narrow, i32 q, i32 stride, u64 seed, u32 stream, u32 step)
+{
+    const i32 chain = GROUP_ID;
+    for (i32 j = LOCAL_ID; j < stride; j += ${block}) {
+        f64 s = 0.0;
+        f64 u = 0.0;
+        if (j < q) {
+            s = scale[(i64)chain * q + j];
+            u = s * normal_of(philox_words(seed, stream + ((u32)chain << 8), step, j, 0u));
+            prior_draw[(i64)chain * q + j] = u;
+        }
+        variance[(i64)chain * stride + j] = s * s;
+        prior_narrow[(i64)chain * stride + j] = (f32)u;
+    }
+}
+
+// matrix += I
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_identity(GLOBAL f64* RESTRICT matrix, i64 row_count)
+{
+    for (i64 i = LOCAL_ID; i < row_count; i += ${block})
+        matrix[((i64)GROUP_ID * row_count + i) * row_count + i] += 1.0;
+}
+
+// g, from x = L^-1 z in `solution`; then solution = g z - X u - d, X u in margins
+KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent, const GLOBAL f32* RESTRICT margins, GLOBAL f64* RESTRICT solution,
+    GLOBAL f64* RESTRICT whole, i64 pitch, i64 row_count, i32 expanded, u64 seed, u32 stream, u32 step)
+{
+    LOCAL_ARRAY(f64, part, ${block});
+    LOCAL_ARRAY(f64, shared, 1);
+    const i32 chain = GROUP_ID;
+    const u32 number = (u32)chain << 8;
+    f64 g = 1.0;
+    if (expanded) {
+        f64 mine = 0.0;
+        for (i64 i = LOCAL_ID; i < row_count; i += ${block}) {
+            const f64 x = solution[chain * row_count + i];
+            mine += x * x;
+        }
+        part[LOCAL_ID] = mine;
+        ${reduce.block_sum("part", "f64", block)}
+        if (LOCAL_ID == 0) {
+            f64 drawn;
+            if (row_count > 1) {
+                drawn = draw_gamma(0.5 * (f64)row_count, seed, stream + 1u + number, step, 0);
+            } else {
+                const f64 normal = normal_of(philox_words(seed, stream + 1u + number, step, 0, 0u));
+                drawn = 0.5 * normal * normal;
+            }
+            shared[0] = sqrt(drawn / (0.5 * part[0]));
+            whole[${WHOLE} * chain + 2] = shared[0];
+        }
+        BARRIER();
+        g = shared[0];
+    }
+    for (i64 i = LOCAL_ID; i < row_count; i += ${block}) {
+        const f64 d = normal_of(philox_words(seed, stream + 2u + number, step, i, 0u));
+        solution[chain * row_count + i] = g * latent[chain * row_count + i] - (f64)margins[chain * pitch + i] - d;
+    }
+}
+
+// w as f32
+KERNEL LAUNCH_BOUNDS(${block}, 1) spread_weights(const GLOBAL f64* RESTRICT solution, GLOBAL f32* RESTRICT weights, i64 pitch, i64 row_count,
+    i32 chains)
+{
+    for (i64 i = GLOBAL_ID; i < pitch * chains; i += GLOBAL_SIZE)
+        weights[i] = i % pitch < row_count ? (f32)solution[i / pitch * row_count + i % pitch] : 0.0f;
+}
+
+// beta = u + D X'w, X'w the sum of the shards' parts. A chain whose matrix could not be factorised keeps its beta.
+KERNEL LAUNCH_BOUNDS(${block}, 1) finish_wide(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width,
+    const GLOBAL f64* RESTRICT variance, const GLOBAL f64* RESTRICT prior_draw, GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT narrow,
+    const GLOBAL i32* RESTRICT status, i32 q, i32 stride)
+{
+    const i32 chain = GROUP_ID;
+    for (i32 j = LOCAL_ID; j < q; j += ${block}) {
+        const i64 at = (i64)chain * q + j;
+        f64 sum = 0.0;
+        for (i32 shard = 0; shard < shard_count; ++shard)
+            sum += shards[((i64)shard * chains + chain) * width + j];
+        const f64 value = status[chain] != 0 ? beta[at] : prior_draw[at] + variance[(i64)chain * stride + j] * sum;
+        beta[at] = value;
+        narrow[(i64)chain * stride + j] = (f32)value;
+    }
+}
