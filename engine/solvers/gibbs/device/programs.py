@@ -311,7 +311,8 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
     ]
     for stride, strip_rows, chains, storage, mode in wanted:
         shape = sweep_shape(capabilities, stride, strip_rows, chains, storage)
-        for family in FAMILIES if mode in ("score", "margins") else ("probit",):
+        binary = ("probit", "logit") if mode in ("score", "margins") else ("probit",)
+        for family in FAMILIES if len(binary) > 1 and storage == "float32" else binary:
             yield shape.constants(chains, storage, mode, family)
     block = 64 if capabilities.simt else 1
     for kind in _VARIATES:
