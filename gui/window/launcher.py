@@ -221,8 +221,13 @@ class Launcher(QObject):
 
     def prepare(self) -> None:
         """Have a process wait for the next run, with the devices of the tool bar."""
-        if self._problems.ready and self.accepting and not self._tabs.running():
-            self.standby.prepare(self._problems.pane.settings())
+        if not self._problems.ready or not self.accepting or self._tabs.running():
+            return
+        settings = self._problems.pane.settings()
+        if settings.get("cluster"):  # which has the devices
+            self.standby.release()
+        else:
+            self.standby.prepare(settings)
 
     def _start_queued(self) -> None:
         """Start queued runs as far as is allowed."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
-__all__ = ["Layout"]
+__all__ = ["COMPACT_BELOW", "Layout"]
 
-_COMPACT_BELOW, _LOW_BELOW = 1250, 760  # pixels
+COMPACT_BELOW = 1250
+"""Pixels of width below which panes share one place."""
+
+_LOW_BELOW = 760  # pixels
 _LEFT, _RIGHT, _LOG = 330, 300, 150
 _COMPACT_LEFT = 300
 
@@ -40,7 +43,7 @@ class Layout:
         if low != self.low:
             self.low = low
             self._log.setVisible(not low)
-        narrow = self._window.width() < _COMPACT_BELOW
+        narrow = self._window.width() < COMPACT_BELOW
         areas = [self._window.dockWidgetArea(dock) for dock in (self._problem, self._runs)]
         usual = [Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea]
         if narrow and not self.compact and areas == usual:

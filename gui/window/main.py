@@ -31,7 +31,7 @@ from gui.window.appearance import Appearance
 from gui.window.exports import Exports
 from gui.window.help import Help
 from gui.window.launcher import Launcher
-from gui.window.layout import Layout
+from gui.window.layout import COMPACT_BELOW, Layout
 from gui.window.log import LogPane
 from gui.window.notices import Notices
 from gui.window.problems import Problems
@@ -424,12 +424,17 @@ class MainWindow(QMainWindow):
         """In a narrow window the panes at the sides share one place."""
         super().resizeEvent(event)
         if self.isVisible():
-            self.dock_layout.adapt()
+            self._adapt()
 
     def showEvent(self, event: QShowEvent) -> None:
         """See :meth:`resizeEvent`."""
         super().showEvent(event)
+        self._adapt()
+
+    def _adapt(self) -> None:
+        """Fit panes and tool bar to the size of the window."""
         self.dock_layout.adapt()
+        self.tool_bar.set_compact(self.width() < COMPACT_BELOW)
 
     def changeEvent(self, event: QEvent) -> None:
         """When the window becomes active, follow changes that others made meanwhile."""

@@ -85,13 +85,20 @@ class ToolBar(QToolBar):
         self.base = Settings()
         self._known: list[dict[str, Any]] = []
         self._wanted: list[str] = []
+        self._labels: list[QAction] = []
+        self._steering: list[QToolButton] = []
+        self._compact = False
         for name in ("start", "pause", "stop"):
             self.addAction(actions[name])
             button = self.widgetForAction(actions[name])
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.setAccessibleName(actions[name].text().replace("&", ""))
+            assert isinstance(button, QToolButton)
             if name == "pause":  # its text changes, its neighbours should not move
-                button.setMinimumWidth(button.fontMetrics().horizontalAdvance("Play again") + 52)
+                self._pause_width = button.fontMetrics().horizontalAdvance("Play again") + 52
+                button.setMinimumWidth(self._pause_width)
+            if name != "start":
+                self._steering.append(button)
             if name == "start":
                 button.setObjectName("run")
         set_icon(actions["start"], "run")
@@ -105,7 +112,7 @@ class ToolBar(QToolBar):
         self.time_limit.setToolTip("Seconds after which a run ends with its best solution so far; pauses do not count")
         self.time_limit.setAccessibleName("Time limit in seconds")
         self._labelled("Time limit", self.time_limit)
-        self.addWidget(QLabel("s"))
+        self._labels.append(self.addWidget(QLabel("s")))
         self.backend = QComboBox()
         for value, text in _BACKENDS:
             self.backend.addItem(text, value)
@@ -153,8 +160,20 @@ class ToolBar(QToolBar):
     def _labelled(self, text: str, widget: QWidget) -> None:
         label = QLabel(text)
         label.setBuddy(widget)
-        self.addWidget(label)
+        self._labels.append(self.addWidget(label))
         self.addWidget(widget)
+
+    def set_compact(self, compact: bool) -> None:
+        """In a narrow window, leave out the labels of the settings and the texts of Pause and Stop: all fits then."""
+        if compact == self._compact:
+            return
+        self._compact = compact
+        for label in self._labels:
+            label.setVisible(not compact)
+        style = Qt.ToolButtonStyle.ToolButtonIconOnly if compact else Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+        for button in self._steering:
+            button.setToolButtonStyle(style)
+        self._steering[0].setMinimumWidth(0 if compact else self._pause_width)
 
     def set_base(self, base: Settings) -> None:
         """Use these settings as base values."""
