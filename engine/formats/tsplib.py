@@ -20,9 +20,13 @@ from engine.formats.text import Numbers
 __all__ = ["parse", "read", "recognize", "write"]
 
 _KEY = re.compile(r"[A-Z_]+")
-_ATSP = re.compile(r"[ \t]*TYPE[ \t]*:[ \t]*ATSP\b")
+_TSP = re.compile(r"[ \t]*TYPE[ \t]*:[ \t]*A?TSP\b")
 _REQUIRED = {"TYPE": "ATSP", "EDGE_WEIGHT_TYPE": "EXPLICIT", "EDGE_WEIGHT_FORMAT": "FULL_MATRIX"}
 _LARGEST = 100_000
+_SYMMETRIC = (
+    "this is a symmetric TSP, for which there are better tools: Concorde solves it exactly, LKH finds very good tours; "
+    "only asymmetric TSPs (TYPE: ATSP) are read"
+)
 
 
 def read(path: str | Path) -> tuple[str, NDArray[np.int64]]:
@@ -48,6 +52,8 @@ def parse(text: str, path: str | Path | None = None) -> tuple[str, NDArray[np.in
         key, colon, value = line.partition(":")
         if colon and _KEY.fullmatch(key.strip()):
             header[key.strip()] = (value.strip(), number)
+            if key.strip() == "TYPE" and value.split()[:1] == ["TSP"]:
+                raise ProblemError(_SYMMETRIC, path, number)
         elif line.strip():
             raise ProblemError(f"'{line.strip()[:40]}' is no line of a TSPLIB header", path, number)
     for key, expected in _REQUIRED.items():
@@ -72,8 +78,8 @@ def parse(text: str, path: str | Path | None = None) -> tuple[str, NDArray[np.in
 
 
 def recognize(head: str) -> bool:
-    """Whether a file that begins with ``head`` is a TSPLIB file of type ATSP."""
-    return any(map(_ATSP.match, head.lstrip("\ufeff").splitlines()))
+    """Whether a file that begins with ``head`` is a TSPLIB file of type ATSP, or TSP, which :func:`read` refuses."""
+    return any(map(_TSP.match, head.lstrip("\ufeff").splitlines()))
 
 
 def write(path: str | Path, name: str, costs: NDArray[np.int64], comment: str = "") -> None:

@@ -337,3 +337,11 @@ def test_gpus_begin_with_a_brief_heuristic() -> None:
     brief, whole = (problem.evaluate(first_solution(problem, options, seed=0, brief=brief)) for brief in (True, False))
     assert 2178 <= whole < brief <= 2178 + 60
     assert Flowshop.taillard(31).brief_steps is None
+
+
+def test_symmetric_files_are_refused_with_the_name_of_a_better_tool(tmp_path: Path) -> None:
+    file = tmp_path / "square.tsp"
+    file.write_text("NAME : square\nTYPE : TSP\nDIMENSION : 4\nNODE_COORD_SECTION\n1 0 0\n2 0 1\n3 1 1\n4 1 0\nEOF\n")
+    assert recognize(file) is ATSP
+    with pytest.raises(ProblemError, match="Concorde"):
+        ATSP.read(file)

@@ -94,7 +94,7 @@ class ATSP(PermutationProblem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether the head of the file says ``TYPE: ATSP``."""
+        """Whether the head of the file says ``TYPE: ATSP``; or ``TSP``, which :meth:`read` refuses with a reason."""
         return tsplib.recognize(head)
 
     def describe(self) -> str:
