@@ -13,7 +13,7 @@
     ├── DeviceError                3   a device or its driver
     │   ├── BackendUnavailable     3   a whole backend cannot be used, and why
     │   ├── KernelError            3   a kernel does not compile or launch
-    │   ├── DeviceLost             3   a device of a pool failed; the others may go on
+    │   ├── DeviceLost             3   a device of a pool failed; the others may continue
     │   ├── PeerFailed             3   a device waited for another one, which failed
     │   ├── ClusterError           3   a cluster cannot be reached or used, or is lost
     │   └── OutOfDeviceMemory      3   the planned memory does not fit, found before anything is allocated
@@ -187,7 +187,7 @@ class KernelError(DeviceError):
 
 
 class DeviceLost(DeviceError):
-    """A device of a pool failed, and the others may go on without it.
+    """A device of a pool failed, and the others may continue without it.
 
     Parameters
     ----------

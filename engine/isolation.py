@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["WATCHDOG_SECONDS", "needs_isolation", "solve_isolated"]
 
 WATCHDOG_SECONDS = 10.0
-"""How long after a stop or the time limit a C snippet may go on before its process is ended."""
+"""How long after a stop or the time limit a C snippet may continue before its process is ended."""
 
 SILENCE_SECONDS = 60.0
 """After this time without a sign of life, the user is told that the snippet has not returned."""

@@ -174,7 +174,7 @@ class Run(Reporter, Generic[R]):
                 self.emit(StateChanged(time=self.elapsed, state="paused"))
 
     def resume(self) -> None:
-        """Let a paused run go on."""
+        """Let a paused run continue."""
         with self._control:
             if self._state == "paused":
                 self._clock.resume()
@@ -307,7 +307,7 @@ class Run(Reporter, Generic[R]):
         try:
             self.folder.save_checkpoint(Checkpoint(arrays, state, self.elapsed))
             self._checkpoints += 1
-        except OSError as error:  # a full disk must not end a run that can go on
+        except OSError as error:  # a full disk must not end a run that can continue
             self.warn(StorageWarning(f"the checkpoint could not be written: {error}"))
         except SchemaError as error:  # a fault of the solver's, which must not end the run either
             self._fault(f"the checkpoint could not be written: it is not as the solver declares: {error}")

@@ -149,7 +149,7 @@ def resume(
 
 
 def _patience() -> float:
-    """How long after a stop or the time limit a C snippet may go on before this process ends."""
+    """How long after a stop or the time limit a C snippet may continue before this process ends."""
     return isolation.WATCHDOG_SECONDS + _PATIENCE
 
 

@@ -69,7 +69,7 @@ class WorkerGroup(Generic[W]):
     arguments : sequence of tuple, optional
         For each member the further arguments of ``make``.
     tolerant : bool
-        Raise :class:`engine.errors.DeviceLost` for a device that failed, for a solver that goes on with the others
+        Raise :class:`engine.errors.DeviceLost` for a device that failed, for a solver that continues with the others
         (:meth:`lose`); otherwise the device's own error is raised.
 
     Methods are passed as functions of the worker's class (``group.each(Worker.step, 3)``), which keeps their types; a
