@@ -55,16 +55,16 @@ def stopped(device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_stop_writes_a_checkpoint_that_resumes_to_the_optimum(
     device: Member, stopped: Callable[..., Path], options: dict[str, Any]
 ) -> None:
-    whole = engine.solve(PROBLEM, devices=[device.info.id], **options)
+    unstopped = engine.solve(PROBLEM, devices=[device.info.id], **options)
     folder = stopped(**options)
     kept = RunFolder.open(folder).checkpoint()
     assert kept is not None
     assert kept.state.interior or kept.state.pdhg
     result = engine.resume(folder)
     assert result.status == "optimal"
-    assert result.objective == pytest.approx(whole.objective, rel=1e-6)
+    assert result.objective == pytest.approx(unstopped.objective, rel=1e-6)
     if options["method"] in ("mpc", "pdas"):
-        assert result.counters["iterations"] == whole.counters["iterations"]
+        assert result.counters["iterations"] == unstopped.counters["iterations"]
         iterations = SCHEMA.column(result, "iteration")
         assert iterations[0] == 0
         assert set(iterations) == set(range(int(iterations[-1]) + 1))

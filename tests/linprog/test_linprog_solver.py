@@ -288,16 +288,16 @@ def test_a_batch_is_solved_like_one_by_one(device: Member) -> None:
                 found = audit(problem, result.solution, result.arrays["row_duals"])
                 assert found.error <= 1e-6
                 assert found.primal_infeasibility <= result.counters["primal_infeasibility"] * (1 + 1e-6) <= 1e-6
-                told = engine.scipy_result(problem, result)
-                assert told.status == 0
-                assert np.allclose(told.x, reference.x, atol=1e-4)
+                reported = engine.scipy_result(problem, result)
+                assert reported.status == 0
+                assert np.allclose(reported.x, reference.x, atol=1e-4)
             elif result.status == "infeasible":
                 assert proves_infeasible(problem, result.arrays["farkas"]) > 1e6
             else:
                 assert proves_unbounded(problem, result.arrays["ray"])
 
 
-def test_a_batch_takes_every_option_and_tells_how_far_it_is(device: Member) -> None:
+def test_a_batch_takes_every_option_and_reports_progress(device: Member) -> None:
     problems = mixed_programs()[:3] + mixed_programs()[-1:]
     events: list[Any] = []
     results = engine.solve_many(problems, devices=[device.info.id], on_event=events.append, method="pdas")
@@ -324,12 +324,12 @@ def test_every_provider_leads_to_the_optimum(owner: engine.Engine, device: Membe
     assert result.objective == pytest.approx(scipy.optimize.linprog(**arguments(problem)).fun, rel=1e-7)
 
 
-def test_the_promised_metrics_are_told(owner: engine.Engine) -> None:
+def test_the_declared_metrics_are_emitted(owner: engine.Engine) -> None:
     events: list[Any] = []
     for method in ("mpc", "pdhg"):
         owner.solve(engine.LinearProgram.read(SAMPLE), on_event=events.append, method=method)
-    told = {event.name for event in events if isinstance(event, Metric)}
-    assert told == {spec.name for spec in SOLVER.metrics}
+    reported = {event.name for event in events if isinstance(event, Metric)}
+    assert reported == {spec.name for spec in SOLVER.metrics}
 
 
 def test_limits_end_with_the_best_point(owner: engine.Engine) -> None:
@@ -342,15 +342,15 @@ def test_limits_end_with_the_best_point(owner: engine.Engine) -> None:
     assert result.status == "time_limit"
 
 
-def test_a_stopped_run_goes_on_from_its_iterate(
+def test_a_stopped_run_resumes_from_its_iterate(
     device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = generate(GeneratorOptions(type="inequalities", m=30, n=60, seed=1))
-    whole = engine.solve(problem, devices=[device.info.id])
-    tell = Run.metric
+    unstopped = engine.solve(problem, devices=[device.info.id])
+    metric = Run.metric
 
     def stop(self: Run, name: str, value: float, device: str | None = None) -> None:
-        tell(self, name, value, device)
+        metric(self, name, value, device)
         self.stop()  # on the run's own thread, so it is seen at the next poll
 
     with monkeypatch.context() as patched:
@@ -358,14 +358,14 @@ def test_a_stopped_run_goes_on_from_its_iterate(
         patched.setattr(Run, "metric", stop)
         stopped = engine.solve(problem, devices=[device.info.id], run_folder=tmp_path / "run")
     assert stopped.status == "interrupted"
-    assert stopped.counters["iterations"] < whole.counters["iterations"]
+    assert stopped.counters["iterations"] < unstopped.counters["iterations"]
     result = engine.resume(tmp_path / "run")
     assert result.status == "optimal"
-    assert result.counters["iterations"] == whole.counters["iterations"]
-    assert result.objective == pytest.approx(whole.objective, rel=1e-7)
+    assert result.counters["iterations"] == unstopped.counters["iterations"]
+    assert result.objective == pytest.approx(unstopped.objective, rel=1e-7)
 
 
-def test_a_maximum_is_told_in_the_files_own_sense(owner: engine.Engine, tmp_path: Path) -> None:
+def test_a_maximum_is_reported_in_the_files_own_sense(owner: engine.Engine, tmp_path: Path) -> None:
     path = tmp_path / "most.lp"
     path.write_text(
         "maximize\n gain: 3 x + 2 y + 10\nsubject to\n a: x + y <= 4\n b: x + 3 y <= 7\nbounds\n x <= 3\nend\n"

@@ -292,3 +292,33 @@ def test_a_vertex_has_a_basis(owner: engine.Engine) -> None:
     basic = int((vertex.arrays["column_status"] == 1).sum()) + int((vertex.arrays["row_status"] == 1).sum())
     assert basic == problem.m
     assert (vertex.solution[vertex.arrays["column_status"] != 1] == 0.0).all()
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_vertex_stays_optimal_within_its_ranges(owner: engine.Engine, maximize: bool) -> None:
+    random = np.random.default_rng(3)
+    a, sign = random.random((5, 8)), -1.0 if maximize else 1.0
+    given = {"A": a, "lower": np.zeros(8), "upper": np.full(8, np.inf)}
+    given |= {"row_lower": np.full(5, 1.0), "row_upper": np.full(5, np.inf), "maximize": np.array(maximize)}
+    c = sign * (random.random(8) + 0.5)
+    found = owner.solve(engine.LinearProgram.from_arrays(given | {"c": c}, "ranges"), ranging=True)
+    ranges = np.stack([found.arrays["cost_from"], found.arrays["cost_to"]])
+    assert ((ranges[0] <= c + 1e-12) & (c <= ranges[1] + 1e-12)).all()
+
+    def vertex(costs: np.ndarray) -> np.ndarray:
+        problem = engine.LinearProgram.from_arrays(given | {"c": costs}, "moved")
+        return np.asarray(owner.solve(problem, basis=True).solution)
+
+    for j in range(8):
+        for end, other in ((ranges[0, j], -1.0), (ranges[1, j], 1.0)):
+            if not np.isfinite(end):
+                continue
+            costs = c.copy()
+            costs[j] = c[j] + 0.9 * (end - c[j])
+            assert np.allclose(vertex(costs), found.solution, atol=1e-7), j
+            costs[j] = end + other * 0.05
+            if abs(end - c[j]) > 1e-6 and costs[j] * sign > 0.0:
+                assert not np.allclose(vertex(costs), found.solution, atol=1e-7), j
+    sides = np.stack([found.arrays["side_from"], found.arrays["side_to"]])
+    active = found.arrays["row_status"] != 1
+    assert ((sides[0] <= 1.0 + 1e-9) & (sides[1] >= 1.0 - 1e-9))[active].all()

@@ -60,6 +60,11 @@ class Options(SolverOptions):
     basis: bool = Field(
         False, description="move the optimum to a vertex by HiGHS's crossover and return the status of each basis entry"
     )
+    ranging: bool = Field(
+        False,
+        description="as basis, and also return between which values each cost, and the active side of each row, may "
+        "vary while that basis stays optimal",
+    )
     correctors: int = Field(
         4,
         ge=0,

@@ -57,7 +57,7 @@ class LinearProgram(Problem):
     offset : float
         Constant of the objective (files have one).
     maximize : bool
-        Whether the objective is to be as great as possible (only files ask for that); ``sense`` tells it too.
+        Whether the objective is to be as great as possible (only files ask for that); see also ``sense``.
     n, m : int
         Variables and rows.
     integers : int

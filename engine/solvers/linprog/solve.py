@@ -462,7 +462,7 @@ class _Solving:
         elif verdict.best is None:
             return Result(ended or Status.ITERATION_LIMIT, None, None, None, counters=self.counters)
         else:
-            if options.basis and verdict.best_is(options.acceptable):
+            if (options.basis or options.ranging) and verdict.best_is(options.acceptable):
                 self._crossover()
             found = verdict.best
             report_error(self.run, found.audit, options, ended)
@@ -480,7 +480,7 @@ class _Solving:
         """Move the best point to a vertex, and keep the status of each basis entry."""
         assert self.verdict.best is not None
         try:
-            found = vertex_near(self.problem, self.verdict.best, self.options.acceptable, self._poll)
+            found = vertex_near(self.problem, self.verdict.best, self.options, self._poll)
         except StopRequested:
             found = "the run was stopped during crossover"
         if isinstance(found, str):

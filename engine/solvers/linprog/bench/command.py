@@ -58,7 +58,7 @@ _GPU_SIZES = ((500, 1000), (2000, 4000), (4000, 8000), (5000, 10_000))
 @click.option("--method", "methods", multiple=True, help="Methods for --set; race by default.")
 @click.option("--limit", type=float, default=60.0, help="Seconds for each program and method of --set.")
 @click.option("--updates/--no-updates", default=True, help="Also time the Sherman-Morrison updates.")
-@click.option("--batch", type=int, default=1000, help="Programs of 20 x 40 to solve in one go; 0 leaves it out.")
+@click.option("--batch", type=int, default=1000, help="Programs of 20 x 40 to solve as a batch; 0 leaves it out.")
 def _command(
     backend: Any,
     names: list[str] | None,
@@ -138,7 +138,7 @@ def _agree(result: Result, optimum: float | None) -> bool:
 
 
 def _interleaved(calls: Sequence[Callable[[], Any]], repeat: int) -> tuple[list[float], Any]:
-    """Median seconds of each call, run in turn so that all meet the same machine; what the first one returned."""
+    """Median seconds of each call, interleaved so that all see the same load; what the first one returned."""
     times: list[list[float]] = [[] for _ in calls]
     first: Any = None
     for turn in range(repeat + 1):
@@ -212,7 +212,7 @@ def _dense(
 
 
 def _sparse(engine: Engine, folder: Path | None, rows: int, limit: float, threads: int, console: Console) -> bool:
-    """Sparse programs, where a dense factor does too much: HiGHS is often faster, and the table says so."""
+    """Sparse programs, where a dense factor does too much: the table has HiGHS beside it."""
     problems = [generate(GeneratorOptions(type="transport", m=40, n=60, seed=1))]
     if folder is not None:
         files = sorted(path for path in folder.iterdir() if path.name.removesuffix(".gz").endswith(".mps"))
@@ -312,7 +312,7 @@ def _batches(info: DeviceInfo, count: int, console: Console) -> None:
     others = time.perf_counter() - began
     solved = sum(result.status == "optimal" for result in results)
     console.print(
-        f"{count} programs of 20 x 40 in one go: {seconds:.2f} s ({solved} optimal); "
+        f"{count} programs of 20 x 40 as a batch: {seconds:.2f} s ({solved} optimal); "
         f"HiGHS one after another {others:.2f} s"
     )
 

@@ -183,14 +183,15 @@ def _rays(highs: Any) -> Point:
     return found
 
 
-def crossover(model: Model, point: Point, options: dict[str, Any]) -> Point:
+def crossover(model: Model, point: Point, options: dict[str, Any], ranging: bool = False) -> Point:
     """A basic optimal point from an optimal one, and HiGHS's basis.
 
     Returns
     -------
     dict
         As :func:`solve`, with ``column_status`` (n,) and ``row_status`` (m,) of int8: 0 at the lower bound, 1 basic, 2
-        at the upper bound, 3 free and zero, 4 nonbasic.
+        at the upper bound, 3 free and zero, 4 nonbasic. With ``ranging`` also ``cost_from``, ``cost_to`` (n,),
+        ``side_from`` and ``side_to`` (m,): where costs and sides may lie while the basis stays optimal.
     """
     highs = quiet(**options)
     if highs.passModel(to_highs(model)) == highspy.HighsStatus.kError:
@@ -205,6 +206,14 @@ def crossover(model: Model, point: Point, options: dict[str, Any]) -> Point:
     if basis.valid:
         found["column_status"] = np.array([int(entry) for entry in basis.col_status], np.int8)
         found["row_status"] = np.array([int(entry) for entry in basis.row_status], np.int8)
+    if ranging and basis.valid:
+        status, ranges = highs.getRanging()
+        if status == highspy.HighsStatus.kOk and ranges.valid:
+            n, m = len(model["c"]), len(model["row_lower"])
+            found["cost_from"] = np.array(ranges.col_cost_dn.value_[:n], np.float64)
+            found["cost_to"] = np.array(ranges.col_cost_up.value_[:n], np.float64)
+            found["side_from"] = np.array(ranges.row_bound_dn.value_[:m], np.float64)
+            found["side_to"] = np.array(ranges.row_bound_up.value_[:m], np.float64)
     return found
 
 

@@ -77,7 +77,9 @@ def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callabl
         return scaling.back(process.call(poll, "solve", model, options))
 
 
-def to_vertex(problem: LinearProgram, point: dict[str, Any], poll: Callable[[], None]) -> dict[str, Any]:
+def to_vertex(
+    problem: LinearProgram, point: dict[str, Any], poll: Callable[[], None], ranging: bool = False
+) -> dict[str, Any]:
     """Crossover from an optimal point: see :func:`engine.solvers.linprog.highs.child.crossover`.
 
     Raises
@@ -87,10 +89,10 @@ def to_vertex(problem: LinearProgram, point: dict[str, Any], poll: Callable[[], 
     """
     model = model_of(problem)
     if model["values"].size <= _IN_PROCESS_CROSSOVER:
-        found: dict[str, Any] = _highs().crossover(model, point, {})
+        found: dict[str, Any] = _highs().crossover(model, point, {}, ranging)
         return found
     with ChildProcess() as process:
-        answer: dict[str, Any] = process.call(poll, "crossover", model, point, {})
+        answer: dict[str, Any] = process.call(poll, "crossover", model, point, {}, ranging)
         return answer
 
 

@@ -22,7 +22,7 @@ def start_thread(function: Callable[[], T]) -> Future[T]:
     def run() -> None:
         try:
             found = function()
-        except BaseException as error:  # whoever waits for the future hears of it
+        except BaseException as error:  # raised where the future is waited for
             future.set_exception(error)
         else:
             future.set_result(found)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from engine.solvers.linprog.highs.presolve import to_vertex
 from engine.solvers.linprog.highs.process import ChildError
+from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.verification.outcome import AuditedPoint
 
@@ -19,7 +20,7 @@ __all__ = ["Vertex", "vertex_near"]
 
 @dataclass(frozen=True)
 class Vertex:
-    """A vertex, the status of each basis entry, and the iterations of crossover."""
+    """A vertex, the status of each basis entry, perhaps ranges, and the iterations of crossover."""
 
     point: AuditedPoint
     arrays: dict[str, NDArray[Any]]
@@ -27,7 +28,7 @@ class Vertex:
 
 
 def vertex_near(
-    problem: LinearProgram, point: AuditedPoint, acceptable: float, poll: Callable[[], None]
+    problem: LinearProgram, point: AuditedPoint, options: Options, poll: Callable[[], None]
 ) -> Vertex | str:
     """Move an optimal point to a vertex by HiGHS's crossover; a reason if there is none that passes the audit."""
     given = {
@@ -37,13 +38,17 @@ def vertex_near(
         "activities": point.audit.activities,
     }
     try:
-        found = to_vertex(problem, given, poll)
+        found = to_vertex(problem, given, poll, options.ranging)
     except ChildError as error:
         return str(error)
     if "x" not in found or "column_status" not in found or not np.isfinite(found["x"]).all():
         return "HiGHS's crossover has failed"
     vertex = AuditedPoint.of(problem, found["x"], found["row_duals"])
-    if vertex.audit.error > max(acceptable, point.audit.error):
+    if vertex.audit.error > max(options.acceptable, point.audit.error):
         return f"the vertex has an error of {vertex.audit.error:.1e}"
     arrays = {name: found[name] for name in ("column_status", "row_status")}
+    if "cost_from" in found:
+        costs = found["cost_from"], found["cost_to"]
+        arrays["cost_from"], arrays["cost_to"] = (-costs[1], -costs[0]) if problem.maximize else costs
+        arrays |= {name: found[name] for name in ("side_from", "side_to")}
     return Vertex(vertex, arrays, int(found["crossover_iterations"]))

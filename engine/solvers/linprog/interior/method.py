@@ -92,7 +92,7 @@ class InteriorPoint:
     stuck : ndarray of bool, shape (k,)
         Programs that no longer improve.
     goal : ndarray, shape (k,)
-        The error at which a program is done; whoever checks points may lower it.
+        The error at which a program is done; lowered where points fail the audit.
     """
 
     def __init__(self, system: System, b: Vector, settings: Settings) -> None:

@@ -58,7 +58,7 @@ class System:
     worst_residual : float
         Largest relative residual that a solution by updates was accepted with.
     warnings : list of str
-        Messages for the user; whoever reports them removes them.
+        Messages for the user; they are removed when they are reported.
     """
 
     def __init__(self, data: ShardData, shards: Sequence[Any], ends: list[int] | None = None) -> None:
