@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -30,6 +31,7 @@ import engine  # noqa: E402
 @click.option("--seed", default=0, show_default=True)
 def main(minutes: float, devices: tuple[str, ...], seed: int) -> None:
     """Run mixed problems."""
+    warnings.simplefilter("ignore", engine.QuintetWarning)
     moments, counts = random.Random(seed), Counter[str]()
     whole = {name: solve_whole(name, devices) for name in CASES}
     began, settled = time.monotonic(), 0
