@@ -165,7 +165,8 @@ class RunFiles:
             remark = f"{'; '.join(faults)}; the run resumes from the checkpoint before it, at {found.elapsed:.1f} s"
             return Checkpoint(found.arrays, found.state, found.elapsed, (remark,))
         if faults:
-            raise RunFolderError(f"{'; '.join(faults)}; begin again from the start with --from-start (Python: from_start=True)")
+            again = "begin again from the start with --from-start (Python: from_start=True)"
+            raise RunFolderError(f"{'; '.join(faults)}; {again}")
         return None
 
     def _read_checkpoint(self, path: Path) -> Checkpoint:
