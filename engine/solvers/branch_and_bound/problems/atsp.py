@@ -19,7 +19,7 @@ from engine.solvers.branch_and_bound.problems.atsp_heuristics import (
     patched,
     tour_cost,
 )
-from engine.solvers.branch_and_bound.problems.matrices import whole_matrix
+from engine.solvers.branch_and_bound.problems.matrices import require_size, whole_matrix
 from engine.solvers.branch_and_bound.tree import (
     INFINITY,
     LARGEST_TREE,
@@ -133,11 +133,7 @@ class ATSP(PermutationProblem):
             )
         if branching not in ("auto", "forward"):
             raise OptionError(f"the asymmetric TSP is branched city by city (forward); got branching = '{branching}'")
-        if self.n - 1 > LARGEST_TREE:
-            raise ProblemError(
-                f"branch and bound takes at most {LARGEST_TREE + 1} cities, what a 64-bit mask holds; "
-                f"{self.name} has {self.n}"
-            )
+        require_size(self.n, "cities", self.name, LARGEST_TREE + 1)
         if chosen == "assignment" and self.n > 3:  # smaller assignments have no choice
             return AssignmentTree(self.costs)
         return ATSPTree(self.costs, chosen == "cheapest_arcs")

@@ -14,9 +14,9 @@ from engine.formats import taillard
 from engine.problem import InstanceOption, frozen
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import iterated_greedy, makespan, neh
 from engine.solvers.branch_and_bound.problems.flowshop_tree import BRANCHINGS, FlowshopTree
-from engine.solvers.branch_and_bound.problems.matrices import whole_matrix
+from engine.solvers.branch_and_bound.problems.matrices import permutation, require_size, whole_matrix
 from engine.solvers.branch_and_bound.problems.taillard_seeds import BEST_KNOWN, SIZES, TIME_SEEDS
-from engine.solvers.branch_and_bound.tree import LARGEST_TREE, PermutationProblem
+from engine.solvers.branch_and_bound.tree import PermutationProblem
 
 __all__ = ["Flowshop"]
 
@@ -136,10 +136,8 @@ class Flowshop(PermutationProblem):
         ProblemError
             If it is not a permutation of 0 ... jobs - 1.
         """
-        order = np.asarray(jobs)
-        if order.ndim != 1 or sorted(order.tolist()) != list(range(self.jobs)):
-            raise ProblemError(f"an order must list each of the jobs 0 to {self.jobs - 1} once; got {order.tolist()}")
-        return makespan(self.times, order.astype(np.int64))
+        order = permutation(jobs, self.jobs, f"an order must list each of the jobs 0 to {self.jobs - 1} once")
+        return makespan(self.times, order)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """``times``: shape (machines, jobs); ``optimum``: shape (), where known."""
@@ -168,11 +166,7 @@ class Flowshop(PermutationProblem):
         rule = "min_branch" if branching == "auto" else branching
         if rule not in BRANCHINGS:
             raise OptionError(f"branching must be {', '.join(BRANCHINGS)} for a flowshop; got '{branching}'")
-        if self.jobs > LARGEST_TREE:
-            raise ProblemError(
-                f"branch and bound takes at most {LARGEST_TREE} jobs, what a 64-bit mask holds; "
-                f"{self.name} has {self.jobs}"
-            )
+        require_size(self.jobs, "jobs", self.name)
         return FlowshopTree(self.times, chosen if len(self.times) > 1 else "one_machine", rule)
 
     def first_solution(

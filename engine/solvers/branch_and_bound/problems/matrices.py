@@ -1,4 +1,4 @@
-"""Matrices of whole numbers, as users give them."""
+"""Matrices of whole numbers and permutations, as users give them, and the sizes that a search takes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import ProblemError
+from engine.solvers.branch_and_bound.tree import LARGEST_TREE
 
-__all__ = ["whole_matrix"]
+__all__ = ["permutation", "require_size", "whole_matrix"]
 
 _EXACT_FLOAT = 2**53
 
@@ -38,3 +39,23 @@ def whole_matrix(values: ArrayLike, what: str, axes: tuple[str, str]) -> NDArray
         row, column = np.argwhere(~sound)[0]
         raise ProblemError(f"{what} must be integers; got {array[row, column]} at {axes[0]} {row}, {axes[1]} {column}")
     return array.astype(np.int64)
+
+
+def permutation(values: ArrayLike, size: int, rule: str) -> NDArray[np.int64]:
+    """A permutation of 0 ... size - 1, shape (size,).
+
+    Raises
+    ------
+    ProblemError
+        If it is none; the message begins with ``rule``.
+    """
+    found = np.asarray(values)
+    if found.ndim != 1 or sorted(found.tolist()) != list(range(size)):
+        raise ProblemError(f"{rule}; got {found.tolist()}")
+    return found.astype(np.int64)
+
+
+def require_size(size: int, what: str, name: str, most: int = LARGEST_TREE) -> None:
+    """Refuse a problem, called ``name``, with more items than a mask holds; ``what`` these are."""
+    if size > most:
+        raise ProblemError(f"branch and bound takes at most {most} {what}, what a 64-bit mask holds; {name} has {size}")

@@ -13,8 +13,8 @@ from engine.errors import OptionError, ProblemError
 from engine.formats import qaplib
 from engine.problem import frozen
 from engine.solvers.branch_and_bound.problems.linear_assignment import LARGEST_SUM, assignment, costs_of_columns
-from engine.solvers.branch_and_bound.problems.matrices import whole_matrix
-from engine.solvers.branch_and_bound.tree import LARGEST_TREE, DeviceTree, PermutationProblem, Tree
+from engine.solvers.branch_and_bound.problems.matrices import permutation, require_size, whole_matrix
+from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
 
 if TYPE_CHECKING:
     from engine.devices import Capabilities
@@ -102,10 +102,8 @@ class QuadraticAssignment(PermutationProblem):
         ProblemError
             If it is not a permutation of 0 ... n - 1.
         """
-        chosen = np.asarray(locations)
-        if chosen.ndim != 1 or sorted(chosen.tolist()) != list(range(self.n)):
-            raise ProblemError(f"each of the locations 0 to {self.n - 1} must be taken once; got {chosen.tolist()}")
-        return _cost(self.flows, self.distances, chosen.astype(np.int64))
+        chosen = permutation(locations, self.n, f"each of the locations 0 to {self.n - 1} must be taken once")
+        return _cost(self.flows, self.distances, chosen)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """``flows``, ``distances``: shape (n, n)."""
@@ -122,11 +120,7 @@ class QuadraticAssignment(PermutationProblem):
         """Facility after facility, the busiest first; the bound of Gilmore and Lawler."""
         if bound != "auto" or branching not in ("auto", "forward"):
             raise OptionError("quadratic assignment has no choice of bounds or branching rules")
-        if self.n > LARGEST_TREE:
-            raise ProblemError(
-                f"branch and bound takes at most {LARGEST_TREE} facilities, what a 64-bit mask holds; {self.name} has "
-                f"{self.n}"
-            )
+        require_size(self.n, "facilities", self.name)
         return QuadraticAssignmentTree(self.flows, self.distances)
 
     def first_solution(

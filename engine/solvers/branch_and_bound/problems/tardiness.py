@@ -14,8 +14,8 @@ from engine.formats.source import read_text
 from engine.formats.text import Numbers
 from engine.problem import frozen
 from engine.solvers.branch_and_bound.problems.linear_assignment import LARGEST_SUM, assignment, costs_of_columns
-from engine.solvers.branch_and_bound.problems.matrices import whole_matrix
-from engine.solvers.branch_and_bound.tree import LARGEST_TREE, DeviceTree, PermutationProblem, Tree
+from engine.solvers.branch_and_bound.problems.matrices import permutation, require_size, whole_matrix
+from engine.solvers.branch_and_bound.tree import DeviceTree, PermutationProblem, Tree
 
 if TYPE_CHECKING:
     from engine.devices import Capabilities
@@ -122,10 +122,8 @@ class Tardiness(PermutationProblem):
         ProblemError
             If it is not a permutation of 0 ... jobs - 1.
         """
-        order = np.asarray(jobs)
-        if order.ndim != 1 or sorted(order.tolist()) != list(range(self.jobs)):
-            raise ProblemError(f"an order must list each of the jobs 0 to {self.jobs - 1} once; got {order.tolist()}")
-        return int(_costs(self, order[None, :].astype(np.int64))[0])
+        order = permutation(jobs, self.jobs, f"an order must list each of the jobs 0 to {self.jobs - 1} once")
+        return int(_costs(self, order[None, :])[0])
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """``times``, ``weights``, ``due``: shape (jobs,)."""
@@ -142,11 +140,7 @@ class Tardiness(PermutationProblem):
         """The last position first; the bound of an assignment of jobs to positions."""
         if bound != "auto" or branching not in ("auto", "forward"):
             raise OptionError("total weighted tardiness has no choice of bounds or branching rules")
-        if self.jobs > LARGEST_TREE:
-            raise ProblemError(
-                f"branch and bound takes at most {LARGEST_TREE} jobs, what a 64-bit mask holds; {self.name} has "
-                f"{self.jobs}"
-            )
+        require_size(self.jobs, "jobs", self.name)
         return TardinessTree(self)
 
     def first_solution(

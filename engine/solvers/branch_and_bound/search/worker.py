@@ -39,18 +39,7 @@ _SAMPLE_SECONDS = 0.3
 
 
 class SearchWorker:
-    """The search on one device.
-
-    Parameters
-    ----------
-    device : Device
-    tree : Tree
-    options : Options
-    initial : int
-        The initial upper bound, on which branching depends.
-    capabilities : Capabilities, optional
-        What kernels and shapes are chosen by, if not the device's own.
-    """
+    """The search on one device; parameters as those of :class:`~engine.solvers.branch_and_bound.search.setup.Setup`."""
 
     def __init__(
         self, device: Device, tree: Tree, options: Options, initial: int, capabilities: Capabilities | None = None
