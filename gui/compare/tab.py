@@ -150,7 +150,8 @@ class CompareTab(Cleanup, QWidget):
         title, unit, log = own.get(metric) or self._units.get(
             metric, (metric.replace("_", " ").capitalize(), "", False)
         )
-        figure = LivePlot(title, unit, log, self.theme, from_zero=metric != "_best")
+        y_title = "objective" if metric == "_best" else unit or "value"  # short: a long one would not fit
+        figure = LivePlot(title, unit, log, self.theme, from_zero=metric != "_best", y_title=y_title)
         figure.setMinimumHeight(190)
         self.page.put(figure)
         return figure

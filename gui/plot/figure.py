@@ -110,7 +110,7 @@ class Figure(Cleanup, QFrame):
     def _reserve_legend_height(self) -> None:
         """Keep the least height of the picture, however many lines the legend has."""
         lines = self._flow.heightForWidth(max(self.width(), _MINIMUM_SIZE.width()) - 12) if self.entries else 0
-        self.setMinimumHeight(max(_MINIMUM_SIZE.height(), lines + 100))
+        self.setMinimumHeight(max(_MINIMUM_SIZE.height(), lines + 150))
 
     # --- for subclasses -----------------------------------------------------------------------------------------
 
