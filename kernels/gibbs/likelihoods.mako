@@ -188,9 +188,9 @@ FUNCTION float${width} exp_of_vector(float${width} x)
 
 typedef struct { float${width} value, slope; } score_t;
 
-% if family == "probit":
+% if family in ("probit", "ordinal"):
 // log Phi(x)
-FUNCTION float${width} log_likelihood_of_vector(float${width} x)
+FUNCTION float${width} ${"log_likelihood_of_vector" if family == "probit" else "log_normal_of_vector"}(float${width} x)
 {
     const int${width} negative = x < 0.0f;
     const float${width} z = 0.70710678f * (negative ? -x : x);
@@ -202,6 +202,8 @@ FUNCTION float${width} log_likelihood_of_vector(float${width} x)
     return log_of_vector(negative ? 0.5f * t : inside) + (negative ? exponent : (1.0f - inside) - tail);
 }
 
+% endif
+% if family == "probit":
 
 // log Phi(x) and its derivative
 FUNCTION score_t score_of_vector(float${width} x)
@@ -252,29 +254,46 @@ FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y
     return shape[1] - 0.5f * (shape[2] + 1.0f) * log_of_vector(1.0f + r * r / shape[2]);
 }
 %   else:
+typedef struct { float${width} below, above, inside; } between_t;
+
+// The thresholds about the categories y less x, and log(Phi(above) - Phi(below)); see log_between
+FUNCTION between_t between_of_vector(float${width} x, float${width} y, const GLOBAL f32* shape)
+{
+    between_t at;
+%     for i in range(width):
+    at.below.s${i} = lower_bound(x.s${i}, y.s${i}, shape);
+    at.above.s${i} = upper_bound(x.s${i}, y.s${i}, shape);
+%     endfor
+    const int${width} right = at.below > 0.0f;
+    const float${width} low = log_normal_of_vector(right ? -at.above : at.below);
+    const float${width} high = log_normal_of_vector(right ? -at.below : at.above);
+    const float${width} apart = low < high ? low - high : (float${width})(0.0f);
+    const float${width} share = 1.0f - exp_of_vector(apart);
+    at.inside = high + log_of_vector(share > 1.0e-7f ? share : (float${width})(1.0e-7f));
+    return at;
+}
+
 FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL f32* shape)
 {
-    float${width} logs;
-%     for i in range(width):
-    logs.s${i} = log_likelihood(x.s${i}, y.s${i}, shape);
-%     endfor
-    return logs;
+    return between_of_vector(x, y, shape).inside;
 }
 %   endif
 
 FUNCTION score_t score_of_vector(float${width} x, float${width} y, const GLOBAL f32* shape)
 {
     score_t score;
-    score.value = log_likelihood_of_vector(x, y, shape);
 %   if family == "normal":
+    score.value = log_likelihood_of_vector(x, y, shape);
     score.slope = (y - x) * (shape[0] * shape[0]);
 %   elif family == "student":
     const float${width} r = (y - x) * shape[0];
+    score.value = log_likelihood_of_vector(x, y, shape);
     score.slope = (shape[2] + 1.0f) * r * shape[0] / (shape[2] + r * r);
 %   else:
-%     for i in range(width):
-    score.slope.s${i} = slope_of(x.s${i}, y.s${i}, shape);
-%     endfor
+    const between_t at = between_of_vector(x, y, shape);
+    score.value = at.inside;
+    score.slope = 0.39894228f * (exp_of_vector(-0.5f * at.below * at.below - at.inside)
+        - exp_of_vector(-0.5f * at.above * at.above - at.inside));
 %   endif
     return score;
 }

@@ -116,7 +116,7 @@ def _auxiliary(result: Result) -> Floats:
     """The family's own parameters as :mod:`engine.solvers.gibbs.families` takes them; shape (chains, draws, count)."""
     arrays = result.arrays
     if "sigma" in arrays:
-        return np.log(arrays["sigma"])[:, :, None]
+        return np.asarray(np.log(arrays["sigma"])[:, :, None])
     if "thresholds" in arrays:
         return np.asarray(np.log(np.diff(arrays["thresholds"], axis=2, prepend=0.0)))
     return np.zeros((*arrays["log_tau"].shape, 0))
