@@ -302,13 +302,14 @@ def _posterior(
     """Headers and rows of the summary, the intervals by size, and a description of them."""
     level = float(arrays["interval"]) if "interval" in arrays else 0.9
     rows, intervals = [], []
+    coefficients = set(names[: names.index("log_tau")])
     for i, name in enumerate(names):
         low, middle, high = (float(value) for value in arrays["quantiles"][i])
-        clear = (low > 0 or high < 0) and name != "log_tau"
+        clear = (low > 0 or high < 0) and name in coefficients
         diagnostics = (float(arrays[key][i]) for key in ("r_hat", "ess_bulk", "ess_tail", "mcse_mean"))
         mean, deviation = float(arrays["mean"][i]), float(arrays["sd"][i])
         rows.append((name, mean, deviation, low, middle, high, "yes" if clear else "", *diagnostics))
-        if name != "log_tau":
+        if name in coefficients:
             if name in draws and draws[name].size:
                 inner = tuple(np.quantile(draws[name], (0.25, 0.75)).tolist())
             else:
