@@ -82,7 +82,7 @@ class BranchAndBoundPanel(Panel):
         if self.solution is not None or self.problem is None:
             return
         theme, kind = self.theme, type(self.problem).__name__
-        if kind == "Flowshop":
+        if kind in ("Flowshop", "Tardiness"):
             self.solution = Gantt(theme=theme)
         elif kind == "ATSP":
             self.solution = Tour(theme=theme)
@@ -162,7 +162,8 @@ class BranchAndBoundPanel(Panel):
             return
         order = np.asarray(values, np.int64)
         if isinstance(self.solution, Gantt):
-            self.solution.show_schedule(self.problem.times, order)  # type: ignore[union-attr]
+            times = np.atleast_2d(self.problem.times)  # type: ignore[union-attr]
+            self.solution.show_schedule(times, order)
         elif isinstance(self.solution, Tour):
             self.solution.show_tour(self.problem.costs, order)  # type: ignore[union-attr]
         elif isinstance(self.solution, Listing):

@@ -238,7 +238,8 @@ def test_the_best_solution_so_far_is_drawn_while_the_search_goes_on(qtbot: Any) 
         assert max(row[3] for row in schedule.table()[1]) == event.objective
         assert schedule.unit == f"machines over time; {value_text(event.objective)} so far"
     costs = np.random.default_rng(3).integers(1, 99, (7, 7))
-    for problem, key, rows in ((engine.ATSP(costs), "tour", 7), (None, "", 0)):
+    late = engine.Tardiness(costs[0] + 1, costs[1], costs[2])
+    for problem, key, rows in ((engine.ATSP(costs), "tour", 7), (late, "schedule", 7), (None, "", 0)):
         panel = panel_for(RunInfo("branch_and_bound", problem=problem), LIGHT)
         qtbot.addWidget(panel)
         panel.feed([Incumbent(time=1.0, objective=9, bound=3, solution=[0, 3, 1, 2, 6, 5, 4])])
