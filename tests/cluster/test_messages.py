@@ -1,0 +1,179 @@
+"""What a user reads: one sentence, and the exit code, for each thing that can be wrong with a cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engine
+from engine.cli import command_line
+from engine.cluster import connection, jobs
+from engine.cluster.connection import Connection
+from engine.cluster.dask_transport import Roster
+from engine.errors import ClusterError, InputError, OptionError, RunFolderError
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def problem_file(tmp_path: Path) -> Path:
+    path = tmp_path / "queens.txt"
+    path.write_text((ROOT / "samples" / "branch_and_bound" / "queens-14.txt").read_text())
+    return path
+
+
+def test_no_scheduler_is_exit_code_3(
+    problem_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_CONNECT_SECONDS", 1.0)
+    assert command_line(["solve", str(problem_file), "--cluster", "tcp://127.0.0.1:9"]) == 3
+    assert "cannot connect to the scheduler tcp://127.0.0.1:9" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", ["moon", "local:", "local:0", "local:x", 7])
+def test_what_is_no_cluster_is_an_input_error(given: Any) -> None:
+    with pytest.raises(InputError, match=r"local:N"), engine.Engine(cluster=given) as owner:
+        owner.solve(engine.Queens(4))
+
+
+def test_without_the_extra_the_message_names_it(
+    problem_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith(("engine.cluster.", "distributed"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert command_line(["solve", str(problem_file), "--cluster", "local:2"]) == 3
+    assert "pip install 'quintet[cluster]'" in capsys.readouterr().err
+
+
+def test_an_unwritable_run_folder_is_refused_before_the_cluster_is_used(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "file").touch()
+    with (
+        engine.Engine(cluster="tcp://127.0.0.1:9") as owner,
+        pytest.raises(RunFolderError, match="exists and is not empty"),
+    ):
+        owner.solve(engine.Queens(4), run_folder=tmp_path / "taken")
+
+
+def described(**changes: Any) -> dict[str, Any]:
+    worker = {"label": "worker-0", "host": "here", "versions": connection.versions(), "devices": b"", "fault": ""}
+    return {**worker, **changes}
+
+
+def usable(*descriptions: dict[str, Any]) -> Connection:
+    """A connection to workers with these descriptions."""
+    made: Connection = object.__new__(Connection)
+    made.warnings = []
+    made._roster = Roster(None, connection.versions(), lambda addresses: {})  # type: ignore[arg-type]
+    for number, description in enumerate(descriptions):
+        made._roster.describe(f"tcp://host:{number}", description)
+    made._require_usable()
+    return made
+
+
+def test_workers_that_cannot_be_used_are_named_with_the_reason() -> None:
+    with pytest.raises(ClusterError, match="the cluster has no workers"):
+        usable()
+    other = {**connection.versions(), "quintet": "0.0.1"}
+    with pytest.raises(
+        ClusterError, match=r"worker-0 at tcp://host:0 cannot be used: it has quintet 0\.0\.1, and this"
+    ):
+        usable(described(versions=other), described())
+    with pytest.raises(ClusterError, match="no worker has a usable device; worker-0: there is no OpenCL device"):
+        usable(described(fault="there is no OpenCL device"))
+    found = usable(described(), described(label="worker-1", fault="there is no OpenCL device"))
+    assert [worker.label for worker in found.usable] == ["worker-0"]
+    assert found.warnings == ["worker-1 at tcp://host:1 is not used: there is no OpenCL device"]
+
+
+def test_a_worker_without_devices_is_refused(cpu: str) -> None:
+    with pytest.raises(engine.QuintetError, match="nonsense"), engine.Engine("opencl", ["nonsense"], cluster="local:1"):
+        engine.Engine("opencl", ["nonsense"], cluster="local:1").solve(engine.Queens(4))
+
+
+def test_a_connection_without_tls_to_another_host_is_warned_of() -> None:
+    made: Connection = object.__new__(Connection)
+    made.warnings = []
+    for harmless in ("tls://203.0.113.9:8786", "tcp://127.0.0.1:8786", "tcp://localhost:8786"):
+        made._note_security(harmless)
+    assert made.warnings == []
+    made._note_security("tcp://203.0.113.9:8786")
+    assert "is not encrypted" in made.warnings[0]
+
+
+def test_local_workers_are_connected_by_tls(crew: Any) -> None:
+    assert crew.connection.client.scheduler.address.startswith("tls://")
+    assert all(worker.address.startswith("tls://") for worker in crew.workers)
+
+
+# --- files ------------------------------------------------------------------------------------------------------
+
+
+def test_a_job_asks_for_gpus_and_leaves_before_its_walltime(tmp_path: Path) -> None:
+    dask_jobqueue = pytest.importorskip("dask_jobqueue")
+    path = tmp_path / "hall.toml"
+    path.write_text(
+        'kind = "slurm"\njobs = 4\ngpus = 2\nqueue = "gpu"\ncores = 8\nmemory = "16GB"\nwalltime = "02:00:00"\n'
+        'directives = ["--constraint=h200"]\nprologue = ["module load cuda"]\n'
+    )
+    options = jobs.job_options(jobs.read_file(path), path)
+    with dask_jobqueue.SLURMCluster(**options) as cluster:
+        script = cluster.job_script()
+    for line in ("#SBATCH -p gpu", "--gres=gpu:2", "--constraint=h200", "-t 02:00:00", "module load cuda"):
+        assert line in script
+    assert "--lifetime 6900s" in script
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind = 'moon'", "does not describe a cluster: kind"),
+        ("kind = 'slurm'\nwalltime = 'long'", "walltime must be"),
+        ("kind = 'address'", "address is needed"),
+        ("kind = 'slurm'\naddress = 'tcp://host:1'", "address is needed"),
+        ("kind = 'slurm'\ncolour = 3", "colour"),
+        ("kind =", "is not a TOML file"),
+    ],
+)
+def test_files_that_describe_no_cluster_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "hall.toml"
+    path.write_text(text)
+    with pytest.raises(OptionError, match=message):
+        jobs.read_file(path)
+    with pytest.raises(OptionError, match="cannot read"):
+        jobs.read_file(tmp_path / "nothing.toml")
+
+
+# --- the process that started the run -----------------------------------------------------------------------------
+
+
+def test_a_killed_client_is_followed_by_a_resume_on_a_cluster(cpu: str, alone: engine.Engine, tmp_path: Path) -> None:
+    expected = alone.solve(engine.Queens(13))
+    path = tmp_path / "queens.txt"
+    path.write_text((ROOT / "samples" / "branch_and_bound" / "queens-14.txt").read_text().replace("14", "13"))
+    folder = tmp_path / "run"
+    words = [sys.executable, "-m", "engine", "solve", str(path), "--cluster", "local:1", "--backend", "opencl"]
+    words += ["--devices", cpu, "--ivms", "16", "--run-folder", str(folder), "--checkpoint-interval", "0.1"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    child = subprocess.Popen(words, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 90
+        while time.monotonic() < deadline and child.poll() is None and not list(folder.glob("checkpoint-*.json")):
+            time.sleep(0.05)
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait(30)
+    words = [sys.executable, "-m", "engine", "resume", str(folder), "--cluster", "local:2", "--json"]
+    done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=150, check=True)
+    found = json.loads(done.stdout)
+    assert found["objective"] == expected.objective
+    assert found["counters"]["nodes"] == expected.counters["nodes"]
