@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import pickle
 import socket
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +30,8 @@ __all__ = ["Connection", "WorkerInfo"]
 
 _CONNECT_SECONDS = 15.0
 _ANSWER_SECONDS = 60.0
+_PROBLEM_SECONDS = 15.0
+_LEAVE_SECONDS = 5.0
 _START_SECONDS = 60.0
 _REPORTS_A_SECOND = 200
 _ATTEMPTS = 10
@@ -79,6 +82,7 @@ class Connection:
         self.session = uuid.uuid4().hex[:12]
         self.warnings: list[str] = []
         self._closing = contextlib.ExitStack()
+        self._forgetting: list[threading.Thread] = []
         self._transports: dict[str, DaskTransport] = {}
         self._numbers = itertools.count()
         if isinstance(given, str) and given in (saved := saved_clusters()):
@@ -147,12 +151,16 @@ class Connection:
         """Register the plugin, and learn what every worker has."""
         self.client.subscribe_topic(topic_of(self.session), self._event)
         self._closing.callback(_quietly, lambda: self.client.unsubscribe_topic(topic_of(self.session)))
-        self._closing.callback(_quietly, lambda: self._timely(self._leave, 10.0))
+        self._closing.callback(_quietly, lambda: self._timely(self._leave, _LEAVE_SECONDS))
+        self._closing.callback(self._await_forgetting)
         try:
-            self._register(plugin)
+            self._register(plugin, _ANSWER_SECONDS)
             found = self._descriptions(None)
         except TooLate as error:
-            raise ClusterError(f"some workers of the cluster have not answered for {_ANSWER_SECONDS:.0f} s") from error
+            if self._roster.known:  # those that are not frozen have described themselves
+                self.warnings.append(f"some workers of the cluster have not answered for {_ANSWER_SECONDS:.0f} s")
+                return
+            raise ClusterError(f"the workers of the cluster have not answered for {_ANSWER_SECONDS:.0f} s") from error
         except (ImportError, AttributeError) as error:
             raise ClusterError(
                 f"the scheduler or a worker has no or another version of Quintet ({error}); install "
@@ -172,12 +180,27 @@ class Connection:
         found: dict[str, Any] = self._timely(ask, _ANSWER_SECONDS)
         return {address: description for address, description in found.items() if description is not None}
 
-    def _register(self, plugin: Any) -> None:
+    def _forget_later(self, name: str) -> None:
+        """Unregister a plugin without waiting for workers that may be frozen; :meth:`close` waits a little."""
+        thread = threading.Thread(
+            target=_quietly, args=(lambda: self.client.unregister_worker_plugin(name),), daemon=True
+        )
+        thread.start()
+        self._forgetting = [*(one for one in self._forgetting if one.is_alive()), thread]
+
+    def _await_forgetting(self) -> None:
+        deadline = time.monotonic() + _LEAVE_SECONDS
+        for thread in self._forgetting:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _register(self, plugin: Any, seconds: float) -> None:
         """Register a plugin; once more if a worker is lost meanwhile."""
         for attempt in range(_ATTEMPTS):
             try:
-                self._timely(lambda: self.client.register_plugin(plugin), _ANSWER_SECONDS)
+                self._timely(lambda: self.client.register_plugin(plugin), seconds)
                 return
+            except TooLate:
+                raise
             except OSError:  # of the connection to a worker
                 if attempt == _ATTEMPTS - 1 or self.client.status != "running":
                     raise
@@ -248,7 +271,9 @@ class Connection:
         run = f"{self.session}-{next(self._numbers)}"
         plugin = RunPlugin(self.session, run, cloudpickle.dumps(make))
         try:
-            self._register(plugin)
+            self._register(plugin, _PROBLEM_SECONDS)
+        except TooLate:  # a frozen worker; the others have it
+            pass
         except Exception as error:
             raise ClusterError(f"the problem cannot be sent to the workers: {_reason(error)}") from error
         transport = self._transports[run] = DaskTransport(self.client, self.session, run, self._roster)
@@ -257,7 +282,7 @@ class Connection:
         finally:
             del self._transports[run]
             transport.close()
-            _quietly(lambda: self._timely(lambda: self.client.unregister_worker_plugin(plugin.name), 10.0))
+            self._forget_later(plugin.name)
 
 
 def _describe(session: str, dask_worker: Any = None) -> Any:

@@ -20,6 +20,7 @@ from engine.errors import AuditError, ClusterError, DeviceError, InputError, Pro
 __all__ = ["DaskTransport", "Roster"]
 
 _ALIVE_INTERVAL = 1.0
+_AVOIDED_SECONDS = 60.0
 _RECONNECT_SECONDS = 20.0
 
 
@@ -44,7 +45,7 @@ class Roster:
         self._client, self._wanted, self._describe = client, wanted, describe
         self.known: dict[str, dict[str, Any]] = {}
         self._alive: set[str] = set()
-        self._avoided: set[str] = set()
+        self._avoided: dict[str, float] = {}
         self._lost_since: float | None = None
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -63,6 +64,7 @@ class Roster:
         with self._lock:
             self.known[address] = description
             self._alive.add(address)
+            self._avoided.pop(address, None)
 
     def fault_of(self, description: dict[str, Any]) -> str:
         """Why a worker cannot be used; empty if it can."""
@@ -75,29 +77,37 @@ class Roster:
     def usable(self) -> dict[str, str]:
         """Labels by address of the workers that are there and can be used."""
         with self._lock:
-            return {
-                address: description["label"]
+            able = {
+                address: str(description["label"])
                 for address, description in self.known.items()
-                if address in self._alive and address not in self._avoided and not self.fault_of(description)
+                if address in self._alive and not self.fault_of(description)
             }
+            trusted = {address: label for address, label in able.items() if not self._is_avoided(address)}
+            return trusted or able
+
+    def _is_avoided(self, address: str) -> bool:
+        return time.monotonic() < self._avoided.get(address, 0.0)
 
     def excludes_some(self) -> bool:
         """Whether some workers that are there are not to be used, so that the others must be named."""
         with self._lock:
             return any(
-                address in self._avoided or self.fault_of(self.known.get(address, _UNKNOWN)) for address in self._alive
+                self._is_avoided(address) or self.fault_of(self.known.get(address, _UNKNOWN)) for address in self._alive
             )
 
     def avoid(self, label: str) -> None:
-        """Use a worker no more before it is heard of."""
+        """Use a worker no more before it is heard of, or some time has passed."""
         with self._lock:
-            self._avoided |= {address for address, found in self.known.items() if found["label"] == label}
+            until = time.monotonic() + _AVOIDED_SECONDS
+            self._avoided |= {address: until for address, found in self.known.items() if found["label"] == label}
 
     def heard(self, label: str) -> None:
         """A worker is alive."""
         if self._avoided:
             with self._lock:
-                self._avoided -= {address for address, found in self.known.items() if found["label"] == label}
+                for address, found in self.known.items():
+                    if found["label"] == label:
+                        self._avoided.pop(address, None)
 
     def require_connection(self) -> None:
         """:class:`engine.errors.ClusterError` if the scheduler has not answered for some time."""
@@ -120,7 +130,7 @@ class Roster:
                 alive = set(self._client.nthreads())
                 with self._lock:
                     self._alive = alive
-                    self._avoided &= alive
+                    self._avoided = {address: until for address, until in self._avoided.items() if address in alive}
                     unknown = sorted(alive - set(self.known))
                 self._lost_since = None
                 if unknown:  # they have come while nobody listened

@@ -169,7 +169,7 @@ def test_a_frozen_worker_does_not_hold_the_run_up(cpu: str, alone: engine.Engine
     with ClusterEngine("opencl", [cpu], cluster="local:2", timing=QUICK) as owner:
         owner.solve(engine.Queens(8))
         victim = sorted(pids(owner).values())[0]
-        run = owner.start(engine.Queens(13))
+        run = owner.start(engine.Queens(13), ivms=16)
         time.sleep(0.4)
         os.kill(victim, signal.SIGSTOP)
         try:
