@@ -155,7 +155,7 @@ class Connection:
         self._closing.callback(self._await_forgetting)
         try:
             self._register(plugin, _ANSWER_SECONDS)
-            found = self._descriptions(None)
+            found = self._descriptions([], _ANSWER_SECONDS)
         except TooLate as error:
             if self._roster.known:  # those that are not frozen have described themselves
                 self.warnings.append(f"some workers of the cluster have not answered for {_ANSWER_SECONDS:.0f} s")
@@ -171,13 +171,13 @@ class Connection:
         for address, description in found.items():
             self._roster.describe(address, description)
 
-    def _descriptions(self, addresses: list[str] | None) -> dict[str, Any]:
+    def _descriptions(self, addresses: list[str], seconds: float = _PROBLEM_SECONDS) -> dict[str, Any]:
         """What workers have, by address; those that do not answer are left out."""
 
         def ask() -> Any:
-            return self.client.run(_describe, self.session, workers=addresses, on_error="ignore")
+            return self.client.run(_describe, self.session, workers=addresses or None, on_error="ignore")
 
-        found: dict[str, Any] = self._timely(ask, _ANSWER_SECONDS)
+        found: dict[str, Any] = self._timely(ask, seconds)
         return {address: description for address, description in found.items() if description is not None}
 
     def _forget_later(self, name: str) -> None:

@@ -134,11 +134,16 @@ class Roster:
                     unknown = sorted(alive - set(self.known))
                 self._lost_since = None
                 if unknown:  # they have come while nobody listened
-                    for address, found in self._describe(unknown).items():
-                        if isinstance(found, dict):
-                            self.describe(address, found)
+                    self._ask(unknown)
             except Exception:
                 self._lost_since = self._lost_since or time.monotonic()
+
+    def _ask(self, addresses: list[str]) -> None:
+        """Ask workers what they have; those that do not answer are asked again later."""
+        with contextlib.suppress(Exception):
+            for address, found in self._describe(addresses).items():
+                if isinstance(found, dict):
+                    self.describe(address, found)
 
 
 _UNKNOWN: dict[str, Any] = {"versions": {}, "fault": ""}
