@@ -45,7 +45,7 @@ def solve_many(
     Programs that do not reach an audited optimum in their batch are then solved one after the other, as
     :func:`engine.solve` does: programs that are infeasible or unbounded (with checked certificates), or hard. So are
     sparse programs of more than 40 000 entries, zeros counted, and all programs if the options ask for another method
-    or linear solver.
+    or linear solver, a basis, or an initial point.
 
     Parameters
     ----------
@@ -83,7 +83,8 @@ def solve_many(
     results: dict[int, Result] = {}
     with Engine(backend, devices) as owner:
         report.emit(0)
-        if chosen.method in ("auto", "mpc") and chosen.linear_solver in ("auto", "cholesky"):
+        alone = chosen.basis or chosen.ranging or chosen.initial is not None
+        if chosen.method in ("auto", "mpc") and chosen.linear_solver in ("auto", "cholesky") and not alone:
             for batch in batches(problems, chosen):
                 before = report.done
                 pool = owner._open()

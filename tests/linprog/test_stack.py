@@ -106,3 +106,9 @@ def test_small_sparse_programs_are_batched(device: Member) -> None:
     for problem, result in zip(problems, results, strict=True):
         expected = linprog(problem.c, problem.A, problem.row_upper).fun
         assert result.objective == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def test_what_a_batch_cannot_do_is_done_for_each_program(device: Member) -> None:
+    problems = programs(9)
+    results = engine.solve_many(problems, devices=[device.info.id], basis=True)
+    assert all("column_status" in result.arrays for result in results)

@@ -58,7 +58,9 @@ class Options(SolverOptions):
     presolve: bool = Field(True, description="let HiGHS's presolve reduce sparse programs, and small dense ones, first")
     scale: bool = Field(True, description="mpc and pdas: equilibrate rows and columns by powers of two")
     basis: bool = Field(
-        False, description="move the optimum to a vertex by HiGHS's crossover and return the status of each basis entry"
+        False,
+        description="return an optimal vertex, found by HiGHS (crossover; the simplex method for small programs), and the "
+        "status of each basis entry",
     )
     ranging: bool = Field(
         False,

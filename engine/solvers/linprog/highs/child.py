@@ -183,8 +183,17 @@ def _rays(highs: Any) -> Point:
     return found
 
 
-def crossover(model: Model, point: Point, options: dict[str, Any], ranging: bool = False) -> Point:
-    """A basic optimal point from an optimal one, and HiGHS's basis.
+def vertex(model: Model, point: Point | None, ranging: bool = False) -> Point:
+    """A basic optimal point, and HiGHS's basis: by crossover from an optimal point, or by the simplex method.
+
+    Parameters
+    ----------
+    model : dict
+    point : dict, optional
+        ``x``, ``reduced_costs``, ``activities`` and ``row_duals`` of an optimal point, for child processes only: from
+        the basis of some crossovers the simplex method of HiGHS 1.15 aborts the process. Without a point it begins
+        anew.
+    ranging : bool
 
     Returns
     -------
@@ -193,15 +202,18 @@ def crossover(model: Model, point: Point, options: dict[str, Any], ranging: bool
         at the upper bound, 3 free and zero, 4 nonbasic. With ``ranging`` also ``cost_from``, ``cost_to`` (n,),
         ``side_from`` and ``side_to`` (m,): where costs and sides may lie while the basis stays optimal.
     """
-    highs = quiet(**options)
+    options = {"solver": "simplex", "primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
+    highs = quiet(**({} if point is not None else options))
     if highs.passModel(to_highs(model)) == highspy.HighsStatus.kError:
         return {"status": "failed"}
-    highs.crossover(to_solution(point))
-    crossed = int(max(0, highs.getInfo().crossover_iteration_count))
-    highs.setOptionValue("presolve", "off")
+    crossed = 0
+    if point is not None:
+        highs.crossover(to_solution(point))
+        crossed = int(max(0, highs.getInfo().crossover_iteration_count))
+        highs.setOptionValue("presolve", "off")
     highs.run()  # from the basis of the crossover; no iterations are left if that was optimal
     found = _outcome(highs)
-    found["crossover_iterations"] = crossed
+    found["crossover_iterations"] = crossed if point is not None else found["iterations"]
     basis = highs.getBasis()
     if basis.valid:
         found["column_status"] = np.array([int(entry) for entry in basis.col_status], np.int8)
@@ -248,8 +260,8 @@ def _serve() -> None:
             answer = presolved.restore(*arguments)
         elif name == "solve":
             answer = solve(*arguments)
-        elif name == "crossover":
-            answer = crossover(*arguments)
+        elif name == "vertex":
+            answer = vertex(*arguments)
         elif name == "analyse":
             factors = _factors(*arguments)
             answer = True

@@ -25,7 +25,7 @@ Vector = NDArray[np.float64]
 _IN_PROCESS = 100_000  # nonzeros of a program that is presolved in this process
 _AT_ONCE = 5_000  # and of one that is presolved without looking at the run's controls meanwhile
 _SOLVE_IN_PROCESS = 2_000  # of one that is solved,
-_IN_PROCESS_CROSSOVER = 20_000  # and of one whose optimum is moved to a vertex
+_SIMPLEX_HERE = 20_000  # and of one whose vertex the simplex method finds here
 
 
 def _highs() -> ModuleType:
@@ -80,7 +80,9 @@ def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callabl
 def to_vertex(
     problem: LinearProgram, point: dict[str, Any], poll: Callable[[], None], ranging: bool = False
 ) -> dict[str, Any]:
-    """Crossover from an optimal point: see :func:`engine.solvers.linprog.highs.child.crossover`.
+    """A vertex and its basis, by crossover in a child process; by the simplex method here if the program is small.
+
+    See :func:`engine.solvers.linprog.highs.child.vertex`.
 
     Raises
     ------
@@ -88,11 +90,12 @@ def to_vertex(
         If HiGHS cannot be used.
     """
     model = model_of(problem)
-    if model["values"].size <= _IN_PROCESS_CROSSOVER:
-        found: dict[str, Any] = _highs().crossover(model, point, {}, ranging)
-        return found
+    if model["values"].size <= _SIMPLEX_HERE:
+        found: dict[str, Any] = _highs().vertex(model, None, ranging)
+        if found["status"] == "optimal":
+            return found
     with ChildProcess() as process:
-        answer: dict[str, Any] = process.call(poll, "crossover", model, point, {}, ranging)
+        answer: dict[str, Any] = process.call(poll, "vertex", model, point, ranging)
         return answer
 
 
