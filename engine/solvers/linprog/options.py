@@ -59,8 +59,8 @@ class Options(SolverOptions):
     scale: bool = Field(True, description="mpc and pdas: equilibrate rows and columns by powers of two")
     basis: bool = Field(
         False,
-        description="return an optimal vertex, found by HiGHS (crossover; the simplex method for small programs), and the "
-        "status of each basis entry",
+        description="return an optimal vertex, found by HiGHS (crossover; the simplex method for small programs), and "
+        "the status of each basis entry",
     )
     ranging: bool = Field(
         False,
