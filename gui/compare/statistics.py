@@ -79,6 +79,7 @@ class StatisticsTab(Cleanup, QWidget):
                 numbers = (one.median, min((one.low, *one.outliers)), max((one.high, *one.outliers)))
             rows.append((group.instance, *(group.options[name] for name in options), len(group.runs), solved, *numbers))
         self.table.put(headers, rows)
+        self.table.fit_columns()
 
     def tick(self) -> None:
         """Nothing comes in."""

@@ -107,7 +107,7 @@ class Figure(Cleanup, QFrame):
         """No: the lines of the legend reduce the picture, so that pages are scrolled only if necessary."""
         return False
 
-    def _reserve_legend_height(self) -> None:
+    def reserve_legend_height(self) -> None:
         """Keep the least height of the picture, however many lines the legend has."""
         lines = self._flow.heightForWidth(max(self.width(), _MINIMUM_SIZE.width()) - 12) if self.entries else 0
         self.setMinimumHeight(max(_MINIMUM_SIZE.height(), lines + 150))
@@ -263,7 +263,7 @@ class Figure(Cleanup, QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Draw again for the new width."""
         super().resizeEvent(event)
-        self._reserve_legend_height()
+        self.reserve_legend_height()
         self.dirty = True
         if self._view is None:
             self.draw_later()
@@ -296,7 +296,7 @@ class Figure(Cleanup, QFrame):
         self.entries.append(entry)
         self._flow.addWidget(entry)
         self._legend.setVisible(not self.data_button.isChecked())
-        self._reserve_legend_height()
+        self.reserve_legend_height()
         return entry
 
     def clear_entries(self) -> None:

@@ -142,16 +142,18 @@ class LegendEntry(QAbstractButton):
         font.setPointSizeF(max(7.0, font.pointSizeF() * 0.9))
         self.setFont(font)
 
-    def show_value(self, value: str) -> None:
-        """Show the latest value, or that at the cursor."""
+    def show_value(self, value: str) -> bool:
+        """Show the latest value, or that at the cursor; whether the entry has grown."""
         if value == self.value:
-            return
+            return False
         self.value = value
         width = self.fontMetrics().horizontalAdvance(value)
-        if width > self._widest:  # grows only: the legend stays where it is as values change
+        grown = width > self._widest  # grows only: the legend stays where it is as values change
+        if grown:
             self._widest = width
             self.updateGeometry()
         self.update()
+        return grown
 
     def sizeHint(self) -> QSize:
         """Room for the line, the name and the widest value so far."""

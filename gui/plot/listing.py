@@ -44,7 +44,12 @@ class Listing(Figure):
         self._content = (headers, rows)
         self._empty.setVisible(not rows and bool(self._empty.text()))
         self._model.show(self._content)
-        if first and rows and self._table is not None:
+        if first and rows:
+            self.fit_columns()
+
+    def fit_columns(self) -> None:
+        """Make the columns as wide as their heads and first rows need."""
+        if self._table is not None:
             self._table.horizontalHeader().setResizeContentsPrecision(40)
             self._table.resizeColumnsToContents()
 

@@ -402,10 +402,13 @@ class LivePlot(Figure):
         return short_seconds_text(value) if self.unit == "s" else short(value)
 
     def _show_values(self) -> None:
+        grown = False
         for curve in self.curves:
             value = curve.data.last if self._cursor is None else curve.data.at(self._cursor)
             known = not math.isnan(value) and (self.latest or self._cursor is not None)
-            curve.entry.show_value(self.value_text(value) if known else "")
+            grown = curve.entry.show_value(self.value_text(value) if known else "") or grown
+        if grown:
+            self.reserve_legend_height()
 
     # --- the rest -----------------------------------------------------------------------------------------------
 

@@ -102,7 +102,11 @@ def column_named(name: str) -> Column:
     def value(note: RunNote) -> Any:
         return (note.options if kind == "option" else note.counters).get(key)
 
-    return Column(name, key.replace("_", " "), value, lambda note: _shown(value(note)), numeric=kind == "counter")
+    def text(note: RunNote) -> str:
+        found = value(note)
+        return value_text(found) if kind == "counter" and isinstance(found, (int, float)) else _shown(found)
+
+    return Column(name, key.replace("_", " "), value, text, numeric=kind == "counter")
 
 
 def extra_columns(notes: Iterable[RunNote]) -> list[str]:

@@ -142,7 +142,7 @@ class Library:
             entry = self._index[folder.name]
             if entry["stamps"] == [None if one is None else list(one) for one in now]:
                 return note_from({**entry["note"], "key": folder.name, "folder": str(folder)})
-        note = described(folder, folder.name, self._next_colour())
+        note = described(folder, folder.name, COLOURS[len(self.notes) % len(COLOURS)])
         self._index[folder.name] = {"stamps": [None if one is None else list(one) for one in now], "note": asdict(note)}
         self._index_changed = True
         return note

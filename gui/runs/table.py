@@ -248,7 +248,7 @@ class RunTable(QWidget):
         if sorted_by in shown:
             self.view.sortByColumn(shown.index(sorted_by), order)
         for place, name in enumerate(shown):
-            self.view.setColumnWidth(place, _WIDTHS.get(name, 90))
+            self.view.setColumnWidth(place, _WIDTHS.get(name, 110))
         self._settings.setValue("run_columns", ",".join(shown))
 
     def _fill_columns_menu(self) -> None:

@@ -119,7 +119,7 @@ def test_the_table_filters_sorts_and_keeps_its_columns(qtbot: Any, window: Any) 
     table._fill_columns_menu()
     chosen = next(action for action in table.columns_menu.actions() if action.text() == "nodes (counter)")
     chosen.setChecked(True)
-    assert cells(table, "counter.nodes") == ["2000000000", "5000", ""]
+    assert cells(table, "counter.nodes") == ["2,000,000,000", "5,000", ""]
     assert cells(table, "best")[0] == "2,297"  # still sorted
     assert "counter.nodes" in str(window.settings.value("run_columns"))
 
