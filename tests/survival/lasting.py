@@ -40,9 +40,9 @@ __all__ = [
 class Case:
     """A problem, its options, and the parts of the result that a resumed run must give exactly as an unbroken one.
 
-    ``counters`` are totals over all starts; those of ``at_least`` include work that was interrupted. ``history``: the history has as many rows. ``solution`` is false where a
-    resumed run may find another solution of the same value. ``under_way`` says of an event whether the run has
-    something to keep by then.
+    ``counters`` are totals over all starts; those of ``at_least`` include work that was interrupted. ``history``: the
+    history has as many rows. ``solution`` is false where a resumed run may find another solution of the same value.
+    ``under_way`` says of an event whether the run has something to keep by then.
     """
 
     problem: Callable[[], Any]
