@@ -116,7 +116,7 @@ def test_what_is_left_of_a_search_is_counted_exactly_where_all_of_it_is_drawn(de
         options = FlowshopOptions(ivms=4, upper_bound=upper)
         worker = SearchWorker(running, tree, options, upper, capabilities)
         sampler = TreeSampler(Setup(running, tree, options, upper, capabilities), SamplePlan(1, 512, 512))
-        found, left = [], cut(tree.items, 2)
+        found, left = [], cut(tree.items, 3)
         for _ in range(4):
             report = worker.turn(Task(upper, left, seconds=1e-6))
             left, best = report.returned, report.nodes
