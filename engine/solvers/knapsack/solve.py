@@ -220,8 +220,7 @@ class _Solving:
         reduced, run = self._reduced, self._run
         self._publish()
         try:
-            with stops_before_compiling(self._pool, run):
-                self._solve()
+            self._solve()
         except StopRequested:
             if not self._progress.is_saved:  # no table was begun
                 self._progress.save(run, reduced, self._start)
@@ -230,7 +229,8 @@ class _Solving:
     def _solve(self) -> None:
         reduced, run = self._reduced, self._run
         if self._options.profile:
-            self._profile = self._values_of_all_capacities()
+            with stops_before_compiling(self._pool, run):
+                self._profile = self._values_of_all_capacities()
         if reduced.solved or not len(reduced.open):
             self._say("bounds on the host prove the best solution found optimal" if self._problem.n else "no items")
             return
@@ -240,6 +240,12 @@ class _Solving:
             if self._search_core():
                 return
             run.poll()
+        with stops_before_compiling(self._pool, run):
+            self._make_table()
+
+    def _make_table(self) -> None:
+        """Solve what is left by the table that suits it."""
+        reduced, run = self._reduced, self._run
         table, reason = self._choice()
         size = f"{len(reduced.open):,} open items x {reduced.capacity + 1:,} capacities"
         kind = "sparse table" if table is None else "row of bits" if isinstance(table, SubsetSums) else "dense table"
