@@ -128,6 +128,13 @@ class HorseshoeRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The posterior mean of the target of each row, and with ``return_std`` its predictive standard deviation.
 
+        Parameters
+        ----------
+        X : array-like, shape (N, p)
+        return_std : bool
+
+        Notes
+        -----
         With Student's t errors of at most 2 degrees of freedom the standard deviation is infinite.
         """
         check_is_fitted(self)
