@@ -218,12 +218,16 @@ def run_suite(
 
     Raises
     ------
-    ImportError
-        If the package ``ioh`` is missing.
     engine.errors.OptionError
-        If a problem does not exist, or not with ``n`` bits: some need a perfect square.
+        If the package ``ioh`` is missing, or a problem does not exist, or not with ``n`` bits: some need a perfect
+        square.
     """
-    import ioh  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    try:
+        import ioh  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError:
+        raise OptionError(
+            'the suite needs the package ioh, which is not installed (pip install "quintet[ioh]")'
+        ) from None
 
     chosen = list(range(1, _PROBLEMS + 1)) if problems is None else list(problems)
     wrong = [number for number in chosen if not 1 <= number <= _PROBLEMS]

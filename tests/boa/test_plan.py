@@ -30,7 +30,7 @@ TRAP = engine.BOA("trap-5", 100)
         (TRAP, {"population": 90_000}, [SMALL], OutOfDeviceMemory, "one buffer of 1.1 MB|which has 4.0 MB"),
         (TRAP, {"counting": "tensor"}, [PROCESSOR], OptionError, "counting = tensor needs an NVIDIA GPU"),
         (TRAP, {"population": 8, "selection_fraction": 0.99}, [BIG], OptionError, "selects all of them"),
-        (engine.BOA("hiff", 64), {"local_search": "walk"}, [BIG], OptionError, "a function given by tables; got hiff"),
+        (engine.BOA("hiff", 64), {"local_search": "walk"}, [BIG], OptionError, "one in Python; got hiff"),
         (
             engine.BOA("hiff", 64),
             {"linkage": "problem"},
@@ -85,6 +85,9 @@ def test_plan_of_memory_is_what_a_population_allocates(device: Any) -> None:
 
 def test_first_population_is_small_where_local_search_is_thorough() -> None:
     cut = engine.BOA.max_cut(1000, [(0, 1, 1.0)])
-    assert first_population(cut, Options()) == 250
+    assert first_population(cut, Options()) == 125
+    assert first_population(cut, Options(local_search="tabu")) == 250
+    wide = engine.BOA.max_cut(20_000, [(0, 1, 1.0)])
+    assert first_population(wide, Options()) == first_population(wide, Options(local_search="tabu")) == 256
     assert first_population(cut, Options(local_search="none")) == 4000
     assert first_population(engine.BOA.nk(50), Options()) == 200
