@@ -98,7 +98,7 @@ def saved(
     if interior is not None and kept is not None:
         iterate, state["iteration"] = kept
         arrays |= iterate
-        rows += interior.history
+        rows += [row for row in interior.history if row[0] < state["iteration"]]  # it is measured again after a resume
     state["interior"] = kept is not None
     if pdhg is not None:
         arrays["pdhg_x"], arrays["pdhg_y"], state["pdhg_iteration"], state["pdhg_weight"] = pdhg.save()
