@@ -78,7 +78,7 @@ ACTIONS: tuple[Action, ...] = (
         "File",
         "",
         "export",
-        "Every plot of this run, a picture each",
+        "Every plot of this run as a picture",
         ("panel",),
     ),
     Action(
@@ -87,7 +87,7 @@ ACTIONS: tuple[Action, ...] = (
         "File",
         "",
         "export",
-        "Every plot of this run, a drawing each",
+        "Every plot of this run as a vector drawing",
         ("panel",),
     ),
     Action(
@@ -96,7 +96,7 @@ ACTIONS: tuple[Action, ...] = (
         "File",
         "Ctrl+E",
         "export",
-        "The curves of every plot, a table each",
+        "The data of every plot as a table",
         ("panel",),
     ),
     Action(
@@ -148,7 +148,7 @@ ACTIONS: tuple[Action, ...] = (
         "Run",
         "Ctrl+Shift+C",
         "copy",
-        "What does the same in a terminal",
+        "The equivalent command line",
         ("problem",),
     ),
     Action(
@@ -157,7 +157,7 @@ ACTIONS: tuple[Action, ...] = (
         "Run",
         "Ctrl+Shift+P",
         "copy",
-        "What does the same in Python",
+        "The equivalent Python code",
         ("problem",),
     ),
     Action(
@@ -233,7 +233,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("theme_dark", "Dar&k theme", "View", group="theme"),
     Action("switch_theme", "S&witch light and dark", "View", "Ctrl+T", "theme"),
     Action("full_screen", "&Full screen", "View", "F11", checkable=True),
-    Action("find_command", "&Command palette…", "Help", "Ctrl+K", "search", "Find anything the window can do"),
+    Action("find_command", "&Command palette…", "Help", "Ctrl+K", "search", "Find any command, sample or run"),
     Action("shortcuts", "Keyboard &shortcuts", "Help", "F1", "help"),
     Action("about", "&About Quintet", "Help"),
 )

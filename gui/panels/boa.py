@@ -85,7 +85,7 @@ class BOAPanel(Panel):
             population_page,
         )
         self.genes = self.add(
-            Pixels("Entropy of every gene", "bits", theme=theme, key="gene entropy", across="gene", down="look"),
+            Pixels("Entropy of every gene", "bits", theme=theme, key="gene entropy", across="gene", down="snapshot"),
             population_page,
         )
         self.individuals.hint(f"Some individuals are shown after the first generation{_LARGE}.")
@@ -147,7 +147,7 @@ class BOAPanel(Panel):
             self._entropies, self._generations = self._entropies[::2], self._generations[::2]
             self._every *= 2
         self.genes.show_matrix(np.asarray(self._entropies))
-        self.genes.set_unit(f"bits, a row for each of {len(self._entropies)} looks")
+        self.genes.set_unit(f"bits, a row for each of {len(self._entropies)} snapshots")
 
     def on_finished(self, event: Finished) -> None:
         """Counts of the whole run."""
