@@ -17,7 +17,7 @@ from engine.events import Progress
 from engine.publisher import as_observers
 from engine.results import Result
 from engine.solvers import solver_named
-from engine.solvers.linprog.batch import batches, solve_batch
+from engine.solvers.linprog.batches.solve import batches, solve_batch
 from engine.solvers.linprog.problem import LinearProgram
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import engine
 from engine.devices import Member
-from engine.solvers.linprog.balance import balanced
+from engine.solvers.linprog.forms.balance import balanced
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.outcome import AuditedPoint
 from tests.linprog.test_random_programs import program

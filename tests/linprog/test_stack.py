@@ -9,8 +9,8 @@ from scipy.optimize import linprog
 
 import engine
 from engine.devices import Member
-from engine.solvers.linprog.stack import Stack
-from engine.solvers.linprog.standard import Prepared, prepare
+from engine.solvers.linprog.batches.stack import Stack
+from engine.solvers.linprog.forms.standard import Prepared, prepare
 from engine.solvers.linprog.verification.outcome import AuditedPoint
 
 

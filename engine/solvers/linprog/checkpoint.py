@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from engine.errors import RunFolderError
 from engine.run import Run
+from engine.solvers.linprog.forms.standard import Prepared
 from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import Racer
 from engine.solvers.linprog.racers.interior import InteriorRacer
 from engine.solvers.linprog.racers.pdhg import PdhgRacer
 from engine.solvers.linprog.schema import CheckpointState, Form
-from engine.solvers.linprog.standard import Prepared
 
 __all__ = ["Restored", "check_restored", "restored_of", "saved"]
 

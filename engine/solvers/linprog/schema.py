@@ -18,7 +18,7 @@ class CheckpointState(BaseModel):
     """Scalars of a checkpoint.
 
     ``rows`` and ``variables`` are those of the program that the methods work on: presolved, as given (where presolve
-    has been given up), or with all numbers scaled (:mod:`engine.solvers.linprog.balance`), as ``form`` says.
+    has been given up), or with all numbers scaled (:mod:`engine.solvers.linprog.forms.balance`), as ``form`` says.
     ``interior`` and ``pdhg`` say which methods have saved an iterate; ``counters`` are the totals of all earlier
     starts.
     """

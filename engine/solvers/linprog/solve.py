@@ -15,8 +15,9 @@ from engine.devices import DevicePool
 from engine.errors import DeviceError, RelaxationWarning
 from engine.results import Result, Status
 from engine.run import Run, StopRequested
-from engine.solvers.linprog.balance import balanced
 from engine.solvers.linprog.checkpoint import check_restored, restored_of, saved
+from engine.solvers.linprog.forms.balance import balanced
+from engine.solvers.linprog.forms.standard import NoOptimum, Prepared, prepare
 from engine.solvers.linprog.highs.presolve import Presolve, highs_outcome
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.highs.vertex import vertex_near
@@ -30,7 +31,6 @@ from engine.solvers.linprog.racers.pdhg import PdhgRacer
 from engine.solvers.linprog.racers.start import TRIAL_WAIT, pdhg_takes_part, start_highs
 from engine.solvers.linprog.reports import report_error, report_race
 from engine.solvers.linprog.schema import Form
-from engine.solvers.linprog.standard import NoOptimum, Prepared, prepare
 from engine.solvers.linprog.validate import PRESOLVE_DENSITY, is_presolved, method_for
 from engine.solvers.linprog.verification.search import Certificates
 from engine.solvers.linprog.verification.verdict import Verdict

@@ -23,13 +23,13 @@ from engine.reports.record import BenchConsole
 from engine.results import Result
 from engine.solvers.linprog.bench.collection import bench_collection
 from engine.solvers.linprog.bench.peers import HighsRun, highs, highs_apart
+from engine.solvers.linprog.forms.standard import Prepared, prepare, shard_data
 from engine.solvers.linprog.generators import GeneratorOptions, generate
 from engine.solvers.linprog.interior.method import InteriorPoint, Settings
 from engine.solvers.linprog.interior.sherman_morrison import ShermanMorrison
 from engine.solvers.linprog.interior.system import System
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.reference import HostShard
-from engine.solvers.linprog.standard import Prepared, prepare, shard_data
 
 __all__ = ["bench"]
 

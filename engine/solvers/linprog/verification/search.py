@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from engine.devices import DevicePool
 from engine.run import Run
+from engine.solvers.linprog.forms.standard import NoOptimum, Prepared, Standard, prepare, shard_data
 from engine.solvers.linprog.interior.driver import Counters, add_counters, iterate, new_method, open_system
 from engine.solvers.linprog.interior.method import LEAST_GOAL
 from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram, sp
-from engine.solvers.linprog.standard import NoOptimum, Prepared, Standard, prepare, shard_data
 from engine.solvers.linprog.verification.audit import Audit, audit
 from engine.solvers.linprog.verification.outcome import Proof, proof_of_infeasibility, proof_of_unboundedness
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.solvers.linprog.forms.standard import NoOptimum
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.standard import NoOptimum
 from engine.solvers.linprog.verification.outcome import (
     AuditedPoint,
     Proof,

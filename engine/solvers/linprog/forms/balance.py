@@ -1,9 +1,9 @@
 """Scaling of a whole program: entries, sides, bounds and costs together.
 
-The scaling of :mod:`engine.solvers.linprog.standard` looks at the matrix alone. Where right-hand sides differ by many
-powers of ten, parts of the solution are then smaller than a method's tolerances. Here rows, columns and the objective
-are scaled so that the logarithms of all numbers are small in the sense of least squares (Curtis and Reid, *On the
-automatic scaling of matrices for Gaussian elimination*, J. Inst. Maths Applics 10, 1972, with the sides, bounds and
+The scaling of :mod:`engine.solvers.linprog.forms.standard` looks at the matrix alone. Where right-hand sides differ by
+many powers of ten, parts of the solution are then smaller than a method's tolerances. Here rows, columns and the
+objective are scaled so that the logarithms of all numbers are small in the sense of least squares (Curtis and Reid, *On
+the automatic scaling of matrices for Gaussian elimination*, J. Inst. Maths Applics 10, 1972, with the sides, bounds and
 costs as further entries).
 """
 

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from engine.devices import Device, DevicePool, Member
 from engine.results import Result, Status
+from engine.solvers.linprog.batches.stack import Stack
+from engine.solvers.linprog.forms.standard import Prepared, prepare, shard_data
 from engine.solvers.linprog.interior.driver import add_counters, iterate, new_method
 from engine.solvers.linprog.interior.host_memory import make_shard
 from engine.solvers.linprog.interior.method import LEAST_GOAL, InteriorPoint
@@ -21,8 +23,6 @@ from engine.solvers.linprog.interior.shard import shard_bytes
 from engine.solvers.linprog.interior.system import System
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.stack import Stack
-from engine.solvers.linprog.standard import Prepared, prepare, shard_data
 from engine.solvers.linprog.verification.outcome import AuditedPoint
 
 _MADE_DENSE = 40_000  # entries, zeros counted, up to which sparse programs are batched as dense ones

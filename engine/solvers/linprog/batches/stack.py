@@ -1,7 +1,7 @@
 """Dense linear programs of equal shape as stacked arrays: standard forms and audits of all of them at once.
 
 A batch of thousands of small programs takes less time on a device than one NumPy call after another for each of them.
-What is computed here is that of :mod:`engine.solvers.linprog.standard` and
+What is computed here is that of :mod:`engine.solvers.linprog.forms.standard` and
 :mod:`engine.solvers.linprog.verification.audit`; programs with anything unusual are left to them.
 """
 
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.solvers.linprog.forms.standard import Prepared, Standard
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.standard import Prepared, Standard
 from engine.solvers.linprog.verification.audit import Audit, objective_size
 from engine.solvers.linprog.verification.outcome import AuditedPoint
 
@@ -38,7 +38,7 @@ class Stack:
     c, lower, upper : ndarray, shape (k, n)
     row_lower, row_upper : ndarray, shape (k, m)
     column_scale, column_shift : ndarray, shape (k, n)
-        Of the standard forms; see :class:`~engine.solvers.linprog.standard.Prepared`.
+        Of the standard forms; see :class:`~engine.solvers.linprog.forms.standard.Prepared`.
     row_scale : ndarray, shape (k, m)
     """
 

@@ -1,0 +1,1 @@
+"""Many linear programs of equal shape, solved together."""
