@@ -106,6 +106,7 @@ def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device: Member, tmp_
         ("not above 0", lambda arrays, state: arrays["local_precision"].fill(0.0)),
         ("does not match the iteration", lambda arrays, state: state.update(iteration=0)),
         ("weights", lambda arrays, state: arrays["weight"].fill(-1.0)),
+        ("shares of small", lambda arrays, state: arrays["small"].fill(1.5)),
         ("outside the run", lambda arrays, state: state.update(iteration=10**6)),
     ):
         folder = tmp_path / fault

@@ -165,9 +165,11 @@ def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Any, folder
     }
     if "weight" in arrays:
         good = arrays["weight"].shape == (layout.strips * layout.strip_rows,) and bool((arrays["weight"] >= 0).all())
-        rules["the shares of small coefficients are not those of this problem"] = arrays["small"].shape == (
-            layout.columns,
-        ) and bool((np.abs(arrays["small"] - 0.5) <= 0.5).all())
+        small, start = arrays["small"], arrays["mode_auxiliary"]
+        shares = small.shape == (layout.columns,) and bool((np.abs(small - 0.5) <= 0.5).all())
+        rules["the shares of small coefficients are not those of this problem"] = shares
+        known = start.shape == (len(state.design.auxiliary_names()),) and bool(np.isfinite(start).all())
+        rules["the start of the family's own parameters is not that of this problem"] = known
         rules["the weights of the rows are not those of this problem"] = good
     for fault, holds in rules.items():
         if not holds:
