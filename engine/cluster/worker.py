@@ -146,7 +146,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         if (run, number) in self.ended:
             control.end()
         self.slices[run, number] = control
-        control.report({}, at_once=True)
+        self.send(run, number, {})
         stop = threading.Event()
         threading.Thread(target=self._beat, args=(run, number, stop), daemon=True).start()
         try:

@@ -37,10 +37,10 @@ def flowshop(seed: int = 5, jobs: int = 10) -> engine.Flowshop:
 
 
 def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(crew: Any, alone: engine.Engine) -> None:
-    expected = alone.solve(engine.Queens(12))
+    expected = alone.solve(engine.Queens(13))
     seen: list[Event] = []
-    result = crew.solve(engine.Queens(12), ivms=64, on_event=seen.append)
-    assert (result.status, result.objective) == (Status.COMPLETE, 14_200)
+    result = crew.solve(engine.Queens(13), ivms=16, on_event=seen.append)
+    assert (result.status, result.objective) == (Status.COMPLETE, 73_712)
     for name in ("nodes", "leaves"):
         assert result.counters[name] == expected.counters[name]
     assert result.devices == ("worker-0", "worker-1")

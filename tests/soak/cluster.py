@@ -60,7 +60,9 @@ def cases() -> dict[str, Callable[[Any], Any]]:
 @click.option("--kills", default=500, show_default=True, help="How many workers are killed.")
 @click.option("--workers", default=3, show_default=True)
 @click.option("--device", default="opencl:0", show_default=True)
-@click.option("--between", default=15.0, show_default=True, help="Mean seconds between two kills; a restart takes some.")
+@click.option(
+    "--between", default=15.0, show_default=True, help="Mean seconds between two kills; a restart takes some."
+)
 @click.option("--frozen", default=0.1, show_default=True, help="Share that is stopped for 20 s first.")
 @click.option("--seed", default=0, show_default=True)
 def main(kills: int, workers: int, device: str, between: float, frozen: float, seed: int) -> None:
