@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.solvers.knapsack.dense.planning import Planner
 from engine.solvers.knapsack.dense.schedule import Goal, GroupRules, Schedule
 from engine.solvers.knapsack.runs import cut_into_runs
 
@@ -75,3 +79,24 @@ def test_runs_are_as_long_as_their_limits_allow(sizes: list[int], most: int, cou
         assert count is None or end - first <= count
         full = end == len(sizes) or end - first == count
         assert full or sum(sizes[first : end + 1]) > most
+
+
+@pytest.mark.parametrize("simt", [True, False])
+def test_what_a_slice_makes_is_counted_for_every_member_that_had_a_part(simt: bool) -> None:
+    """A GPU makes all rows in one slice; the last row has one cell, which one member makes."""
+    info: Any = SimpleNamespace(name="any", language="opencl", capabilities=SimpleNamespace(simt=simt))
+    weights = np.random.default_rng(1).integers(1, 1000, 600 if simt else 3000)
+    schedule, _ = Schedule.build(np.arange(len(weights)), weights, weights, GroupRules(0, ()))
+    end, capacity = len(schedule.groups), int(weights.sum()) // 2
+    goal = Goal(end, capacity, capacity)
+    planner = Planner(schedule, [info] * 3, peer=False, row_cells=capacity, halo=5000, minimum_share=1)
+    slices = list(planner.slices(0, end, goal, alone=False))
+    assert (len(slices) == 1) == simt
+    assert slices[-1][-1].parts[1] == (capacity, capacity)
+    assert not slices[-1][-1].is_shared
+    for present in slices:
+        made = planner.cells_made(present, goal)
+        work = int(schedule.work(present[0].begin, present[-1].end, goal).sum())
+        assert sum(made.values()) == pytest.approx(work)
+        assert len(made) == 3
+        assert list(made.values()) == pytest.approx([work / 3] * 3, rel=0.05)

@@ -239,18 +239,24 @@ class Planner:
         pairs = zip(present, following, strict=True)
         return sum(hi - lo + 1 for stretch, after in pairs for _, _, lo, hi in self._lacking(stretch, after))
 
-    def took(self, present: Slice, seconds: Mapping[int, float], goal: Goal) -> dict[int, float]:
-        """A slice took each member so many seconds; the cells a second of those with a part."""
-        end = present[-1]
-        work = int(self.schedule.work(present[0].begin, end.end, goal).sum())
-        self._slice.took(max(seconds.values()), work)
-        lo, hi = self.schedule.range(end.end, goal)
+    def cells_made(self, present: Slice, goal: Goal) -> dict[int, float]:
+        """Cell updates of each member that has a part in a slice; what two members do twice counts once."""
+        first, last = present[0].begin, present[-1].end
+        ends = np.array([stretch.end - first for stretch in present])
+        done = np.concatenate([[0], np.cumsum(self.schedule.work(first, last, goal))])
+        widths = self.schedule.widths(first, last, goal)[ends]
+        work = np.diff(done[ends], prepend=0) / widths  # of each cell that a stretch ends with
+        parts = np.array([stretch.parts for stretch in present])
+        made = work @ (parts[:, :, 1] - parts[:, :, 0] + 1)
+        return {index: float(cells) for index, cells in enumerate(made) if cells > 0}
+
+    def took(self, made: Mapping[int, float], seconds: Mapping[int, float]) -> dict[int, float]:
+        """A slice took each member so many seconds; the cells a second of those that made some."""
+        self._slice.took(max(seconds.values()), round(sum(made.values())))
         rates = {}
-        for index, own in seconds.items():
-            first, last = end.parts[index]
-            if first > last:
-                continue
-            rates[index] = rate = (last - first + 1) / (hi - lo + 1) * work / max(own, 1e-9)
+        for index, cells in made.items():
+            own = seconds[index]
+            rates[index] = rate = cells / max(own, 1e-9)
             if rate > self._speed[index] or own > SLICE_SECONDS / 20:  # a short slice is mostly overhead
                 self._speed[index] = 0.5 * (self._speed[index] + rate)
         return rates

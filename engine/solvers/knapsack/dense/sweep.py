@@ -255,17 +255,16 @@ class Sweep:
         run = self._run
         end = present[-1].end
         self.cells += int(self.schedule.work(present[0].begin, end, goal).sum())
-        rates = self._planner.took(present, {index: report.seconds for index, report in reports.items()}, goal)
-        lo, hi = self.schedule.range(end, goal)
-        for index, report in reports.items():
-            first, last = present[-1].parts[index]
-            if first > last:
-                continue
+        made = self._planner.cells_made(present, goal)
+        rates = self._planner.took(made, {index: report.seconds for index, report in reports.items()})
+        for index, cells in made.items():
+            first, last = next(parts for parts in (s.parts[index] for s in reversed(present)) if parts[0] <= parts[1])
             label = self.members[index].label
             run.metric("cells_per_second", rates[index], label)
             run.metric("range_low", first, label)
             run.metric("range_high", last, label)
-            run.metric("share", (last - first + 1) / (hi - lo + 1), label)
+            run.metric("share", cells / sum(made.values()), label)
+        for report in reports.values():
             if report.best is not None and phase == "items" and goal.origin == 0:
                 run.metric("best_value", report.best)
         run.metric("exchanged_bytes", self.exchanged_bytes)
