@@ -100,8 +100,9 @@ def recognize(path: Path) -> type[Problem]:
 
 
 def _unrecognized(path: Path) -> InputError:
-    """Why no problem recognises a file: the fault of the reader that came furthest, if one came past the first line."""
-    furthest, fault = 1, ""
+    """Why no problem recognises a file: the faults of the readers that came furthest, if past the first line."""
+    furthest = 1
+    faults: list[str] = []
     kinds = ", ".join(sorted(problem_classes()))
     with contextlib.suppress(OSError):
         if path.stat().st_size > _LARGEST_EXPLAINED:
@@ -112,5 +113,7 @@ def _unrecognized(path: Path) -> InputError:
         except Exception as error:  # whatever a reader raises for a file that is not of its kind
             line = error.line if isinstance(error, ProblemError) and error.line else 0
             if line > furthest:
-                furthest, fault = line, f"; read as {name}: {error}"
-    return InputError(f"cannot tell what kind of problem {path} holds; it is none of: {kinds}{fault}")
+                furthest, faults = line, []
+            if line == furthest > 1:
+                faults.append(f"; read as {name}: {error}")
+    return InputError(f"cannot tell what kind of problem {path} holds; it is none of: {kinds}{''.join(faults)}")
