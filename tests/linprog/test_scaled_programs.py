@@ -42,7 +42,7 @@ def in_blocks(seed: int) -> tuple[engine.LinearProgram, float]:
         parts[-1] = (given["c"] / size, *parts[-1])
         optimum += found.fun
     c, b_ub, b_eq, low, high = (np.concatenate([part[i] for part in parts]) for i in (0, 2, 4, 5, 6))
-    a_ub, a_eq = (sp.csr_array(sp.block_diag([part[i] for part in parts])) for i in (1, 3))
+    a_ub, a_eq = (sp.block_diag([sp.csr_array(part[i]) for part in parts], format="csr") for i in (1, 3))
     if seed % 2:
         a_ub, a_eq = a_ub.toarray(), a_eq.toarray()
     return engine.LinearProgram(c, a_ub, b_ub, a_eq, b_eq, np.column_stack([low, high])), optimum

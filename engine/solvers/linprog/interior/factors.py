@@ -48,7 +48,7 @@ def rslab() -> Any:
 
 def _lower(indices: NDArray[np.integer], starts: NDArray[np.integer], values: Vector) -> Any:
     m = starts.size - 1
-    return sp.csc_matrix((values, indices, starts), shape=(m, m))
+    return sp.csc_array((values, indices, starts), shape=(m, m))
 
 
 class Supernodal:
@@ -93,7 +93,7 @@ class SuperLU:
 
     def __init__(self, indices: NDArray[np.integer], starts: NDArray[np.integer]) -> None:
         lower = _lower(indices, starts, np.arange(1, indices.size + 1, dtype=np.float64))
-        self._full = sp.csc_matrix(lower + sp.tril(lower, -1).T)
+        self._full = sp.csc_array(lower + sp.tril(lower, -1).T)
         self._full.sort_indices()
         self._source = self._full.data.astype(np.int64) - 1
         self._numeric: Any = None
@@ -102,7 +102,7 @@ class SuperLU:
     def factor(self, values: Vector) -> bool:
         """See :class:`Factors`."""
         full = self._full
-        matrix = sp.csc_matrix((values[self._source], full.indices, full.indptr), shape=full.shape)
+        matrix = sp.csc_array((values[self._source], full.indices, full.indptr), shape=full.shape)
         splu = importlib.import_module("scipy.sparse.linalg").splu
         try:
             self._numeric = splu(

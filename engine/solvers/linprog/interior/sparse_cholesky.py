@@ -175,7 +175,7 @@ class _ProductMap:
 
     Attributes
     ----------
-    pattern : scipy.sparse.csc_matrix
+    pattern : scipy.sparse.csc_array
         The lower triangle that :meth:`values` belong to, with all diagonal entries.
     """
 
@@ -183,7 +183,7 @@ class _ProductMap:
         m, count = columns.shape
         entries = np.diff(columns.indptr).astype(np.int64)
         ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
-        self.pattern = sp.csc_matrix(sp.tril(ones @ ones.T + sp.eye_array(m), format="csc"))
+        self.pattern = sp.csc_array(sp.tril(ones @ ones.T + sp.eye_array(m), format="csc"))
         self.pattern.sort_indices()
         parts = []
         for size in np.unique(entries[entries > 0]).tolist():
@@ -212,7 +212,7 @@ class _Multiplication:
 
     Attributes
     ----------
-    pattern : scipy.sparse.csc_matrix
+    pattern : scipy.sparse.csc_array
         The lower triangle that :meth:`values` belong to, with all diagonal entries.
 
     Raises
@@ -235,7 +235,7 @@ class _Multiplication:
     def _lower(self, theta: Vector) -> Any:
         scaled = self._columns.copy()
         scaled.data = scaled.data * np.repeat(theta, np.diff(scaled.indptr))
-        found = sp.csc_matrix(sp.tril(scaled @ self._rows, format="csc"))
+        found = sp.csc_array(sp.tril(scaled @ self._rows, format="csc"))
         found.sort_indices()
         return _with_diagonal(found)
 
@@ -255,7 +255,7 @@ def _with_diagonal(lower: Any) -> Any:
     data = np.insert(lower.data, lower.indptr[missing], 0.0)
     indices = np.insert(lower.indices, lower.indptr[missing], missing)
     starts = lower.indptr + np.concatenate([[0], np.cumsum(np.isin(np.arange(m), missing))])
-    return sp.csc_matrix((data, indices, starts.astype(lower.indptr.dtype)), shape=lower.shape)
+    return sp.csc_array((data, indices, starts.astype(lower.indptr.dtype)), shape=lower.shape)
 
 
 def _places(pattern: Any, row: NDArray[np.integer], column: NDArray[np.integer]) -> NDArray[np.int64]:
