@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,14 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder of large instances, ../shared/data, is not here")
     return folder
+
+
+@pytest.fixture
+def arviz() -> Any:
+    """ArviZ; a test that needs it is skipped where it, or a part of it, is missing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip("arviz", exc_type=ImportError)
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ TEXT = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.usefixtures("arviz")
 def test_python_blocks_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exceptions = pytest.importorskip("sklearn.exceptions")
-    pytest.importorskip("arviz")
     if not engine.available_devices("opencl"):
         pytest.skip("no OpenCL device")
     monkeypatch.chdir(tmp_path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
@@ -15,13 +14,6 @@ import engine
 from engine.solvers.gibbs.draws.diagnostics import diagnose
 from engine.solvers.gibbs.draws.store import Draws
 from engine.solvers.gibbs.posterior import summary_table, verdict
-
-
-@pytest.fixture(scope="module")
-def arviz() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return pytest.importorskip("arviz")
 
 
 def chains(shape: tuple[int, int], rho: float, seed: int = 1) -> NDArray[np.float64]:

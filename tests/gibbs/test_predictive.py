@@ -60,8 +60,7 @@ def test_log_likelihoods_and_predictions_are_the_models(device: Member, family: 
     assert abs(float(drawn.mean()) - float(problem.y.mean())) < spread
 
 
-def test_arviz_compares_models_by_them(device: Member) -> None:
-    arviz = pytest.importorskip("arviz")
+def test_arviz_compares_models_by_them(device: Member, arviz: Any) -> None:
     problem, result = solved(device, "normal")
     data = engine.to_arviz(result, problem)
     with warnings.catch_warnings():
