@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import threading
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from engine.solvers.branch_and_bound.search import coordinator, reporting
 from engine.solvers.branch_and_bound.search.frontier import LEVELS, FrontierSnapshot, IntervalBounds, proven_bound
 from engine.solvers.branch_and_bound.search.members import SnapshotSchedule, Store, WorkerState
 from engine.solvers.branch_and_bound.search.messages import Report, Task
+from engine.solvers.branch_and_bound.search.reporting import Reporting
 from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree
@@ -178,6 +180,27 @@ def test_a_run_proves_more_and_more_and_never_too_much(device: Member, devices: 
             bounds = bounds_of(events)
             assert bounds == sorted(bounds)
             assert bounds[-1] <= result.objective
+
+
+def test_a_value_found_while_a_snapshot_is_examined_limits_the_proven_bound(
+    device: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another device found it with its last leaf: it has nothing open, and its report is not published yet."""
+    best, proved = [INFINITY], []
+
+    def examined(*_: object) -> int:
+        best[0] = 159
+        return 312
+
+    monkeypatch.setattr(reporting, "proven_bound", examined)
+    tree, store, run = atsp(0).tree("auto", "auto"), Store(Units.none(9), INFINITY), SimpleNamespace(seed=0)
+    workers = [WorkerState(device, 9), WorkerState(device, 9)]
+    workers[0].expect(10)
+    workers[0].begin(True, 0.0)
+    sharing, lock = Sharing(workers, store, Options(), 0), threading.Condition()
+    told: Any = Reporting(cast(Any, run), tree, INFINITY, workers, store, sharing, lock, 10, 0)
+    told.prove(workers[0], None, 0.0, lambda: best[0], proved.append)
+    assert proved == [159]
 
 
 @pytest.mark.usefixtures("prompt_snapshots")

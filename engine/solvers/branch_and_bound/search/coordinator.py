@@ -283,7 +283,7 @@ class Coordinator:
                 value = improved(report.found)
                 with self._changed:
                     self._upper = min(self._upper, value)
-        self._reporting.publish(reports, self.counters["nodes"], self._upper, proved)
+        self._reporting.publish(reports, self.counters["nodes"], lambda: self._upper, proved)
 
     # --- one device's turns; all under the lock -----------------------------------------------------------------
 
@@ -365,7 +365,7 @@ class Coordinator:
                     frontier = self._group.submit(worker.index, DeviceSearch.frontier).result()
                 except DeviceError:  # the intervals are known; only a better bound is missed
                     continue
-                self._reporting.prove(worker, frontier, seconds, self._upper, proved)
+                self._reporting.prove(worker, frontier, seconds, lambda: self._upper, proved)
         return units
 
     def _open_units(self, improved: Callable[[Found], int], proved: Callable[[int], None]) -> Units:

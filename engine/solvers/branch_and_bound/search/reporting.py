@@ -80,7 +80,7 @@ class Reporting:
         self,
         reports: Sequence[tuple[WorkerState, Report, float]],
         nodes: int,
-        upper: int,
+        upper: Callable[[], int],
         proved: Callable[[int], None],
     ) -> None:
         """Publish what the devices have reported, each with the share of its time that it spent stealing.
@@ -90,8 +90,8 @@ class Reporting:
         reports : sequence of (WorkerState, Report, float)
         nodes : int
             Nodes decomposed so far.
-        upper : int
-            The best value known.
+        upper : callable
+            Gives the best value that any device has found by now; called under the lock.
         proved : callable
             Takes a better bound.
         """
@@ -158,7 +158,7 @@ class Reporting:
         worker: WorkerState,
         frontier: FrontierSnapshot,
         seconds: float,
-        upper: int,
+        upper: Callable[[], int],
         proved: Callable[[int], None],
     ) -> None:
         """Raise the local bounds of a device and of the store by their open nodes, and with these the proven bound."""
@@ -177,7 +177,7 @@ class Reporting:
             bounds = [one.bound for one in self._workers if one.has_work]
             if len(self._store):
                 bounds.append(self._store.bound)
-            least = min([upper, *bounds])
+            least = min([upper(), *bounds])  # a device without work may have found it since the reports were taken
         if least > self.bound:
             self.bound = least
             proved(least)
