@@ -46,14 +46,14 @@ class _Forecaster:
         self._initial = initial
         self._rate = math.inf
 
-    def estimates(self, seed: int) -> NDArray[np.float64]:
-        """See :meth:`TreeSampler.estimates`."""
+    def estimates(self, seed: int) -> tuple[NDArray[np.float64], float]:
+        """See :meth:`TreeSampler.estimates`; and the coarseness of the plan."""
         setup = Setup(self._device, self._tree, self._options, self._initial)
         plan = plan_for(self._tree.items, setup.traits.simt)
         slower = plan.within(_SAMPLE_SECONDS, self._rate, self._tree.items)
         sampler = TreeSampler(setup, slower or SamplePlan(plan.passes, _FEWEST_NODES, _FEWEST_NODES))
         try:
-            return sampler.estimates(self._initial, seed)
+            return sampler.estimates(self._initial, seed), sampler.plan.coarseness(self._tree.items)
         finally:
             sampler.release()
 
@@ -109,8 +109,10 @@ def estimate(problem: PermutationProblem, options: Options, pool: DevicePool, se
         else:
             seeds = [(seed * len(pool) + index,) for index in range(len(pool))]
             found = group.map(_Forecaster.estimates, seeds)
-            values = np.concatenate([part for part in found if part is not None])
-            factor = error_factor(values[None, :], tree.items)
+            samples = [sample for sample in found if sample is not None]
+            values = np.concatenate([part for part, _ in samples])
+            coarseness = np.array([np.mean([one for _, one in samples])])
+            factor = error_factor(values[None, :], tree.items, coarseness=coarseness)
             amount = float(values.mean())
             low, high = amount / factor, amount * factor
     return Estimate("nodes", amount, low, high, rate)

@@ -125,6 +125,8 @@ class Report:
         long.
     sampling : float
         Seconds that the sample took, which are not among ``seconds``.
+    coarseness : float
+        Of the sample (see :meth:`~engine.solvers.branch_and_bound.search.sampling.SamplePlan.coarseness`).
     """
 
     seconds: float
@@ -142,6 +144,7 @@ class Report:
     frontier: FrontierSnapshot | None = None
     remaining: NDArray[np.float64] | None = None
     sampling: float = 0.0
+    coarseness: float = 1.0
 
 
 @dataclass(frozen=True)

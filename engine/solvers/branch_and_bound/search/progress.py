@@ -3,7 +3,8 @@
 In a round every device with work estimates the nodes that are left below its own open nodes (see
 :mod:`engine.solvers.branch_and_bound.search.sampling`). These and the nodes decomposed until then make an estimate of
 the whole search. The error of an estimate is in proportion to what was left when it was made: the rounds are averaged
-with weights that are inverse to the square of that, and the limits tighten as the search proceeds.
+with weights that are inverse to the square of that, and in proportion to the nodes drawn. The limits tighten as the
+search proceeds.
 """
 
 from __future__ import annotations
@@ -64,10 +65,11 @@ class SearchForecast:
         self._round_began = began
         self._upper: int | None = None
         self._asked: dict[WorkerState, bool] = {}
-        self._samples: dict[WorkerState, tuple[NDArray[np.float64], int]] = {}
+        self._samples: dict[WorkerState, Report] = {}
         self._totals: list[NDArray[np.float64]] = []
         self._left: list[NDArray[np.float64]] = []
         self._nodes: list[int] = []
+        self._coarseness: list[float] = []
 
     def begin_round(self, workers: Sequence[WorkerState], now: float) -> None:
         """Begin a round if one is due: every device that has work is asked at the beginning of its next turn."""
@@ -101,7 +103,11 @@ class SearchForecast:
 
     def forget(self) -> None:
         """Begin again: the search has returned to an earlier state."""
-        self._asked, self._samples, self._totals, self._left, self._nodes = {}, {}, [], [], []
+        self._asked, self._samples = {}, {}
+        self._forget_rounds()
+
+    def _forget_rounds(self) -> None:
+        self._totals, self._left, self._nodes, self._coarseness = [], [], [], []
 
     def take(self, worker: WorkerState, report: Report, upper: int, nodes: int) -> None:
         """Take a device's sample; with the last of a round, and ``nodes`` decomposed by now, the estimate is revised.
@@ -114,13 +120,18 @@ class SearchForecast:
             del self._asked[worker]
             self._due = time.perf_counter() + _RETRY
         else:
-            self._samples[worker] = (report.remaining, report.nodes)
+            self._samples[worker] = report
         if not self._samples or not self._asked.keys() <= self._samples.keys():
             return
-        left = sum((values for values, _ in self._samples.values()), np.zeros(1))
-        since = sum(one.nodes - before for one, (_, before) in self._samples.items())
+        values = [np.asarray(sample.remaining) for sample in self._samples.values()]
+        left = sum(values, np.zeros(1))
+        since = sum(one.nodes - sample.nodes for one, sample in self._samples.items())
         if upper != self._upper:
-            self._upper, self._totals, self._left, self._nodes = upper, [], [], []
+            self._upper = upper
+            self._forget_rounds()
+        parts = [float(found.mean()) + 1.0 for found in values]
+        coarseness = [sample.coarseness for sample in self._samples.values()]
+        self._coarseness.append(float(np.average(coarseness, weights=parts)))
         self._totals.append(nodes - since + left)
         self._left.append(left)
         self._nodes.append(nodes)
@@ -133,8 +144,10 @@ class SearchForecast:
             return None
         totals = np.array(self._totals)
         left_then = np.maximum(totals.mean() - np.array(self._nodes), _LEAST_LEFT * nodes + 1.0)
-        weights = left_then**-2.0 / (left_then**-2.0).sum()
+        coarseness = np.array(self._coarseness)
+        weights = left_then**-2.0 / coarseness
+        weights /= weights.sum()
         whole = float(weights @ totals.mean(axis=1))
         left = max(whole - nodes, _LEAST_LEFT * nodes)
-        factor = error_factor(np.array(self._left), self._items, weights)
+        factor = error_factor(np.array(self._left), self._items, weights, coarseness)
         return Remaining(left, left / factor, left * factor)

@@ -82,15 +82,29 @@ class SamplePlan:
         items : int
             Of the tree.
         """
-        first = -(-items // 3)
-        drawn = first * self.nodes + (items - first) * self.deep_nodes
-        part = min(1.0, seconds * rate / (_LAUNCHES * _CANDIDATES / 2 * self.passes * drawn))
+        part = min(1.0, seconds * rate / (_LAUNCHES * _CANDIDATES / 2 * self.passes * self.drawn(items)))
         nodes, deep = int(part * self.nodes), int(part * self.deep_nodes)
         return dataclasses.replace(self, nodes=nodes, deep_nodes=deep) if deep >= _FEWEST else None
+
+    def drawn(self, items: int) -> int:
+        """The most nodes that a pass draws from a tree."""
+        first = -(-items // 3)
+        return first * self.nodes + (items - first) * self.deep_nodes
+
+    def coarseness(self, items: int) -> float:
+        """How many times fewer nodes a pass draws than one whose deviation is the typical one; at least 1.
+
+        See :func:`error_factor`.
+        """
+        usual = _USUAL_SMALL if items <= _SMALL_TREE else _USUAL
+        return max(1.0, usual.drawn(items) / self.drawn(items))
 
     def drawn_at(self, level: int, items: int) -> int:
         """Nodes drawn on a level of a tree."""
         return self.nodes if 3 * level < items else self.deep_nodes
+
+
+_USUAL_SMALL, _USUAL = SamplePlan(2, 512, 512), SamplePlan(2, 1024, 128)
 
 
 def plan_for(items: int, simt: bool) -> SamplePlan:
@@ -107,11 +121,14 @@ def short_plan_for(items: int, simt: bool) -> SamplePlan:
     return SamplePlan(2, 8192, 512) if simt else SamplePlan(2, 1024, 128)
 
 
-def error_factor(values: Weights, items: int, weights: Weights | None = None) -> float:
+def error_factor(
+    values: Weights, items: int, weights: Weights | None = None, coarseness: Weights | None = None
+) -> float:
     """By which factor the mean of estimates may be wrong, up or down, with a probability of about 80 %.
 
     Estimates of large trees are skewed: a few are much larger than the others, and a mean of few is mostly too small.
     So the error is that of the logarithms, where a typical deviation for trees of so many items counts as two values.
+    Its square is in inverse proportion to the number of nodes drawn.
 
     Parameters
     ----------
@@ -119,13 +136,18 @@ def error_factor(values: Weights, items: int, weights: Weights | None = None) ->
     items : int
     weights : ndarray of float64, shape (rounds,), optional
         Of the rounds in the mean; 1 by default.
+    coarseness : ndarray of float64, shape (rounds,), optional
+        Of the rounds' plans (see :meth:`SamplePlan.coarseness`); 1 by default.
     """
     logarithms = np.log(np.maximum(values, 1.0))
     weights = np.ones(len(values)) if weights is None else weights
     count = float(weights.sum() ** 2 / (weights**2).sum()) * values.shape[1]
     middle = float(weights @ logarithms.mean(axis=1) / weights.sum())
     variance = float(weights @ ((logarithms - middle) ** 2).mean(axis=1) / weights.sum())
-    pooled = (count * variance + _PRIOR_VALUES * (items / _PRIOR_ITEMS) ** 2) / (count + _PRIOR_VALUES - 1)
+    typical = (items / _PRIOR_ITEMS) ** 2
+    if coarseness is not None:
+        typical *= float(weights @ coarseness / weights.sum())
+    pooled = (count * variance + _PRIOR_VALUES * typical) / (count + _PRIOR_VALUES - 1)
     return float(np.exp(_DEVIATIONS * np.sqrt(pooled / count)))
 
 
@@ -167,10 +189,14 @@ class TreeSampler:
     ----------
     setup : Setup
     plan : SamplePlan
+
+    Attributes
+    ----------
+    plan : SamplePlan
     """
 
     def __init__(self, setup: Setup, plan: SamplePlan) -> None:
-        self._plan = plan
+        self.plan = plan
         shapes = dataclasses.replace(setup.shapes(plan.candidates), exports=0)
         self._device = setup.device
         self._tree = setup.tree
@@ -234,11 +260,11 @@ class TreeSampler:
 
     def _most_at(self, level: int) -> int:
         """The most children of drawn nodes on a level, and the most open nodes that come to the next."""
-        return _CANDIDATES * self._plan.drawn_at(level, self._tree.items) // 2
+        return _CANDIDATES * self.plan.drawn_at(level, self._tree.items) // 2
 
     def _passes(self, upper: int, seed: int, opened: Callable[[int, np.random.Generator], _Nodes]) -> Weights:
         random = np.random.Generator(np.random.PCG64(seed))
-        return np.array([self._pass(upper, opened, random) for _ in range(self._plan.passes)])
+        return np.array([self._pass(upper, opened, random) for _ in range(self.plan.passes)])
 
     def _pass(
         self, upper: int, opened: Callable[[int, np.random.Generator], _Nodes], random: np.random.Generator
@@ -265,7 +291,7 @@ class TreeSampler:
         count = count_bits(children).astype(np.float64)
         parents = np.flatnonzero(count)
         scores = count + self._scores_below(nodes, level, upper, count, gaps)
-        drawn, most = self._plan.drawn_at(level, self._tree.items), self._most_at(level)
+        drawn, most = self.plan.drawn_at(level, self._tree.items), self._most_at(level)
         chosen, weights = _drawn(nodes.weights[parents], scores[parents], count[parents], drawn, most, random)
         chosen = parents[chosen]
         owners, items = _bits(children[chosen], self._tree.items)

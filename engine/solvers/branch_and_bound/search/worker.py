@@ -36,6 +36,7 @@ _LAUNCHES = 4
 _BEFORE_COMPARING = 0.5
 _PARALLEL_STEPS = 16
 _SAMPLE_SECONDS = 0.3
+_RISING = 1.2
 
 
 class SearchWorker:
@@ -57,6 +58,7 @@ class SearchWorker:
         self._to_compare = options.variant == "auto" and costly and functions is not None
         self._rates: dict[str, float] = {}
         self._searched = 0.0
+        self._rate = self._rate_before = 0.0
         self._compared_from: tuple[int, float] | None = None
         self._children: ChildBounding | None = None
         self._rounds = 8
@@ -160,16 +162,24 @@ class SearchWorker:
             frontier=ivms.frontier() if task.snapshot else None,
             remaining=sampled,
             sampling=time.perf_counter() - began - seconds,
+            coarseness=1.0 if self._sampler is None else self._sampler.plan.coarseness(self._setup.tree.items),
         )
 
     def _sampled(self, sample: Sample, upper: int) -> NDArray[np.float64] | None:
-        """Estimates of the nodes that are left, from a sample of the open ones; None if that would take too long."""
+        """Estimates of the nodes that are left, from a sample of the open ones; None if that would take too long.
+
+        A device is slow while few of its IVMs have work. Where it is too slow for a whole sample and its node rate
+        still rises, it takes none; a sample that was made smaller is made larger once the rate has doubled.
+        """
         items = self._setup.tree.items
+        whole = short_plan_for(items, self._setup.traits.simt)
+        plan = whole.within(_SAMPLE_SECONDS, self._rate, items)
+        if plan is None or (plan != whole and self._rate > _RISING * self._rate_before):
+            return None
+        if self._sampler is not None and plan.drawn(items) >= 2 * self._sampler.plan.drawn(items):
+            self._sampler.release()
+            self._sampler = None
         if self._sampler is None:
-            rate = self._ivms.nodes() / max(self._searched, 1e-9)
-            plan = short_plan_for(items, self._setup.traits.simt).within(_SAMPLE_SECONDS, rate, items)
-            if plan is None:
-                return None
             self._sampler = TreeSampler(self._setup, plan)
         return self._sampler.remaining(self._ivms.frontier(items), upper, sample.seed, sample.units, sample.weight)
 
@@ -202,7 +212,9 @@ class SearchWorker:
         elapsed = time.perf_counter() - began
         self._searched += elapsed
         stealing = min(elapsed, one * rounds)
-        self._adapt(elapsed, seconds, ivms.nodes() - before, rounds)
+        nodes = ivms.nodes() - before
+        self._rate, self._rate_before = max(self._rate, nodes / max(elapsed, 1e-9)), self._rate
+        self._adapt(elapsed, seconds, nodes, rounds)
         return stealing
 
     def _adapt(self, elapsed: float, seconds: float, nodes: int, rounds: int) -> None:
