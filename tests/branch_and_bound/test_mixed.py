@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from searching import as_gpu
+from searching import as_gpu, owner_of
 
 import engine
 from engine.devices import Device, Member
@@ -59,14 +59,16 @@ def slow_second(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinator, "_HEAD_START", 0.0)
 
 
-def lasting(device: Member) -> tuple[engine.Queens, tuple[int, int]]:
-    """A board on which 32 IVMs work much longer than a launch of the slow device takes; its solutions and nodes.
+BOARDS = {14: (365_596, 13_496_479), 15: (2_279_184, 90_634_738), 16: (14_772_512, 563_208_896)}  # solutions, nodes
 
-    A GPU rounds 32 up to 128 IVMs and needs a few launches for 14 queens, so that the slow device would have no turn.
+
+def lasting(device: Member) -> tuple[int, ...]:
+    """Boards on which 32 IVMs work longer and longer than a launch of the slow device takes.
+
+    A search may end before what a test waits for. A GPU rounds 32 up to 128 IVMs and needs a few launches for 14
+    queens, so that the slow device may have no turn; a row more makes six times the nodes.
     """
-    if device.info.capabilities.simt:
-        return engine.Queens(16), (14_772_512, 563_208_896)
-    return engine.Queens(14), (365_596, 13_496_479)
+    return (14, 15, 15, 16) if device.info.capabilities.simt else (14, 14, 14, 14)
 
 
 @pytest.mark.usefixtures("slow_second")
@@ -93,11 +95,9 @@ def test_a_fast_device_waits_for_a_launch_or_two_of_a_slow_one(
 
     monkeypatch.setattr(Sharing, "ask", noted_ask)
     monkeypatch.setattr(Sharing, "deliver", noted_deliver)
-    for _ in range(4):  # a search may end without such a request
-        devices = [device.info.id] * 2
-        board, expected = lasting(device)
-        result = engine.solve(board, devices=devices, sharing=sharing, seed=seed, ivms=32)
-        assert (result.objective, result.counters["nodes"]) == expected
+    for rows in lasting(device):
+        result = owner_of(device, 2).solve(engine.Queens(rows), sharing=sharing, seed=seed, ivms=32)
+        assert (result.objective, result.counters["nodes"]) == BOARDS[rows]
         if waited:
             break
     assert waited
@@ -121,11 +121,10 @@ def test_a_slow_device_gives_all_its_work_back_when_a_fast_one_runs_low(
         return report
 
     monkeypatch.setattr(Slow, "turn", noted)
-    for _ in range(4):  # a search may end before a fast device runs low
+    for rows in lasting(device):
         given.clear()
-        board, expected = lasting(device)
-        result = engine.solve(board, devices=[device.info.id] * 2, sharing=sharing, ivms=32)
-        assert (result.objective, result.counters["nodes"]) == expected
+        result = owner_of(device, 2).solve(engine.Queens(rows), sharing=sharing, ivms=32)
+        assert (result.objective, result.counters["nodes"]) == BOARDS[rows]
         if sum(given):
             break
     assert sum(given)
@@ -148,9 +147,9 @@ def test_a_device_that_contributes_too_little_is_dropped(device: Member, monkeyp
         return begin(self, snapshot, now)
 
     monkeypatch.setattr(WorkerState, "begin", noted)
-    for rows, solutions in ((14, 365596), (15, 2279184), (16, 14772512)):  # until it lasts long enough
-        result = engine.solve(engine.Queens(rows), devices=[device.info.id] * 2, ivms=32, on_event=events.append)
-        assert result.objective == solutions
+    for rows, expected in BOARDS.items():  # until it lasts long enough
+        result = owner_of(device, 2).solve(engine.Queens(rows), ivms=32, on_event=events.append)
+        assert (result.objective, result.counters["nodes"]) == expected
         notices = [event.message for event in events if isinstance(event, Notice)]
         if notices:
             break

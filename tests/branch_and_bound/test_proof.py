@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from searching import load_assignment
+from searching import load_assignment, owner_of
 
 import engine
 from engine.devices import Device, Member
@@ -171,11 +171,11 @@ def bounds_of(events: list[Event]) -> list[int]:
 @pytest.mark.parametrize("devices", [1, 2, 3])
 @pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
 def test_a_run_proves_more_and_more_and_never_too_much(device: Member, devices: int, sharing: str) -> None:
-    given = {"devices": [device.info.id] * devices, "sharing": sharing, "ivms": 2, "initial": "infinity"}
+    given: dict[str, Any] = {"sharing": sharing, "ivms": 2, "initial": "infinity"}
     for seed in range(2):
         for problem in (flowshop(seed), atsp(seed)):
             events: list[Event] = []
-            result = engine.solve(problem, on_event=events.append, **given)
+            result = owner_of(device, devices).solve(problem, on_event=events.append, **given)
             assert result.objective == search(problem.tree("auto", "auto")).best
             bounds = bounds_of(events)
             assert bounds == sorted(bounds)
@@ -208,7 +208,7 @@ def test_a_value_found_while_a_snapshot_is_examined_limits_the_proven_bound(
 def test_the_proven_bound_passes_that_of_the_root(device: Member, devices: int) -> None:
     problem, events = engine.Flowshop.taillard(30), []
     root = problem.tree("auto", "auto").lower_bound()
-    engine.solve(problem, devices=[device.info.id] * devices, upper_bound=2178, ivms=32, on_event=events.append)
+    owner_of(device, devices).solve(problem, upper_bound=2178, ivms=32, on_event=events.append)
     bounds = bounds_of(events)
     assert bounds[0] == root
     assert bounds == sorted(bounds)
@@ -234,7 +234,7 @@ def test_a_resumed_run_goes_on_from_the_bound_it_had_proved(device: Member, tmp_
     assert root < stopped.bound <= 2223
     events: list[Event] = []
     limit = stopped.seconds + 0.05
-    resumed = engine.resume(tmp_path / "run", devices=[device.info.id] * 2, time_limit=limit, on_event=events.append)
+    resumed = owner_of(device, 2).resume(tmp_path / "run", time_limit=limit, on_event=events.append).wait()
     assert bounds_of(events)[0] == stopped.bound
     assert resumed.bound >= stopped.bound
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from searching import load_assignment
+from searching import load_assignment, owner_of
 
 import engine
 from engine.devices import Member
@@ -29,7 +29,11 @@ OPTIMA = [1278, 1359, 1081, 1293, 1235, 1195, 1234, 1206, 1230, 1108]
 
 
 def solve(device: Member, problem: Any, times: int = 1, **options: Any) -> engine.Result:
-    return engine.solve(problem, devices=[device.info.id] * times, **options)
+    return owner_of(device, times).solve(problem, **options)
+
+
+def resume(device: Member, folder: Path, times: int = 1, **options: Any) -> engine.Result:
+    return owner_of(device, times).resume(folder, **options).wait()
 
 
 def stopped_at_work(device: Member, problem: Any, times: int, **options: Any) -> engine.Result:
@@ -40,11 +44,10 @@ def stopped_at_work(device: Member, problem: Any, times: int, **options: Any) ->
         if isinstance(event, Metric):
             at_work.set()
 
-    with engine.Engine(devices=[device.info.id] * times) as running:
-        run = running.start(problem, on_event=note, **options)
-        assert at_work.wait(30)
-        run.stop()
-        return run.wait(30)
+    run = owner_of(device, times).start(problem, on_event=note, **options)
+    assert at_work.wait(30)
+    run.stop()
+    return run.wait(30)
 
 
 def few_ivms(device: Member) -> dict[str, int]:
@@ -155,7 +158,7 @@ def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device: Member,
     assert first.status == "interrupted"
     assert 0 < first.counters["nodes"] < 12_869_872
     assert first.arrays["begin"].shape == first.arrays["end"].shape
-    resumed = engine.resume(tmp_path / "run", devices=[device.info.id] * again)
+    resumed = resume(device, tmp_path / "run", again)
     assert (resumed.status, resumed.counters["nodes"], resumed.counters["leaves"]) == ("infeasible", 12_869_872, 36)
 
 
@@ -168,7 +171,7 @@ def test_a_stopped_count_resumes_to_the_same_solutions(device: Member, tmp_path:
     assert first.status == "interrupted"
     assert 0 < first.counters["nodes"] < 90634738
     assert first.bound is None
-    resumed = engine.resume(tmp_path / "run", devices=[device.info.id] * 2)
+    resumed = resume(device, tmp_path / "run", 2)
     assert (resumed.objective, resumed.counters["nodes"]) == (2279184, 90634738)
 
 
@@ -245,7 +248,7 @@ def test_a_stopped_run_on_a_problem_of_ones_own_resumes(
     if not loaded:
         monkeypatch.delitem(sys.modules, "assignment")
         monkeypatch.setattr(sys, "path", [])
-    resumed = engine.resume(tmp_path / "run", devices=[device.info.id], trust=True)
+    resumed = resume(device, tmp_path / "run", trust=True)
     assert (resumed.status, resumed.objective) == ("optimal", solve(device, problem).objective)
 
 
@@ -255,4 +258,4 @@ def test_a_run_folder_whose_problem_is_gone_says_what_it_looked_for(device: Memb
 
     solve(device, Gone(15), time_limit=0.01, ivms=1, run_folder=tmp_path / "run")
     with pytest.raises(RunFolderError, match="names no known problem: 'Gone', module 'test_runs'"):
-        engine.resume(tmp_path / "run", devices=[device.info.id], trust=True)
+        resume(device, tmp_path / "run", trust=True)
