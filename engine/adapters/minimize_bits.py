@@ -284,7 +284,8 @@ def _optimize(
         for restart in range(_MOST_RESTARTS if budget is not None else 1):
             result = _run(engine, archive, n, known, seed + restart, population, until, options)
             edges = max(edges, result.arrays["edges"], key=len)
-            if archive.left < 1 or time.monotonic() >= until or result.objective <= target:
+            reached = result.objective is not None and result.objective <= target
+            if reached or archive.left < 1 or time.monotonic() >= until:
                 break
             population = population if isinstance(population, str) else 2 * population
             known = np.stack([min(archive.strings.values(), key=lambda string: string.mean).bits])

@@ -50,8 +50,8 @@ def _numerics(devices: list[str]) -> None:
                 reducer.sum(values), reducer.min(values), reducer.max(values), reducer.argmin(values)
         for dtype in ("int32", "int64"):
             exclusive_scan(device, device.put(RANDOM.integers(0, 9, 5003).astype(dtype)), "int64")
-        for dtype in ("uint32", "float32", "float64"):
-            philox.fill(device, device.empty((1004,), dtype), seed=1, stream=2, step=3)
+        for dtype, output in (("uint32", "u32"), ("float32", "uniform_f32"), ("float64", "uniform_f64")):
+            philox.fill(device, device.empty((1004,), dtype), seed=1, stream=2, step=3, output=output)
 
     with DevicePool(select("auto", devices)) as pool:
         for member in pool.members:
@@ -185,6 +185,7 @@ CASES: dict[str, Callable[[list[str]], None]] = {
     "boa snippet": _boa(lambda: engine.BOA.snippet(SNIPPET, 30)),
     "boa local search": _boa(lambda: engine.BOA.nk(30, 3), local_search="steepest"),
     "boa walk": _boa(lambda: engine.BOA.nk(30, 3), local_search="walk"),
+    "boa annealing": _boa(lambda: engine.BOA.ising(6), local_search="anneal"),
     "boa tabu, islands": _boa(lambda: engine.BOA.ising(5), local_search="tabu", islands=2),
     "gibbs hmc": _gibbs("hmc"),
     "gibbs gibbs": _gibbs("gibbs"),

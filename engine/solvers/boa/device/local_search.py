@@ -75,17 +75,10 @@ def _mean_degree(fitness: Decomposable) -> float:
 
 def _share_of_maxima(fitness: Decomposable) -> float:
     """Which share of a table's entries is its maximum, the mean over the functions."""
-    shares = []
-    for start, width in _distinct_tables(fitness):
-        table = fitness.tables[start : start + (1 << width)]
-        shares.append(float((table == table.max()).mean()))
-    return float(np.mean(shares))
-
-
-def _distinct_tables(fitness: Decomposable) -> list[tuple[int, int]]:
-    """Start and number of genes of each table, once."""
-    widths = np.diff(fitness.scope_starts)
-    return sorted({(int(start), int(width)) for start, width in zip(fitness.table_starts, widths, strict=True)})
+    starts, _ = fitness.distinct_tables
+    sizes = np.diff(np.append(starts, len(fitness.tables)))
+    largest = np.repeat(np.maximum.reduceat(fitness.tables, starts), sizes)
+    return float((np.add.reduceat((fitness.tables == largest).astype(np.int64), starts) / sizes).mean())
 
 
 def improve_program(fitness: Decomposable, improvement: Improvement) -> LocalSearchProgram:
@@ -119,12 +112,7 @@ def gain_arrays(fitness: Decomposable, program: LocalSearchProgram) -> dict[str,
         "incidents": ((functions << 4) | places)[order].astype(np.int32),
     }
     if program.rule == "walk":
-        known = {
-            (start, width): int(fitness.tables[start : start + (1 << width)].max())
-            for start, width in _distinct_tables(fitness)
-        }
-        maxima = [known[int(start), int(width)] for start, width in zip(fitness.table_starts, widths, strict=True)]
-        arrays["maxima"] = np.array(maxima, sums)
+        arrays["maxima"] = fitness.largest_of(fitness.tables).astype(sums)
     return arrays
 
 

@@ -142,7 +142,7 @@ class PopulationMemory(Memory):
     def _fitness_buffers(self, fitness: Fitness) -> dict[str, Buffer | int]:
         """What the fitness kernel takes besides individuals and keys, by name."""
         if isinstance(fitness, Decomposable):
-            kind = np.int32 if fitness.narrow else np.int64
+            kind = np.int32 if fitness.fits_i32 else np.int64
             return {
                 "genes": self.put(fitness.genes),
                 "scope_starts": self.put(fitness.scope_starts),

@@ -192,7 +192,7 @@ def _fitness_spec(fitness: Fitness, shapes: Shapes) -> Spec:
     """The program that evaluates a fitness on devices."""
     if isinstance(fitness, Decomposable):
         width = fitness.width if fitness.width <= 8 else 0
-        sum_type = "i32" if fitness.narrow else "i64"
+        sum_type = "i32" if fitness.fits_i32 else "i64"
         return "evaluate_tables", {"block": shapes.evaluate_block, "sum": sum_type, "width": width}
     if isinstance(fitness, Hierarchy):
         return "evaluate_hierarchy", {"block": shapes.block, **fitness.constants}

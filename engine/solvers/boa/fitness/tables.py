@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 _WIDEST_SCOPE = 16
+_CELLS_AT_ONCE = 1 << 22
 _LARGEST_SUM = 2**41
 """Keys stay below this, so that the sum over a population of 2^21 fits in 64 bits."""
 
@@ -87,14 +89,15 @@ class Decomposable(Fitness):
         flat = np.concatenate(raw)
         if not np.isfinite(flat).all():
             raise ProblemError("the values of tables must be finite")
-        largest = sum(float(np.abs(table).max()) for table in raw) * (len(scopes) if shared else 1) + abs(constant)
+        starts = np.concatenate([[0], np.cumsum([len(table) for table in raw])[:-1]]).astype(np.int32)
+        sums = np.maximum.reduceat(np.abs(flat), starts)
+        largest = float(sums.sum()) * (len(scopes) if shared else 1) + abs(constant)
         if largest >= _LARGEST_SUM:
             raise ProblemError(f"the values of tables must stay below 2^41 in sum; got {largest:g}")
         self.scale = _scale_of(np.append(flat, constant), largest)
         sign = -1 if minimize else 1
         self.tables: NDArray[np.int64] = frozen(sign * np.rint(flat * self.scale).astype(np.int64))
         self.constant = sign * round(constant * self.scale)
-        starts = np.concatenate([[0], np.cumsum([len(table) for table in raw])[:-1]]).astype(np.int32)
         self.table_starts: NDArray[np.int32] = frozen(np.zeros(len(scopes), np.int32) if shared else starts)
         self.scope_starts: NDArray[np.int32] = frozen(np.concatenate([[0], np.cumsum(widths)]).astype(np.int32))
         self.genes: NDArray[np.int32] = frozen(np.array([gene for scope in scopes for gene in scope], np.int32))
@@ -115,24 +118,26 @@ class Decomposable(Fitness):
         widths = np.unique(np.diff(self.scope_starts))
         return int(widths[0]) if len(widths) == 1 else 0
 
-    @property
-    def narrow(self) -> bool:
+    @cached_property
+    def fits_i32(self) -> bool:
         """Whether every sum fits 32 bits."""
-        sizes = np.diff(self.scope_starts)
-        largest = [int(np.abs(self.tables[at : at + (1 << size)]).max()) for at, size in self._distinct(sizes)]
-        return max(largest) * len(self.table_starts) + abs(self.constant) < 2**31
+        largest = int(self.largest_of(np.abs(self.tables)).max())
+        return largest * len(self.table_starts) + abs(self.constant) < 2**31
 
-    @property
+    @cached_property
     def largest_sum(self) -> int:
         """A bound on the absolute value of every sum of some functions."""
-        sizes = np.diff(self.scope_starts)
-        largest = {
-            (at, size): int(np.abs(self.tables[at : at + (1 << size)]).max()) for at, size in self._distinct(sizes)
-        }
-        return sum(largest[int(at), int(size)] for at, size in zip(self.table_starts, sizes, strict=True))
+        return int(self.largest_of(np.abs(self.tables)).sum())
 
-    def _distinct(self, sizes: NDArray[Any]) -> list[tuple[int, int]]:
-        return sorted({(int(at), int(size)) for at, size in zip(self.table_starts, sizes, strict=True)})
+    @cached_property
+    def distinct_tables(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Where the different tables start, in order, and the place of each function's table among them."""
+        return np.unique(self.table_starts, return_inverse=True)
+
+    def largest_of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """For each function the largest of some values, of which there is one for each entry of ``tables``."""
+        starts, places = self.distinct_tables
+        return np.asarray(np.maximum.reduceat(values, starts)[places])
 
     def links(self) -> NDArray[np.uint8]:
         """Which genes share a function, or both share one with a third gene: 0 or 1, shape (n, n)."""
@@ -147,11 +152,16 @@ class Decomposable(Fitness):
     def keys(self, bits: Bits) -> Keys:
         """See :meth:`Fitness.keys`."""
         total = np.full(len(bits), self.constant, np.int64)
-        for place, start in enumerate(self.table_starts):
-            index = np.zeros(len(bits), np.int64)
-            for position, gene in enumerate(self.genes[self.scope_starts[place] : self.scope_starts[place + 1]]):
-                index += bits[:, gene].astype(np.int64) << position
-            total += self.tables[start + index]
+        functions = len(self.table_starts)
+        together = max(1, _CELLS_AT_ONCE // max(1, len(bits) * max(1, len(self.genes) // functions)))
+        for first in range(0, functions, together):
+            scopes = self.scope_starts[first : first + together + 1].astype(np.int64)
+            genes = self.genes[scopes[0] : scopes[-1]]
+            places = np.arange(len(genes)) - np.repeat(scopes[:-1] - scopes[0], np.diff(scopes))
+            sums = np.zeros((len(bits), len(genes) + 1), np.int64)
+            np.cumsum(bits[:, genes].astype(np.int64) << places, axis=1, out=sums[:, 1:])
+            index = sums[:, scopes[1:] - scopes[0]] - sums[:, scopes[:-1] - scopes[0]]
+            total += self.tables[self.table_starts[first : first + together] + index].sum(axis=1)
         return total
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

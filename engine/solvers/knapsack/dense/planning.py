@@ -18,7 +18,7 @@ from engine.solvers.knapsack.dense.worker import Part, Step
 
 __all__ = ["Planner", "Slice", "Stretch", "alike", "room_for_rows"]
 
-_EXCHANGE_SECONDS = {True: 100e-6, False: 500e-6}  # of all devices, beside the cells moved; True: on the devices
+_EXCHANGE_SECONDS = {True: 300e-6, False: 500e-6}  # of all devices, beside the cells moved; True: on the devices
 _MOST_LAUNCHES = 2000  # in one slice: what is in flight cannot be stopped
 
 
