@@ -50,7 +50,7 @@ def _numerics(devices: list[str]) -> None:
                 reducer.sum(values), reducer.min(values), reducer.max(values), reducer.argmin(values)
         for dtype in ("int32", "int64"):
             exclusive_scan(device, device.put(RANDOM.integers(0, 9, 5003).astype(dtype)), "int64")
-        for dtype, output in (("uint32", "u32"), ("float32", "uniform_f32"), ("float64", "uniform_f64")):
+        for dtype, output in (("uint32", "u32"), ("float32", "f32"), ("float64", "f64")):
             philox.fill(device, device.empty((1004,), dtype), seed=1, stream=2, step=3, output=output)
 
     with DevicePool(select("auto", devices)) as pool:
