@@ -7,6 +7,7 @@ import dataclasses
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
@@ -22,6 +23,23 @@ __all__ = ["DevicePool", "Member", "beside_gpus", "gather"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+_members: weakref.WeakSet[Member] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    """Close what is open when the interpreter exits, while the devices' threads still run.
+
+    A CUDA context that its thread leaves behind would end the process with an abort.
+    """
+    for member in list(_members):
+        with contextlib.suppress(Exception):
+            member.close()
+
+
+# Functions of atexit run after the threads of executors have ended, which is too late.
+threading._register_atexit(_close_all)  # type: ignore[attr-defined]
 
 
 def _open(info: DeviceInfo) -> Device:
@@ -55,6 +73,7 @@ class Member:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"quintet-{label}")
         self._device: Device | None = None
         self.opened = self._thread.submit(self._start)
+        _members.add(self)
 
     def _start(self) -> None:
         self._device = _open(self.info)
