@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from engine.devices import DevicePool, Member, available, templates
+from tests.engines import close_engines
 
 
 def _qt_can_be_loaded() -> bool:
@@ -41,6 +42,12 @@ def device(request: pytest.FixtureRequest) -> Iterator[Member]:
     """A running device: ``device.submit(function, ...).result()`` calls ``function(device, ...)`` on its thread."""
     with DevicePool([request.param]) as pool:
         yield pool.members[0]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _engines_of_the_file() -> Iterator[None]:
+    yield
+    close_engines()
 
 
 @pytest.fixture(scope="session")

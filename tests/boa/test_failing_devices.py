@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,45 +15,32 @@ from engine.errors import DeviceError
 from engine.events import Event, Notice
 from engine.solvers.boa.schema import SCHEMA
 from tests.devices.faults import failing
-
-
-@pytest.fixture(scope="module")
-def one(device: Member) -> Iterator[engine.Engine]:
-    """Opened once: a GPU's driver may take seconds for that, and again for its first kernels."""
-    with engine.Engine(devices=[device.info.id]) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def two(device: Member) -> Iterator[engine.Engine]:
-    """The same device twice; failures are simulated, so that it works again afterwards."""
-    with engine.Engine(devices=[device.info.id] * 2) as running:
-        yield running
-
+from tests.engines import engine_of
 
 OPTIONS: dict[str, Any] = {"population": 300, "seed": 4, "max_generations": 6, "target": 41, "flips": 10}
 
 
 @pytest.fixture(scope="module")
-def alone(one: engine.Engine) -> Callable[[str], engine.Result]:
+def alone(device: Member) -> Callable[[str], engine.Result]:
     """The run of one device that does not fail, by local search."""
     found: dict[str, engine.Result] = {}
 
     def result(local_search: str) -> engine.Result:
         if local_search not in found:
-            found[local_search] = one.solve(engine.BOA("trap-5", 40), local_search=local_search, **OPTIONS)
+            running = engine_of(device)
+            found[local_search] = running.solve(engine.BOA("trap-5", 40), local_search=local_search, **OPTIONS)
         return found[local_search]
 
     return result
 
 
 def run_with_failure(
-    two: engine.Engine, device: Member, problem: engine.BOA, at_launch: int, **options: Any
+    device: Member, problem: engine.BOA, at_launch: int, **options: Any
 ) -> tuple[engine.Result, list[str]]:
     """The result of two devices of which the second fails at some launch, and the warnings of the run."""
     seen: list[Event] = []
     with failing(f"{device.info.id}#2", at_launch=at_launch) as failures:
-        result = two.solve(problem, share="always", on_event=seen.append, **options)
+        result = engine_of(device, 2).solve(problem, share="always", on_event=seen.append, **options)
     assert failures[0] > 0
     return result, [event.message for event in seen if isinstance(event, Notice) and event.level == "warning"]
 
@@ -61,11 +48,11 @@ def run_with_failure(
 @pytest.mark.parametrize("at_launch", [1, 4, 60, 61, 62, 63, 64, 75])
 @pytest.mark.parametrize("local_search", ["none", "tabu"])
 def test_shared_population_takes_the_same_way_without_the_failed_device(
-    device: Member, two: engine.Engine, alone: Callable[[str], engine.Result], at_launch: int, local_search: str
+    device: Member, alone: Callable[[str], engine.Result], at_launch: int, local_search: str
 ) -> None:
     whole = alone(local_search)
     problem = engine.BOA("trap-5", 40)
-    left, warnings = run_with_failure(two, device, problem, at_launch, local_search=local_search, **OPTIONS)
+    left, warnings = run_with_failure(device, problem, at_launch, local_search=local_search, **OPTIONS)
     flips = SCHEMA.column_index("flips")  # those of the failed device are made again
     assert [row[:flips] for row in history(left)] == [row[:flips] for row in history(whole)]
     assert left.objective == whole.objective
@@ -73,10 +60,10 @@ def test_shared_population_takes_the_same_way_without_the_failed_device(
 
 
 @pytest.mark.parametrize("at_launch", [2, 70])
-def test_islands_of_a_failed_device_are_given_up(device: Member, two: engine.Engine, at_launch: int) -> None:
+def test_islands_of_a_failed_device_are_given_up(device: Member, at_launch: int) -> None:
     problem = engine.BOA("trap-5", 40)
     options: dict[str, Any] = {"population": 300, "islands": 4, "max_generations": 9, "target": 41, "seed": 2}
-    result, warnings = run_with_failure(two, device, problem, at_launch, local_search="none", **options)
+    result, warnings = run_with_failure(device, problem, at_launch, local_search="none", **options)
     last = [row for row in history(result) if row[1] == 9]
     assert {row[SCHEMA.column_index("island")] for row in last} == {0, 2}
     assert result.objective == problem.evaluate(result.solution[None])[0]
@@ -84,7 +71,7 @@ def test_islands_of_a_failed_device_are_given_up(device: Member, two: engine.Eng
 
 
 def test_last_device_that_fails_ends_the_run_with_its_error_and_keeps_the_checkpoint(
-    device: Member, one: engine.Engine, tmp_path: Path
+    device: Member, tmp_path: Path
 ) -> None:
     problem = engine.BOA("trap-5", 60)
     options: dict[str, Any] = {
@@ -99,8 +86,8 @@ def test_last_device_that_fails_ends_the_run_with_its_error_and_keeps_the_checkp
         failing(device.info.id, at_launch=150) as failures,
         pytest.raises(DeviceError, match="has fallen off the bus"),
     ):
-        one.solve(problem, run_folder=folder, checkpoint_interval=1e-9, **options)
+        engine_of(device).solve(problem, run_folder=folder, checkpoint_interval=1e-9, **options)
     assert failures[0] > 0
-    whole = one.solve(problem, **options)
-    resumed = one.resume(folder).wait()
+    whole = engine_of(device).solve(problem, **options)
+    resumed = engine_of(device).resume(folder).wait()
     assert history(resumed) == history(whole)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import engine
 from engine.devices import Capabilities, Device, Member
 from engine.solvers.branch_and_bound.intervals import Units, cut, length_of_levels
 from engine.solvers.branch_and_bound.options import Options
@@ -21,25 +20,6 @@ from engine.solvers.branch_and_bound.reference import HostSearch
 from engine.solvers.branch_and_bound.search.messages import Report, Task
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree
-
-_OWNERS: dict[tuple[str, str, int], engine.Engine] = {}
-
-
-def owner_of(member: Member, times: int = 1) -> engine.Engine:
-    """An engine of a device listed some times, which the tests of a file share.
-
-    A GPU's driver may take seconds to open it, and again for its kernels.
-    """
-    key = member.info.language, member.info.id, times
-    if key not in _OWNERS:
-        _OWNERS[key] = engine.Engine(devices=[member.info.id] * times)
-    return _OWNERS[key]
-
-
-def close_owners() -> None:
-    """Close the engines of :func:`owner_of`."""
-    while _OWNERS:
-        _OWNERS.popitem()[1].close()
 
 
 def explore(

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from searching import as_gpu, owner_of
+from searching import as_gpu
 
 import engine
 from engine.devices import Device, Member
@@ -29,6 +29,7 @@ from engine.solvers.branch_and_bound.search.messages import Report, Task
 from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY
+from tests.engines import engine_of
 
 LAUNCH = 0.02  # seconds by which every launch of the slow device is longer
 
@@ -96,7 +97,7 @@ def test_a_fast_device_waits_for_a_launch_or_two_of_a_slow_one(
     monkeypatch.setattr(Sharing, "ask", noted_ask)
     monkeypatch.setattr(Sharing, "deliver", noted_deliver)
     for rows in lasting(device):
-        result = owner_of(device, 2).solve(engine.Queens(rows), sharing=sharing, seed=seed, ivms=32)
+        result = engine_of(device, 2).solve(engine.Queens(rows), sharing=sharing, seed=seed, ivms=32)
         assert (result.objective, result.counters["nodes"]) == BOARDS[rows]
         if waited:
             break
@@ -123,7 +124,7 @@ def test_a_slow_device_gives_all_its_work_back_when_a_fast_one_runs_low(
     monkeypatch.setattr(Slow, "turn", noted)
     for rows in lasting(device):
         given.clear()
-        result = owner_of(device, 2).solve(engine.Queens(rows), sharing=sharing, ivms=32)
+        result = engine_of(device, 2).solve(engine.Queens(rows), sharing=sharing, ivms=32)
         assert (result.objective, result.counters["nodes"]) == BOARDS[rows]
         if sum(given):
             break
@@ -148,7 +149,7 @@ def test_a_device_that_contributes_too_little_is_dropped(device: Member, monkeyp
 
     monkeypatch.setattr(WorkerState, "begin", noted)
     for rows, expected in BOARDS.items():  # until it lasts long enough
-        result = owner_of(device, 2).solve(engine.Queens(rows), ivms=32, on_event=events.append)
+        result = engine_of(device, 2).solve(engine.Queens(rows), ivms=32, on_event=events.append)
         assert (result.objective, result.counters["nodes"]) == expected
         notices = [event.message for event in events if isinstance(event, Notice)]
         if notices:

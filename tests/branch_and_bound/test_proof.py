@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from searching import load_assignment, owner_of
+from searching import load_assignment
 
 import engine
 from engine.devices import Device, Member
@@ -26,6 +26,7 @@ from engine.solvers.branch_and_bound.search.reporting import Reporting
 from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree
+from tests.engines import engine_of
 
 
 def flowshop(seed: int, jobs: int = 9, machines: int = 5) -> engine.Flowshop:
@@ -175,7 +176,7 @@ def test_a_run_proves_more_and_more_and_never_too_much(device: Member, devices: 
     for seed in range(2):
         for problem in (flowshop(seed), atsp(seed)):
             events: list[Event] = []
-            result = owner_of(device, devices).solve(problem, on_event=events.append, **given)
+            result = engine_of(device, devices).solve(problem, on_event=events.append, **given)
             assert result.objective == search(problem.tree("auto", "auto")).best
             bounds = bounds_of(events)
             assert bounds == sorted(bounds)
@@ -208,7 +209,7 @@ def test_a_value_found_while_a_snapshot_is_examined_limits_the_proven_bound(
 def test_the_proven_bound_passes_that_of_the_root(device: Member, devices: int) -> None:
     problem, events = engine.Flowshop.taillard(30), []
     root = problem.tree("auto", "auto").lower_bound()
-    owner_of(device, devices).solve(problem, upper_bound=2178, ivms=32, on_event=events.append)
+    engine_of(device, devices).solve(problem, upper_bound=2178, ivms=32, on_event=events.append)
     bounds = bounds_of(events)
     assert bounds[0] == root
     assert bounds == sorted(bounds)
@@ -234,7 +235,7 @@ def test_a_resumed_run_goes_on_from_the_bound_it_had_proved(device: Member, tmp_
     assert root < stopped.bound <= 2223
     events: list[Event] = []
     limit = stopped.seconds + 0.05
-    resumed = owner_of(device, 2).resume(tmp_path / "run", time_limit=limit, on_event=events.append).wait()
+    resumed = engine_of(device, 2).resume(tmp_path / "run", time_limit=limit, on_event=events.append).wait()
     assert bounds_of(events)[0] == stopped.bound
     assert resumed.bound >= stopped.bound
 

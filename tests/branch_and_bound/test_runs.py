@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from searching import load_assignment, owner_of
+from searching import load_assignment
 
 import engine
 from engine.devices import Member
@@ -22,6 +22,7 @@ from engine.solvers.branch_and_bound.search import coordinator
 from engine.solvers.branch_and_bound.search.messages import Found
 from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
+from tests.engines import engine_of
 from tests.stopping import stop_at
 
 # Makespans of Taillard's first ten instances, proved optimal in the literature.
@@ -29,11 +30,11 @@ OPTIMA = [1278, 1359, 1081, 1293, 1235, 1195, 1234, 1206, 1230, 1108]
 
 
 def solve(device: Member, problem: Any, times: int = 1, **options: Any) -> engine.Result:
-    return owner_of(device, times).solve(problem, **options)
+    return engine_of(device, times).solve(problem, **options)
 
 
 def resume(device: Member, folder: Path, times: int = 1, **options: Any) -> engine.Result:
-    return owner_of(device, times).resume(folder, **options).wait()
+    return engine_of(device, times).resume(folder, **options).wait()
 
 
 def stopped_at_work(device: Member, problem: Any, times: int, **options: Any) -> engine.Result:
@@ -44,7 +45,7 @@ def stopped_at_work(device: Member, problem: Any, times: int, **options: Any) ->
         if isinstance(event, Metric):
             at_work.set()
 
-    run = owner_of(device, times).start(problem, on_event=note, **options)
+    run = engine_of(device, times).start(problem, on_event=note, **options)
     assert at_work.wait(30)
     run.stop()
     return run.wait(30)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,24 +27,12 @@ from engine.solvers.gibbs.draws.diagnostics import diagnose
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import verdict
 from engine.solvers.gibbs.solve import settings_for
-
-_OWNERS: dict[tuple[str, int], engine.Engine] = {}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _owners() -> Iterator[None]:
-    """Engines stay open for the tests of this file, so that a device loads each kernel once."""
-    yield
-    while _OWNERS:
-        _OWNERS.popitem()[1].close()
+from tests.engines import engine_of
 
 
 def solve_on(device: Member, problem: Any, devices: int = 1, **options: Any) -> Any:
     """A run on as many copies of a device."""
-    key = f"{device.info.language} {device.info.id}", devices
-    if key not in _OWNERS:
-        _OWNERS[key] = engine.Engine(device.info.language, [device.info.id] * devices)
-    return _OWNERS[key].solve(problem, **options)
+    return engine_of(device, devices).solve(problem, **options)
 
 
 def fixture_data() -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -259,13 +246,13 @@ def test_a_stopped_run_resumes_to_the_same_draws(device: Member, kernel: str, tm
     problem = problem_of(3000, 20)
     options: dict[str, Any] = {"kernel": kernel, "draws": 300, "warmup": 420, "chains": 2, "seed": 4, "thin": 5}
     folder = tmp_path / "run"
-    with engine.Engine(device.info.language, [device.info.id]) as owner:
-        whole = owner.solve(problem, **options)
-        cut = stopped_soon(lambda stop: owner.start(problem, run_folder=folder, on_event=stop, **options))
-        assert cut.status == "interrupted"
-        again = stopped_soon(lambda stop: owner.resume(folder, on_event=stop))
-        assert again.status == "interrupted"
-        result = owner.resume(folder).wait()
+    owner = engine_of(device)
+    whole = owner.solve(problem, **options)
+    cut = stopped_soon(lambda stop: owner.start(problem, run_folder=folder, on_event=stop, **options))
+    assert cut.status == "interrupted"
+    again = stopped_soon(lambda stop: owner.resume(folder, on_event=stop))
+    assert again.status == "interrupted"
+    result = owner.resume(folder).wait()
     assert result.status == "complete"
     for name in ("beta", "log_tau", "mean", "quantiles"):
         assert np.array_equal(result.arrays[name], whole.arrays[name]), name

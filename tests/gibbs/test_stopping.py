@@ -14,6 +14,7 @@ from engine.devices import Member
 from engine.errors import DeviceError, RunFolderError
 from engine.folder import RunFolder
 from engine.solvers.gibbs.draws.convergence import check_points
+from tests.engines import engine_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "devices"))
 
@@ -26,13 +27,9 @@ def problem_of(rows: int = 300, columns: int = 5) -> engine.HorseshoeProbit:
     return engine.HorseshoeProbit(X, X[:, 0] - 0.5 * X[:, 1] + random.standard_normal(rows) > 0)
 
 
-def owner_of(device: Member, count: int = 1) -> engine.Engine:
-    return engine.Engine(device.info.language, [device.info.id] * count)
-
-
 def test_sampling_ends_at_the_first_check_that_passes_after_another(device: Member, arviz: Any) -> None:
-    with owner_of(device) as owner:
-        result = owner.solve(problem_of(), seed=3, ess=300, r_hat=1.02)
+    owner = engine_of(device)
+    result = owner.solve(problem_of(), seed=3, ess=300, r_hat=1.02)
     arrays = result.arrays
     assert np.fmin(arrays["ess_bulk"], arrays["ess_tail"]).min() >= 300
     assert arrays["r_hat"].max() <= 1.02
@@ -51,8 +48,8 @@ def test_sampling_ends_at_the_first_check_that_passes_after_another(device: Memb
 
 def test_a_run_that_does_not_converge_ends_at_its_cap_and_warns(device: Member) -> None:
     notices: list[Any] = []
-    with owner_of(device) as owner:
-        result = owner.solve(problem_of(), seed=3, ess=1e6, max_draws=150, on_event=notices.append)
+    owner = engine_of(device)
+    result = owner.solve(problem_of(), seed=3, ess=1e6, max_draws=150, on_event=notices.append)
     assert result.counters["draws"] == 150
     assert result.status == "complete"
     assert any("do not trust the posterior yet" in event.message for event in notices if event.type == "notice")
@@ -67,11 +64,11 @@ def test_a_stopped_run_without_a_number_of_draws_resumes_to_the_same_end(device:
         if event.type == "progress" and event.phase == "sampling" and event.done > 120:
             runs[0].stop()
 
-    with owner_of(device) as owner:
-        whole = owner.solve(problem, **options)
-        runs.append(owner.start(problem, run_folder=folder, on_event=stop, **options))
-        assert runs[0].wait().status == "interrupted"
-        result = owner.resume(folder).wait()
+    owner = engine_of(device)
+    whole = owner.solve(problem, **options)
+    runs.append(owner.start(problem, run_folder=folder, on_event=stop, **options))
+    assert runs[0].wait().status == "interrupted"
+    result = owner.resume(folder).wait()
     for name in ("beta", "log_tau", "quantiles"):
         assert np.array_equal(result.arrays[name], whole.arrays[name]), name
     assert {**result.counters, "exchanged_bytes": 0} == {**whole.counters, "exchanged_bytes": 0}
@@ -85,16 +82,16 @@ def test_a_device_that_fails_ends_the_run_with_its_error_and_leaves_a_checkpoint
     problem = problem_of(500, 6)
     options: dict[str, Any] = {"seed": 4, "draws": 400, "warmup": 100, "kernel": kernel, "chains": 2}
     folder = tmp_path / "run"
-    with owner_of(device, devices) as owner:
-        whole = owner.solve(problem, **options)
+    owner = engine_of(device, devices)
+    whole = owner.solve(problem, **options)
     label = device.info.id if devices == 1 else f"{device.info.id}#2"
-    with owner_of(device, devices) as owner, failing(label, at_launch=3000) as failures:
+    with failing(label, at_launch=3000) as failures:
         run = owner.start(problem, run_folder=folder, checkpoint_interval=1e-3, **options)
         with pytest.raises(DeviceError, match="fallen off the bus"):
             run.wait(120)
         assert failures[0] > 0
-    with owner_of(device, devices) as owner:
-        result = owner.resume(folder).wait()
+    owner = engine_of(device, devices)
+    result = owner.resume(folder).wait()
     assert np.array_equal(result.arrays["beta"], whole.arrays["beta"])
 
 
@@ -115,20 +112,20 @@ def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device: Member, tmp_
             if event.type == "progress" and event.phase == "sampling" and event.done > 110:
                 stopped[0].stop()
 
-        with owner_of(device) as owner:
-            stopped.append(owner.start(problem_of(), run_folder=folder, on_event=stop, **options))
-            assert stopped[0].wait().status == "interrupted"
-            opened = RunFolder.open(folder)
-            checkpoint = opened.checkpoint()
-            assert checkpoint is not None
-            arrays = {name: np.array(array) for name, array in checkpoint.arrays.items()}
-            state = checkpoint.state if isinstance(checkpoint.state, dict) else checkpoint.state.model_dump()
-            change(arrays, state)
-            opened.acquire()
-            opened.save_checkpoint(type(checkpoint)(arrays, state, checkpoint.elapsed))
-            opened.release()
-            with pytest.raises(RunFolderError, match=fault):
-                owner.resume(folder).wait()
+        owner = engine_of(device)
+        stopped.append(owner.start(problem_of(), run_folder=folder, on_event=stop, **options))
+        assert stopped[0].wait().status == "interrupted"
+        opened = RunFolder.open(folder)
+        checkpoint = opened.checkpoint()
+        assert checkpoint is not None
+        arrays = {name: np.array(array) for name, array in checkpoint.arrays.items()}
+        state = checkpoint.state if isinstance(checkpoint.state, dict) else checkpoint.state.model_dump()
+        change(arrays, state)
+        opened.acquire()
+        opened.save_checkpoint(type(checkpoint)(arrays, state, checkpoint.elapsed))
+        opened.release()
+        with pytest.raises(RunFolderError, match=fault):
+            owner.resume(folder).wait()
 
 
 def test_chains_that_have_not_mixed_are_a_python_warning() -> None:
