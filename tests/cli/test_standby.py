@@ -39,9 +39,14 @@ def event_types(text: str) -> Sequence[str]:
 
 def test_the_command_on_standard_input_is_run_and_its_controls_are_obeyed(waiting: Any, tmp_path: Path) -> None:
     (tmp_path / "endless.txt").write_text("count 1000000000\n")
-    output, errors = waiting.communicate(words("solve", str(tmp_path / "endless.txt")) + "pause\nresume\nstop\n", 60)
+    waiting.stdin.write(words("solve", str(tmp_path / "endless.txt")) + "pause\nresume\n")
+    waiting.stdin.flush()
+    seen: list[str] = []
+    while "progress" not in seen:
+        seen += event_types(waiting.stdout.readline())
+    output, errors = waiting.communicate("stop\n", 60)
     assert errors == ""
-    assert event_types(output)[0] == "started"
+    assert "started" in seen
     assert event_types(output)[-1] == "finished"
     assert waiting.returncode == 0
 

@@ -16,7 +16,7 @@ from gui.runs.standby import free_memory
 @pytest.fixture
 def window(open_window: Any) -> Any:
     shown = open_window(COUNTING)
-    shown.runs.standby.enabled = True
+    shown.launcher.standby.enabled = True
     return shown
 
 

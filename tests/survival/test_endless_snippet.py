@@ -31,7 +31,7 @@ def test_a_snippet_that_never_returns_is_ended(tmp_path: Path) -> None:
     (tmp_path / "x.boa").write_text(
         "boa snippet n=20\nfor (u64 i = 1; i != 0; i += 2) fitness += (i64) (i * i) + BIT(3);\n"
     )
-    words = ["solve", str(tmp_path / "x.boa"), "--trust", "--devices", cpus[0], "--time-limit", "1", "--events", "-"]
+    words = ["solve", str(tmp_path / "x.boa"), "--trust", "--devices", cpus[0], "--time-limit", "8", "--events", "-"]
     began = time.monotonic()
     child = subprocess.run(
         [sys.executable, "-c", PROGRAM, *words],
