@@ -188,7 +188,7 @@ def test_a_lost_scheduler_ends_the_run_with_its_checkpoint(cpu: str, alone: engi
     client = Client(cluster, set_as_default=False)
     try:
         with ClusterEngine("opencl", [cpu], cluster=client, timing=QUICK) as owner:
-            run = owner.start(engine.Queens(15), run_folder=folder, checkpoint_interval=0.2)
+            run = owner.start(engine.Queens(18), run_folder=folder, checkpoint_interval=0.2)
             time.sleep(1.5)
             cluster.close()
             with pytest.raises(ClusterError) as caught:
