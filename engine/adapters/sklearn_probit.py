@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from engine.engine import Engine, wait_or_stop
-from engine.solvers.gibbs.posterior import Posterior, verdict
+from engine.adapters.sklearn_base import HorseshoeEstimator
 from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit
 
 __all__ = ["HorseshoeClassifier", "HorseshoeProbitClassifier"]
@@ -22,7 +18,7 @@ __all__ = ["HorseshoeClassifier", "HorseshoeProbitClassifier"]
 _AT_ONCE = 1 << 24  # products of rows with draws
 
 
-class HorseshoeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[misc]
     """Binary classification by probit or logistic regression with a horseshoe prior, averaged over posterior draws.
 
     Parameters
@@ -128,40 +124,13 @@ class HorseshoeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if len(self.classes_) < 2:
             raise ValueError("Classifier can't train when only one class is present.")
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if self.family not in ("probit", "logit"):
             raise ValueError(f"family must be 'probit' or 'logit'; got {self.family!r}")
-        names = getattr(self, "feature_names_in_", None)
         kind = HorseshoeProbit if self.family == "probit" else HorseshoeLogit
-        problem = kind(X, codes, names=None if names is None else [str(name) for name in names])
-        standardize = self.standardize and bool((X.max(axis=0) > X.min(axis=0)).any())
-        with Engine(self.backend, self.devices) as owner:
-            run = owner.start(
-                problem,
-                seed=seed,
-                kernel=self.kernel,
-                draws=self.draws,
-                ess=self.ess,
-                max_draws=self.max_draws,
-                warmup=self.warmup,
-                thin=self.thin,
-                chains=self.chains,
-                storage=self.storage,
-                standardize=standardize,
-                intercept=self.fit_intercept,
-                intercept_scale=self.intercept_scale,
-                tau_scale=self.tau_scale,
-            )
-            result = wait_or_stop(run, warn=False)  # scikit-learn's own class of warning follows
-        assert isinstance(result, Posterior)
-        self.result_ = result
-        assert result.solution is not None
+        means = self._sample(kind(X, codes, names=self._names()), X, kernel=self.kernel)
         first = int(self.fit_intercept)
-        self.intercept_ = result.solution[:first] if first else np.zeros(1)
-        self.coef_ = result.solution[first:].reshape(1, -1)
-        self.n_iter_ = int(result.counters["iterations"])
-        if (warning := verdict(result)) is not None:
-            warnings.warn(warning, ConvergenceWarning, stacklevel=2)
+        self.intercept_ = means[:first] if first else np.zeros(1)
+        self.coef_ = means[first:].reshape(1, -1)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

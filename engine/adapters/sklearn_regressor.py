@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from engine.engine import Engine
-from engine.solvers.gibbs.posterior import Posterior, verdict
+from engine.adapters.sklearn_base import HorseshoeEstimator
 from engine.solvers.gibbs.problem import HorseshoeRegression
 
 __all__ = ["HorseshoeRegressor"]
 
 
-class HorseshoeRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[misc]
     """Linear regression with a horseshoe prior and normal or Student's t errors, averaged over posterior draws.
 
     Parameters
@@ -54,6 +50,8 @@ class HorseshoeRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     result_ : engine.solvers.gibbs.posterior.Posterior
         The draws, their diagnostics and ``summary``; see :func:`engine.to_arviz`.
     n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (p,)
+        Names of a data frame's columns, which ``result_.summary`` has too.
     n_iter_ : int
         Iterations of each chain.
     """
@@ -106,23 +104,12 @@ class HorseshoeRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         if self.family not in ("normal", "student"):
             raise ValueError(f"family must be 'normal' or 'student'; got {self.family!r}")
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        passed = ("degrees", "draws", "ess", "max_draws", "warmup", "thin", "chains", "storage")
-        options = {name: getattr(self, name) for name in (*passed, "intercept_scale", "tau_scale")}
-        options["standardize"] = self.standardize and bool((X.max(axis=0) > X.min(axis=0)).any())
-        with Engine(self.backend, self.devices) as owner:
-            problem = HorseshoeRegression(X, np.asarray(y, np.float64), self.family)
-            result = owner.solve(problem, seed=seed, intercept=self.fit_intercept, **options)
-        assert isinstance(result, Posterior)
-        assert result.solution is not None
-        self.result_ = result
+        problem = HorseshoeRegression(X, np.asarray(y, np.float64), self.family, names=self._names())
+        means = self._sample(problem, X, degrees=self.degrees)
         first = int(self.fit_intercept)
-        self.intercept_ = float(result.solution[0]) if first else 0.0
-        self.coef_ = result.solution[first:]
-        self.sigma_ = float(result.arrays["sigma"].mean())
-        self.n_iter_ = int(result.counters["iterations"])
-        if (warning := verdict(result)) is not None:
-            warnings.warn(warning, ConvergenceWarning, stacklevel=2)
+        self.intercept_ = float(means[0]) if first else 0.0
+        self.coef_ = means[first:]
+        self.sigma_ = float(self.result_.arrays["sigma"].mean())
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

@@ -92,3 +92,18 @@ def test_the_regressor_is_a_good_citizen_and_predicts(device: Member) -> None:
     assert np.abs((y - mean) / deviation).mean() == pytest.approx(np.sqrt(2 / np.pi), abs=0.1)
     with pytest.raises(ValueError, match="family must be"):
         engine.HorseshoeRegressor(family="poisson").fit(X, y)
+
+
+def test_the_regressor_names_the_columns_of_a_data_frame_and_warns_once() -> None:
+    pytest.importorskip("sklearn")
+    pandas = pytest.importorskip("pandas")
+    from sklearn.exceptions import ConvergenceWarning
+
+    random = np.random.default_rng(4)
+    table = pandas.DataFrame(random.standard_normal((60, 2)), columns=["height", "weight"])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = engine.HorseshoeRegressor(random_state=1, draws=8, warmup=8).fit(table, table["height"] * 2)
+    assert [warning.category for warning in caught] == [ConvergenceWarning]
+    assert caught[0].filename == __file__
+    assert [row.name for row in fitted.result_.summary][1:3] == ["height", "weight"]
