@@ -160,7 +160,7 @@ class SliceWorker(ABC):
 
 @dataclass
 class SliceControl:
-    """What a slice in progress is told, and how it reports.
+    """The length of a slice in progress, its signal to stop, and its way to report.
 
     Attributes
     ----------

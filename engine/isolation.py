@@ -36,7 +36,7 @@ WATCHDOG_SECONDS = 10.0
 """How long after a stop or the time limit a C snippet may continue before its process is ended."""
 
 SILENCE_SECONDS = 60.0
-"""After this time without a sign of life, the user is told that the snippet has not returned."""
+"""After this time without a message from the process, a warning says that the snippet has not returned."""
 
 _WAIT_SECONDS = 0.05
 

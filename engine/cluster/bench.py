@@ -17,7 +17,7 @@ from engine.cli_options import run_command
 from engine.cluster.coordinator import Coordinator, Timing
 from engine.cluster.simulation import Mishaps, SimulatedTransport
 from engine.farming import Workers
-from engine.solvers.branch_and_bound.farm import FarmedSearch, Parcel, Work
+from engine.solvers.branch_and_bound.farm import Batch, FarmedSearch, Work
 from engine.solvers.branch_and_bound.intervals import digits_of
 from engine.solvers.branch_and_bound.options import FlowshopOptions
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
@@ -25,7 +25,7 @@ from engine.text import bytes_text
 
 __all__ = ["SimulatedSearch", "bench", "simulate"]
 
-_PARCELS = 8
+_BATCHES = 8
 _COST = struct.Struct("<d")
 
 
@@ -59,17 +59,17 @@ class _Owner:
 
 @dataclass
 class SimulatedSearch:
-    """Workers that search parcels of a tree whose size is known to the simulation alone.
+    """Workers that search batches of a tree whose size is known to the simulation alone.
 
-    A parcel's data begin with the seconds of work in it. What a slice leaves is divided unevenly among its parcels, as
+    A batch's data begin with the seconds of work in it. What a slice leaves is divided unevenly among its batches, as
     subtrees are: shares are log-normal with the standard deviation ``spread``.
 
     Attributes
     ----------
     total : float
         Seconds of work in the whole tree, for a worker of speed 1.
-    parcel_bytes : int
-        Size of a parcel.
+    batch_bytes : int
+        Size of a batch.
     spread, speed_spread : float
         Of the shares, and of the workers' speeds (log-normal).
     overhead : float
@@ -77,7 +77,7 @@ class SimulatedSearch:
     """
 
     total: float
-    parcel_bytes: int = 20_000
+    batch_bytes: int = 20_000
     spread: float = 1.5
     speed_spread: float = 0.15
     overhead: float = 0.1
@@ -93,29 +93,29 @@ class SimulatedSearch:
         speed = self._speeds.get(worker)
         if speed is None:
             speed = self._speeds[worker] = math.exp(self._random.gauss(0.0, self.speed_spread))
-        leaves = sum(parcel["leaves"] for parcel in work["parcels"])
-        cost = sum(self._cost_of(parcel) for parcel in work["parcels"])
+        leaves = sum(batch["leaves"] for batch in work["batches"])
+        cost = sum(self._cost_of(batch) for batch in work["batches"])
         took = min(seconds, cost / speed)
         left = cost - took * speed
-        parcels = [] if left <= 1e-6 else self._divided(left, leaves, work["parcels"][0]["bound"])
-        open_leaves = sum(parcel["leaves"] for parcel in parcels)
+        batches = [] if left <= 1e-6 else self._divided(left, leaves, work["batches"][0]["bound"])
+        open_leaves = sum(batch["leaves"] for batch in batches)
         counters = {"nodes": int(took * speed * 1e6), "leaves": 0, "pushed": int(took * speed * 1e6)}
-        answer = {"explored": self._explored(leaves - open_leaves), "parcels": parcels, "counters": counters}
+        answer = {"explored": self._explored(leaves - open_leaves), "batches": batches, "counters": counters}
         return took + self.overhead, {**answer, "solution": None, "value": work["upper"]}
 
-    def _cost_of(self, parcel: Parcel) -> float:
-        if len(parcel["data"]) == self.parcel_bytes:
-            return float(_COST.unpack_from(parcel["data"])[0])
-        return self.total * parcel["leaves"] / math.factorial(50)  # of the beginning
+    def _cost_of(self, batch: Batch) -> float:
+        if len(batch["data"]) == self.batch_bytes:
+            return float(_COST.unpack_from(batch["data"])[0])
+        return self.total * batch["leaves"] / math.factorial(50)  # of the beginning
 
-    def _divided(self, cost: float, leaves: int, bound: int) -> list[Parcel]:
-        """Parcels of what is left; half of the leaves are explored by a slice that is not the last of its subtree."""
-        shares = [math.exp(self._random.gauss(0.0, self.spread)) for _ in range(_PARCELS)]
+    def _divided(self, cost: float, leaves: int, bound: int) -> list[Batch]:
+        """Batches of what is left; half of the leaves are explored by a slice that is not the last of its subtree."""
+        shares = [math.exp(self._random.gauss(0.0, self.spread)) for _ in range(_BATCHES)]
         whole = sum(shares)
-        each = max(1, leaves // (2 * _PARCELS))
-        found: list[Parcel] = []
-        for share in shares[: min(_PARCELS, leaves)]:
-            data = bytearray(self.parcel_bytes)
+        each = max(1, leaves // (2 * _BATCHES))
+        found: list[Batch] = []
+        for share in shares[: min(_BATCHES, leaves)]:
+            data = bytearray(self.batch_bytes)
             _COST.pack_into(data, 0, cost * share / whole)
             found.append({"data": bytes(data), "count": 1, "leaves": each, "bound": bound})
         return found
@@ -130,7 +130,7 @@ def _resident_bytes() -> int:
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def simulate(workers: int, slices: int, parcel_bytes: int, mishaps: Mishaps, seed: int = 0) -> dict[str, Any]:
+def simulate(workers: int, slices: int, batch_bytes: int, mishaps: Mishaps, seed: int = 0) -> dict[str, Any]:
     """Run a search on simulated workers until it is done.
 
     Parameters
@@ -138,8 +138,8 @@ def simulate(workers: int, slices: int, parcel_bytes: int, mishaps: Mishaps, see
     workers : int
     slices : int
         How many slices of the longest length the work is for each worker.
-    parcel_bytes : int
-        Size of a parcel: an answer has eight.
+    batch_bytes : int
+        Size of a batch: an answer has eight.
     mishaps : Mishaps
     seed : int
 
@@ -154,7 +154,7 @@ def simulate(workers: int, slices: int, parcel_bytes: int, mishaps: Mishaps, see
     owner: Any = _Owner()
     parts = FarmedSearch(problem, FlowshopOptions(upper_bound=3679), owner, Workers(workers, True))
     parts._counters["nodes"] += 1  # the root, which is nobody's child
-    search = SimulatedSearch(workers * slices * timing.longest, parcel_bytes, seed=seed)
+    search = SimulatedSearch(workers * slices * timing.longest, batch_bytes, seed=seed)
     transport = SimulatedTransport(workers, search.compute, mishaps=mishaps, seed=seed)
     coordinator = Coordinator(transport, owner, parts, timing, clock=transport.clock)
     before = _resident_bytes()
@@ -178,14 +178,14 @@ def simulate(workers: int, slices: int, parcel_bytes: int, mishaps: Mishaps, see
 @click.command()
 @click.option("--workers", type=int, multiple=True, default=(1000, 10_000), show_default=True, help="How many.")
 @click.option("--slices", type=int, default=20, show_default=True, help="Slices of 30 s per worker.")
-@click.option("--parcel-bytes", type=int, default=20_000, show_default=True, help="An answer has eight parcels.")
+@click.option("--batch-bytes", type=int, default=20_000, show_default=True, help="An answer has eight batches.")
 @click.option("--killed", type=float, default=0.002, show_default=True, help="Share of slices whose worker dies.")
 @click.option("--frozen", type=float, default=0.0002, show_default=True, help="Share of slices whose worker freezes.")
-def _bench(workers: tuple[int, ...], slices: int, parcel_bytes: int, killed: float, frozen: float) -> int:
+def _bench(workers: tuple[int, ...], slices: int, batch_bytes: int, killed: float, frozen: float) -> int:
     """Simulate a search on many workers: how busy they are, and what the coordinator takes."""
     rows, good = [], True
     for count in workers:
-        found = simulate(count, slices, parcel_bytes, Mishaps(killed=killed, frozen=frozen))
+        found = simulate(count, slices, batch_bytes, Mishaps(killed=killed, frozen=frozen))
         good &= found["busy"] >= 0.95 and found["own_ms"] <= 1.0
         rows.append(
             (

@@ -174,7 +174,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         return found
 
     def _failed(self, run: str, error: Exception) -> dict[str, Any]:
-        """What the client is told of an error; a device that failed is opened again for the next slice."""
+        """The error as a message to the client; a device that failed is opened again for the next slice."""
         if isinstance(error, DeviceError):
             with self.making, self.work:
                 self.leave(run)

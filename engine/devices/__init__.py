@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.devices.base import Device
-from engine.devices.group import Rendezvous, WorkerGroup
+from engine.devices.group import Communicator, WorkerGroup
 from engine.devices.handles import Buffer, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
 from engine.devices.pool import DevicePool, Member, gather
@@ -17,6 +17,7 @@ __all__ = [
     "BoundKernel",
     "Buffer",
     "Capabilities",
+    "Communicator",
     "Device",
     "DeviceInfo",
     "DevicePool",
@@ -24,7 +25,6 @@ __all__ = [
     "Member",
     "MemoryInfo",
     "Program",
-    "Rendezvous",
     "SliceLength",
     "StreamEvent",
     "WorkerGroup",

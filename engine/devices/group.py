@@ -13,39 +13,39 @@ from engine.devices.base import Device
 from engine.devices.pool import Member
 from engine.errors import DeviceError, DeviceLost, PeerFailed
 
-__all__ = ["Rendezvous", "WorkerGroup"]
+__all__ = ["Communicator", "WorkerGroup"]
 
 W = TypeVar("W")
 T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class Rendezvous:
-    """Where the threads of several devices meet: each leaves a value and gets those of all.
+class Communicator:
+    """An exchange between the threads of several devices: each gives a value and gets those of all.
 
     Parameters
     ----------
-    parties : int
+    size : int
         How many threads there are, numbered from 0.
     """
 
-    def __init__(self, parties: int) -> None:
-        self.parties = parties
-        self._barrier = threading.Barrier(parties)
-        self._values: list[list[Any]] = [[None] * parties for _ in range(2)]
-        self._turns = [0] * parties
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._barrier = threading.Barrier(size)
+        self._values: list[list[Any]] = [[None] * size for _ in range(2)]
+        self._turns = [0] * size
 
-    def all_gather(self, party: int, value: T) -> list[T]:
-        """What every party has left, in their order; returns when all have.
+    def all_gather(self, rank: int, value: T) -> list[T]:
+        """What every rank gives, in their order; returns when all have given theirs.
 
         Raises
         ------
         engine.errors.PeerFailed
-            If a party has failed, so that it will never come.
+            If a rank has failed, so that it will never give its value.
         """
-        values = self._values[self._turns[party] % 2]  # the other list may still be read
-        self._turns[party] += 1
-        values[party] = value
+        values = self._values[self._turns[rank] % 2]  # the other list may still be read
+        self._turns[rank] += 1
+        values[rank] = value
         try:
             self._barrier.wait()
         except threading.BrokenBarrierError:
@@ -53,7 +53,7 @@ class Rendezvous:
         return list(values)
 
     def abort(self) -> None:
-        """Let nobody wait for a party that has failed; see :meth:`WorkerGroup.on_failure`."""
+        """End the waiting for a rank that has failed; see :meth:`WorkerGroup.on_failure`."""
         self._barrier.abort()
 
 
@@ -130,7 +130,7 @@ class WorkerGroup(Generic[W]):
         return self._workers[index]
 
     def on_failure(self, callback: Callable[[], None]) -> None:
-        """Have something called as soon as a member fails, on that member's thread, such as ``Rendezvous.abort``."""
+        """Have something called as soon as a member fails, on that member's thread, such as ``Communicator.abort``."""
         self._on_failure.append(callback)
 
     def submit(

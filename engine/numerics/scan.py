@@ -56,7 +56,7 @@ class Scanner(Closing):
         prefixes : Buffer
             int32 or int64 for values of int32, else int64; it may be ``values`` itself. A prefix that int32 cannot hold
             wraps, as in NumPy, while the total returned is exact up to int64: for values that are not negative, it
-            tells whether all fitted.
+            shows whether all fitted.
         count : int, optional
             How many values, from the first on; all by default.
 

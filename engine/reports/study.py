@@ -108,7 +108,7 @@ class Study:
         name : str
             Of the file, without suffix.
         title : str
-            What a reader who does not see it is told it shows.
+            The alternative text: what the figure shows.
         draw : callable
             ``draw(axes)``.
         caption : str

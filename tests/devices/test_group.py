@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.devices import Device, DevicePool, Member, Rendezvous, WorkerGroup, available
+from engine.devices import Communicator, Device, DevicePool, Member, WorkerGroup, available
 from engine.errors import DeviceError, DeviceLost, PeerFailed
 from tests.devices.faults import failing
 
@@ -31,10 +31,10 @@ class Counter:
         time.sleep(seconds)
         raise error
 
-    def meet(self, rendezvous: Rendezvous, party: int, rounds: int) -> list[int]:
+    def gather(self, communicator: Communicator, rank: int, rounds: int) -> list[int]:
         seen: list[int] = []
         for turn in range(rounds):
-            seen = rendezvous.all_gather(party, 10 * turn + party)
+            seen = communicator.all_gather(rank, 10 * turn + rank)
         return seen
 
     def allocate(self) -> None:
@@ -84,12 +84,12 @@ def test_the_first_real_error_is_raised_after_all_have_ended(members: list[Membe
 
 
 def test_who_waits_for_a_failed_device_is_let_go(members: list[Member]) -> None:
-    rendezvous = Rendezvous(3)
+    communicator = Communicator(3)
     with WorkerGroup(members, Counter) as workers:
-        futures = {i: workers.submit(i, Counter.meet, rendezvous, i, 5) for i in range(3)}
+        futures = {i: workers.submit(i, Counter.gather, communicator, i, 5) for i in range(3)}
         assert workers.gather(futures) == {i: [40, 41, 42] for i in range(3)}
-        workers.on_failure(rendezvous.abort)
-        waiting = {i: workers.submit(i, Counter.meet, rendezvous, i, 5) for i in range(2)}
+        workers.on_failure(communicator.abort)
+        waiting = {i: workers.submit(i, Counter.gather, communicator, i, 5) for i in range(2)}
         waiting[2] = workers.submit(2, Counter.fail, 0.02, RuntimeError("lost"))  # type: ignore[assignment]
         with pytest.raises(RuntimeError, match="lost"):
             workers.gather(waiting)

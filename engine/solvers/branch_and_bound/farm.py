@@ -1,7 +1,7 @@
-"""A search divided among the workers of a cluster: parcels of intervals out, what is left of them back.
+"""A search divided among the workers of a cluster: batches of intervals out, what is left of them back.
 
-The owner of the run never looks into a parcel: it knows the number of leaves in it, exactly, and a lower bound on them.
-A parcel is made by a worker from intervals that are spread over all it has left, and is compressed.
+The owner of the run never looks into a batch: it knows the number of leaves in it, exactly, and a lower bound on them.
+A batch is made by a worker from intervals that are spread over all it has left, and is compressed.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from engine.solvers.branch_and_bound.validate import tree_of
 
 __all__ = ["FarmedSearch", "SearchSlices", "farmed_search", "slice_worker"]
 
-_PARCELS = 8
+_BATCHES = 8
 _PIECES_PER_WORKER = 2
 _COUNTERS = ("nodes", "leaves", "pushed", "solutions", "steals", "exchanged")
 
 
-class Parcel(TypedDict):
+class Batch(TypedDict):
     """Intervals that are handed out together: compressed, with their number, leaves, and a bound on these."""
 
     data: bytes
@@ -47,17 +47,17 @@ class Parcel(TypedDict):
 
 
 class Work(TypedDict):
-    """What a slice does: parcels, and the upper bounds of the search."""
+    """What a slice does: batches, and the upper bounds of the search."""
 
-    parcels: list[Parcel]
+    batches: list[Batch]
     initial: int
     upper: int
 
 
-def pack(units: Units, bound: int, parts: int = 1) -> list[Parcel]:
-    """Intervals as parcels of about equally many, spread over all of them."""
+def pack(units: Units, bound: int, parts: int = 1) -> list[Batch]:
+    """Intervals as batches of about equally many, spread over all of them."""
     parts = max(1, min(parts, len(units)))
-    found: list[Parcel] = []
+    found: list[Batch] = []
     for part in range(parts if len(units) else 0):
         chosen = units[slice(part, None, parts)]
         data = zlib.compress(chosen.packed().tobytes(), 1)
@@ -65,21 +65,21 @@ def pack(units: Units, bound: int, parts: int = 1) -> list[Parcel]:
     return found
 
 
-def unpack(parcels: Sequence[Parcel], items: int) -> Units:
-    """All intervals of some parcels."""
+def unpack(batches: Sequence[Batch], items: int) -> Units:
+    """All intervals of some batches."""
     parts = [Units.none(items)]
-    for parcel in parcels:
-        packed = np.frombuffer(zlib.decompress(parcel["data"]), np.uint8)
+    for batch in batches:
+        packed = np.frombuffer(zlib.decompress(batch["data"]), np.uint8)
         parts.append(Units.unpacked(packed, items))
     return Units.joined(parts)
 
 
-def _leaves(parcels: Sequence[Parcel]) -> int:
-    return sum(parcel["leaves"] for parcel in parcels)
+def _leaves(batches: Sequence[Batch]) -> int:
+    return sum(batch["leaves"] for batch in batches)
 
 
 class FarmedSearch(FarmedRun):
-    """A whole search: its open parcels, the incumbent, the proven bound, and what is explored.
+    """A whole search: its open batches, the incumbent, the proven bound, and what is explored.
 
     Parameters
     ----------
@@ -101,14 +101,14 @@ class FarmedSearch(FarmedRun):
         self._explored_leaves = length_of_levels(self._explored)
         self._counters = {name: before.counters.get(name, 0) for name in (*_COUNTERS, *before.counters)}
         self._nodes_before = self._counters["nodes"]
-        self._out: dict[int, Parcel] = {}
+        self._out: dict[int, Batch] = {}
         self._several = workers.count > 1
         needed = tree.counts or self._root_bound < self._incumbent.value
         units = before.units if needed else Units.none(tree.items)
         self._skipped = not needed
-        parts = _PARCELS * max(2, workers.count)
+        parts = _BATCHES * max(2, workers.count)
         self._open = deque(pack(units, self._root_bound, parts))
-        self._bounds = Counter(parcel["bound"] for parcel in self._open)
+        self._bounds = Counter(batch["bound"] for batch in self._open)
         self._publish()
 
     @property
@@ -127,22 +127,22 @@ class FarmedSearch(FarmedRun):
         return self._incumbent.value
 
     def take(self, slots: int, seconds: float) -> Work | None:
-        """Some parcels: a fair share of those that are open."""
+        """Some batches: a fair share of those that are open."""
         if not self._open:
             return None
         count = max(1, len(self._open) // max(1, slots))
         chosen = [self._open.popleft() for _ in range(count)]
-        self._out.update({id(parcel): parcel for parcel in chosen})
-        return {"parcels": chosen, "initial": self._incumbent.initial, "upper": self._incumbent.value}
+        self._out.update({id(batch): batch for batch in chosen})
+        return {"batches": chosen, "initial": self._incumbent.initial, "upper": self._incumbent.value}
 
     def put_back(self, work: Work) -> None:
         """See :class:`FarmedRun`."""
         self._remove(work)
-        self._open.extendleft(reversed(work["parcels"]))
+        self._open.extendleft(reversed(work["batches"]))
 
     def _remove(self, work: Work) -> None:
-        for parcel in work["parcels"]:
-            del self._out[id(parcel)]
+        for batch in work["batches"]:
+            del self._out[id(batch)]
 
     def accept(self, work: Work, answer: Mapping[str, Any]) -> None:
         """Take in what a slice has explored, what it left open, and its best solution.
@@ -153,17 +153,17 @@ class FarmedSearch(FarmedRun):
             If explored and open leaves do not add up to those it was given, or the solution does not have its value.
         """
         explored = np.asarray(answer["explored"], np.int64)
-        left: list[Parcel] = answer["parcels"]
-        given, done = _leaves(work["parcels"]), length_of_levels(explored)
+        left: list[Batch] = answer["batches"]
+        given, done = _leaves(work["batches"]), length_of_levels(explored)
         if given != done + _leaves(left):
             raise AuditError(f"a slice of {given} leaves was answered with {done + _leaves(left)}")
         if answer["solution"] is not None:
             self._improve(np.asarray(answer["solution"], np.int64), int(answer["value"]))
         self._remove(work)
         self._open += left
-        self._bounds.update(parcel["bound"] for parcel in left)
-        self._bounds.subtract(parcel["bound"] for parcel in work["parcels"])
-        self._bounds += Counter()  # forget bounds of no parcel
+        self._bounds.update(batch["bound"] for batch in left)
+        self._bounds.subtract(batch["bound"] for batch in work["batches"])
+        self._bounds += Counter()  # forget bounds of no batch
         self._explored += explored
         self._explored_leaves += done
         for name, value in answer["counters"].items():
@@ -229,7 +229,7 @@ class FarmedSearch(FarmedRun):
 
 
 class SearchSlices(SliceWorker):
-    """Searches parcels on the devices of a worker.
+    """Searches batches on the devices of a worker.
 
     Parameters
     ----------
@@ -245,21 +245,21 @@ class SearchSlices(SliceWorker):
         single._require_memory(self._tree, options, pool)
 
     def prepare(self, work: Work) -> tuple[Work, Units]:
-        """The work, and the intervals in its parcels."""
-        return work, unpack(work["parcels"], self._tree.items)
+        """The work, and the intervals in its batches."""
+        return work, unpack(work["batches"], self._tree.items)
 
     def finish(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """The answer with its open intervals in parcels."""
+        """The answer with its open intervals in batches."""
         units: Units = answer.pop("open")
-        return {**answer, "parcels": pack(units, answer.pop("bound"), _PARCELS)}
+        return {**answer, "batches": pack(units, answer.pop("bound"), _BATCHES)}
 
     def compute(self, work: tuple[Work, Units], control: SliceControl) -> dict[str, Any]:
-        """Search until nothing is left of the parcels, or the slice is to end."""
+        """Search until nothing is left of the batches, or the slice is to end."""
         return self._search(*work, control)
 
     def _search(self, work: Work, units: Units, control: SliceControl) -> dict[str, Any]:
         tree = self._tree
-        bound = min(parcel["bound"] for parcel in work["parcels"])
+        bound = min(batch["bound"] for batch in work["batches"])
         incumbent = single._Incumbent(tree, work["initial"], min(work["upper"], _value(control.shared)), None)
         tell = _announcer(incumbent, control)
         run = SliceRun(self._problem, self._options, self._seed, control, StopRequested)

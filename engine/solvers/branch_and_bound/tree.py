@@ -190,7 +190,7 @@ class Tree(ABC):
         return None
 
     def strata(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """What tells nodes of one level with large subtrees from others, for estimates of the tree's size.
+        """Strata of the nodes of one level, large subtrees apart from small ones, for estimates of its size.
 
         Parameters and result are as those of :meth:`bounds`, which is the default.
         """

@@ -1,4 +1,4 @@
-"""What a run is told about a search: figures of every device, the forecast, and the proven bound."""
+"""The report of a search to its run: figures of every device, the forecast, and the proven bound."""
 
 from __future__ import annotations
 

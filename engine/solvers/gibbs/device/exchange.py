@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Buffer, Device, StreamEvent
-from engine.devices.group import Rendezvous
+from engine.devices.group import Communicator
 from engine.numerics.memory import Memory
 
 __all__ = ["Part", "Peer"]
@@ -51,7 +51,7 @@ class Peer:
     Parameters
     ----------
     memory : Memory
-    meeting : Rendezvous
+    communicator : Communicator
         Of the threads of all devices.
     number : int
         This device's number.
@@ -64,8 +64,10 @@ class Peer:
         read it.
     """
 
-    def __init__(self, memory: Memory, meeting: Rendezvous, number: int, direct: bool, most: dict[Any, int]) -> None:
-        self._device, self._meeting, self.number, self._direct = memory.device, meeting, number, direct
+    def __init__(
+        self, memory: Memory, communicator: Communicator, number: int, direct: bool, most: dict[Any, int]
+    ) -> None:
+        self._device, self._communicator, self.number, self._direct = memory.device, communicator, number, direct
         self._outboxes = {
             np.dtype(dtype): [memory.empty(count, dtype) for _ in range(2)] if direct else []
             for dtype, count in most.items()
@@ -76,12 +78,12 @@ class Peer:
     @property
     def count(self) -> int:
         """How many devices there are."""
-        return self._meeting.parties
+        return self._communicator.size
 
     def exchange(self, *parts: Part) -> None:
         """Fill each buffer, all of one type, with what the other devices have made of theirs."""
         mine = self._leave(parts)
-        for number, message in enumerate(self._meeting.all_gather(self.number, mine)):
+        for number, message in enumerate(self._communicator.all_gather(self.number, mine)):
             if number != self.number:
                 self._take(parts, message)
 

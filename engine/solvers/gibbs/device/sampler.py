@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import DeviceInfo, DevicePool
-from engine.devices.group import Rendezvous, WorkerGroup
+from engine.devices.group import Communicator, WorkerGroup
 from engine.devices.info import bytes_text
 from engine.errors import DeviceError, OptionError, OutOfDeviceMemory
 from engine.solvers.gibbs.design.layout import SHARDS, share_of_chains
@@ -88,13 +88,13 @@ class Sampler:
         self.design, self.settings = design, settings
         members = pool.members[:1] if settings.wide else pool.members
         count = len(members)
-        meeting = Rendezvous(count) if count > 1 else None
+        communicator = Communicator(count) if count > 1 else None
         direct = count > 1 and pool.enable_peers()
-        arguments = [(design, settings, number, count, meeting, direct) for number in range(count)]
+        arguments = [(design, settings, number, count, communicator, direct) for number in range(count)]
         self.workers = WorkerGroup(members, Worker, arguments)
         self._several = count > 1
-        if meeting is not None:
-            self.workers.on_failure(meeting.abort)
+        if communicator is not None:
+            self.workers.on_failure(communicator.abort)
 
     def __enter__(self) -> Self:
         return self

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import Device
-from engine.devices.group import Rendezvous
+from engine.devices.group import Communicator
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design.layout import SHARDS, share_of
 from engine.solvers.gibbs.design.matrix import Design
@@ -37,7 +37,7 @@ class Worker:
     settings : Settings
     number, count : int
         Its number among the devices of the run, and how many these are.
-    meeting : Rendezvous or None
+    communicator : Communicator or None
         Of their threads; None for a single device.
     direct : bool
         Whether the devices read each other's memory.
@@ -57,7 +57,7 @@ class Worker:
         settings: Settings,
         number: int = 0,
         count: int = 1,
-        meeting: Rendezvous | None = None,
+        communicator: Communicator | None = None,
         direct: bool = False,
     ) -> None:
         self.device, self.design, self.settings = device, design, settings
@@ -69,7 +69,7 @@ class Worker:
             np.float64: (SHARDS + 2) * settings.chains * layout.width,
             np.float32: settings.chains * strips * layout.strip_rows,
         }
-        peer = None if meeting is None else Peer(memory, meeting, number, direct, most)
+        peer = None if communicator is None else Peer(memory, communicator, number, direct, most)
         self.rows = Rows(memory, design, shards, "never" if settings.wide else settings.streaming, peer)
         self.chains = Chains(memory, self.rows, settings)
         self._recorder = Recorder(memory, self.rows, self.chains, settings)

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import DevicePool, Member
-from engine.devices.group import Rendezvous, WorkerGroup
+from engine.devices.group import Communicator, WorkerGroup
 from engine.run import Run, StopRequested
 from engine.solvers.knapsack.dense.planning import Planner, Slice
 from engine.solvers.knapsack.dense.schedule import Goal, Schedule
-from engine.solvers.knapsack.dense.worker import Meeting, Message, Part, Report, RowWorker, Trace
+from engine.solvers.knapsack.dense.worker import Message, Part, Peers, Report, RowWorker, Trace
 from engine.solvers.knapsack.programs import RowView, Shapes
 
 __all__ = ["Row", "Sweep"]
@@ -87,8 +87,8 @@ class Sweep:
         self._workers = WorkerGroup(
             self.members, RowWorker, [(shape, schedule, row_cells, store_cells) for shape in shapes]
         )
-        self._meeting = Rendezvous(len(self.members))
-        self._workers.on_failure(self._meeting.abort)
+        self._communicator = Communicator(len(self.members))
+        self._workers.on_failure(self._communicator.abort)
 
     def __enter__(self) -> Self:
         return self
@@ -211,7 +211,7 @@ class Sweep:
                 row.pieces.get(index, self._workers.worker(index).nowhere),
                 messages.get(index, []),
                 own,
-                Meeting(self._meeting, index) if len(own) > 1 else None,
+                Peers(self._communicator, index) if len(own) > 1 else None,
                 self._peer,
                 top if end.parts[index][0] <= top <= end.parts[index][1] else None,
             )

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Buffer, Device, Rendezvous, StreamEvent
+from engine.devices import Buffer, Communicator, Device, StreamEvent
 from engine.errors import AuditError
 from engine.solvers.knapsack.dense.schedule import MOST_FUSED, Group, Schedule
 from engine.solvers.knapsack.programs import PAD, RowPrograms, RowView, Shapes
 
-__all__ = ["Meeting", "Message", "Part", "Report", "RowWorker", "Step", "Trace"]
+__all__ = ["Message", "Part", "Peers", "Report", "RowWorker", "Step", "Trace"]
 
 
 class Step(NamedTuple):
@@ -72,11 +72,11 @@ class Exchanged(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Meeting:
-    """How a device exchanges with others during a slice: where they meet, and which of them it is."""
+class Peers:
+    """How a device exchanges with others during a slice: their communicator, and its own rank."""
 
-    place: Rendezvous
-    party: int
+    communicator: Communicator
+    rank: int
 
 
 @dataclass
@@ -226,7 +226,7 @@ class RowWorker:
         source: RowView,
         received: Sequence[Message],
         parts: Sequence[Part],
-        meeting: Meeting | None,
+        peers: Peers | None,
         peer: bool,
         best_cell: int | None,
     ) -> Report:
@@ -247,8 +247,8 @@ class RowWorker:
                     report.kept[step.group + 1] = view
             messages = self.post(view, part.send, peer)
             if number + 1 < len(parts):
-                assert meeting is not None
-                received = self._exchange(meeting, messages, parts[number + 1].need, peer)
+                assert peers is not None
+                received = self._exchange(peers, messages, parts[number + 1].need, peer)
             else:
                 report.messages = messages
         report.view = view
@@ -258,16 +258,16 @@ class RowWorker:
             report.best = int(self.read(view, best_cell, best_cell)[0])
         return report
 
-    def _exchange(self, meeting: Meeting, messages: list[Message], need: tuple[int, int], peer: bool) -> list[Message]:
-        """Meet the other devices; what they have left of the cells that are needed.
+    def _exchange(self, peers: Peers, messages: list[Message], need: tuple[int, int], peer: bool) -> list[Message]:
+        """Exchange with the other devices: what they sent of the cells that are needed.
 
         Every device waits for all others, so none fills its box again before it was read.
         """
         mine = Exchanged(messages, self.device.record_event() if peer else None, self.device)
-        found = meeting.place.all_gather(meeting.party, mine)
+        found = peers.communicator.all_gather(peers.rank, mine)
         wanted = []
-        for party, other in enumerate(found):
-            if party != meeting.party:
+        for rank, other in enumerate(found):
+            if rank != peers.rank:
                 if other.complete is not None:
                     self.device.wait_for_peer_event(other.complete, other.device)
                 wanted += [message for message in other.messages if need[0] <= message.lo and message.hi <= need[1]]
