@@ -1,4 +1,5 @@
 <%namespace name="philox" file="/common/philox.mako"/>
+<%namespace name="reduce" file="/common/reduce.mako"/>
 <%doc>
 Local search by simulated annealing, of functions of at most two genes: every work-group anneals one individual after the
 other and writes its last state back. The gain of a gene is what its flip adds to the key.
@@ -14,6 +15,7 @@ local_genes  size of the arrays in local memory; 0: they are in the global array
     space = "LOCAL" if local_genes else "GLOBAL"
 %>\
 // improve: rows[i * row_words + g / 32] has gene g of individual i in bit g % 32; individuals first .. last - 1.
+// A long search is a sequence of launches, each of the sweeps first_sweep .. last_sweep - 1; the rows are its state.
 // Class c is order[class_starts[c]] .. order[class_starts[c + 1] - 1]: multiples of 4, filled up with -1.
 // Source: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220 (1983) 671-680.
 // Launch: any number of groups of ${block} work-items; group w takes the individuals first + w, first + w + GROUP_COUNT, ...
@@ -23,13 +25,16 @@ ${philox.functions()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, u64 seed, u32 stream, u32 step,
     GLOBAL i64* status, i32 work_field, const GLOBAL sum_t* RESTRICT linear, const GLOBAL i32* RESTRICT neighbour_starts,
     const GLOBAL i32* RESTRICT neighbours, const GLOBAL sum_t* RESTRICT couplings, const GLOBAL i32* RESTRICT order,
-    const GLOBAL i32* RESTRICT class_starts, i32 classes, const GLOBAL i64* RESTRICT temperatures, i32 sweeps,
+    const GLOBAL i32* RESTRICT class_starts, i32 classes, const GLOBAL i64* RESTRICT temperatures, i32 first_sweep, i32 last_sweep,
     const GLOBAL i32* RESTRICT quantiles, i32 shift\
 % if not local_genes:
 , GLOBAL u32* scratch, i32 scratch_words\
 % endif
 )
 {
+% if block > 1:
+    LOCAL_ARRAY(i64, part, ${block});
+% endif
     if (status[0] != 0)
         return;
     const i32 row_words = (n + 31) / 32;
@@ -54,7 +59,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 
             gains[i] = BIT_OF(bits, i) ? -gain : gain;
         }
         BARRIER();
-        for (i32 sweep = 0; sweep < sweeps; ++sweep) {
+        for (i32 sweep = first_sweep; sweep < last_sweep; ++sweep) {
             const i64 temperature = temperatures[sweep];
             for (i32 c = 0; c < classes; ++c) {
                 for (i32 quad = class_starts[c] / 4 + LOCAL_ID; quad < class_starts[c + 1] / 4; quad += ${block}) {
@@ -70,8 +75,15 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 
             row[w] = bits[w];
         BARRIER();
     }
+% if block == 1:
     if (work)
         ATOMIC_ADD_U64((GLOBAL u64*)&status[work_field], (u64)work);
+% else:
+    part[LOCAL_ID] = work;
+    ${reduce.block_sum("part", "i64", block)}
+    if (LOCAL_ID == 0 && part[0])
+        ATOMIC_ADD_U64((GLOBAL u64*)&status[work_field], (u64)part[0]);
+% endif
 }
 <%def name="attempt(place)">\
 {

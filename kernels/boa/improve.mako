@@ -13,11 +13,20 @@ local_genes, local_functions  sizes of the arrays in local memory; 0: they are i
     walk, tabu = rule == "walk", rule == "tabu"
     keeps_best = walk or tabu
     space = "LOCAL" if local_genes else "GLOBAL"
+    state_header = 6
     fan = 1
     while fan * fan < block:
         fan *= 2
 %>\
-// improve: rows[(i - 0) * row_words + g / 32] has gene g of individual i in bit g % 32; individuals first .. last - 1.
+// improve: rows[i * row_words + g / 32] has gene g of individual i in bit g % 32; individuals first .. last - 1.
+//
+// A long search is a sequence of launches: this one makes flips first_flip .. last_flip - 1 of each individual. After each
+// launch the rows hold the best individuals met so far.
+% if keeps_best:
+// states[(i - first) * state_words ...] is what an individual's next launch continues with: value and best value (i64), whether
+// its row is better than its genes, the genes, and the flip from which each gene is no longer tabu. It is read if first_flip > 0
+// and written if keeps_state.
+% endif
 //
 // All is in whole numbers and every choice between equals is made by the group's own random words, so the result does
 // not depend on the device. Source of the tabu rule: F. Glover, G. Kochenberger, B. Alidaee, "Adaptive memory tabu search
@@ -39,7 +48,7 @@ FUNCTION i32 table_index(const GLOBAL i32* RESTRICT scope, i32 width, const ${sp
 }
 
 % endif
-KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, i32 flips, i32 tenure,
+KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, i32 first_flip, i32 last_flip, i32 tenure,
     i32 tenure_spread, u64 seed, u32 stream, u32 step, GLOBAL i64* status, i32 work_field,
 % if pairwise:
     const GLOBAL sum_t* RESTRICT linear, const GLOBAL i32* RESTRICT neighbour_starts, const GLOBAL i32* RESTRICT neighbours,
@@ -50,6 +59,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 
 % endif
 % if walk:
 , const GLOBAL sum_t* RESTRICT maxima, i32 functions\
+% endif
+% if keeps_best:
+, GLOBAL u32* states, i32 state_words, i32 keeps_state\
 % endif
 % if not local_genes:
 , GLOBAL u32* scratch, i32 scratch_words\
@@ -98,8 +110,16 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 
     i64 work = 0;
     for (i32 individual = first + GROUP_ID; individual < last; individual += GROUP_COUNT) {
         GLOBAL u32* row = rows + (i64)individual * row_words;
+% if keeps_best:
+        GLOBAL u32* state = states + (i64)(individual - first) * state_words;
+        for (i32 w = LOCAL_ID; w < row_words; w += ${block}) {
+            bits[w] = first_flip ? state[${state_header} + w] : row[w];
+            best_bits[w] = row[w];
+        }
+% else:
         for (i32 w = LOCAL_ID; w < row_words; w += ${block})
             bits[w] = row[w];
+% endif
 % if walk:
         for (i32 w = LOCAL_ID; w < map_words; w += ${block})
             unsatisfied[w] = 0;
@@ -123,7 +143,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 
 % endif
             gains[i] = gain;
 % if keeps_best:
-            free_from[i] = 0;
+            free_from[i] = first_flip ? (i32)state[${state_header} + row_words + i] : 0;
 % endif
         }
 % if walk:
@@ -138,11 +158,11 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) improve(GLOBAL u32* RESTRICT rows, i32 n, i32 
         BARRIER();
 
 % if keeps_best:
-        i64 value = 0;
-        i64 best_value = 0;
-        i32 is_saved = 0;
+        i64 value = first_flip ? ((GLOBAL i64*)state)[0] : 0;
+        i64 best_value = first_flip ? ((GLOBAL i64*)state)[1] : 0;
+        i32 is_saved = first_flip ? (i32)state[4] : 0;
 % endif
-        for (i32 flip = 0; flip < flips; ++flip) {
+        for (i32 flip = first_flip; flip < last_flip; ++flip) {
             const philox_words_t words = philox_words(seed, stream, step, ((i64)individual << 24) + flip, 0);
 % if walk:
 ${choose_walk()}
@@ -215,6 +235,17 @@ ${choose_by_gain()}
         }
         BARRIER();
 % if keeps_best:
+        if (keeps_state) {
+            for (i32 w = LOCAL_ID; w < row_words; w += ${block})
+                state[${state_header} + w] = bits[w];
+            for (i32 i = LOCAL_ID; i < n; i += ${block})
+                state[${state_header} + row_words + i] = (u32)free_from[i];
+            if (LOCAL_ID == 0) {
+                ((GLOBAL i64*)state)[0] = value;
+                ((GLOBAL i64*)state)[1] = best_value;
+                state[4] = (u32)is_saved;
+            }
+        }
         for (i32 w = LOCAL_ID; w < row_words; w += ${block})
             row[w] = is_saved ? best_bits[w] : bits[w];
 % else:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import engine
 from engine.devices import Device, Member
+from engine.devices.slices import SliceLength
 from engine.errors import OptionError
 from engine.solvers.boa.device.annealing import annealing_arrays, classes_of
 from engine.solvers.boa.device.local_search import choose_improvement, gain_arrays, improve_program
@@ -54,11 +55,17 @@ FUNCTIONS = {
 
 
 def improved(
-    device: Device, fitness: Decomposable, improvement: Improvement, shapes: Shapes
+    device: Device, fitness: Decomposable, improvement: Improvement, shapes: Shapes, part: int | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Individuals before and after the search, their keys by the device, and the flips that it counted."""
+    """Individuals before and after the search, their keys by the device, and the flips that it counted.
+
+    ``part``: flips, or sweeps of annealing, in each of several launches.
+    """
     parameters = parameters_for(fitness, improvement)
     population = DevicePopulation(device, shapes, parameters, fitness, "popcount", fitness.n, 1)
+    if part is not None:
+        assert population._local_search is not None
+        population._local_search._part = SliceLength(start=part, least=part, most=part)
     try:
         population.draw(np.zeros((0, fitness.n), np.uint8))
         before = bits_of(population)
@@ -115,6 +122,19 @@ def test_every_rule_flips_what_the_reference_flips(device: Member, function: str
         assert flips == expected_flips
 
 
+@pytest.mark.parametrize("shapes", ["own", "many-global"])
+def test_searches_in_parts_flip_what_the_reference_flips(device: Member, shapes: str) -> None:
+    for function, rule in itertools.product(("cut", "clauses", "mixed"), RULES):
+        fitness = FUNCTIONS[function]
+        before, after, keys, flips = device.submit(
+            improved, fitness, IMPROVEMENTS[rule], shapes_named(device, shapes), 7
+        ).result()
+        expected, expected_flips = by_reference(function, rule, before.tobytes())
+        assert np.array_equal(after, expected), (function, rule)
+        assert np.array_equal(keys, fitness.keys(after))
+        assert flips == expected_flips
+
+
 ANNEALED = 3
 ANNEALING = Improvement("anneal", 8 * 36, 1, 1, share=ANNEALED / INDIVIDUALS)
 
@@ -140,11 +160,14 @@ def annealed_by_reference(function: str, before: bytes) -> tuple[np.ndarray, int
 @pytest.mark.parametrize("function", ["glass", "cut", "matrix"])
 def test_annealing_flips_what_the_reference_flips(device: Member, function: str, shapes: str) -> None:
     fitness = FUNCTIONS[function]
-    before, after, keys, flips = device.submit(improved, fitness, ANNEALING, shapes_named(device, shapes)).result()
-    expected, expected_flips = annealed_by_reference(function, before.tobytes())
-    assert np.array_equal(after, expected)
-    assert flips == expected_flips > 0
-    assert np.array_equal(keys, fitness.keys(after))
+    for part in (None, 3):
+        before, after, keys, flips = device.submit(
+            improved, fitness, ANNEALING, shapes_named(device, shapes), part
+        ).result()
+        expected, expected_flips = annealed_by_reference(function, before.tobytes())
+        assert np.array_equal(after, expected)
+        assert flips == expected_flips > 0
+        assert np.array_equal(keys, fitness.keys(after))
 
 
 @given(n=st.integers(2, 60), density=st.floats(0, 1), seed=st.integers(0, 99))

@@ -26,6 +26,8 @@ from engine.solvers.boa.options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, I
 __all__ = ["LocalSearch", "choose_improvement", "gain_arrays", "improve_program", "is_pairwise"]
 
 _MOST_FLIPS = (1 << 24) - 1
+_PART_WORK, _LEAST_PART = 1 << 22, 16  # gains to look through in the first of several launches; flips in each
+_STATE_HEADER = 6  # words of an individual's state before its genes, see improve.mako
 _FLIPS_PER_GENE: dict[Rule, int] = {"steepest": 4, "first": 4, "tabu": 20, "anneal": 1000, "walk": 20}
 _LARGE, _SPARSE = 500, 64  # genes, and mean neighbours of a gene: what annealing is chosen for
 
@@ -180,30 +182,34 @@ class LocalSearch:
         arrays = gain_arrays(fitness, program)
         self._arguments: dict[str, Any] = {name: memory.put(array) for name, array in arrays.items()}
         self._temperatures: dict[int, Buffer] = {}
+        self._span = ("first_sweep", "last_sweep") if program.rule == "anneal" else ("first_flip", "last_flip")
+        self._whole = self._improvement.flips
         if program.rule == "anneal":
-            self._add_annealing(arrays)
+            self._whole = self._add_annealing(arrays)
         else:
             improvement = parameters.improvement
-            self._arguments |= {
-                "flips": improvement.flips,
-                "tenure": improvement.tenure,
-                "tenure_spread": improvement.tenure_spread,
-            }
+            self._arguments |= {"tenure": improvement.tenure, "tenure_spread": improvement.tenure_spread}
+        self._state_words = 2 * -(-(_STATE_HEADER + -(-fitness.n // 32) + fitness.n) // 2)
+        self._states: Buffer | None = None
         if program.rule == "walk":
             self._arguments["functions"] = program.functions
         self._interrupted = interrupted
         self._groups = programs.shapes.improve_groups
         least = programs.shapes.improve_least(fitness.n)
+        self._least = least
         self._length = SliceLength(start=least, least=least)
+        self._part = SliceLength(start=max(_LEAST_PART, _PART_WORK // fitness.n), least=_LEAST_PART)
         if any(parameter.name == "scratch" for parameter in programs.improve.signatures["improve"].parameters):
             words = -(-improve_bytes(program, fitness.n + 31, program.functions + 31) // 8) * 2
             self._groups = programs.shapes.improve_scratch_groups
             self._arguments["scratch"] = memory.empty(self._groups * words, np.uint32)
             self._arguments["scratch_words"] = words
 
-    def _add_annealing(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def _add_annealing(self, arrays: dict[str, NDArray[Any]]) -> int:
+        """The arguments that annealing takes besides; returns its number of sweeps."""
         form = (arrays["neighbour_starts"], arrays["neighbours"], arrays["couplings"])
         found = annealing_arrays(*form, self._improvement.flips)
+        sweeps = int(found.pop("sweeps"))
         self._temperatures = {
             STREAM_IMPROVE_INITIAL: self._memory.put(found.pop("temperatures")),
             STREAM_IMPROVE: self._memory.put(found.pop("temperatures_offspring")),
@@ -211,6 +217,7 @@ class LocalSearch:
         self._arguments |= {
             name: self._memory.put(value) if isinstance(value, np.ndarray) else value for name, value in found.items()
         }
+        return sweeps
 
     def improve_population(self, first: int, last: int) -> bool:
         """Improve words first .. last - 1 of the initial population; False if the search was interrupted."""
@@ -262,31 +269,72 @@ class LocalSearch:
         return finished
 
     def _launch(self, first: int, end: int, stream: int, step: int) -> bool:
-        """Improve rows first .. end - 1, some at a time, so that the search can be interrupted."""
+        """Improve rows first .. end - 1, so many at a time that the search can be interrupted; False if it was.
+
+        Where the few rows that a device works on at once take long, they get a part of their flips at a time.
+        """
+        while first < end:
+            if self._part.amount < self._whole:
+                count = min(end - first, self._least)
+                if not self._improve_in_parts(first, first + count, stream, step):
+                    return False
+            else:
+                count = min(end - first, self._length.amount)
+                began = time.perf_counter()
+                self._improve_rows(first, first + count, stream, step, 0, self._whole)
+                if first + count < end:
+                    self._memory.device.sync()
+                    seconds = time.perf_counter() - began
+                    self._length.took(seconds, count)
+                    if count <= self._least:
+                        self._part.took(seconds, self._whole)
+            first += count
+            if first < end and self._interrupted():
+                return False
+        return True
+
+    def _improve_in_parts(self, first: int, last: int, stream: int, step: int) -> bool:
+        """Improve rows first .. last - 1 by several launches; False if the search was interrupted between them."""
+        done = 0
+        while done < self._whole:
+            part = min(self._part.amount, self._whole - done)
+            began = time.perf_counter()
+            self._improve_rows(first, last, stream, step, done, done + part)
+            self._memory.device.sync()
+            self._part.took(time.perf_counter() - began, part)
+            done += part
+            if done < self._whole and self._interrupted():
+                return False
+        return True
+
+    def _improve_rows(self, first: int, last: int, stream: int, step: int, begin: int, end: int) -> None:
+        """Launch flips (of annealing: sweeps) begin .. end - 1 of rows first .. last - 1."""
         improve, memory, parameters = self._programs.improve, self._memory, self._parameters
         assert improve is not None
-        schedule = {"temperatures": self._temperatures[stream]} if self._temperatures else {}
-        while first < end:
-            began, count = time.perf_counter(), min(end - first, self._length.amount)
-            improve.improve(
-                min(count, self._groups),
-                self._block,
-                rows=memory.population_rows,
-                n=parameters.n,
-                first=first,
-                last=first + count,
-                seed=parameters.seed,
-                stream=stream_word(stream, parameters.chain),
-                step=step,
-                status=memory.status,
-                work_field=HISTORY_FIELDS.index("flips"),
-                **self._arguments,
-                **schedule,
-            )
-            first += count
-            if first < end:
-                memory.device.sync()
-                self._length.took(time.perf_counter() - began, count)
-                if self._interrupted():
-                    return False
-        return True
+        varying: dict[str, Any] = {self._span[0]: begin, self._span[1]: end}
+        if self._temperatures:
+            varying["temperatures"] = self._temperatures[stream]
+        if self._improvement.rule in ("tabu", "walk"):
+            in_parts = begin > 0 or end < self._whole
+            if in_parts and self._states is None:
+                self._states = memory.empty(self._least * self._state_words, np.uint32)
+            varying |= {
+                "states": memory.population_rows if self._states is None else self._states,
+                "state_words": self._state_words if in_parts else 0,
+                "keeps_state": int(end < self._whole),
+            }
+        improve.improve(
+            min(last - first, self._groups),
+            self._block,
+            rows=memory.population_rows,
+            n=parameters.n,
+            first=first,
+            last=last,
+            seed=parameters.seed,
+            stream=stream_word(stream, parameters.chain),
+            step=step,
+            status=memory.status,
+            work_field=HISTORY_FIELDS.index("flips"),
+            **self._arguments,
+            **varying,
+        )
