@@ -15,11 +15,13 @@ from engine.errors import OptionError, nearest
 from engine.models import is_flag
 
 __all__ = [
+    "assignments",
     "backend_option",
     "config_option",
     "debug_option",
     "devices_option",
     "has_foreign_options",
+    "option_text",
     "options",
     "own_options",
     "pool_options",
@@ -202,6 +204,20 @@ def _value_of(option: str, tokens: deque[str]) -> str:
     if not tokens or tokens[0].startswith("--"):
         raise OptionError(f"the option '{option}' needs a value")
     return tokens.popleft()
+
+
+def option_text(value: Any) -> str:
+    """The value of an option as it is written on a command line: None is ``none``, a list has commas."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(part) for part in value)
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+
+
+def assignments(values: Mapping[str, Any]) -> list[str]:
+    """Settings and options as words ``--NAME=VALUE``."""
+    return [f"{_written(name)}={option_text(value)}" for name, value in values.items()]
 
 
 def _dashed(name: str) -> str:

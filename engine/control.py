@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any, Literal, Protocol, Self
 
-__all__ = ["Controllable", "Controls"]
+__all__ = ["Controllable", "Controls", "first_line_of_stdin"]
 
 
 class Controllable(Protocol):
@@ -132,6 +132,14 @@ class Controls:
             with contextlib.suppress(OSError):
                 os.dup2(null, stream)
         os.close(null)
+
+
+def first_line_of_stdin() -> str:
+    """The first line of standard input, and not a byte more: what follows is read by others."""
+    line = bytearray()
+    while (part := os.read(0, 1)) not in (b"", b"\n"):
+        line += part
+    return line.decode(errors="replace")
 
 
 def _lines_of_stdin() -> Iterator[str]:

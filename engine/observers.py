@@ -109,11 +109,11 @@ class Recorder:
 class JsonLines:
     """Writes every event to a text stream, one JSON line each, flushed at each line; the stream is not closed.
 
-    ``ended`` is whether the last event of the run has been written.
+    ``stream`` is the stream, ``ended`` whether the last event of the run has been written.
     """
 
     def __init__(self, stream: IO[str]) -> None:
-        self._stream = stream
+        self.stream = stream
         self._lock = threading.Lock()
         self.ended = False
 
@@ -123,8 +123,8 @@ class JsonLines:
             if self.ended:
                 return
             self.ended = isinstance(event, (Finished, Failed))
-            self._stream.write(to_json(event) + "\n")
-            self._stream.flush()
+            self.stream.write(to_json(event) + "\n")
+            self.stream.flush()
 
 
 class ProgressBar:

@@ -45,7 +45,7 @@ COMMANDS = {
 }
 """The commands: the module of each, imported when the command is used, and its line in the list of commands."""
 
-_HIDDEN = {"standby": "engine.cli.standby"}
+_HIDDEN = {"standby": "engine.cli.standby", "receive": "engine.cli.receiving"}
 """Commands for programs, which are not listed."""
 
 

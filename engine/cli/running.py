@@ -17,6 +17,7 @@ import numpy as np
 from engine import config, isolation, tables
 from engine.api import engine_to_resume
 from engine.cli.reading import read
+from engine.cli.remote import RemoteRun, resume_there, solve_there
 from engine.cli.solver_options import NoProblem, SolverCommand, problem_file
 from engine.cli.standby import hand_over
 from engine.cli_options import (
@@ -70,6 +71,11 @@ _cluster_option = click.option(
     metavar="WHERE",
     help="Run on a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, local:N, a TOML file, or the name of a saved one.",
 )
+_host_option = click.option(
+    "--host",
+    metavar="HOST",
+    help="Run on another host over ssh, where Quintet is installed: [USER@]HOST, or the name of a saved one.",
+)
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
@@ -83,8 +89,8 @@ price (the column of a table to predict), --relax (take integer variables as con
 @options(backend_option, devices_option, time_limit_option)
 @click.option("--seed", metavar="N", help="Seed of every random choice.")
 @click.option("--run-folder", metavar="DIR", help="Keep the run in this folder, so that it can be resumed or replayed.")
-@options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option, _cluster_option)
-@options(config_option, debug_option)
+@options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option)
+@options(_cluster_option, _host_option, config_option, debug_option)
 @click.pass_context
 def solve(
     context: click.Context,
@@ -96,6 +102,7 @@ def solve(
     config_file: str | None,
     trust: bool,
     cluster: str | None,
+    host: str | None,
     **arguments: Any,
 ) -> int:
     """Solve the problem in FILE: an instance, a TOML file that names one with its settings, or a run folder."""
@@ -107,6 +114,11 @@ def solve(
     _require_folder(solution)
     with limited(resolved.settings.max_read_bytes):
         problem = read(path, context.meta["quintet.reading"], trust)
+    if host is not None:
+        _require_one(host, cluster)
+        trusted = trust or problem.native_code is not None  # which reading it has asked about
+        there = solve_there(host, problem, resolved, arguments, context.meta["quintet.options"], trusted)
+        return _conduct(there, there.start, events, context.obj, solution, as_json)
     owner = hand_over(
         Engine(arguments.pop("backend"), arguments.pop("devices"), config_file=config_file, cluster=cluster)
     )
@@ -122,8 +134,8 @@ def solve(
 @options(backend_option, devices_option)
 @click.option("--time-limit", metavar="SECONDS", help="End after this time, counted from the run's first start.")
 @click.option("--from-start", is_flag=True, help="Begin from the start; removes checkpoints and result.")
-@options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option, _cluster_option)
-@options(config_option, debug_option)
+@options(_checkpoint_option, _trust_option, _events_option, _solution_option, _json_option)
+@options(_cluster_option, _host_option, config_option, debug_option)
 @click.pass_context
 def resume(
     context: click.Context,
@@ -136,10 +148,16 @@ def resume(
     as_json: bool,
     config_file: str | None,
     cluster: str | None,
+    host: str | None,
     **arguments: Any,
 ) -> int:
     """Resume the run in the folder DIR from its last checkpoint, by default on the devices it was started with."""
     _require_folder(solution)
+    if host is not None:
+        _require_one(host, cluster)
+        trust = arguments.pop("trust")
+        there = resume_there(host, folder, {"backend": backend, "devices": devices, **arguments}, trust)
+        return _conduct(there, there.start, events, context.obj, solution, as_json)
     owner = hand_over(engine_to_resume(folder, backend, devices, config_file, cluster))
 
     def start(observers: list[Observer]) -> Run:
@@ -164,8 +182,8 @@ def _end_process(lines: JsonLines | None) -> None:
 
 
 def _conduct(
-    owner: Engine,
-    start: Callable[[list[Observer]], Run],
+    owner: Engine | RemoteRun,
+    start: Callable[[list[Observer]], Run | RemoteRun],
     events: str | None,
     lines: JsonLines | None,
     solution: Path | None,
@@ -232,6 +250,12 @@ def _is_answer(result: Result) -> bool:
     """Whether the run ended by itself, or has something to show for its time."""
     found = result.objective is not None or result.solution is not None or bool(result.arrays)
     return found or result.status in ("optimal", "infeasible", "unbounded", "complete")
+
+
+def _require_one(host: str, cluster: str | None) -> None:
+    """Check that a run has one place."""
+    if cluster is not None:
+        raise OptionError(f"--host {host} and --cluster {cluster} are two places to run; give one of them")
 
 
 def _require_folder(path: Path | None) -> None:

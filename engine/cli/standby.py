@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from typing import Any
 
 import click
 
 from engine.api import Engine
 from engine.cli_options import backend_option, config_option, debug_option, devices_option, options
+from engine.control import first_line_of_stdin
 from engine.errors import OptionError, QuintetError
 from engine.solvers import discover
 
@@ -46,7 +46,7 @@ def standby(
         engine.open()
         _ready.append(engine)
     try:
-        words = _words(_line())
+        words = _words(first_line_of_stdin())
         return 0 if words is None else _run(context, words)
     finally:
         engine.close()
@@ -69,13 +69,3 @@ def _words(line: str) -> list[str] | None:
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise OptionError(f"standard input must begin with a JSON list of the words of a command; got {line[:80]!r}")
     return words
-
-
-def _line() -> str:
-    """The first line of standard input, and not a byte more: the run reads what follows."""
-    line = bytearray()
-    while part := os.read(0, 1):
-        if part == b"\n":
-            break
-        line += part
-    return line.decode(errors="replace")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from engine.cli_options import option_text
 from gui.problem.instance import Instance
 
 __all__ = ["command_line", "generate_words", "option_words", "python_snippet", "resume_words", "solve_words"]
@@ -33,21 +34,13 @@ def option_words(options: Mapping[str, Any]) -> list[str]:
             for device in value:
                 words += [option, str(device)]
         else:
-            words += [option, _text(value)]
+            words += [option, option_text(value)]
     return words
 
 
-def resume_words(folder: str | Path, cluster: str | None = None) -> list[str]:
-    """The words after ``quintet`` that resume a run folder, here or on a cluster."""
-    return ["resume", str(folder), *([] if cluster is None else ["--cluster", cluster])]
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, (list, tuple)):
-        return ",".join(str(part) for part in value)
-    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+def resume_words(folder: str | Path, settings: Mapping[str, Any]) -> list[str]:
+    """The words after ``quintet`` that resume a run folder where the run was started: here, on a cluster or a host."""
+    return ["resume", str(folder), *option_words({k: settings[k] for k in ("cluster", "host") if settings.get(k)})]
 
 
 def command_line(path: Path, settings: dict[str, Any], options: dict[str, Any]) -> str:
@@ -56,7 +49,8 @@ def command_line(path: Path, settings: dict[str, Any], options: dict[str, Any]) 
 
 
 def python_snippet(instance: Instance, settings: dict[str, Any], options: dict[str, Any]) -> str:
-    """The equivalent Python code."""
+    """The equivalent Python code, on this computer or a cluster."""
+    settings = {name: value for name, value in settings.items() if name != "host"}  # which only the command line has
     arguments = "".join(f",\n    {name}={value!r}" for name, value in (*settings.items(), *options.items()))
     call = f"engine.solve(problem{arguments},\n)" if arguments else "engine.solve(problem)"
     source = repr(str(instance.source))

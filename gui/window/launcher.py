@@ -155,7 +155,7 @@ class Launcher(QObject):
         if not note.resumable or not self.accepting or self._library.find(note.key) is not note:
             return
         self._tabs.discard_run(note)
-        self._enqueue(_Entry(note, resume_words(note.folder, note.settings.get("cluster")), problem, True, True))
+        self._enqueue(_Entry(note, resume_words(note.folder, note.settings), problem, True, True))
 
     # --- sweeps -------------------------------------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ class Launcher(QObject):
         if not self._problems.ready or not self.accepting or self._tabs.running():
             return
         settings = self._problems.pane.settings()
-        if settings.get("cluster"):  # which has the devices
+        if settings.get("cluster") or settings.get("host"):  # which has the devices
             self.standby.release()
         else:
             self.standby.prepare(settings)

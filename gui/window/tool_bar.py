@@ -23,14 +23,13 @@ from PySide6.QtWidgets import (
     QWidgetAction,
 )
 
-from engine.clusters import saved_clusters
 from engine.config import Settings
 from gui.app.icons import set_icon
 from gui.runs.child import child_environment, program
+from gui.window.places import PlaceBox
 
 __all__ = ["DeviceProbe", "ToolBar"]
 
-_HERE = "This computer"
 _MOST_TIMES = 8  # in one pool
 _BACKENDS = (("auto", "Auto"), ("cuda", "CUDA"), ("opencl", "OpenCL"))
 
@@ -129,19 +128,7 @@ class ToolBar(QToolBar):
         self.menu = QMenu(self)
         self.devices.setMenu(self.menu)
         self._labelled("Devices", self.devices)
-        self.place = QComboBox()
-        self.place.setEditable(True)
-        self.place.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self.place.setMinimumWidth(130)
-        self.place.addItem(_HERE)
-        for name, path in saved_clusters().items():
-            self.place.addItem(name)
-            self.place.setItemData(self.place.count() - 1, str(path), Qt.ItemDataRole.ToolTipRole)
-        self.place.setToolTip(
-            "This computer, or a Dask cluster: the address of a scheduler (tcp://HOST:PORT), local:N for N worker "
-            "processes, a TOML file, or the name of a saved one"
-        )
-        self.place.setAccessibleName("Run on")
+        self.place = PlaceBox()
         self._labelled("Run on", self.place)
         room = QWidget()
         room.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
@@ -154,7 +141,7 @@ class ToolBar(QToolBar):
             button.setAccessibleName(actions[name].text().replace("&", ""))
         self.time_limit.textChanged.connect(lambda _text: self.changed.emit())
         self.backend.currentIndexChanged.connect(self._on_backend)
-        self.place.currentTextChanged.connect(lambda _text: self.changed.emit())
+        self.place.changed.connect(self.changed)
         self._fill()
 
     def _labelled(self, text: str, widget: QWidget) -> None:
@@ -200,8 +187,8 @@ class ToolBar(QToolBar):
         if "devices" in values:
             self._wanted = list(values["devices"] or [])
             self._fill()
-        if "cluster" in values:
-            self.place.setCurrentText(values["cluster"] or _HERE)
+        if "cluster" in values or "host" in values:
+            self.place.choose(values.get("cluster"), values.get("host"))
         self.changed.emit()
 
     def values(self) -> dict[str, Any]:
@@ -210,14 +197,9 @@ class ToolBar(QToolBar):
             "backend": self.backend.currentData(),
             "devices": list(self._wanted) or None,
             "time_limit": _seconds(self.time_limit.text()),
-            "cluster": self.cluster,
+            "cluster": self.place.cluster,
+            "host": self.place.host,
         }
-
-    @property
-    def cluster(self) -> str | None:
-        """The cluster to run on; None for this computer."""
-        text = self.place.currentText().strip()
-        return None if text in ("", _HERE) else text
 
     def given(self) -> dict[str, Any]:
         """The settings that differ from their base values."""

@@ -1,14 +1,19 @@
-"""Where a run is computed: this computer, an address, or a saved cluster."""
+"""Where a run is computed: this computer, an address, a saved cluster, or another host over ssh."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 import pytest
-from environment import COUNTING
-from interaction import load
+from environment import COUNTING, counting
+from interaction import load, solved
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialogButtonBox
+
+from gui.window.places import HostDialog
 
 
 @pytest.fixture
@@ -19,21 +24,22 @@ def window(open_window: Any, counting_files: Path) -> Any:
 def test_the_chosen_cluster_is_in_the_command_and_the_code(qtbot: Any, window: Any, counting_files: Path) -> None:
     load(qtbot, window, counting_files / "small.txt")
     bar = window.tool_bar
-    assert bar.cluster is None
+    assert bar.place.cluster is None
     assert "cluster" not in bar.given()
     bar.place.setCurrentText("tcp://host:8786")
     assert bar.given()["cluster"] == "tcp://host:8786"
     assert "--cluster tcp://host:8786" in window.pane.command_text()
     assert "cluster='tcp://host:8786'" in window.pane.python_text()
     bar.set_values({"cluster": None})
-    assert bar.cluster is None
+    assert bar.place.cluster is None
 
 
 def test_a_run_is_resumed_where_it_was_started() -> None:
     from gui.problem.command_line import resume_words
 
-    assert resume_words("runs/one", "local:2") == ["resume", "runs/one", "--cluster", "local:2"]
-    assert resume_words("runs/one") == ["resume", "runs/one"]
+    assert resume_words("runs/one", {"cluster": "local:2", "seed": 3}) == ["resume", "runs/one", "--cluster", "local:2"]
+    assert resume_words("runs/one", {"host": "far"}) == ["resume", "runs/one", "--host", "far"]
+    assert resume_words("runs/one", {}) == ["resume", "runs/one"]
 
 
 def test_saved_clusters_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,3 +50,49 @@ def test_saved_clusters_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "clusters").mkdir()
     (tmp_path / "clusters" / "hall.toml").write_text('kind = "address"\naddress = "tls://host:8786"\n')
     assert saved_clusters() == {"hall": tmp_path / "clusters" / "hall.toml"}
+
+
+@pytest.fixture
+def far(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """A host over ssh with the counting solver."""
+    if sys.platform == "win32":
+        pytest.skip("the program that takes the place of ssh is a shell script")
+    import far_host
+
+    far_host.install(monkeypatch, tmp_path / "far")
+    return far_host
+
+
+def test_a_host_is_added_tried_and_used(qtbot: Any, far: Any, window: Any, counting_files: Path) -> None:
+    bar = window.tool_bar
+    bar.place.activated.emit(bar.place.findText("Add a host…"))
+    dialog = window.findChildren(HostDialog)[-1]
+    qtbot.keyClicks(dialog.destination, "anna@far.example")
+    dialog.command.setText("no-such-program")
+    qtbot.mouseClick(dialog.connect_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: "could not be started there" in dialog.state.text(), timeout=30_000)
+    dialog.command.setText(far.COMMAND)
+    qtbot.mouseClick(dialog.connect_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: "Abacus" in dialog.state.text(), timeout=30_000)
+    dialog.name.setText("far")
+    qtbot.mouseClick(dialog.buttons.button(QDialogButtonBox.StandardButton.Save), Qt.MouseButton.LeftButton)
+    assert bar.place.currentText() == "ssh:far"
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    assert bar.given()["host"] == "far"
+    tab = solved(qtbot, window, counting_files / "small.txt")
+    assert "--host far" in window.pane.command_text()
+    assert "host=" not in window.pane.python_text()
+    assert tab.note.state == "optimal"
+    assert tab.note.best == counting.expected(100)
+    assert (tab.note.path / "result.json").is_file()
+    bar.place.choose(None, None)
+    assert "host" not in bar.given()
+
+
+def test_a_host_that_cannot_be_one_is_refused_in_the_dialog(qtbot: Any, window: Any) -> None:
+    dialog = HostDialog(window)
+    dialog.destination.setText("two words")
+    dialog.buttons.button(QDialogButtonBox.StandardButton.Save).click()
+    assert dialog.state.text().startswith("destination must be [USER@]HOST")
+    dialog.reject()

@@ -1,0 +1,223 @@
+"""Where runs are computed: this computer, a Dask cluster, or another host over ssh; the dialog that adds a host."""
+
+from __future__ import annotations
+
+import json
+
+from PySide6.QtCore import QObject, QProcess, Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from engine.clusters import saved_clusters
+from engine.errors import OptionError
+from engine.hosts import Host, save_host, saved_hosts
+from engine.models import Given, validated
+
+__all__ = ["HERE", "HostCheck", "HostDialog", "PlaceBox"]
+
+HERE = "This computer"
+_ADD = "Add a host…"
+_SSH = "ssh:"
+_TIMEOUT = "15"  # seconds to connect
+
+
+class PlaceBox(QComboBox):
+    """The choice of a place; ``changed()`` when another one is chosen or typed."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setEditable(True)
+        self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.setMinimumWidth(130)
+        self.setToolTip(
+            "This computer; another host over ssh (ssh:HOST), where Quintet is installed; or a Dask cluster: the "
+            "address of a scheduler (tcp://HOST:PORT), local:N for N worker processes, a TOML file, or a saved name"
+        )
+        self.setAccessibleName("Run on")
+        self._former = HERE
+        self.fill()
+        self.currentTextChanged.connect(self._on_text)
+        self.activated.connect(self._on_activated)
+
+    def fill(self) -> None:
+        """List what is saved."""
+        text = self.currentText() or HERE
+        self.blockSignals(True)
+        self.clear()
+        self.addItem(HERE)
+        for prefix, saved in (("", saved_clusters()), (_SSH, saved_hosts())):
+            for name, path in saved.items():
+                self.addItem(prefix + name)
+                self.setItemData(self.count() - 1, str(path), Qt.ItemDataRole.ToolTipRole)
+        self.insertSeparator(self.count())
+        self.addItem(_ADD)
+        self.setCurrentText(text)
+        self.blockSignals(False)
+
+    def choose(self, cluster: str | None, host: str | None) -> None:
+        """Show a place."""
+        self.setCurrentText(_SSH + host if host else cluster or HERE)
+
+    @property
+    def cluster(self) -> str | None:
+        """The cluster to run on; None for this computer or another host."""
+        text = self._text
+        return None if text in ("", HERE) or text.startswith(_SSH) else text
+
+    @property
+    def host(self) -> str | None:
+        """The host to run on over ssh; None for this computer or a cluster."""
+        text = self._text
+        return text.removeprefix(_SSH).strip() or None if text.startswith(_SSH) else None
+
+    @property
+    def _text(self) -> str:
+        return self.currentText().strip()
+
+    def _on_text(self, text: str) -> None:
+        if text != _ADD:
+            self._former = text
+            self.changed.emit()
+
+    def _on_activated(self, index: int) -> None:
+        if self.itemText(index) == _ADD:
+            self.setCurrentText(self._former)
+            dialog = HostDialog(self.window())
+            dialog.saved.connect(self._on_saved)
+            dialog.open()
+
+    def _on_saved(self, name: str) -> None:
+        self.fill()
+        self.setCurrentText(_SSH + name)
+
+
+class HostCheck(QObject):
+    """Runs ``quintet devices --json`` on a host over ssh.
+
+    ``done(text, fine)``: the devices of the host, or why they are not known.
+    """
+
+    done = Signal(str, bool)
+
+    def __init__(self, host: Host, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._process = QProcess(self)
+        self._process.finished.connect(self._read)
+        self._process.errorOccurred.connect(lambda _error: self._fail(self._process.errorString()))
+        options = ["-T", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={_TIMEOUT}"]
+        self._process.start("ssh", [*options, host.destination, f"{host.command} devices --json"])
+
+    def close(self) -> None:
+        """Stop waiting for the answer."""
+        self._process.blockSignals(True)
+        if self._process.state() != QProcess.ProcessState.NotRunning:
+            self._process.kill()
+            self._process.waitForFinished(2000)
+
+    def _read(self) -> None:
+        text = bytes(self._process.readAllStandardOutput().data()).decode(errors="replace")
+        try:
+            devices = json.loads(text[text.index("{") :])["devices"]
+            names = ", ".join(f"{device['id']} ({device['name']})" for device in devices)
+        except (ValueError, KeyError, TypeError):
+            lines = bytes(self._process.readAllStandardError().data()).decode(errors="replace").strip().splitlines()
+            self._fail(lines[-1] if lines else "it did not answer")
+            return
+        self.done.emit(f"Connected; devices: {names or 'none'}", bool(devices))
+
+    def _fail(self, reason: str) -> None:
+        self.done.emit(f"Quintet could not be started there: {reason}", False)
+
+
+class HostDialog(QDialog):
+    """Asks for a host, tries to connect, and saves it; ``saved(name)``."""
+
+    saved = Signal(str)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Add a host")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._check: HostCheck | None = None
+        self.destination, self.name, self.command = QLineEdit(), QLineEdit(), QLineEdit("quintet")
+        self.destination.setPlaceholderText("user@host, or a name of ~/.ssh/config")
+        self.name.setPlaceholderText("how the list shows it")
+        self.command.setToolTip("For example ~/quintet/.venv/bin/quintet: shells that ssh starts may have a short PATH")
+        form = QFormLayout()
+        for title, line in (("Host", self.destination), ("Name", self.name), ("Command", self.command)):
+            form.addRow(title, line)
+            line.setAccessibleName(title)
+            line.setMinimumWidth(320)
+        about = QLabel(
+            "Quintet is started there over ssh, with a key or an agent: nothing asks for a password here. "
+            "Problems are sent to the host, and run folders come back."
+        )
+        about.setWordWrap(True)
+        self.state = QLabel()
+        self.state.setWordWrap(True)
+        self.state.setTextFormat(Qt.TextFormat.PlainText)
+        self.state.setAccessibleName("State of the connection")
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel)
+        self.connect_button: QPushButton = self.buttons.addButton("Connect", QDialogButtonBox.ButtonRole.ActionRole)
+        self.buttons.accepted.connect(self._save)
+        self.buttons.rejected.connect(self.reject)
+        self.connect_button.clicked.connect(self.check)
+        layout = QVBoxLayout(self)
+        layout.addWidget(about)
+        layout.addLayout(form)
+        layout.addWidget(self.state)
+        layout.addWidget(self.buttons)
+
+    def check(self) -> None:
+        """Try to connect, and show the devices of the host."""
+        host = self._host()
+        if host is None:
+            return
+        self._end_check()
+        self.state.setText("Connecting…")
+        self._check = HostCheck(host, self)
+        self._check.done.connect(lambda text, _fine: self.state.setText(text))
+
+    def done(self, result: int) -> None:
+        """Close the dialog."""
+        self._end_check()
+        super().done(result)
+
+    def _end_check(self) -> None:
+        if self._check is not None:
+            self._check.close()
+            self._check.deleteLater()
+            self._check = None
+
+    def _host(self) -> Host | None:
+        """What is written; None, with a message, if it is no host."""
+        given = {"destination": self.destination.text().strip(), "command": self.command.text().strip() or "quintet"}
+        try:
+            return validated(Host, {key: Given(value) for key, value in given.items()}, what="host")
+        except OptionError as error:
+            self.state.setText(str(error))
+            return None
+
+    def _save(self) -> None:
+        host = self._host()
+        if host is None:
+            return
+        name = self.name.text().strip() or host.destination.rpartition("@")[2]
+        try:
+            save_host(name, host)
+        except OptionError as error:
+            self.state.setText(str(error))
+            return
+        self.saved.emit(name)
+        self.accept()
