@@ -16,6 +16,7 @@ import numpy as np
 
 import engine
 from engine.devices import available
+from engine.errors import RunFolderError
 from engine.folder import RunFolder
 from engine.storage import Checkpoint, RunFiles
 
@@ -24,6 +25,7 @@ __all__ = [
     "SMALL",
     "Case",
     "content",
+    "damaged",
     "differences",
     "kill_until_done",
     "resident_bytes",
@@ -229,6 +231,22 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray):
         return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
     return bool(one == other)
+
+
+def damaged(file: Path, data: bytes, position: int, bit: int, whole: dict[str, Any]) -> str:
+    """Change one bit of a file of a run folder, and read the folder.
+
+    ``data`` is the sound file, ``whole`` the sound folder's content. The outcome is ``refused``, ``the checkpoint
+    before``, ``harmless`` if the content is read, or ``WRONG`` if another one is.
+    """
+    file.write_bytes(data[:position] + bytes([data[position] ^ 1 << bit]) + data[position + 1 :])
+    try:
+        found = content(file.parent)
+    except RunFolderError:
+        return "refused"
+    if found["older"]:
+        return "the checkpoint before"
+    return "harmless" if same(found, whole) else "WRONG"
 
 
 def signed(folder: RunFolder, path: Path, arrays: dict[str, Any], state: Any) -> None:
