@@ -45,6 +45,9 @@ class Device(ABC):
     on_compile: Callable[[str], None] | None = None
     """Called with the name of a template before it is compiled, or loaded from a cache, for this device."""
 
+    on_library_call: Callable[[], None] | None = None
+    """Called when a library, not this class, has put work on the present stream."""
+
     memory_is_counted: ClassVar[bool] = False
     """Whether :meth:`memory` may be called from any thread, for it asks no driver."""
 
@@ -62,6 +65,11 @@ class Device(ABC):
     def language(self) -> Language:
         """The backend: what the device's kernels are written in."""
         return self.info.language
+
+    @property
+    def stream_number(self) -> int:
+        """The present stream; see :meth:`stream`."""
+        return self._stream_number
 
     @property
     def native_stream(self) -> int:
@@ -428,6 +436,20 @@ class Device(ABC):
     @abstractmethod
     def _write_async(self, target: Buffer, host: NDArray[Any], offset: int) -> None:
         """Begin to copy a contiguous host array to the buffer from byte ``offset`` on."""
+
+    # --- times, for the recording of what a device does (see engine.devices.timeline) -------------------------------
+
+    def start_timing(self) -> None:
+        """Prepare for :meth:`record_time`; called once, before the device has been given work."""
+        raise TypeError(f"{self.info.id} does not tell when its work was done")
+
+    def record_time(self) -> Any:
+        """A mark behind the work of the present stream so far, whose time :meth:`seconds_at` knows when it is done."""
+        raise TypeError(f"{self.info.id} does not tell when its work was done")
+
+    def seconds_at(self, mark: Any) -> float:
+        """When the device came to a mark, in seconds of the host's ``time.perf_counter``."""
+        raise TypeError(f"{self.info.id} does not tell when its work was done")
 
     @abstractmethod
     def sync(self) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import importlib.util
 import struct
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -137,6 +138,8 @@ class CudaDevice(Device):
         self._peers: set[int] = set()
         self._pinned: dict[int, NDArray[Any]] = {}
         self._in_flight = 0
+        self._beginning: Any = None
+        self._began = 0.0
         major, minor = device.compute_capability()
         self._architecture = f"sm_{major}{minor}"
 
@@ -147,6 +150,7 @@ class CudaDevice(Device):
             self.release_staging(array)
         self._modules.clear()
         self._events.clear()
+        self._beginning = None
         self._streams.clear()
         del self._stream
 
@@ -299,6 +303,25 @@ class CudaDevice(Device):
         """See :meth:`Device.synchronize_event`."""
         with self._reporting():
             self._events[event].synchronize()
+
+    def start_timing(self) -> None:
+        """See :meth:`Device.start_timing`; the event of the beginning relates the device's clock to the host's."""
+        with self._reporting():
+            self._finish()
+            before = time.perf_counter()
+            self._beginning = self.record_time()
+            self._finish()
+            self._began = 0.5 * (before + time.perf_counter())
+
+    def record_time(self) -> Any:
+        """See :meth:`Device.record_time`."""
+        with self._reporting():
+            return self._driver.Event().record(self._stream)
+
+    def seconds_at(self, mark: Any) -> float:
+        """See :meth:`Device.seconds_at`."""
+        with self._reporting():
+            return self._began + 1e-3 * float(mark.time_since(self._beginning))
 
     def _read_async(self, source: Buffer, out: NDArray[Any], offset: int) -> None:
         with self._reporting():

@@ -217,6 +217,8 @@ class OpenCLDevice(Device):
         except (self._cl.Error, IndexError) as error:
             raise DeviceError(f"cannot open {info.id} ({info.name}): {error}") from error
         self._queues: list[cl.CommandQueue] = [self._queue]
+        self._properties = 0
+        self._clock_offset = 0.0
         self._launched: dict[cl.CommandQueue, cl.Event] = {}  # the last of each stream, where host and device share
         self._copies: list[cl.Event] = []  # dropping one that is not done would wait for it, and hold the GIL
         self._programs: dict[str, cl.Program] = {}
@@ -432,8 +434,30 @@ class OpenCLDevice(Device):
     def _enter_stream(self, number: int) -> None:
         with self._reporting():
             while len(self._queues) <= number:
-                self._queues.append(self._cl.CommandQueue(self._context, self._part))
+                self._queues.append(self._cl.CommandQueue(self._context, self._part, self._properties))
         self._queue = self._queues[number]
+
+    def start_timing(self) -> None:
+        """See :meth:`Device.start_timing`; queues that measure take the place of those that do not."""
+        with self._reporting():
+            self._finish()
+            self._properties = self._cl.command_queue_properties.PROFILING_ENABLE
+            self._queues = []
+            self._enter_stream(0)
+            before = time.perf_counter()
+            mark = self.record_time()
+            self._finish()
+            self._clock_offset = 0.5 * (before + time.perf_counter()) - self.seconds_at(mark)
+
+    def record_time(self) -> Any:
+        """See :meth:`Device.record_time`."""
+        with self._reporting():
+            return self._cl.enqueue_marker(self._queue)
+
+    def seconds_at(self, mark: Any) -> float:
+        """See :meth:`Device.seconds_at`."""
+        with self._reporting():
+            return self._clock_offset + 1e-9 * float(mark.profile.end)
 
     def record_event(self) -> StreamEvent:
         """See :meth:`Device.record_event`."""

@@ -17,6 +17,7 @@ from engine.devices.backends import backends
 from engine.devices.base import Device
 from engine.devices.info import DeviceInfo, MemoryInfo, bytes_text
 from engine.devices.processes import in_own_process, require_own_process
+from engine.devices.timeline import recorder_for
 from engine.errors import OutOfDeviceMemory
 
 __all__ = ["DevicePool", "Member", "beside_gpus", "gather"]
@@ -72,11 +73,14 @@ class Member:
         self._working_since: float | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"quintet-{label}")
         self._device: Device | None = None
+        self._recorder = recorder_for(label)
         self.opened = self._thread.submit(self._start)
         _members.add(self)
 
     def _start(self) -> None:
         self._device = _open(self.info)
+        if self._recorder is not None:
+            self._recorder.attach(self._device)
 
     def submit(self, function: Callable[Concatenate[Device, P], T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run ``function(device, ...)`` on the device's thread, after what it was given before.
@@ -97,6 +101,8 @@ class Member:
             finally:
                 self._working_since = None
                 self._worked += time.perf_counter() - began
+                if self._recorder is not None:
+                    self._recorder.task(began)
 
         return self._thread.submit(task)
 
@@ -137,7 +143,11 @@ class Member:
         def stop() -> None:
             if self._device is not None:
                 device, self._device = self._device, None
-                device.close()
+                try:
+                    if self._recorder is not None:
+                        self._recorder.finish()
+                finally:
+                    device.close()
 
         try:
             future = self._thread.submit(stop)

@@ -111,6 +111,8 @@ class CuSolver(LinearAlgebra):
             stream = self._streams[handle] = self._foreign(handle)
         with self._reporting(), stream:
             yield
+        if self.device.on_library_call is not None:
+            self.device.on_library_call()
 
     def _foreign(self, handle: int) -> Any:
         """The device's stream as CuPy's: by the stream protocol where CuPy knows it (from 14 on)."""

@@ -18,6 +18,8 @@ from engine.cli_options import pool_options, run_command
 from engine.devices import Device, DevicePool, select
 from engine.engine import Engine
 from engine.reports.record import BenchConsole
+from engine.reports.scaling import Request, bench_scaling, scaling_options
+from engine.solvers.boa.bench_scaling import scaling_cases
 from engine.solvers.boa.device.programs import Shapes, shapes_for
 from engine.solvers.boa.device.worker import DevicePopulation
 from engine.solvers.boa.fitness.tables import max_sat, trap
@@ -64,6 +66,7 @@ _SOLVE: dict[int, dict[str, Any]] = {  # genes: options that solve trap-5, 10 of
     metavar="FILE=TARGET",
     help="For the hard set: an instance file and the value to reach; may be repeated.",
 )
+@scaling_options
 def _command(
     backend: Any,
     names: list[str] | None,
@@ -78,7 +81,10 @@ def _command(
     budget: int,
     problems: Sequence[int],
     logs: str | None,
+    scaling: Request,
 ) -> int:
+    if scaling.wanted:
+        return 0 if bench_scaling("boa", scaling_cases(quick), backend, names, scaling) else 1
     console = BenchConsole()
     infos = select(backend, names)
     if suite is not None:

@@ -12,7 +12,9 @@ from engine.cli_options import pool_options, run_command
 from engine.devices import Backend
 from engine.engine import Engine
 from engine.reports.record import record_table
+from engine.reports.scaling import Request, bench_scaling, scaling_options
 from engine.results import Result
+from engine.solvers.branch_and_bound.bench_scaling import scaling_cases
 from engine.solvers.branch_and_bound.generators import ATSPFamily, generate_atsp
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
@@ -48,7 +50,6 @@ _QUEENS = (
     (21, 314666222712, None),
 )
 _PAPERS = {"bound": "two_machine", "branching": "max_sum"}
-_LONG = (24, 2223)  # number and optimum; branched forward about 64 thousand million nodes, by a sample of its subtrees
 _NEAR = 3  # the two programs behind the counts differ by as much: one leaves its first dive out
 
 
@@ -94,40 +95,30 @@ def _cases(size: str) -> Iterator[_Case]:
             yield _Case(f"{problem.name} {bound}", problem, {"bound": bound}, from_optimum=True)
 
 
-def _long_cases(size: str) -> Iterator[_Case]:
-    """What shows how several devices share work: seconds on a GPU, with a node count that nothing changes."""
-    if size == "quick":
-        yield _Case("queens 15", Queens(15), {}, *_QUEENS[2][1:])
-        yield _Case("ta029 one_machine", Flowshop.taillard(29), {"upper_bound": 2237}, None, 12_233_363, _NEAR)
-        return
-    forward = {"upper_bound": _LONG[1], "branching": "forward"}
-    yield _Case(f"ta{_LONG[0]:03d} forward", Flowshop.taillard(_LONG[0]), forward)
-    yield _Case("ta023 two_machine", Flowshop.taillard(23), {**_PAPERS, "upper_bound": 2326})
-    yield _Case("queens 21", Queens(21), {}, *_QUEENS[8][1:])
-
-
 @click.command("branch_and_bound", help="Check node counts and measure branch and bound on this machine.")
 @pool_options("Devices of the pool; the same may be named twice.")
 @click.option("--quick", is_flag=True, help="What a CPU does in half a minute.")
 @click.option("--whole", is_flag=True, help="Also 20 and 21 queens, and Ta023.")
-@click.option("--only", default="", metavar="TEXT", help="Only cases whose name contains TEXT.")
 @click.option("--strategy", default="siblings", show_default=True)
 @click.option("--variant", default="auto", show_default=True)
 @click.option("--ivms", type=int)
 @click.option("--steal-trigger", type=float, default=0.2, show_default=True)
 @click.option("--sharing", default="symmetric", show_default=True)
-@click.option("--scaling", is_flag=True, help="Long cases on 1, 2, 4, ... and all of --devices, with the speedup.")
+@scaling_options
 def _command(
-    backend: Any, names: list[str] | None, quick: bool, whole: bool, only: str, scaling: bool, **common: Any
+    backend: Any,
+    names: list[str] | None,
+    quick: bool,
+    whole: bool,
+    scaling: Request,
+    **common: Any,
 ) -> int:
     if quick and whole:
         raise click.UsageError("--quick and --whole are two sizes; give one of them")
     size = "quick" if quick else "whole" if whole else "usual"
-    if not scaling:
-        return _usual(backend, names, size, only, common)
-    if names is None or len(names) < 2:
-        raise click.UsageError("--scaling compares devices: name at least two with --devices")
-    return _scaling(backend, names, size, only, common)
+    if not scaling.wanted:
+        return _usual(backend, names, size, scaling.only, common)
+    return 0 if bench_scaling("branch_and_bound", scaling_cases(size, common), backend, names, scaling) else 1
 
 
 def bench(arguments: list[str]) -> int:
@@ -174,40 +165,6 @@ def _measured(engine: Engine, case: _Case, common: dict[str, Any]) -> tuple[Resu
     engine.solve(case.problem, time_limit=0.3, **options)
     result = engine.solve(case.problem, **options)
     return result, _wrong(case, result)
-
-
-def _scaling(backend: Backend | None, devices: list[str], size: str, only: str, common: dict[str, Any]) -> int:
-    """The long cases on 1, 2, 4, ... and all of the devices; every number of them must visit the same nodes."""
-    counts = sorted({1 << power for power in range(len(devices).bit_length()) if 1 << power < len(devices)})
-    right = True
-    print(
-        f"{'case':28} {'devices':>7} {'nodes':>18} {'seconds':>9} {'speedup':>8} {'exchanged':>9}  verdict", flush=True
-    )
-    alone: dict[str, Result] = {}
-    rows: list[list[str]] = []
-    for count in [*counts, len(devices)]:
-        with Engine(backend, devices[:count]) as engine:
-            for case in _long_cases(size):
-                if only not in case.name:
-                    continue
-                result, wrong = _measured(engine, case, common)
-                first = alone.setdefault(case.name, result)
-                nodes = result.counters["nodes"]
-                if nodes != first.counters["nodes"]:
-                    wrong = wrong or f"{first.counters['nodes']} nodes on one device"
-                right = right and not wrong
-                speedup = first.seconds / max(result.seconds, 1e-9)
-                exchanged = int(result.counters["exchanged_intervals"])
-                rows.append(
-                    [case.name, f"{count}", f"{nodes:,}", f"{result.seconds:.3f}", f"{speedup:.2f}", f"{exchanged:,}"]
-                )
-                print(
-                    f"{case.name:28} {count:7} {nodes:18,} {result.seconds:9.3f} {speedup:7.2f}x {exchanged:9,}  "
-                    f"{wrong or ('right' if case.nodes is not None else 'ended')}",
-                    flush=True,
-                )
-    record_table("Several devices", ["case", "devices", "nodes", "seconds", "speedup", "exchanged"], rows)
-    return 0 if right else 1
 
 
 def _wrong(case: _Case, result: Result) -> str:

@@ -19,6 +19,7 @@ from engine.cli_options import pool_options, run_command
 from engine.devices import DeviceInfo, DevicePool, select
 from engine.engine import Engine
 from engine.reports.record import BenchConsole
+from engine.reports.scaling import Request, bench_scaling, scaling_options
 from engine.solvers.gibbs.design.matrix import Design, stored_values
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.device.worker import Worker
@@ -28,10 +29,11 @@ from engine.solvers.gibbs.problem import HorseshoeProbit
 from engine.solvers.gibbs.reference import BlasSampler, ReferenceChain
 from engine.solvers.gibbs.solve import settings_for
 
-__all__ = ["SIZES", "Repeated", "bench", "check", "time_iterations"]
+__all__ = ["SIZES", "Repeated", "advance", "bench", "chain_state", "check", "repeated", "time_iterations"]
 
 SIZES = ((10_000, 1000), (1_000_000, 1000), (1_295_848, 141))
 HOST_SIZES = ((10_000, 100), (100_000, 1000))
+_BLOCK_ROWS = 4096
 _FOLLOWED = 20
 _SEEDS = (1, 2, 3)
 
@@ -41,9 +43,9 @@ class Repeated(Design):
     """A design of any number of rows, made of one block again and again, so that making it takes no time."""
 
     def rows(self, begin: int, end: int) -> NDArray[Any]:
-        """The block's rows, zeros from N on."""
-        block = _block(self)
-        out = block[: end - begin]
+        """The block's rows from where this row is in it, zeros from N on."""
+        first = begin % _BLOCK_ROWS
+        out = _block(self)[first : first + end - begin]
         if end > self.layout.rows:
             out = out.copy()
             out[max(0, self.layout.rows - begin) :] = 0
@@ -57,8 +59,8 @@ def _block(design: Design) -> NDArray[Any]:
     key = design.layout.columns, design.layout.stride, design.storage
     if key not in _BLOCKS:
         random = np.random.default_rng(7)
-        rows, layout = design.chunk_rows + 4096, design.layout
-        few = random.standard_normal((min(rows, 4096), layout.stride), dtype=np.float32)
+        rows, layout = design.chunk_rows + _BLOCK_ROWS, design.layout
+        few = random.standard_normal((_BLOCK_ROWS, layout.stride), dtype=np.float32)
         few[:, layout.columns :] = 0.0
         values = np.tile(few, (-(-rows // len(few)), 1))[:rows]
         if design.storage == "float16":
@@ -88,7 +90,8 @@ def repeated(rows: int, columns: int, options: Options) -> Design:
     )
 
 
-def _state(chains: int, q: int, seed: int = 0) -> dict[str, NDArray[np.float64]]:
+def chain_state(chains: int, q: int, seed: int = 0) -> dict[str, NDArray[np.float64]]:
+    """Where chains of ``q`` coefficients begin."""
     random = np.random.default_rng(seed)
     beta = 0.05 * random.standard_normal((chains, q))
     return {
@@ -109,22 +112,22 @@ def time_iterations(
         if options.kernel == "hmc":
             sampler.weigh_at(np.zeros(columns))
         sampler.make_gram(weighted=options.kernel == "hmc")
-        sampler.set_state(_state(options.chains, columns))
-        at = _advance(sampler, 0, 2)
+        sampler.set_state(chain_state(options.chains, columns))
+        at = advance(sampler, 0, 2)
         began = time.perf_counter()
-        at = _advance(sampler, at, 3)
+        at = advance(sampler, at, 3)
         each = (time.perf_counter() - began) / 3
         times = []
         for _ in range(3):
             count = int(min(2 * REFRESH, max(2, seconds / 3 / max(each, 1e-6))))
             began = time.perf_counter()
-            at = _advance(sampler, at, count)
+            at = advance(sampler, at, count)
             times.append((time.perf_counter() - began) / count)
         pass_ = max(sampler.workers.each(_time_pass, options.chains))
     return statistics.median(times), pass_
 
 
-def _advance(sampler: Sampler, first: int, count: int) -> int:
+def advance(sampler: Sampler, first: int, count: int) -> int:
     """Some iterations, waited for."""
     end = first + count
     while first < end:
@@ -177,7 +180,7 @@ def follow(info: DeviceInfo, rows: int, columns: int, options: Options, steps: i
     settings = dataclasses.replace(settings_for(design, options, 11), wide=False)  # the reference factorises p x p
     with DevicePool([info]) as pool, Sampler(pool, design, settings) as sampler:
         sampler.make_gram(weighted=False)
-        state = _state(options.chains, q)
+        state = chain_state(options.chains, q)
         sampler.set_state(state)
         sampler.advance(0, steps, 1 << 40)
         _, draws, _ = sampler.collect()
@@ -216,7 +219,19 @@ def _repeat(task: Callable[[], Any], least: float = 0.5) -> float:
 @click.option("--quick", is_flag=True, help="Small sizes only.")
 @click.option("--mixing", type=click.Path(exists=True), multiple=True, help="Also how well kernels mix on a data file.")
 @click.option("--seconds", type=float, default=60.0, show_default=True, help="Time limit of each run of --mixing.")
-def _command(backend: Any, names: list[str] | None, quick: bool, mixing: tuple[str, ...], seconds: float) -> int:
+@scaling_options
+def _command(
+    backend: Any,
+    names: list[str] | None,
+    quick: bool,
+    mixing: tuple[str, ...],
+    seconds: float,
+    scaling: Request,
+) -> int:
+    if scaling.wanted:
+        from engine.solvers.gibbs.bench_scaling import scaling_cases
+
+        return 0 if bench_scaling("gibbs", scaling_cases(quick), backend, names, scaling) else 1
     console = BenchConsole()
     infos = select(backend, names)
     good = check(infos[:1], console)

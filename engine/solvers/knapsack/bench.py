@@ -19,8 +19,10 @@ from engine.devices import DeviceInfo, available, by_backend, select
 from engine.devices.info import bytes_text
 from engine.engine import Engine
 from engine.reports.record import BenchConsole
+from engine.reports.scaling import Request, bench_scaling, scaling_options
 from engine.results import Status
 from engine.solvers.knapsack.bench_family import measure_batches, measure_family
+from engine.solvers.knapsack.bench_scaling import scaling_cases
 from engine.solvers.knapsack.generators import GeneratorOptions, generate
 from engine.solvers.knapsack.problem import Knapsack
 from engine.solvers.knapsack.reference import optimal_value, optimum_by_cut_rows
@@ -42,6 +44,8 @@ __all__ = ["bench"]
 @click.option("--batch", type=click.IntRange(2), help="Instead: so many small problems at once through engine.map.")
 @click.option("--family", is_flag=True, help="Instead: subset sums, multiple choice and two constraints.")
 @click.option("--limit", type=click.FloatRange(0, min_open=True), default=120.0, help="Seconds for one instance.")
+@click.option("--quick", is_flag=True, help="Of --scaling, what a CPU does in seconds.")
+@scaling_options
 def _command(
     backend: Any,
     names: list[str] | None,
@@ -53,7 +57,11 @@ def _command(
     batch: int | None,
     family: bool,
     limit: float,
+    quick: bool,
+    scaling: Request,
 ) -> int:
+    if scaling.wanted:
+        return 0 if bench_scaling("knapsack", scaling_cases(quick), backend, names, scaling) else 1
     console = BenchConsole()
     if names:
         chosen = select(backend, names)

@@ -20,9 +20,11 @@ from engine.devices import Device, DeviceInfo, DevicePool, select
 from engine.engine import Engine
 from engine.numerics.linear_algebra import linear_algebra
 from engine.reports.record import BenchConsole
+from engine.reports.scaling import Request, bench_scaling, scaling_options
 from engine.results import Result
 from engine.solvers.linprog.bench.collection import bench_collection
 from engine.solvers.linprog.bench.peers import HighsRun, highs, highs_apart
+from engine.solvers.linprog.bench.scaling import scaling_cases
 from engine.solvers.linprog.forms.standard import Prepared, prepare, shard_data
 from engine.solvers.linprog.generators import GeneratorOptions, generate
 from engine.solvers.linprog.interior.method import InteriorPoint, Settings
@@ -59,6 +61,8 @@ _GPU_SIZES = ((500, 1000), (2000, 4000), (4000, 8000), (5000, 10_000))
 @click.option("--limit", type=float, default=60.0, help="Seconds for each program and method of --set.")
 @click.option("--updates/--no-updates", default=True, help="Also time the Sherman-Morrison updates.")
 @click.option("--batch", type=int, default=1000, help="Programs of 20 x 40 to solve as a batch; 0 leaves it out.")
+@click.option("--quick", is_flag=True, help="Of --scaling, what a CPU does in seconds.")
+@scaling_options
 def _command(
     backend: Any,
     names: list[str] | None,
@@ -74,7 +78,11 @@ def _command(
     limit: float,
     updates: bool,
     batch: int,
+    quick: bool,
+    scaling: Request,
 ) -> int:
+    if scaling.wanted:
+        return 0 if bench_scaling("linprog", scaling_cases(quick), backend, names, scaling) else 1
     console = BenchConsole()
     chosen = select(backend, names)
     gpu = any(not info.capabilities.shares_host_cores for info in chosen)

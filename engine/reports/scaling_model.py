@@ -1,0 +1,104 @@
+"""How long work takes on several devices, predicted from a recording of it on one.
+
+The seconds of one device are split into those of kernels whose work is divided, those of kernels that every device
+repeats, and the rest, in which the device has no work. With N devices the first are divided by N; the others stay; what
+the devices exchange is added: the threads' meetings, and the bytes that each device receives, at the speed of copies
+between peers.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from engine.devices.group import Rendezvous
+from engine.devices.timeline import DeviceTimeline
+from engine.reports.timeline import covered
+
+__all__ = ["PEER_BYTES_PER_SECOND", "Exchange", "Profile", "meeting_seconds", "predicted_seconds", "profile_of"]
+
+PEER_BYTES_PER_SECOND = 390e9
+"""Measured between two H200 over NVLink, for copies of 64 MB."""
+
+_MEETINGS = 200
+
+
+class Exchange(NamedTuple):
+    """How often devices meet during a case, and the bytes that each receives from the others."""
+
+    meetings: float
+    nbytes: float
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Seconds of a case on one device: ``divided`` and ``repeated`` work, and ``idle``, when the device has none."""
+
+    divided: float
+    repeated: float
+    idle: float
+
+
+def profile_of(
+    device: DeviceTimeline, window: tuple[float, float], seconds: float, repeated: Collection[str]
+) -> Profile:
+    """What a recording on one device says of a case.
+
+    Parameters
+    ----------
+    device : DeviceTimeline
+    window : (float, float)
+        Of the recording.
+    seconds : float
+        How long the case takes when it is not recorded.
+    repeated : collection of str
+        Kernels whose work is not divided; copies are not either.
+    """
+    used = [one for one in device.commands if one.kind != "wait" and window[0] <= one.begin <= window[1]]
+    if not used:
+        return Profile(0.0, 0.0, seconds)
+    first = max(window[0], min(one.begin for one in used))  # where only the last commands were kept
+    recorded_window = (first, window[1])
+    whole = max(1e-12, window[1] - first)
+    busy = covered(((one.begin, one.end) for one in used), recorded_window) / whole
+    divided = sum(one.end - one.begin for one in used if one.kind == "kernel" and one.name not in repeated)
+    share = busy * divided / max(1e-12, sum(one.end - one.begin for one in used))
+    return Profile(seconds * share, seconds * (busy - share), seconds * (1 - busy))
+
+
+def predicted_seconds(profile: Profile, devices: int, exchange: Exchange, meeting: float) -> float:
+    """Seconds of a case on so many devices.
+
+    Parameters
+    ----------
+    profile : Profile
+    devices : int
+    exchange : Exchange
+        Of that many devices; ignored for one.
+    meeting : float
+        Seconds of one meeting of their threads.
+    """
+    own = profile.divided / devices + profile.repeated + profile.idle
+    return own if devices == 1 else own + exchange.meetings * meeting + exchange.nbytes / PEER_BYTES_PER_SECOND
+
+
+def meeting_seconds(threads: int) -> float:
+    """Seconds that so many threads take to meet, measured here."""
+    place = Rendezvous(threads)
+
+    def meet(party: int) -> None:
+        for _ in range(_MEETINGS):
+            place.all_gather(party, None)
+
+    others = [threading.Thread(target=meet, args=(party,)) for party in range(1, threads)]
+    for thread in others:
+        thread.start()
+    began = time.perf_counter()
+    meet(0)
+    seconds = (time.perf_counter() - began) / _MEETINGS
+    for thread in others:
+        thread.join()
+    return seconds

@@ -1,0 +1,79 @@
+"""One population on several devices, for ``quintet bench boa --scaling``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from engine.reports.scaling import ScalingCase, mapping_case, solving_case
+from engine.reports.scaling_model import Exchange
+from engine.results import Result
+from engine.solvers.boa.problem import BOA
+
+__all__ = ["scaling_cases"]
+
+_MEETINGS = 8  # of a generation
+_REPEATED = (
+    "gather_planes",
+    "merge_planes",
+    "select_best",
+    "summarise",
+    "plan_levels",
+    "make_probabilities",
+    "open_nodes",
+    "draw_population",
+)
+
+
+def scaling_cases(quick: bool) -> Iterator[ScalingCase]:
+    """What shows how several devices share a population: a number of generations, the same on any of them.
+
+    Parameters
+    ----------
+    quick : bool
+        Seconds on a CPU; otherwise seconds on a GPU.
+    """
+    for genes, population in ((60, 2000),) if quick else ((2000, 600_000), (5000, 1_250_000)):
+        yield _case(genes, population, 3 if quick else 40)
+    count, genes = (4, 30) if quick else (64, 200)
+    options = {"local_search": "none", "population": 600 if quick else 30_000, "max_parents": 4}
+    yield mapping_case(f"batch of {count}", lambda: [BOA("trap-5", genes) for _ in range(count)], options, warm=2)
+
+
+def _case(genes: int, population: int, generations: int) -> ScalingCase:
+    given: dict[str, Any] = {
+        "population": population,
+        "max_parents": 4,
+        "selection_fraction": 0.2,
+        "local_search": "none",
+        "max_generations": generations,
+        "patience": generations,
+        "target": genes + 1,
+        "share": "always",
+    }
+    planes = 0.8 * population * genes / 8  # the offspring, bits
+
+    def exchange(result: Result) -> Callable[[int], Exchange]:
+        done = float(result.counters["generations"])
+        return lambda devices: Exchange(_MEETINGS * done, planes * done * (devices - 1) / devices)
+
+    name = f"trap-5, {genes} genes, N = {population:,}"
+    return solving_case(
+        name,
+        lambda: BOA("trap-5", genes),
+        given,
+        _answer,
+        warm={"max_generations": 1},
+        exchange=exchange,
+        repeated=_REPEATED,
+    )
+
+
+def _answer(result: Result) -> Mapping[str, Any]:
+    counters = result.counters
+    return {
+        "objective": result.objective,
+        "generations": counters["generations"],
+        "edges": counters["edges"],
+        "evaluations": counters["evaluations"],
+    }

@@ -1,0 +1,88 @@
+"""``quintet bench SOLVER --scaling``, its pictures, and the model of several devices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from engine.devices import DevicePool, Member
+from engine.devices.timeline import Command, DeviceTimeline, HostSpan, Timeline
+from engine.reports.scaling import Outcome, Request, ScalingCase, bench_scaling
+from engine.reports.scaling_model import Exchange, Profile, meeting_seconds, predicted_seconds, profile_of
+from engine.reports.timeline import covered, picture, shares_of
+from engine.solvers import solver_named
+
+
+@pytest.mark.parametrize(
+    ("solver", "only"),
+    [
+        ("branch_and_bound", "queens"),
+        ("knapsack", "auto"),
+        ("boa", "trap"),
+        ("gibbs", "px"),
+        ("linprog", "dense"),
+    ],
+)
+def test_four_and_eight_devices_give_the_answer_of_one(
+    solver: str, only: str, device: Member, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    names = ",".join([device.info.id] * 8)
+    arguments = ["--scaling", "--quick", "--only", only, "--backend", device.info.language, "--devices", names]
+    arguments += ["--counts", "4", "--counts", "8"]
+    assert solver_named(solver).bench([*arguments, "--timeline", str(tmp_path)]) == 0
+    heading, *lines = capsys.readouterr().out.splitlines()
+    assert heading.split()[:4] == ["case", "devices", "seconds", "speedup"]
+    assert [line.split()[-1] for line in lines[:3]] == ["equal"] * 3
+    assert lines[3].partition(":")[2].lstrip().startswith("model")
+    assert len(list(tmp_path.glob("*.svg"))) == 3
+    for file in tmp_path.glob("*.svg"):
+        ElementTree.parse(file)
+
+
+def test_another_answer_on_more_devices_is_reported(device: Member, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(devices: list[str]) -> Outcome:
+        with DevicePool([device.info] * len(devices)):
+            return Outcome(0.0, 1.0 / len(devices), {"nodes": len(devices)})
+
+    assert not bench_scaling(
+        "test", [ScalingCase("case", run, run_recorded=None)], None, [device.info.id] * 2, Request()
+    )
+    assert "other nodes than on one device" in capsys.readouterr().out
+
+
+def _timeline() -> Timeline:
+    kernels = [Command("kernel", "work", 0, 1.0, 2.0), Command("kernel", "again", 1, 1.5, 2.5)]
+    others = [Command("wait", "wait", 0, 2.5, 3.0), Command("peer", "peer", 0, 3.0, 3.5, 8)]
+    host = [HostSpan("task", 0.5, 3.5), HostSpan("device", 1.0, 2.0), HostSpan("meeting", 2.5, 3.0)]
+    return Timeline([DeviceTimeline("cuda:0", [*kernels, *others], host)])
+
+
+def test_shares_count_overlapping_commands_once() -> None:
+    device = _timeline().devices[0]
+    used = shares_of(device, (0.0, 4.0))
+    assert used.computing == pytest.approx(1.5 / 4)
+    assert used.copying == pytest.approx(0.5 / 4)
+    assert used.waiting == pytest.approx(2.0 / 4)
+    assert covered([(0.0, 2.0), (1.0, 3.0), (5.0, 9.0)], (1.5, 6.0)) == pytest.approx(2.5)
+
+
+def test_a_picture_names_devices_and_kernels() -> None:
+    text = picture(_timeline(), "a & b", (0.0, 4.0), detail=0.5)
+    root = ElementTree.fromstring(text)
+    words = {element.text for element in root.iter() if element.text and element.text.strip()}
+    assert {"a & b", "cuda:0", "work", "again", "0.000 s to 4.000 s"} <= words
+
+
+def test_the_model_divides_what_is_not_repeated() -> None:
+    profile = profile_of(_timeline().devices[0], (0.0, 4.0), 8.0, {"again"})
+    assert profile.divided + profile.repeated + profile.idle == pytest.approx(8.0)
+    assert profile.divided == pytest.approx(profile.repeated * 1.0 / 1.5)  # the copy is repeated too
+    few = Profile(divided=4.0, repeated=1.0, idle=0.5)
+    assert predicted_seconds(few, 1, Exchange(10, 390e9), 0.1) == pytest.approx(5.5)
+    assert predicted_seconds(few, 4, Exchange(10, 390e9), 0.1) == pytest.approx(2.5 + 1.0 + 1.0)
+
+
+def test_meeting_takes_time() -> None:
+    assert meeting_seconds(3) > 0
