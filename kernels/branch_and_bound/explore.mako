@@ -10,22 +10,62 @@
 // control   [ACTIVE] IVMs with work, [LEAST_ACTIVE] leave the launch when fewer are active, [STEPS] most nodes in this launch
 // counters  nodes decomposed, leaves, children not pruned, solutions counted
 // found     for each IVM the best value it has reached below the bound, then the path to it
+% if backtrack == "saved":
+// workspace   of every level and IVM, ${saved_quads} entries of four words: the state of its node and the set of its items; valid where
+//           the node has more open children than the one on the path
+% endif
 % if bottom:
 // From level ${bottom} on a node is searched to its end in one go, in registers and a stack of its own: see enter_bottom and
 // step_bottom. Only nodes above can be stolen, so while most IVMs are idle (a launch of few steps) none is.
 % endif
 // Launch: one work-item per IVM, ${block} a group.
+<% workspace = "GLOBAL i32* RESTRICT workspace, " if backtrack == "saved" else "" %>
 ${masks.declarations()}
 #define TABLE_SPACE ${"LOCAL" if local_table else "GLOBAL"}
 typedef const TABLE_SPACE i32* table_t;
 ${rule.functions()}
 ${masks.problem_functions()}
 
+% if backtrack == "saved":
+#define SAVED(level) (saved + ((i64)(level) * ivms + ivm) * ${saved_quads})
+FUNCTION void save_node(const state_t* state, mask_t used, GLOBAL quad_t* to)
+{
+    u32 words[${4 * saved_quads}];
+    save(state, words);
+% for k in range(mask_words):
+    words[${4 * saved_quads - mask_words + k}] = WORD(used, ${k});
+% endfor
+% for k in range(saved_quads):
+    to[${k}] = QUAD(words[${4 * k}], words[${4 * k + 1}], words[${4 * k + 2}], words[${4 * k + 3}]);
+% endfor
+}
+
+FUNCTION mask_t restore_node(state_t* state, const GLOBAL quad_t* from)
+{
+    u32 words[${4 * saved_quads}];
+% for k in range(saved_quads):
+    {
+        const quad_t quad = from[${k}];
+        words[${4 * k}] = quad.x;
+        words[${4 * k + 1}] = quad.y;
+        words[${4 * k + 2}] = quad.z;
+        words[${4 * k + 3}] = quad.w;
+    }
+% endfor
+    restore(state, words);
+    mask_t used = NO_ITEMS;
+% for k in range(mask_words):
+    used |= OF_WORD(words[${4 * saved_quads - mask_words + k}], ${k});
+% endfor
+    return used;
+}
+% endif
+
 KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRICT rows, GLOBAL mask_t* RESTRICT sides,
     GLOBAL i32* RESTRICT depths, const GLOBAL u8* RESTRICT begins, const GLOBAL u8* RESTRICT ends,
     GLOBAL i32* RESTRICT explored, volatile GLOBAL i32* best, GLOBAL i32* RESTRICT found_value,
     GLOBAL u8* RESTRICT found_path, GLOBAL mask_t* RESTRICT found_sides, volatile GLOBAL i32* control,
-    GLOBAL u64* counters, const GLOBAL i32* RESTRICT data, i32 initial, i32 ivms, i32 slots)
+    GLOBAL u64* counters, const GLOBAL i32* RESTRICT data, ${workspace}i32 initial, i32 ivms, i32 slots)
 {
     const i32 ivm = (i32)GLOBAL_ID;
     const i32 me = LOCAL_ID;
@@ -36,9 +76,11 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
     LOCAL mask_t* const row_store = (LOCAL mask_t*)quads; // four rows an entry, so that no IVM's stack is in another's way
 #define ROW(level) row_store[((((level) >> 2) * ${block} + me) << 2) + ((level) & 3)]
 #define STACK(depth) (quads + ((depth) + 3) / 4 * ${block} + me)
-% else:
+% elif rows_in_local:
     LOCAL_ARRAY(mask_t, row_store, ${leaf_depth * block if leaf_depth else 1});
 #define ROW(level) row_store[(level) * ${block} + me]
+% else:
+#define ROW(level) rows[(i64)(level) * slots + ivm]
 % endif
     if (me < 4)
         sums[me] = 0;
@@ -72,7 +114,11 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
     state_t state;
 #define STATE state
 % endif
-    mask_t used = 0, turned = 0;
+    mask_t used = NO_ITEMS, turned = NO_ITEMS;
+% if backtrack == "saved":
+    GLOBAL quad_t* const saved = (GLOBAL quad_t*)workspace;
+    mask_t forks = NO_ITEMS; // the levels with an open sibling
+% endif
     if (began >= 0) {
         turned = sides[ivm];
         depth = 0;
@@ -81,7 +127,15 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
         while (depth < began) {
             const mask_t row = rows[(i64)depth * slots + ivm];
             const i32 item = INDEX_OF_LOWEST(row);
+% if rows_in_local:
             ROW(depth) = row;
+% endif
+% if backtrack == "saved":
+            if (ANY(WITHOUT_LOWEST(row))) {
+                forks |= ITEM(depth);
+                save_node(&state, used, SAVED(depth));
+            }
+% endif
             used |= LOWEST(row);
 % if backtrack == "stack":
             stack[depth + 1] = stack[depth];
@@ -149,6 +203,29 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
 % endif
         // The next node is the first open item at `depth`: a child of this node, or a sibling on the way back.
         mask_t row = survivors;
+% if backtrack == "saved":
+        if (!ANY(row)) {
+            if (ANY(forks)) {
+                depth = INDEX_OF_HIGHEST(forks);
+                row = WITHOUT_LOWEST(ROW(depth));
+                used = restore_node(&state, SAVED(depth));
+                if (!ANY(WITHOUT_LOWEST(row)))
+                    forks ^= ITEM(depth);
+            }
+        } else if (ANY(WITHOUT_LOWEST(row))) {
+            forks |= ITEM(depth);
+            save_node(&state, used, SAVED(depth));
+        }
+        if (ANY(row)) {
+            const i32 before = depth > 0 ? INDEX_OF_LOWEST(ROW(depth - 1)) : -1;
+            ROW(depth) = row;
+            used |= LOWEST(row);
+            place(&state, depth, INDEX_OF_LOWEST(row), before, (i32)HAS(turned, depth), table);
+            ++depth;
+        } else {
+            depth = -1;
+        }
+% else:
         if (!row) {
             while (depth > 0 && !row) {
                 --depth;
@@ -187,6 +264,7 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
         } else {
             depth = -1;
         }
+% endif
 % if bottom:
         ++step;
         if ((++turns & ${poll - 1}) == 0 && control[ACTIVE] < least_active)
@@ -210,8 +288,10 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
     }
 % endif
     if (began >= 0) {
+% if rows_in_local:
         for (i32 level = 0; level < depth; ++level)
             rows[(i64)level * slots + ivm] = ROW(level);
+% endif
         sides[ivm] = turned;
         depths[ivm] = depth;
         if (depth < 0) {
@@ -249,7 +329,7 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
 KERNEL LAUNCH_BOUNDS(${block}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBAL mask_t* RESTRICT sides,
     GLOBAL i32* RESTRICT depths, GLOBAL u8* RESTRICT begins, GLOBAL u8* RESTRICT ends, GLOBAL i32* RESTRICT explored,
     volatile GLOBAL i32* best, volatile GLOBAL i32* control, GLOBAL u64* counters, const GLOBAL i32* RESTRICT data,
-    const GLOBAL u8* RESTRICT units, const GLOBAL i32* RESTRICT targets, i32 count, i32 initial, i32 slots)
+    ${workspace}const GLOBAL u8* RESTRICT units, const GLOBAL i32* RESTRICT targets, i32 count, i32 initial, i32 slots)
 {
     const i32 unit = (i32)GLOBAL_ID;
 % if local_table:

@@ -10,24 +10,31 @@
     both = branching != "forward"
     two = bounds == "two_machine"
     largest = 32767 if packed else 2147483647
+    half = -(-m // 2)
+    in_words = packed and not two and branching != "min_min"
 %>
 % if packed:
 typedef u32 pair_t;
 #define LOW(pair) ((i32)(i16)(pair))
 #define HIGH(pair) ((i32)(pair) >> 16)
 % if language == "cuda":
-#define PAIR_ADD(a, b) __vadd2((a), (b))
-#define PAIR_SUBTRACT(a, b) __vsub2((a), (b))
+#define PAIR_DIFFERENCE(a, b) __vsub2((a), (b))
 #define PAIR_MAX(a, b) __vmaxs2((a), (b))
+#define PAIR_MAX3(a, b, c) __vimax3_s16x2((a), (b), (c))
 #define PAIR_ADD_MAX(a, b, c) __viaddmax_s16x2((a), (b), (c))
 #define SWAPPED(pair) __byte_perm((pair), 0, 0x1032)
+#define DIFFERENCE(pair, sum) __dp2a_lo((i32)(pair), 0xff01, (sum)) // sum + LOW - HIGH
 % else:
-#define PAIR_ADD(a, b) as_uint(as_short2(a) + as_short2(b))
-#define PAIR_SUBTRACT(a, b) as_uint(as_short2(a) - as_short2(b))
+#define PAIR_DIFFERENCE(a, b) as_uint(as_short2(a) - as_short2(b))
 #define PAIR_MAX(a, b) as_uint(max(as_short2(a), as_short2(b)))
+#define PAIR_MAX3(a, b, c) PAIR_MAX(PAIR_MAX(a, b), c)
 #define PAIR_ADD_MAX(a, b, c) as_uint(max(as_short2(a) + as_short2(b), as_short2(c)))
 #define SWAPPED(pair) rotate((u32)(pair), 16U)
+#define DIFFERENCE(pair, sum) ((sum) + LOW(pair) - HIGH(pair))
 % endif
+// Halves are at least 0 and stay below 2^15, so that words may be added, and what a half contains subtracted, as a whole.
+#define PAIR_ADD(a, b) ((a) + (b))
+#define PAIR_SUBTRACT(a, b) ((a) - (b))
 #define TIMES(column, i) ((pair_t)(column)[i])
 #define HEADS(i) ((pair_t)table[${heads} + (i)])
 #define TOTALS(i) ((pair_t)table[${heads + m} + (i)])
@@ -59,9 +66,10 @@ FUNCTION pair_t PAIR_ADD_MAX(pair_t a, pair_t b, pair_t c)
 #define TOTALS(i) pair_of(table[${heads + 2 * m} + (i)], table[${heads + 3 * m - 1} - (i)])
 % endif
 
+// rest[i], of the first half of the machines, is that of machine i and of machine m - 1 - i.
 typedef struct {
     pair_t done[${m}];
-    pair_t rest[${m}];
+    pair_t rest[${half}];
 } state_t;
 
 % if pairs:
@@ -71,7 +79,28 @@ FUNCTION void init(state_t* state, table_t table)
 {
 % for i in range(m):
     state->done[${i}] = HEADS(${i});
+% endfor
+% for i in range(half):
     state->rest[${i}] = TOTALS(${i});
+% endfor
+}
+
+// The state as words, from which `restore` makes it again.
+<% words = [f"done[{i}]" for i in range(m)] + [f"rest[{i}]" for i in range(half)] %>
+% if not packed:
+<% words = [f"{word}.{part}" for word in words for part in ("low", "high")] %>
+% endif
+FUNCTION void save(const state_t* state, u32* words)
+{
+% for k, word in enumerate(words):
+    words[${k}] = (u32)state->${word};
+% endfor
+}
+
+FUNCTION void restore(state_t* state, const u32* words)
+{
+% for k, word in enumerate(words):
+    state->${word} = ${"" if packed else "(i32)"}words[${k}];
 % endfor
 }
 
@@ -88,7 +117,9 @@ FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, t
         at = PAIR_MAX(at, state->done[${i}]);
         at = PAIR_ADD(at, time);
         state->done[${i}] = (at & moving) | (state->done[${i}] & ~moving);
+% if i < half:
         state->rest[${i}] = PAIR_SUBTRACT(state->rest[${i}], time);
+% endif
     }
 % endfor
 % else:
@@ -100,7 +131,9 @@ FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, t
         at = MAX(at, done) + (side ? time.high : time.low);
         state->done[${i}].low = side ? state->done[${i}].low : at;
         state->done[${i}].high = side ? at : state->done[${i}].high;
+% if i < half:
         state->rest[${i}] = PAIR_SUBTRACT(state->rest[${i}], time);
+% endif
     }
 % endfor
 % endif
@@ -124,22 +157,41 @@ FUNCTION i32 johnson_of_child(const state_t* state, mask_t open, i32 item, i32 s
 // What is still to come on each machine: the open jobs and the other end.
 FUNCTION void time_after(const state_t* state, pair_t* after)
 {
-% for i in range(m):
+% for i in range(half):
     after[${i}] = PAIR_ADD(state->rest[${i}], SWAPPED(state->done[${m - 1 - i}]));
+% endfor
+% for i in range(m // 2):
+    {
+        const pair_t sum = PAIR_ADD(state->rest[${i}], state->done[${i}]);
+        after[${m - 1 - i}] = SWAPPED(sum);
+    }
 % endfor
 }
 
-FUNCTION void one_machine(const state_t* state, const pair_t* after, i32 item, i32* front, i32* back, table_t table)
+FUNCTION pair_t one_machine(const state_t* state, const pair_t* after, table_t times)
 {
-    table_t times = table + item * ${stride};
     pair_t u = state->done[0];
     pair_t lb = PAIR_ADD(u, after[0]);
+% if max3:
+% for i in range(1, m, 2):
+    u = PAIR_ADD_MAX(u, TIMES(times, ${i - 1}), state->done[${i}]);
+% if i + 1 < m:
+    {
+        const pair_t first = PAIR_ADD(u, after[${i}]);
+        u = PAIR_ADD_MAX(u, TIMES(times, ${i}), state->done[${i + 1}]);
+        lb = PAIR_MAX3(first, PAIR_ADD(u, after[${i + 1}]), lb);
+    }
+% else:
+    lb = PAIR_ADD_MAX(u, after[${i}], lb);
+% endif
+% endfor
+% else:
 % for i in range(1, m):
     u = PAIR_ADD_MAX(u, TIMES(times, ${i - 1}), state->done[${i}]);
     lb = PAIR_ADD_MAX(u, after[${i}], lb);
 % endfor
-    *front = LOW(lb);
-    *back = HIGH(lb);
+% endif
+    return lb;
 }
 % endif
 
@@ -151,7 +203,9 @@ FUNCTION void child_bounds(const state_t* state, i32 depth, mask_t open, i32 ite
 % else:
     pair_t after[${m}];
     time_after(state, after);
-    one_machine(state, after, item, front, back, table);
+    const pair_t lb = one_machine(state, after, table + item * ${stride});
+    *front = LOW(lb);
+    *back = HIGH(lb);
 % endif
 }
 
@@ -167,23 +221,64 @@ FUNCTION mask_t refine(const state_t* state, i32 depth, mask_t open, mask_t kept
 
 FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
 {
-    rule_t rule;
-    begin_rule(&rule);
 % if not two:
     pair_t after[${m}];
     time_after(state, after);
 % endif
-    for (mask_t left = open; left; left &= left - ONE) {
+% if in_words:
+    // Word by word of the set. The sign of a half of lb - upper says whether that child stays; `fewer` counts in its halves
+    // the children that have bounds below the initial upper bound.
+    const u32 limits = (u32)MIN(upper, ${largest}) * 0x10001U;
+    mask_t kept_front = NO_ITEMS, kept_back = NO_ITEMS;
+% if branching == "min_branch":
+    const u32 first_limits = (u32)MIN(initial, ${largest}) * 0x10001U;
+    u32 fewer = 0;
+% endif
+    i32 difference = 0;
+% for k in range(-(-items // 32)):
+    {
+        table_t columns = table + ${32 * k * stride};
+        u32 left = WORD(open, ${k}), front = 0, back = 0;
+        while (left) {
+            const i32 index = HIGHEST_OF_WORD(left);
+            const u32 item = 1U << index;
+            left ^= item;
+            const u32 lb = one_machine(state, after, columns + index * ${stride});
+            const u32 below = PAIR_DIFFERENCE(lb, limits);
+            if (below & 0x8000U)
+                front |= item;
+% if both:
+            if ((i32)below < 0)
+                back |= item;
+            difference = DIFFERENCE(lb, difference);
+% endif
+% if branching == "min_branch":
+            fewer += PAIR_DIFFERENCE(lb, first_limits) >> 15 & 0x10001U;
+% endif
+        }
+        kept_front |= OF_WORD(front, ${k});
+        kept_back |= OF_WORD(back, ${k});
+    }
+% endfor
+    *side = choose_side(${"HIGH(fewer) - LOW(fewer)" if branching == "min_branch" else 0}, difference, 0);
+    const mask_t kept = *side ? kept_back : kept_front;
+% else:
+    rule_t rule;
+    begin_rule(&rule);
+    for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left)) {
         i32 front, back;
 % if two:
         child_bounds(state, depth, open, INDEX_OF_LOWEST(left), &front, &back, table);
 % else:
-        one_machine(state, after, INDEX_OF_LOWEST(left), &front, &back, table);
+        const pair_t lb = one_machine(state, after, table + INDEX_OF_LOWEST(left) * ${stride});
+        front = LOW(lb);
+        back = HIGH(lb);
 % endif
         judge(&rule, LOWEST(left), front, back, upper, initial);
     }
     *side = choose_side(rule.pruned, rule.difference, rule.least_often);
     const mask_t kept = *side ? rule.kept_back : rule.kept_front;
+% endif
     return ${"refine(state, depth, open, kept, *side, upper, table)" if bounds == "mixed" else "kept"};
 }
 

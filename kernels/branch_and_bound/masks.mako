@@ -1,38 +1,15 @@
 <%def name="declarations()">
-// A set of items is one word; item i is bit i.
-typedef ${mask} mask_t;
+// A set of items: item i is bit i of ${"two 64-bit words, used with & | ^ ~ and" if wide(mask) else "one word, used with & | ^ ~ and"} the macros below.
+//   NO_ITEMS, ALL_ITEMS; ITEM(i) that item alone; ANY(set), HAS(set, i); COUNT(set); LOWEST(set) its first item, as a set;
+//   WITHOUT_LOWEST(set); INDEX_OF_LOWEST, INDEX_OF_HIGHEST(set) of a set that is not empty; BELOW(item) all items before one
+//   WORD(set, k) items 32 k to 32 k + 31 as a u32; OF_WORD(word, k) the inverse
 #define ITEMS ${items}
 #define LEAF_DEPTH ${leaf_depth}
-#define ALL_ITEMS ((mask_t)${(1 << items) - 1}${"UL" if mask == "u64" else "U"})
-#define ONE ((mask_t)1)
-#define LOWEST(set) ((set) & (~(set) + ONE))
-% if language == "cuda":
-% if mask == "u64":
-#define INDEX_OF_LOWEST(set) (__ffsll((long long)(set)) - 1)
-#define COUNT(set) __popcll(set)
+% if wide(mask):
+${two_words()}
 % else:
-#define INDEX_OF_LOWEST(set) (__ffs((int)(set)) - 1)
-#define COUNT(set) __popc(set)
+${one_word()}
 % endif
-% else:
-// The compiler's own, where it has them: PoCL calls clz() and popcount() instead of inlining them.
-#ifndef __has_builtin
-#define __has_builtin(name) 0
-#endif
-#if __has_builtin(__builtin_ctzl) && __has_builtin(__builtin_popcountl)
-% if mask == "u64":
-#define INDEX_OF_LOWEST(set) ((i32)__builtin_ctzl(set))
-#define COUNT(set) ((i32)__builtin_popcountl(set))
-% else:
-#define INDEX_OF_LOWEST(set) ((i32)__builtin_ctz(set))
-#define COUNT(set) ((i32)__builtin_popcount(set))
-% endif
-#else
-#define INDEX_OF_LOWEST(set) (${63 if mask == "u64" else 31} - (i32)clz(LOWEST(set)))
-#define COUNT(set) ((i32)popcount(set))
-#endif
-% endif
-
 // Four words that are read and written together.
 typedef uint4 quad_t;
 typedef ${"LOCAL " if block > 1 else ""}quad_t* quads_t;
@@ -53,4 +30,142 @@ ${source}
 % else:
 <%include file="/${problem}.mako"/>
 % endif
+</%def>
+
+<%!
+    def wide(mask):
+        return mask == "u128"
+%>
+<%def name="one_word()">
+typedef ${mask} mask_t;
+#define ALL_ITEMS ((mask_t)${(1 << items) - 1}${"UL" if mask == "u64" else "U"})
+#define ONE ((mask_t)1)
+#define NO_ITEMS ((mask_t)0)
+#define ITEM(i) (ONE << (i))
+#define ANY(set) ((set) != 0)
+#define HAS(set, i) (((set) >> (i)) & ONE)
+#define LOWEST(set) ((set) & (~(set) + ONE))
+#define WITHOUT_LOWEST(set) ((set) & ((set) - ONE))
+#define BELOW(item) ((item) - ONE)
+#define WORD(set, k) ((u32)(${"(set) >> 32 * (k)" if mask == "u64" else "set"}))
+#define OF_WORD(word, k) (${"(mask_t)(word) << 32 * (k)" if mask == "u64" else "word"})
+% if language == "cuda":
+% if mask == "u64":
+#define INDEX_OF_LOWEST(set) (__ffsll((long long)(set)) - 1)
+#define INDEX_OF_HIGHEST(set) (63 - __clzll((long long)(set)))
+#define COUNT(set) __popcll(set)
+% else:
+#define INDEX_OF_LOWEST(set) (__ffs((int)(set)) - 1)
+#define INDEX_OF_HIGHEST(set) (31 - __clz((int)(set)))
+#define COUNT(set) __popc(set)
+% endif
+#define HIGHEST_OF_WORD(word) (31 - __clz((int)(word)))
+% else:
+// The compiler's own, where it has them: PoCL calls clz() and popcount() instead of inlining them.
+#ifndef __has_builtin
+#define __has_builtin(name) 0
+#endif
+#if __has_builtin(__builtin_ctzl) && __has_builtin(__builtin_popcountl)
+% if mask == "u64":
+#define INDEX_OF_LOWEST(set) ((i32)__builtin_ctzl(set))
+#define INDEX_OF_HIGHEST(set) (63 - (i32)__builtin_clzl(set))
+#define COUNT(set) ((i32)__builtin_popcountl(set))
+% else:
+#define INDEX_OF_LOWEST(set) ((i32)__builtin_ctz(set))
+#define INDEX_OF_HIGHEST(set) (31 - (i32)__builtin_clz(set))
+#define COUNT(set) ((i32)__builtin_popcount(set))
+% endif
+#define HIGHEST_OF_WORD(word) (31 - (i32)__builtin_clz(word))
+#else
+#define INDEX_OF_LOWEST(set) (${63 if mask == "u64" else 31} - (i32)clz(LOWEST(set)))
+#define INDEX_OF_HIGHEST(set) (${63 if mask == "u64" else 31} - (i32)clz(set))
+#define COUNT(set) ((i32)popcount(set))
+#define HIGHEST_OF_WORD(word) (31 - (i32)clz(word))
+#endif
+% endif
+</%def>
+<%def name="two_words()">
+<% low, high = (1 << items) - 1 & 2**64 - 1, (1 << items) - 1 >> 64 %>
+% if language == "cuda":
+typedef ulonglong2 mask_t;
+#define SET_OF(first, second) make_ulonglong2((first), (second))
+FUNCTION mask_t operator&(mask_t a, mask_t b) { return SET_OF(a.x & b.x, a.y & b.y); }
+FUNCTION mask_t operator|(mask_t a, mask_t b) { return SET_OF(a.x | b.x, a.y | b.y); }
+FUNCTION mask_t operator^(mask_t a, mask_t b) { return SET_OF(a.x ^ b.x, a.y ^ b.y); }
+FUNCTION mask_t operator~(mask_t a) { return SET_OF(~a.x, ~a.y); }
+FUNCTION void operator&=(mask_t& a, mask_t b) { a = a & b; }
+FUNCTION void operator|=(mask_t& a, mask_t b) { a = a | b; }
+FUNCTION void operator^=(mask_t& a, mask_t b) { a = a ^ b; }
+#define INDEX_OF_LOWEST_U64(word) (__ffsll((long long)(word)) - 1)
+#define INDEX_OF_HIGHEST_U64(word) (63 - __clzll((long long)(word)))
+#define HIGHEST_OF_WORD(word) (31 - __clz((int)(word)))
+#define COUNT_U64(word) __popcll(word)
+% else:
+typedef ulong2 mask_t;
+#define SET_OF(first, second) ((mask_t)((first), (second)))
+#ifndef __has_builtin
+#define __has_builtin(name) 0
+#endif
+#if __has_builtin(__builtin_ctzl) && __has_builtin(__builtin_popcountl)
+#define INDEX_OF_LOWEST_U64(word) ((i32)__builtin_ctzl(word))
+#define INDEX_OF_HIGHEST_U64(word) (63 - (i32)__builtin_clzl(word))
+#define HIGHEST_OF_WORD(word) (31 - (i32)__builtin_clz(word))
+#define COUNT_U64(word) ((i32)__builtin_popcountl(word))
+#else
+#define INDEX_OF_LOWEST_U64(word) (63 - (i32)clz((word) & (~(word) + 1UL)))
+#define INDEX_OF_HIGHEST_U64(word) (63 - (i32)clz(word))
+#define HIGHEST_OF_WORD(word) (31 - (i32)clz(word))
+#define COUNT_U64(word) ((i32)popcount(word))
+#endif
+% endif
+#define NO_ITEMS SET_OF(0UL, 0UL)
+#define ALL_ITEMS SET_OF(${low}UL, ${high}UL)
+#define ANY(set) any_of(set)
+#define HAS(set, i) has_item((set), (i))
+#define ITEM(i) item_of(i)
+#define LOWEST(set) lowest_of(set)
+#define WITHOUT_LOWEST(set) without_lowest(set)
+#define BELOW(item) items_below(item)
+#define INDEX_OF_LOWEST(set) index_of_lowest(set)
+#define INDEX_OF_HIGHEST(set) index_of_highest(set)
+#define COUNT(set) count_of(set)
+#define WORD(set, k) ((u32)(((k) < 2 ? (set).x : (set).y) >> 32 * ((k) & 1)))
+#define OF_WORD(word, k) SET_OF((k) < 2 ? (u64)(word) << 32 * ((k) & 1) : 0UL, (k) < 2 ? 0UL : (u64)(word) << 32 * ((k) & 1))
+FUNCTION i32 any_of(mask_t set)
+{
+    return (set.x | set.y) != 0;
+}
+FUNCTION i32 has_item(mask_t set, i32 i)
+{
+    return (i32)((i < 64 ? set.x : set.y) >> (i & 63) & 1);
+}
+FUNCTION mask_t item_of(i32 i)
+{
+    const u64 bit = (u64)1 << (i & 63);
+    return SET_OF(i < 64 ? bit : 0, i < 64 ? 0 : bit);
+}
+FUNCTION mask_t lowest_of(mask_t set)
+{
+    return SET_OF(set.x & (~set.x + 1), set.x ? 0 : set.y & (~set.y + 1));
+}
+FUNCTION mask_t without_lowest(mask_t set)
+{
+    return SET_OF(set.x & (set.x - 1), set.x ? set.y : set.y & (set.y - 1));
+}
+FUNCTION mask_t items_below(mask_t item)
+{
+    return SET_OF(item.x - 1, item.x ? 0 : item.y - 1);
+}
+FUNCTION i32 index_of_lowest(mask_t set)
+{
+    return set.x ? INDEX_OF_LOWEST_U64(set.x) : 64 + INDEX_OF_LOWEST_U64(set.y);
+}
+FUNCTION i32 index_of_highest(mask_t set)
+{
+    return set.y ? 64 + INDEX_OF_HIGHEST_U64(set.y) : INDEX_OF_HIGHEST_U64(set.x);
+}
+FUNCTION i32 count_of(mask_t set)
+{
+    return COUNT_U64(set.x) + COUNT_U64(set.y);
+}
 </%def>

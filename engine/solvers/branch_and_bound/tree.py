@@ -88,6 +88,8 @@ class DeviceTree:
         The instance, as the functions read it; copied to local memory where ``local_table`` says so.
     retract : bool
         Whether the functions include ``retract``, the inverse of ``place``.
+    saved_words : int
+        32-bit words that the functions ``save`` and ``restore`` write and read; 0 if there are no such functions.
     child_bounds : bool
         Whether the functions include ``child_bounds``, which variant ``pte_peb`` needs.
     costly : bool
@@ -112,6 +114,7 @@ class DeviceTree:
     table: NDArray[np.int32]
     local_table: bool
     retract: bool = False
+    saved_words: int = 0
     child_bounds: bool = False
     costly: bool = False
     refines: bool = False

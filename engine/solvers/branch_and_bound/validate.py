@@ -55,8 +55,7 @@ def planned_bytes(tree: Tree, options: Options, device: DeviceInfo) -> tuple[int
     shapes = shapes_for(device.capabilities, tree, device_tree, options.ivms)
     cooperative = device_tree.cooperative
     table = device_tree.table if cooperative is None else cooperative.table
-    workspace = 0 if cooperative is None else 4 * cooperative.workspace_words * shapes.ivms
-    return shapes.bytes_for(tree) + table.nbytes + workspace, shapes.ivms
+    return shapes.bytes_for(tree) + table.nbytes, shapes.ivms
 
 
 def validate(problem: PermutationProblem, options: Options, devices: Sequence[DeviceInfo]) -> None:

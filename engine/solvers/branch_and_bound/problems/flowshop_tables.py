@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["child_functions", "device_tree"]
 
 _LANES = 16
+_MAX3 = True
 _COOPERATIVE_LANES = 32
 
 
@@ -56,7 +57,13 @@ def _scalar(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
     packed = tree.short and capabilities.packed_i16
     stride = tree.machines | 1
     table = _words(tree, stride, packed)
-    constants = {**_constants(tree), "packed": packed, "stride": stride, "johnson_at": len(table)}
+    constants = {
+        **_constants(tree),
+        "packed": packed,
+        "stride": stride,
+        "johnson_at": len(table),
+        "max3": packed and _MAX3,
+    }
     local = tree.bound_name == "one_machine" and table.nbytes <= 16384
     costly = tree.pairs is not None
     johnson = _johnson(tree)
@@ -64,6 +71,7 @@ def _scalar(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
         table = np.concatenate([table, johnson.ravel()])
     return DeviceTree(
         *("branch_and_bound/flowshop", "", constants, table, local),
+        saved_words=(tree.machines + -(-tree.machines // 2)) * (1 if packed else 2),
         child_bounds=True,
         costly=costly,
         refines=tree.bound_name == "mixed",

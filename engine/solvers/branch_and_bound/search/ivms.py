@@ -91,8 +91,8 @@ class Ivms:
         self.counters = memory.put(np.zeros(COUNTERS, np.uint64))
         self.table = memory.put(table)
         self._workspace: dict[str, Buffer] = {}
-        if cooperative is not None and cooperative.workspace_words:
-            self._workspace["workspace"] = memory.empty((shapes.ivms, cooperative.workspace_words), np.int32)
+        if shapes.workspace_words:
+            self._workspace["workspace"] = memory.empty((shapes.ivms, shapes.workspace_words), np.int32)
         leaves = math.factorial(n)
         self._weights = memory.put(
             np.array([_UNIT * math.factorial(n - 1 - level) // leaves for level in range(n)], np.uint64)

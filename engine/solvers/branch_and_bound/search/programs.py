@@ -53,15 +53,20 @@ class Shapes:
         IVMs; a multiple of ``block``.
     exports : int
         Slots beyond them, through which work leaves the device.
-    backtrack : {"stack", "rebuild", "retract"}
-        How the state of an earlier node is restored: from a stack of all levels, by placing the path's items again
-        (three times as fast on an H200 as keeping states in local memory), or by removing items one by one.
+    backtrack : {"stack", "saved", "rebuild", "retract"}
+        How the state of an earlier node is restored: from a stack of all levels in a work-item's own memory; from
+        device memory, where the states of nodes with several open children are saved; by placing the path's items
+        again; or by removing items one by one.
     steps, ramp_steps : int
         Nodes an IVM decomposes in a launch at first, and while most are idle.
     lanes : int
         Work-items of ``explore`` an IVM; where there are several, they are a group.
     cooperative : bool
         Whether the kernels are those of :class:`~engine.solvers.branch_and_bound.tree.CooperativeTree`.
+    workspace_words : int
+        32-bit words of device memory that an IVM needs besides.
+    rows_in_local : bool
+        Whether ``explore.mako`` keeps the rows of the running IVMs in local memory.
     """
 
     block: int
@@ -73,6 +78,8 @@ class Shapes:
     ramp_steps: int
     lanes: int = 1
     cooperative: bool = False
+    workspace_words: int = 0
+    rows_in_local: bool = True
 
     @property
     def slots(self) -> int:
@@ -83,10 +90,11 @@ class Shapes:
         """Device memory of a search.
 
         Per slot and level a mask, two digits, a sum, a path entry and a list entry; then the children of variant
-        ``pte_peb``.
+        ``pte_peb``, and the workspace.
         """
         word = 8 if tree.items > 32 else 4
-        return self.slots * (tree.items * (word + 11) + 2 * word + 24) + self.ivms * (13 * tree.items + 4)
+        own = 13 * tree.items + 4 + 4 * self.workspace_words
+        return self.slots * (tree.items * (word + 11) + 2 * word + 24) + self.ivms * own
 
 
 def shapes_for(capabilities: Capabilities, tree: Tree, device_tree: DeviceTree, ivms: int | None = None) -> Shapes:
@@ -96,6 +104,7 @@ def shapes_for(capabilities: Capabilities, tree: Tree, device_tree: DeviceTree, 
         return Shapes(
             *(1, 1, count, min(1024, max(16, 2 * count)), "stack", 1024, 16),
             cooperative=device_tree.cooperative is not None,
+            workspace_words=_cooperative_words(device_tree),
         )
     cooperative = device_tree.cooperative
     if cooperative is not None:
@@ -103,9 +112,15 @@ def shapes_for(capabilities: Capabilities, tree: Tree, device_tree: DeviceTree, 
         groups = max(1, min(32, fitting, _REGISTERS // (cooperative.registers * cooperative.lanes)))
         block = min(128, capabilities.max_block)
         count = -(-(ivms or capabilities.compute_units * groups) // block) * block
-        return Shapes(block, groups, count, min(4096, count), "rebuild", 64, 4, cooperative.lanes, True)
+        return Shapes(
+            *(block, groups, count, min(4096, count), "rebuild", 64, 4),
+            lanes=cooperative.lanes,
+            cooperative=True,
+            workspace_words=_cooperative_words(device_tree),
+        )
     table = device_tree.table.nbytes if device_tree.local_table else 0
-    own = _local_bytes(tree, device_tree)
+    rows_in_local = tree.items <= 64
+    own = _local_bytes(tree, device_tree) if rows_in_local else 0
     block = min(128, capabilities.max_block)
     while block > 32 and block * own + table > min(_LOCAL_BYTES, capabilities.local_memory):
         block //= 2
@@ -113,9 +128,29 @@ def shapes_for(capabilities: Capabilities, tree: Tree, device_tree: DeviceTree, 
     groups = max(1, min(device_tree.threads_per_unit // block, fitting, 32))
     count = ivms or capabilities.compute_units * groups * block
     count = -(-count // block) * block
-    backtrack = "retract" if device_tree.retract else "rebuild"
+    saves = device_tree.saved_words > 0
+    backtrack = "retract" if device_tree.retract else "saved" if saves else "rebuild"
     steps = _BOTTOM_STEPS if _bottom(tree, device_tree) else 64
-    return Shapes(block, groups, count, min(16384, count), backtrack, steps, 4)
+    words = 4 * _saved_quads(tree, device_tree) * tree.leaf_depth if saves else 0
+    return Shapes(
+        *(block, groups, count, min(16384, count), backtrack, steps, 4),
+        workspace_words=words,
+        rows_in_local=rows_in_local,
+    )
+
+
+def _cooperative_words(device_tree: DeviceTree) -> int:
+    return 0 if device_tree.cooperative is None else device_tree.cooperative.workspace_words
+
+
+def _mask_words(tree: Tree) -> int:
+    """32-bit words of a set of items that are in use."""
+    return -(-tree.items // 32)
+
+
+def _saved_quads(tree: Tree, device_tree: DeviceTree) -> int:
+    """Four-word entries of a saved node: its state and the set of its items."""
+    return -(-(device_tree.saved_words + _mask_words(tree)) // 4)
 
 
 def _bottom(tree: Tree, device_tree: DeviceTree) -> int:
@@ -165,6 +200,9 @@ def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[st
         "poll": device_tree.poll,
         "groups_per_unit": shapes.groups_per_unit,
         "backtrack": shapes.backtrack,
+        "rows_in_local": shapes.rows_in_local,
+        "mask_words": _mask_words(tree),
+        "saved_quads": _saved_quads(tree, device_tree),
     }
 
 
@@ -183,6 +221,7 @@ def child_constants_of(tree: Tree, functions: DeviceTree, shapes: Shapes) -> dic
     functions = dataclasses.replace(functions, cooperative=None)
     constants = constants_of(tree, functions, shapes)
     unused = ("local_table", "table_words", "poll", "groups_per_unit", "backtrack", "quads", "ramp_steps")
+    unused += ("rows_in_local", "mask_words", "saved_quads")
     return {name: value for name, value in constants.items() if name not in unused} | {
         "refines": functions.refines,
         "bottom": 0,
