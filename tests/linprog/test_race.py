@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+import highspy
 import numpy as np
 import pytest
 import scipy.optimize
@@ -18,11 +19,11 @@ import engine
 from engine.devices import Member
 from engine.events import Notice
 from engine.solvers.linprog import solve
-from engine.solvers.linprog.highs import presolve
+from engine.solvers.linprog.highs import child, presolve
 from engine.solvers.linprog.highs.model import model_of, program_of
-from engine.solvers.linprog.highs.presolve import Presolve
+from engine.solvers.linprog.highs.presolve import HighsHere, Presolve
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
-from engine.solvers.linprog.highs.threads import call_in_thread
+from engine.solvers.linprog.highs.threads import call_in_thread, start_thread, wait_for
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.racers import highs as racer
 from engine.solvers.linprog.racers import start
@@ -66,9 +67,11 @@ def children() -> set[int]:
 
 
 @pytest.fixture
-def no_trial(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let HiGHS not solve small programs before the race begins."""
-    monkeypatch.setattr(start, "_TRIAL_NONZEROS", -1)
+def no_head_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let HiGHS work in child processes, and everything begin at once: small programs are solved before, else."""
+    monkeypatch.setattr(start, "_THREAD_NONZEROS", -1)
+    monkeypatch.setattr(solve, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(solve, "head_start", lambda _: 0.0)
 
 
 def no_interior_point(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +80,7 @@ def no_interior_point(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solve, "pdhg_takes_part", lambda *_: False)
 
 
-@pytest.mark.usefixtures("no_trial")
+@pytest.mark.usefixtures("no_head_start")
 def test_a_race_ends_with_an_audited_optimum_and_its_winner(owner: engine.Engine) -> None:
     for seed in range(3):
         problem = sparse_program(seed)
@@ -100,15 +103,14 @@ def test_a_small_program_is_solved_before_the_race_begins(owner: engine.Engine, 
     assert result.objective == pytest.approx(reference(problem), rel=1e-6)
     assert children() <= before
     if device.info.capabilities.shares_host_cores:
-        assert result.arrays["racers"][0] == "HiGHS trial"
+        assert result.arrays["racers"].tolist() == ["HiGHS simplex"]
         assert result.counters["iterations"] == 0
 
 
-def test_a_trial_without_an_answer_leaves_the_race_to_the_others(
+def test_a_thread_of_highs_without_an_answer_leaves_the_race_to_the_others(
     owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(racer, "outcome_here", lambda *_: {"status": "time limit reached", "iterations": 3})
-    monkeypatch.setattr(solve._Solving, "_start_own", lambda *_: None)
+    monkeypatch.setattr(child.Presolved, "solve", lambda _: {"status": "time limit reached", "iterations": 3})
     problem = sparse_program(6)
     result = owner.solve(problem, method="race")
     assert result.status == "optimal"
@@ -116,11 +118,11 @@ def test_a_trial_without_an_answer_leaves_the_race_to_the_others(
 
 
 @pytest.mark.parametrize("solver", ["simplex", "ipm"])
-@pytest.mark.usefixtures("no_trial")
+@pytest.mark.usefixtures("no_head_start")
 def test_highs_may_win(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, solver: str) -> None:
     no_interior_point(monkeypatch)
 
-    monkeypatch.setattr(solve, "start_highs", lambda problem, *_: [HighsRacer(problem, solver, 1e-8)])
+    monkeypatch.setattr(solve, "start_highs_simplex", lambda problem, *_: [HighsRacer(problem, solver, 1e-8)])
     problem = sparse_program(3)
     result = owner.solve(problem, method="race")
     assert result.status == "optimal"
@@ -128,7 +130,7 @@ def test_highs_may_win(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, so
     assert result.objective == pytest.approx(reference(problem), rel=1e-6)
 
 
-@pytest.mark.usefixtures("no_trial")
+@pytest.mark.usefixtures("no_head_start")
 def test_highs_certificates_are_checked(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     no_interior_point(monkeypatch)
     row = np.random.default_rng(1).random(20) + 0.5
@@ -144,7 +146,7 @@ def test_highs_certificates_are_checked(owner: engine.Engine, monkeypatch: pytes
     assert proves_unbounded(unbounded, result.arrays["ray"])
 
 
-@pytest.mark.usefixtures("no_trial")
+@pytest.mark.usefixtures("no_head_start")
 def test_a_wrong_claim_of_highs_is_not_believed(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = sparse_program(4)
 
@@ -164,7 +166,7 @@ def test_a_wrong_claim_of_highs_is_not_believed(owner: engine.Engine, monkeypatc
     assert result.arrays["racers"][0] == "interior point"
 
 
-@pytest.mark.usefixtures("no_trial")
+@pytest.mark.usefixtures("no_head_start")
 def test_a_device_that_fails_in_a_race_leaves_it_to_the_others(device: Member) -> None:
     problem = sparse_program(5, 200, 300)
     with engine.Engine(devices=[device.info.id]) as owner, failing(device.info.id, at_launch=1) as failures:
@@ -174,7 +176,7 @@ def test_a_device_that_fails_in_a_race_leaves_it_to_the_others(device: Member) -
     assert str(result.arrays["racers"][0]).startswith("HiGHS")
 
 
-@pytest.mark.usefixtures("no_trial")
+@pytest.mark.usefixtures("no_head_start")
 def test_without_highs_the_race_goes_on(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: Any, **__: Any) -> None:
         raise ChildError("no processes today")
@@ -189,12 +191,63 @@ def test_without_highs_the_race_goes_on(owner: engine.Engine, monkeypatch: pytes
     assert any("no processes today" in message for message in messages)
 
 
-@pytest.mark.usefixtures("no_trial")
+@pytest.mark.usefixtures("no_head_start")
 def test_pdhg_takes_part_where_cores_allow(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start, "host_cores", lambda: 16)
     result = owner.solve(sparse_program(7), method="race")
     assert result.status == "optimal"
     assert set(result.arrays["racers"].tolist()) == {"interior point", "pdhg", "HiGHS simplex", "HiGHS ipm"}
+
+
+def test_highs_in_a_thread_finds_what_highs_finds() -> None:
+    options = {"solver": "simplex", "parallel": "off"}
+    for seed in range(3):
+        problem = sparse_program(seed)
+        found = HighsHere().run(problem, options)
+        assert found["status"] == "optimal"
+        assert audit(problem, found["x"], found["row_duals"]).error <= 1e-9
+        assert found["x"] @ problem.c == pytest.approx(reference(problem), rel=1e-9)
+    one_row = sp.csr_array([[1.0, 1.0]])
+    empty = HighsHere().run(engine.LinearProgram([1.0, 2.0], A_ub=-one_row, b_ub=[-3.0]), options)
+    assert empty["status"] == "optimal"
+    assert empty["x"].tolist() == [3.0, 0.0]
+    row = np.random.default_rng(1).random(20) + 0.5
+    infeasible = engine.LinearProgram(np.ones(20), A_ub=sp.csr_array(np.stack([row, -row])), b_ub=[1.0, -2.0])
+    found = HighsHere().run(infeasible, options)
+    assert found["status"] == "infeasible"
+    assert max(proves_infeasible(infeasible, sign * found["farkas"]) for sign in (1, -1)) > 0.0
+    unbounded = engine.LinearProgram([-1.0, -1.0], A_ub=sp.csr_array([[1.0, -1.0], [-1.0, 1.0]]), b_ub=[1, 1])
+    assert proves_unbounded(unbounded, HighsHere().run(unbounded, options)["ray"])
+
+
+def test_highs_in_a_thread_is_stopped() -> None:
+    """A program that the simplex method needs many seconds for."""
+    random = np.random.default_rng(0)
+    a = sp.random_array((1500, 3000), density=0.02, rng=random, format="csr")
+    slow = engine.LinearProgram(random.random(3000), A_eq=a, b_eq=a @ random.random(3000))
+    work = HighsHere()
+    thread = start_thread(lambda: work.run(slow, {"solver": "simplex", "parallel": "off"}))
+    assert wait_for(work.presolved, lambda: None).status in ("reduced", "not_reduced")
+    time.sleep(0.05)
+    assert not thread.done()
+    work.stop()
+    assert thread.result(30)["status"] == "time limit reached"
+    before = HighsHere()
+    before.stop()
+    assert before.run(slow, {"solver": "simplex"})["status"] != "optimal"
+
+
+def test_other_threads_of_highs_in_this_process_do_no_harm(owner: engine.Engine) -> None:
+    """HiGHS refuses a number of threads that differs from the one before, in one process."""
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("threads", 3)
+    highs.addVar(0.0, 1.0)
+    highs.run()
+    result = owner.solve(sparse_program(4), method="race")
+    assert result.status == "optimal"
+    assert result.arrays["racers"][0] == "HiGHS simplex"
+    highspy.Highs.resetGlobalScheduler(True)
 
 
 def test_auto_is_a_race_for_large_sparse_programs_only() -> None:
@@ -204,11 +257,12 @@ def test_auto_is_a_race_for_large_sparse_programs_only() -> None:
     assert method_for(large, Options(method="pdhg")) == "pdhg"
 
 
-@pytest.mark.usefixtures("no_trial")
+@pytest.mark.usefixtures("no_head_start")
 def test_a_time_limit_ends_highs_at_once(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     no_interior_point(monkeypatch)
     monkeypatch.setattr(HighsRacer, "_request", lambda self: setattr(self, "future", Future()))
     before, began = children(), time.monotonic()
+    monkeypatch.setattr(start, "host_cores", lambda: 1)
     result = owner.solve(sparse_program(8), method="race", time_limit=0.3)
     assert result.status == "time_limit"
     assert time.monotonic() - began < 5.0

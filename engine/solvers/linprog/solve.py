@@ -18,20 +18,27 @@ from engine.run import Run, StopRequested
 from engine.solvers.linprog.checkpoint import check_restored, restored_of, saved
 from engine.solvers.linprog.forms.balance import balanced
 from engine.solvers.linprog.forms.standard import NoOptimum, Prepared, prepare
-from engine.solvers.linprog.highs.presolve import Presolve, highs_outcome
+from engine.solvers.linprog.highs.presolve import Presolve
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.highs.vertex import vertex_near
 from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import News, Racer
-from engine.solvers.linprog.racers.highs import EXACT, HighsTrial
+from engine.solvers.linprog.racers.highs import HighsThread
 from engine.solvers.linprog.racers.interior import InteriorRacer
 from engine.solvers.linprog.racers.pdhg import PdhgRacer
-from engine.solvers.linprog.racers.start import TRIAL_WAIT, pdhg_takes_part, start_highs
+from engine.solvers.linprog.racers.start import (
+    FIRST_WAIT,
+    head_start,
+    pdhg_takes_part,
+    start_highs_interior,
+    start_highs_simplex,
+)
 from engine.solvers.linprog.reports import report_error, report_race
 from engine.solvers.linprog.schema import Form
 from engine.solvers.linprog.validate import PRESOLVE_DENSITY, is_presolved, method_for
+from engine.solvers.linprog.verification.by_highs import judge_balanced_by_highs, judge_by_highs
 from engine.solvers.linprog.verification.search import Certificates
 from engine.solvers.linprog.verification.verdict import Verdict
 from engine.solvers.linprog.warm_start import initial_point
@@ -134,8 +141,7 @@ class _Solving:
         self._poll()
         self._judge_initial()
         if self.method == "race" and not self._decided:
-            self.racers += start_highs(self.problem, self.options.tolerance, self._presolves, self.run)
-            self._await_trial()
+            self._start_highs(began)
         no_optimum = False
         if not self._decided and self._form == "presolved":
             try:
@@ -144,6 +150,8 @@ class _Solving:
                 return None
             self._presolved_once = True
             no_optimum = program is None
+            if self.method == "race" and program is not None:
+                self._await_highs(began + head_start(self.pool.members[0]))
             if program is not None and not self._decided:
                 self._start_own(program, restore, began)
             self._race()
@@ -192,26 +200,28 @@ class _Solving:
         self._start_own(scaled.program, scaled.restore, time.perf_counter())
         self._race()
         if not self._decided and self.options.method in ("auto", "race"):
-            with contextlib.suppress(ChildError):
-                found = highs_outcome(scaled.program, {"solver": "simplex", **EXACT}, self._poll)
-                if "x" in found and np.isfinite(found["x"]).all():
-                    self.verdict.consider(*scaled.restore(found["x"], found["row_duals"]))
+            judge_balanced_by_highs(scaled, self.verdict, self._poll)
 
     @property
     def _decided(self) -> bool:
         return self.verdict.proof is not None or self.winner is not None or self._solved_at_once
 
-    def _await_trial(self) -> None:
-        """Wait for the trial where our methods would compute on the same cores; it may decide the race."""
-        trial = next((racer for racer in self.racers if isinstance(racer, HighsTrial)), None)
-        if trial is None or not self.pool.members[0].info.capabilities.shares_host_cores:
-            return
-        until = time.perf_counter() + TRIAL_WAIT
-        while not trial.future.done() and time.perf_counter() < until:
+    def _start_highs(self, began: float) -> None:
+        """Start HiGHS; its interior-point method only where the simplex method has no answer at once."""
+        given = self.problem, self.options.tolerance, self.run
+        self.racers += start_highs_simplex(*given)
+        self._await_highs(began + FIRST_WAIT)
+        if not self._decided:
+            self.racers += start_highs_interior(*given)
+
+    def _await_highs(self, until: float) -> None:
+        """Give HiGHS its time before our methods start; it may decide the race."""
+        while self.racers and not self._decided and (left := until - time.perf_counter()) > 0.0:
             self._poll()
-            wait([trial.future], timeout=_WAIT_SECONDS)
-        if trial.future.done():
-            self._take_news(trial)
+            futures = [racer.future for racer in self.racers]
+            wait(futures, timeout=min(left, _WAIT_SECONDS), return_when=FIRST_COMPLETED)
+            for racer in [racer for racer in self.racers if racer.future.done()]:
+                self._take_news(racer)
 
     @property
     def _presolves(self) -> bool:
@@ -223,7 +233,8 @@ class _Solving:
         if not self._presolves:
             return self.problem, _unchanged
         try:
-            presolve = stack.enter_context(Presolve(self.problem, self._poll_race))
+            here = next((racer.here for racer in self.racers if isinstance(racer, HighsThread)), None)
+            presolve = stack.enter_context(Presolve(self.problem, self._poll_race, here))
         except ChildError as error:
             self.run.notice(f"no presolve: {error}", level="warning")
             return self.problem, _unchanged
@@ -387,8 +398,8 @@ class _Solving:
             return None
         if self.options.max_iterations == 0:
             return Status.ITERATION_LIMIT
-        if presolve_found_none:
-            self._certificate_by_highs()
+        if presolve_found_none or self._asks_highs_first:
+            judge_by_highs(self.problem, self.verdict, self._poll)
             if self._decided:
                 return None
         prepared = prepare(self.problem, scale=self.options.scale)
@@ -401,26 +412,15 @@ class _Solving:
         self.verdict.proof = search.proof(
             prepared, self.verdict.best.audit if self.verdict.best is not None else None, limited
         )
-        if self.verdict.proof is None and self.options.method == "auto" and not limited:
-            self._certificate_by_highs()
-        return (
-            None
-            if self.verdict.proof is not None or self.verdict.best_is(self.options.acceptable)
-            else Status.ITERATION_LIMIT
-        )
+        if self.verdict.proof is None and self.options.method == "auto" and not (limited or self._asks_highs_first):
+            judge_by_highs(self.problem, self.verdict, self._poll)
+        found = self.verdict.proof is not None or self.verdict.best_is(self.options.acceptable)
+        return None if found else Status.ITERATION_LIMIT
 
-    def _certificate_by_highs(self) -> None:
-        """Ask HiGHS for the ray of a program without an optimum, or for the optimum that our methods have missed."""
-        try:
-            found = highs_outcome(self.problem, {"solver": "simplex"}, self._poll)
-        except ChildError:
-            return
-        if "x" in found and np.isfinite(found["x"]).all():
-            self.verdict.consider(found["x"], found["row_duals"])
-        if "farkas" in found:
-            self.verdict.judge_farkas(found["farkas"])
-        if "ray" in found and self.verdict.proof is None:
-            self.verdict.judge_ray(found["ray"])
+    @property
+    def _asks_highs_first(self) -> bool:
+        """Whether HiGHS finds a proof sooner than our own search, which is kept for the methods asked for by name."""
+        return self.options.method == "auto" and self.problem.is_sparse and not self._limited
 
     def _stopped(self) -> None:
         """Keep the latest points of our own methods, as a checkpoint and as candidates for the best."""

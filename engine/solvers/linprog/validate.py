@@ -17,8 +17,8 @@ from engine.solvers.linprog.warm_start import initial_point
 
 __all__ = ["PRESOLVE_DENSITY", "is_presolved", "method_for", "validate"]
 
-_RACE_NONZEROS = 10_000  # `auto`: sparse programs of more nonzeros than this are raced
-_RACE_ROWS = 1_000  # and those of more rows
+_RACE_NONZEROS = 3_000  # `auto`: sparse programs of more nonzeros than this are raced
+_RACE_ROWS = 400  # and those of more rows
 _PRESOLVE_DENSE = 20_000  # dense programs of up to so many nonzeros are presolved,
 PRESOLVE_DENSITY = 0.25  # and those with up to this share of nonzeros
 

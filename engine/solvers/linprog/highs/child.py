@@ -14,6 +14,7 @@ import importlib.util
 import os
 import pickle
 import sys
+import threading
 import time
 from typing import Any
 
@@ -23,6 +24,7 @@ import numpy as np
 _HIGHS: Any = highspy.Highs
 Model = dict[str, Any]
 Point = dict[str, Any]
+_NO_OPTIMUM = ("infeasible", "unbounded", "unbounded or infeasible")
 
 
 def presolve_statuses() -> dict[Any, str]:
@@ -82,7 +84,15 @@ def from_highs(lp: Any) -> Model:
 
 
 class Presolved:
-    """A presolved program, and what leads back from its points.
+    """A presolved program, what leads back from its points, and its optimum by the simplex method.
+
+    Nothing is done before :meth:`run`. :meth:`solve` may be called from one thread while another calls :meth:`restore`
+    or :meth:`stop`.
+
+    Parameters
+    ----------
+    **options
+        HiGHS's.
 
     Attributes
     ----------
@@ -93,16 +103,76 @@ class Presolved:
         The reduced program, if it is ``"reduced"``.
     """
 
-    def __init__(self, model: Model, time_limit: float | None = None) -> None:
-        self._highs = quiet(**({} if time_limit is None else {"time_limit": time_limit}))
+    def __init__(self, **options: Any) -> None:
+        self._options = options
+        self._highs = quiet(**options)
+        self._simplex: Any = None
+        self._stopped = False
+        self._lock = threading.Lock()  # of `_highs` and what it returns, after presolve
+        self.status = "failed"
         self.model: Model | None = None
-        if self._highs.passModel(to_highs(model)) == highspy.HighsStatus.kError:
-            self.status = "failed"
-            return
-        self._highs.presolve()
-        self.status = presolve_statuses().get(self._highs.getModelPresolveStatus(), "failed")
-        if self.status == "reduced":
-            self.model = from_highs(self._highs.getPresolvedLp())
+
+    def run(self, model: Model) -> Presolved:
+        """Presolve a program."""
+        highs = self._highs
+        if highs.passModel(to_highs(model)) != highspy.HighsStatus.kError:
+            highs.presolve()
+            self.status = presolve_statuses().get(highs.getModelPresolveStatus(), "failed")
+            if self.status == "reduced":
+                self.model = from_highs(highs.getPresolvedLp())
+        return self
+
+    def stop(self) -> None:
+        """Let the work end soon: HiGHS looks at its time limit in presolve and in the simplex method."""
+        self._stopped = True
+        for highs in (self._highs, self._simplex):
+            if highs is not None:
+                highs.setOptionValue("time_limit", 0.0)
+
+    def solve(self) -> Point:
+        """Solve by the simplex method; see :func:`solve`."""
+        if self.status == "empty":
+            nothing = np.zeros(0)
+            point = dict.fromkeys(("x", "reduced_costs", "activities", "row_duals"), nothing)
+            return {"status": "optimal", "iterations": 0, **self.restore(point)}
+        status = self.status.replace("_", " ")
+        if status == "reduced":
+            reduced = self._new_simplex(self._highs.getPresolvedLp(), presolve="off")
+            reduced.run()
+            status, iterations = _status(reduced), int(max(0, reduced.getInfo().simplex_iteration_count))
+            if status == "optimal":
+                return self._from_basis(reduced, iterations)
+            if self._stopped:
+                return {"status": status, "iterations": iterations}
+        highs = self._new_simplex(self._highs.getLp(), presolve="off" if status == "not reduced" else "choose")
+        if status not in _NO_OPTIMUM:
+            highs.run()
+            found = _outcome(highs)
+            if found["status"] not in _NO_OPTIMUM:
+                return found
+        return _rays(highs)
+
+    def _new_simplex(self, lp: Any, **options: Any) -> Any:
+        """Another instance with a program, for the simplex method; it ends at once if the work has been stopped."""
+        highs = self._simplex = quiet(**self._options | {"solver": "simplex"} | options)
+        if self._stopped:
+            highs.setOptionValue("time_limit", 0.0)
+        highs.passModel(lp)
+        return highs
+
+    def _from_basis(self, reduced: Any, iterations: int) -> Point:
+        """The optimum of the program as given, from an optimal basis of the reduced one."""
+        with self._lock:
+            highs = self._highs
+            highs.postsolve(reduced.getSolution(), reduced.getBasis())
+            found, info, basis = _outcome(highs), highs.getInfo(), highs.getBasis()
+        if found["status"] != "optimal" or info.num_primal_infeasibilities or info.num_dual_infeasibilities:
+            again = self._new_simplex(self._highs.getLp(), presolve="off")
+            if basis.valid:
+                again.setBasis(basis)
+            again.run()
+            found = _outcome(again)
+        return found | {"iterations": found["iterations"] + iterations}
 
     def restore(self, point: Point) -> Point:
         """The point of the original program that belongs to a point of the reduced one.
@@ -112,8 +182,9 @@ class Presolved:
         point : dict
             ``x`` and ``reduced_costs`` (columns), ``activities`` and ``row_duals`` (rows) of the reduced program.
         """
-        self._highs.postsolve(to_solution(point))
-        return from_solution(self._highs)
+        with self._lock:
+            self._highs.postsolve(to_solution(point))
+            return from_solution(self._highs)
 
 
 def to_solution(point: Point) -> Any:
@@ -147,17 +218,20 @@ def solve(model: Model, options: dict[str, Any]) -> Point:
         return {"status": "failed", "seconds": 0.0, "iterations": 0}
     highs.run()
     found = _outcome(highs)
-    if found["status"] in ("infeasible", "unbounded", "unbounded or infeasible"):
+    if found["status"] in _NO_OPTIMUM:
         found |= _rays(highs)
     found["seconds"] = time.perf_counter() - began
     return found
 
 
+def _status(highs: Any) -> str:
+    status = str(highs.modelStatusToString(highs.getModelStatus())).lower()
+    return {"primal infeasible or unbounded": "unbounded or infeasible"}.get(status, status)
+
+
 def _outcome(highs: Any) -> Point:
-    status = highs.modelStatusToString(highs.getModelStatus()).lower()
-    status = {"primal infeasible or unbounded": "unbounded or infeasible"}.get(status, status)
     info = highs.getInfo()
-    found: Point = {"status": status, "objective": float(info.objective_function_value)}
+    found: Point = {"status": _status(highs), "objective": float(info.objective_function_value)}
     found["iterations"] = int(max(0, info.simplex_iteration_count) + max(0, info.ipm_iteration_count))
     if highs.getSolution().value_valid:
         point = from_solution(highs)
@@ -254,7 +328,7 @@ def _serve() -> None:
             return
         answer: Any
         if name == "presolve":
-            presolved = Presolved(*arguments)
+            presolved = Presolved().run(*arguments)
             answer = {"status": presolved.status, "model": presolved.model}
         elif name == "restore" and presolved is not None:
             answer = presolved.restore(*arguments)

@@ -8,23 +8,23 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
+from concurrent.futures import Future
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.linprog.highs.model import Scaling, model_of, program_of
+from engine.solvers.linprog.highs.model import Model, Scaling, model_of, program_of
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
-from engine.solvers.linprog.highs.threads import call_in_thread
+from engine.solvers.linprog.highs.threads import call_in_thread, wait_for
 from engine.solvers.linprog.problem import LinearProgram
 
-__all__ = ["Presolve", "highs_outcome", "outcome_here", "to_vertex"]
+__all__ = ["HighsHere", "Presolve", "highs_outcome", "to_vertex"]
 
 Vector = NDArray[np.float64]
-_IN_PROCESS = 100_000  # nonzeros of a program that is presolved in this process
+_IN_PROCESS = 1_000_000  # nonzeros of a program that is presolved, or solved, in a thread of this process
 _AT_ONCE = 5_000  # and of one that is presolved without looking at the run's controls meanwhile
-_SOLVE_IN_PROCESS = 2_000  # of one that is solved,
 _SIMPLEX_HERE = 20_000  # and of one whose vertex the simplex method finds here
 
 
@@ -42,21 +42,66 @@ def _highs() -> ModuleType:
         raise ChildError(f"HiGHS cannot be imported: {error}") from error
 
 
-def outcome_here(problem: LinearProgram, options: dict[str, Any]) -> dict[str, Any]:
-    """Solve with HiGHS in this process; see :func:`highs_outcome`.
+class HighsHere:
+    """HiGHS's presolve and simplex method in this process, for a thread.
 
-    Raises
-    ------
-    ChildError
-        If HiGHS cannot be imported.
+    Attributes
+    ----------
+    presolved : Future
+        The :class:`engine.solvers.linprog.highs.child.Presolved`, once presolve has ended.
+    scaling : Scaling
+        Of the program that it works on; set with ``presolved``.
     """
-    model = model_of(problem)
-    scaling = Scaling(model)
-    return scaling.back(_highs().solve(scaling.scaled(model), options))
+
+    scaling: Scaling
+
+    def __init__(self) -> None:
+        self.presolved: Future[Any] = Future()
+        self._work: Any = None
+        self._stopped = False
+
+    def run(self, problem: LinearProgram, options: dict[str, Any]) -> dict[str, Any]:
+        """Presolve and solve a program; see :func:`highs_outcome`.
+
+        Raises
+        ------
+        ChildError
+            If HiGHS cannot be imported, or refuses the program or an option.
+        """
+        try:
+            try:
+                work = self._presolve(problem, options)
+            except BaseException as error:
+                self.presolved.set_exception(_child_error(error))
+                raise
+            self.presolved.set_result(work)
+            return self.scaling.back(work.solve())
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise _child_error(error) from error
+
+    def _presolve(self, problem: LinearProgram, options: dict[str, Any]) -> Any:
+        self._work = work = _highs().Presolved(**options)
+        if self._stopped:
+            work.stop()
+        model = model_of(problem)
+        self.scaling = Scaling(model)
+        return work.run(self.scaling.scaled(model))
+
+    def stop(self) -> None:
+        """Let the work end soon; its result is of no use then."""
+        self._stopped = True
+        if self._work is not None:
+            self._work.stop()
+
+
+def _child_error(error: BaseException) -> BaseException:
+    """What HiGHS, or its interface, refuses with."""
+    kinds = RuntimeError, TypeError, ValueError
+    return ChildError(f"HiGHS has failed: {error}") if isinstance(error, kinds) else error
 
 
 def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callable[[], None]) -> dict[str, Any]:
-    """Solve with HiGHS, here if the program is small and else in a process of its own.
+    """Solve with HiGHS: by the simplex method in a thread of this process, or, a large program, in a child process.
 
     Returns
     -------
@@ -68,8 +113,9 @@ def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callabl
     ChildError
         If HiGHS cannot be used.
     """
-    if problem.nonzeros <= _SOLVE_IN_PROCESS:
-        return outcome_here(problem, options)
+    if problem.nonzeros <= _IN_PROCESS:
+        work = HighsHere()
+        return call_in_thread(lambda: work.run(problem, options), poll, work.stop)
     model = model_of(problem)
     scaling = Scaling(model)
     model = scaling.scaled(model)
@@ -106,7 +152,9 @@ class Presolve:
     ----------
     problem : LinearProgram
     poll : callable
-        Called while a process works; may raise to end it.
+        Called while a process or a thread works; may raise to end it.
+    here : HighsHere, optional
+        What presolves the program already, in a thread of this process.
 
     Attributes
     ----------
@@ -121,18 +169,32 @@ class Presolve:
         If HiGHS cannot be used.
     """
 
-    def __init__(self, problem: LinearProgram, poll: Callable[[], None]) -> None:
+    def __init__(self, problem: LinearProgram, poll: Callable[[], None], here: HighsHere | None = None) -> None:
         self.problem = problem
         self._poll = poll
         self._process: ChildProcess | None = None
         self._local: Any = None
+        if here is not None:
+            self._local = wait_for(here.presolved, poll)
+            self._scaling = here.scaling
+            self._take(self._local.status, self._local.model)
+        else:
+            self._presolve()
+
+    def _take(self, status: str, reduced: Model | None) -> None:
+        self.status = status
+        self.program = None if reduced is None else program_of(reduced, self.problem.name)
+
+    def _presolve(self) -> None:
+        problem, poll = self.problem, self._poll
         model = model_of(problem)
         self._scaling = Scaling(model)
         model = self._scaling.scaled(model)
         if model["values"].size <= _IN_PROCESS:
-            work = functools.partial(_highs().Presolved, model)
-            self._local = work() if model["values"].size <= _AT_ONCE else call_in_thread(work, poll)
-            self.status, reduced = self._local.status, self._local.model
+            presolved = _highs().Presolved()
+            work = functools.partial(presolved.run, model)
+            self._local = work() if model["values"].size <= _AT_ONCE else call_in_thread(work, poll, presolved.stop)
+            self._take(self._local.status, self._local.model)
         else:
             self._process = ChildProcess()
             try:
@@ -140,8 +202,7 @@ class Presolve:
             except BaseException:
                 self.close()
                 raise
-            self.status, reduced = answer["status"], answer["model"]
-        self.program = None if reduced is None else program_of(reduced, problem.name)
+            self._take(answer["status"], answer["model"])
 
     def __enter__(self) -> Presolve:
         return self

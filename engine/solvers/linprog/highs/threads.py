@@ -1,4 +1,4 @@
-"""HiGHS in threads of this process. Its calls release the interpreter's lock, but cannot be interrupted."""
+"""HiGHS in threads of this process. Its calls release the interpreter's lock; not all of them can be stopped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import TypeVar
 
-__all__ = ["call_in_thread", "start_thread"]
+__all__ = ["call_in_thread", "start_thread", "wait_for"]
 
 T = TypeVar("T")
 _WAIT_SECONDS = 0.02
@@ -34,9 +34,21 @@ def start_thread(function: Callable[[], T]) -> Future[T]:
     return future
 
 
-def call_in_thread(function: Callable[[], T], poll: Callable[[], None]) -> T:
-    """Call a function in a thread and wait; ``poll`` is called meanwhile, and the thread is abandoned if it raises."""
+def call_in_thread(function: Callable[[], T], poll: Callable[[], None], stop: Callable[[], None] = lambda: None) -> T:
+    """Call a function in a thread and wait; ``poll`` is called meanwhile.
+
+    If ``poll`` raises, ``stop`` is called, and the thread is abandoned.
+    """
     future = start_thread(function)
+    try:
+        return wait_for(future, poll)
+    except BaseException:
+        stop()
+        raise
+
+
+def wait_for(future: Future[T], poll: Callable[[], None]) -> T:
+    """The result of a future; ``poll`` is called meanwhile, and may raise."""
     while not future.done():
         poll()
         wait([future], timeout=_WAIT_SECONDS)

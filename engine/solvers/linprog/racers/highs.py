@@ -1,4 +1,4 @@
-"""HiGHS in a race, in a child process."""
+"""HiGHS in a race: in a thread of this process, or in a child process."""
 
 from __future__ import annotations
 
@@ -10,20 +10,16 @@ from numpy.typing import NDArray
 
 from engine.run import Run
 from engine.solvers.linprog.highs.model import Scaling, model_of
-from engine.solvers.linprog.highs.presolve import outcome_here
+from engine.solvers.linprog.highs.presolve import HighsHere
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
 from engine.solvers.linprog.highs.threads import start_thread
 from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import News, Racer
 
-__all__ = ["EXACT", "HighsRacer", "HighsTrial"]
+__all__ = ["HighsRacer", "HighsThread"]
 
 Vector = NDArray[np.float64]
-
-
-EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-"""HiGHS's options for answers as exact as it allows."""
 
 
 def _options(solver: str, tolerance: float) -> dict[str, Any]:
@@ -46,27 +42,31 @@ def _news(found: dict[str, Any], final: bool) -> News:
     return News(point=point, original=True, final=final, farkas=found.get("farkas"), ray=found.get("ray"), ended=final)
 
 
-class HighsTrial(Racer):
-    """HiGHS in this process, for a short time: a small program is solved before a child process has started.
+class HighsThread(Racer):
+    """HiGHS's simplex method in a thread of this process, which starts sooner than a process.
 
-    The thread cannot be ended; where HiGHS exceeds its time limit, its answer is dropped.
+    Attributes
+    ----------
+    here : HighsHere
+        Its presolve is that of our methods too.
     """
 
-    def __init__(self, problem: LinearProgram, tolerance: float, seconds: float) -> None:
-        self.name = "HiGHS trial"
+    def __init__(self, problem: LinearProgram, tolerance: float) -> None:
+        self.name = "HiGHS simplex"
         self.iterations = 0
-        options = _options("simplex", tolerance) | {"time_limit": seconds}
-        self.future = start_thread(lambda: outcome_here(problem, options))
+        self.here = HighsHere()
+        options = _options("simplex", tolerance)
+        del options["threads"]  # HiGHS refuses another number than this process has used before
+        self.future = start_thread(lambda: self.here.run(problem, options))
 
     def collect(self) -> News:
         """See :class:`Racer`."""
         try:
             found = self.future.result()
-        except (ChildError, RuntimeError, TypeError, ValueError):
+        except ChildError:
             return News(ended=True)
         self.iterations = int(found["iterations"])
-        solved = found["status"] in ("optimal", "infeasible", "unbounded", "unbounded or infeasible")
-        return _news(found, final=True) if solved else News(ended=True)
+        return _news(found, final=True)
 
     def report(self, run: Run) -> None:
         """HiGHS reports nothing while it works."""
@@ -79,7 +79,8 @@ class HighsTrial(Racer):
         counters["highs_iterations"] = counters.get("highs_iterations", 0) + self.iterations
 
     def close(self) -> None:
-        """See :class:`Racer`."""
+        """See :class:`Racer`; the thread ends soon."""
+        self.here.stop()
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""Which methods take part in a race."""
+"""Which methods take part in a race, and when each of them begins."""
 
 from __future__ import annotations
 
@@ -8,29 +8,42 @@ from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.pdhg import pdhg_bytes
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import Racer, host_cores
-from engine.solvers.linprog.racers.highs import HighsRacer, HighsTrial
+from engine.solvers.linprog.racers.highs import HighsRacer, HighsThread
 
-__all__ = ["TRIAL_WAIT", "pdhg_takes_part", "start_highs"]
+__all__ = ["FIRST_WAIT", "head_start", "pdhg_takes_part", "start_highs_interior", "start_highs_simplex"]
 
-TRIAL_WAIT = 0.25
-"""Seconds that our methods wait for HiGHS's trial in this process, where they would compute on the same cores."""
-_TRIAL_SECONDS = 0.6  # time limit of the trial
-_TRIAL_NONZEROS = 200_000  # of the programs that it tries
-_IPM_CORES = 4  # cores from which HiGHS's interior-point method takes part
+FIRST_WAIT = 0.05
+"""Seconds that everything else waits for HiGHS's simplex method, which has solved most small programs by then."""
+_HEAD_START = 0.5  # seconds that HiGHS has alone where our methods would compute on the few cores of the host
+_THREAD_NONZEROS = 1_000_000  # of the programs that HiGHS solves in a thread of this process
+_INTERIOR_CORES = 4  # cores from which HiGHS's interior-point method takes part
 _PDHG_CORES = 8  # cores from which PDHG takes part on a device that computes on the host's cores
 
 
-def start_highs(problem: LinearProgram, tolerance: float, trial: bool, run: Run) -> list[Racer]:
-    """Start HiGHS in child processes and, for a ``trial``, in this one: a small program is solved before they work."""
-    racers: list[Racer] = []
-    for solver in ("simplex", "ipm") if host_cores() >= _IPM_CORES else ("simplex",):
-        try:
-            racers.append(HighsRacer(problem, solver, tolerance))
-        except ChildError as error:
-            run.notice(str(error), level="warning")
-    if trial and problem.nonzeros <= _TRIAL_NONZEROS:
-        racers.append(HighsTrial(problem, tolerance, _TRIAL_SECONDS))
-    return racers
+def start_highs_simplex(problem: LinearProgram, tolerance: float, run: Run) -> list[Racer]:
+    """HiGHS's simplex method at work; nothing, and a notice, if it cannot be started."""
+    if problem.nonzeros <= _THREAD_NONZEROS:
+        return [HighsThread(problem, tolerance)]
+    return _in_child(problem, "simplex", tolerance, run)
+
+
+def start_highs_interior(problem: LinearProgram, tolerance: float, run: Run) -> list[Racer]:
+    """HiGHS's interior-point method at work in a child process, if there are cores for it."""
+    return _in_child(problem, "ipm", tolerance, run) if host_cores() >= _INTERIOR_CORES else []
+
+
+def _in_child(problem: LinearProgram, solver: str, tolerance: float, run: Run) -> list[Racer]:
+    try:
+        return [HighsRacer(problem, solver, tolerance)]
+    except ChildError as error:
+        run.notice(str(error), level="warning")
+        return []
+
+
+def head_start(member: Member) -> float:
+    """Seconds from the start of HiGHS's simplex method to that of our methods."""
+    few = member.info.capabilities.shares_host_cores and host_cores() < _PDHG_CORES
+    return _HEAD_START if few else FIRST_WAIT
 
 
 def pdhg_takes_part(program: LinearProgram, member: Member) -> bool:
