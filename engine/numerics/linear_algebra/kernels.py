@@ -52,11 +52,11 @@ class Kernels(LinearAlgebra):
 
     def _gram(self, matrix: Buffer, scale: Buffer | None, out: Buffer, batch: int, m: int, n: int) -> None:
         a = (matrix, 0, n, m * n)
-        self._product(a, scale, n, a, (out, 0, m, m * m), (batch, m, m, n), lower=True, transpose_b=True)
+        self.product(a, scale, n, a, (out, 0, m, m * m), (batch, m, m, n), lower=True, transpose_b=True)
 
     def _gram_columns(self, matrix: Buffer, scale: Buffer | None, out: Buffer, batch: int, rows: int, p: int) -> None:
         a = (matrix, 0, p, rows * p)
-        self._product(a, scale, rows, a, (out, 0, p, p * p), (batch, p, p, rows), lower=True, transpose_a=True)
+        self.product(a, scale, rows, a, (out, 0, p, p * p), (batch, p, p, rows), lower=True, transpose_a=True)
 
     def _matmul(
         self,
@@ -72,7 +72,7 @@ class Kernels(LinearAlgebra):
         alpha: float,
         beta: float,
     ) -> None:
-        self._product(
+        self.product(
             (a, 0, m if transpose_a else k, m * k),
             None,
             0,
@@ -85,7 +85,7 @@ class Kernels(LinearAlgebra):
             beta=beta,
         )
 
-    def _product(
+    def product(
         self,
         a: tuple[Buffer, int, int, int],
         scale: Buffer | None,
@@ -100,7 +100,23 @@ class Kernels(LinearAlgebra):
         alpha: float = 1.0,
         beta: float = 0.0,
     ) -> None:
-        """``C = alpha op(A) diag(scale) op(B) + beta C``; matrices are (buffer, start, row length, batch stride)."""
+        """``C = alpha op(A) diag(scale) op(B) + beta C`` for parts of matrices in row-major buffers.
+
+        Parameters
+        ----------
+        a, b, c : tuple
+            Buffer, first element, row length, and the distance of one matrix of the batch from the next.
+        scale : Buffer or None
+            Factors of the inner dimension, ``scale_batch`` of them a matrix; they are not used if it is None.
+        scale_batch : int
+        sizes : tuple of int
+            Matrices of the batch, rows and columns of C, and the inner dimension.
+        lower : bool
+            Whether only the lower triangle of a square C is written.
+        transpose_a, transpose_b : bool
+        alpha, beta : float
+            C is not read if beta is 0.
+        """
         batch, m, n, k = sizes
         shape = self._shape(batch, m, n, lower)
         constants: dict[str, Any] = {**shape, "value": _TYPES[a[0].dtype.name]}
@@ -172,7 +188,7 @@ class Kernels(LinearAlgebra):
                 left = (matrix, end * n + since, n, n * n)
                 target = (matrix, end * n + end, n, n * n)
                 sizes = (batch, n - end, n - end, end - since)
-                self._product(left, None, 0, left, target, sizes, lower=True, transpose_b=True, alpha=-1.0, beta=1.0)
+                self.product(left, None, 0, left, target, sizes, lower=True, transpose_b=True, alpha=-1.0, beta=1.0)
 
     def _panel(self, matrix: Buffer, status: Buffer, batch: int, n: int) -> Callable[[int, int], None]:
         """What finishes the columns from ``first`` on, where those from ``since`` on are not yet taken out of them."""

@@ -20,12 +20,12 @@ class Options(SolverOptions):
         "primal-dual hybrid gradient), pdas (the paper's primal-dual affine scaling), race (mpc, pdhg and HiGHS at the "
         "same time; the first audited optimum wins), or auto: race for large sparse programs, mpc for others",
     )
-    linear_solver: Literal["auto", "cholesky", "sparse_cholesky", "sherman_morrison"] = Field(
+    linear_solver: Literal["auto", "cholesky", "sparse_cholesky", "multifrontal", "sherman_morrison"] = Field(
         "auto",
         description="mpc and pdas: how A D A^T is solved with: cholesky (dense, on the device), sparse_cholesky "
-        "(sparse programs, on the host), sherman_morrison (the paper's updates of (A A^T)^-1 by one column after "
-        "another, in blocks; pdas on dense data and one device only), or auto: cholesky or sparse_cholesky, whichever "
-        "is predicted to be faster",
+        "(sparse programs, on the host), multifrontal (sparse programs, on the first device), sherman_morrison (the "
+        "paper's updates of (A A^T)^-1 by one column after another, in blocks; pdas on dense data and one device "
+        "only), or auto: cholesky or sparse_cholesky, whichever is predicted to be faster",
     )
     tolerance: float = Field(
         1e-8,

@@ -9,6 +9,7 @@ from engine.devices import Capabilities
 from engine.devices.variants import each_once
 from engine.solvers.linprog import pdhg
 from engine.solvers.linprog.interior import worker
+from engine.solvers.linprog.multifrontal import factor
 
 __all__ = ["kernel_variants"]
 
@@ -17,4 +18,5 @@ __all__ = ["kernel_variants"]
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template of this solver with the constants for one device."""
     yield from worker.kernel_variants(capabilities)
+    yield from factor.kernel_variants(capabilities)
     yield from pdhg.kernel_variants(capabilities)

@@ -10,6 +10,7 @@ from engine.devices import DeviceInfo
 from engine.errors import DeviceError, OptionError
 from engine.solvers.linprog.interior.driver import planned_bytes, require_fit
 from engine.solvers.linprog.interior.shard import ShardData
+from engine.solvers.linprog.multifrontal.factor import GROUP
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.pdhg import pdhg_bytes
 from engine.solvers.linprog.problem import LinearProgram
@@ -51,8 +52,10 @@ def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceI
             'linear_solver = "sherman_morrison" requires method = "pdas" on one device; '
             f'got method = "{options.method}" on {len(devices)}'
         )
-    if solver == "sparse_cholesky" and not problem.is_sparse:
-        raise OptionError('linear_solver = "sparse_cholesky" requires a sparse matrix; the problem has a dense one')
+    if solver in ("sparse_cholesky", "multifrontal") and not problem.is_sparse:
+        raise OptionError(f'linear_solver = "{solver}" requires a sparse matrix; the problem has a dense one')
+    if solver == "multifrontal" and devices[0].capabilities.max_block < GROUP:
+        raise OptionError(f'linear_solver = "multifrontal" requires groups of {GROUP} work-items on {devices[0].id}')
     for info in devices:
         if not info.capabilities.fp64:
             raise DeviceError(f"{info.id} ({info.name}) has no float64, which linear programs need")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from engine.solvers.linprog.interior.sherman_morrison import updates_bytes
 from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, dense_is_faster
 from engine.solvers.linprog.interior.system import PoolSystem, System
 from engine.solvers.linprog.interior.worker import DeviceShard
+from engine.solvers.linprog.multifrontal.equations import MultifrontalNormalEquations
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import sp
 
@@ -87,8 +89,8 @@ def open_system(
 ) -> PoolSystem:
     """A system on members of a pool, to be used as a context manager; its memory is planned first.
 
-    A sparse program gets sparse normal equations on the host where they are predicted to be faster than a dense factor
-    on the first device, or where that would not fit.
+    A sparse program gets sparse normal equations where they are predicted to be faster than a dense factor on the first
+    device, or where that would not fit; the host factorises them, unless the options ask for the device.
 
     Raises
     ------
@@ -98,8 +100,8 @@ def open_system(
     used = list(members[: max(1, data.n)])
     infos = [member.info for member in used]
     what = f"a factor of {data.m} x {data.m} ({bytes_text(8 * data.m**2)}) and a matrix of {data.m} x {data.n}"
-    normal_equations = _normal_equations(data, options, infos, what)
-    needed, largest = planned_bytes(data, len(used), options, normal_equations is None)
+    sparse = _sparse_choice(data, options, infos, what)
+    needed, largest = planned_bytes(data, len(used), options, sparse is None)
     require_fit(infos, needed, largest, what)
     advice = "add devices, which share the matrix, or use one with more memory"
     pool.require_memory({member.label: needed for member in used}, what, advice, largest=largest)
@@ -110,23 +112,34 @@ def open_system(
         return make_shard(device, part, provider, notice)
 
     system = PoolSystem(data, pool, used, make)
-    system.normal_equations = normal_equations
+    if sparse == "host":
+        system.normal_equations = SparseNormalEquations(data)
+    elif sparse is not None:
+
+        def on_device(function: Callable[[DeviceShard], Any]) -> Any:
+            return system.first(DeviceShard.call, function)
+
+        warn = system.warnings.append
+        system.normal_equations = MultifrontalNormalEquations(data, infos[0], sparse, on_device, warn)
     return system
 
 
-def _normal_equations(
+def _sparse_choice(
     data: ShardData, options: Options, infos: Sequence[DeviceInfo], what: str
-) -> SparseNormalEquations | None:
-    """Sparse normal equations where they are the better choice, else None."""
-    if not sp.issparse(data.A) or options.linear_solver not in ("auto", "sparse_cholesky"):
+) -> Literal["host", "device", "auto"] | None:
+    """Who has sparse normal equations, where they are the better choice, else None."""
+    choice = options.linear_solver
+    if not sp.issparse(data.A) or choice in ("cholesky", "sherman_morrison"):
         return None
-    chosen = options.linear_solver == "sparse_cholesky"
-    if not chosen:
-        try:
-            require_fit(infos, *planned_bytes(data, len(infos), options), what)
-        except OutOfDeviceMemory:
-            chosen = True
-    return SparseNormalEquations(data) if chosen or not dense_is_faster(data, infos[0].capabilities) else None
+    if choice == "sparse_cholesky":
+        return "host"
+    if choice == "multifrontal":
+        return "device"
+    try:
+        require_fit(infos, *planned_bytes(data, len(infos), options), what)
+    except OutOfDeviceMemory:
+        return "host"
+    return None if dense_is_faster(data, infos[0].capabilities) else "host"
 
 
 def new_method(system: System, b: Vector, options: Options) -> InteriorPoint:

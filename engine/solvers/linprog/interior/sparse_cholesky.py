@@ -21,6 +21,7 @@ from engine.devices import Capabilities
 from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
 from engine.solvers.linprog.interior import factors
+from engine.solvers.linprog.interior.dense_columns import DenseColumns
 from engine.solvers.linprog.interior.factors import Factors
 from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.interior.worker import with_slacks
@@ -31,8 +32,6 @@ __all__ = ["SparseNormalEquations", "dense_is_faster"]
 Vector = NDArray[np.float64]
 
 _DENSE_ROWS = 200  # up to so many rows a dense factor is always faster
-_DENSE_COLUMN = 40  # a column of more than so many times the mean number of entries, and
-_DENSE_ENTRIES = 200  # of more entries than this, is dense
 _IN_PROCESS = 20_000  # entries of a pattern that is factorised here, by SuperLU
 _MAPPED_PRODUCTS = 8_000_000  # products of two entries up to which they are kept
 _MOST_PRODUCTS = 1_000_000_000
@@ -94,23 +93,14 @@ class SparseNormalEquations:
         """Find the pattern of the matrix and of its factor; it takes as long as a factorisation or more."""
         columns = sp.csc_array(with_slacks(data))
         columns.sort_indices()
-        m, count = columns.shape
-        entries = np.diff(columns.indptr)
-        mean = max(1.0, float(entries.mean())) if count else 1.0
-        dense = (entries > _DENSE_COLUMN * mean) & (entries > _DENSE_ENTRIES)
-        self._dense = np.flatnonzero(dense)
-        self._dense_columns = np.asarray(columns[:, self._dense].todense(), np.float64)
-        kept = columns.copy()
-        kept.data[np.repeat(dense, entries)] = 0.0
-        kept.eliminate_zeros()
+        self._dense = DenseColumns(columns)
+        kept = self._dense.kept
         few = int((np.diff(kept.indptr).astype(np.int64) ** 2).sum()) <= _MAPPED_PRODUCTS
         self._products: _ProductMap | _Multiplication = _ProductMap(kept) if few else _Multiplication(kept)
         pattern = self._products.pattern
         self._diagonal = pattern.indptr[:-1].astype(np.int64)  # the first entry of a column of the lower triangle
         self._values = np.zeros(pattern.nnz)
-        self._theta_dense = np.zeros(self._dense.size)
-        self._dense_solved = np.zeros((m, 0))
-        self._small: Vector = np.zeros((0, 0))
+        self._theta = np.zeros(columns.shape[1])
         return self._started(pattern)
 
     def _started(self, pattern: Any) -> Factors:
@@ -138,7 +128,7 @@ class SparseNormalEquations:
             with contextlib.suppress(ChildError):
                 self._factors = self._analyse(data)
         self._values = self._products.values(theta)
-        self._theta_dense = theta[self._dense]
+        self._theta = theta
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
         """Factorise with ``relative`` and ``absolute`` regularisation of the diagonal; 0 or 1, (1,)."""
@@ -148,18 +138,13 @@ class SparseNormalEquations:
         values[self._diagonal] += relative[0] * values[self._diagonal] + absolute[0]
         if not np.isfinite(values).all() or not self._factors.factor(values):
             return np.ones(1, np.int32)
-        if self._dense.size:
-            self._dense_solved = self._factors.solve(self._dense_columns)
-            self._small = np.diag(1.0 / self._theta_dense) + self._dense_columns.T @ self._dense_solved
+        self._dense.prepare(self._theta, self._factors.solve)
         return np.zeros(1, np.int32)
 
     def solve(self, rhs: Vector) -> Vector:
         """Solve with the factor for a right-hand side (1, m)."""
         assert self._factors is not None
-        found = self._factors.solve(np.ascontiguousarray(rhs[0]))
-        if self._dense.size:
-            found = found - self._dense_solved @ np.linalg.solve(self._small, self._dense_columns.T @ found)
-        return found[None]
+        return self._dense.correct(self._factors.solve(np.ascontiguousarray(rhs[0])))[None]
 
     def close(self) -> None:
         """End the child process, whatever it is doing; called from any thread."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from engine.solvers.linprog.problem import sp
 __all__ = ["EXTENTS", "MEASURES", "MODES", "DeviceShard", "kernel_variants"]
 
 Vector = NDArray[np.float64]
+T = TypeVar("T")
 Launch = Callable[[], None]
 
 MODES: dict[Target, int] = {"affine": 0, "second_order": 1, "centrality": 2}
@@ -81,6 +82,7 @@ class DeviceShard(Shard):
         self._launches: dict[Any, Launch] = {}
         self._updates: ShermanMorrison | None = None
         self._staging: list[NDArray[Any]] = []
+        self.owned: list[Any] = []  # closed with the shard
 
     def _put_matrix(self) -> None:
         data, device, b = self.data, self.device, self._buffers
@@ -100,6 +102,9 @@ class DeviceShard(Shard):
         """Release everything."""
         if self._updates is not None:
             self._updates.close()
+        for other in self.owned:
+            other.close()
+        self.owned.clear()
         self.algebra.close()
         self._launches.clear()
         self._heads.clear()
@@ -112,6 +117,10 @@ class DeviceShard(Shard):
 
     def cancel(self) -> None:
         """End work that takes long, as a failure; called from any thread. Work on the device is short."""
+
+    def call(self, function: Callable[[DeviceShard], T]) -> T:
+        """Call a function with the shard, on the device's thread."""
+        return function(self)
 
     # --- the layout of vectors ----------------------------------------------------------------------------------
 

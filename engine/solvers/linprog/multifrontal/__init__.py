@@ -1,0 +1,1 @@
+"""Sparse Cholesky factors of normal equations on a device, by the multifrontal method."""

@@ -1,0 +1,215 @@
+"""Normal equations of a sparse program with a multifrontal factor on a device, or on the host where that is faster."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import DeviceInfo
+from engine.devices.info import bytes_text
+from engine.solvers.linprog.highs.process import ChildError, ChildProcess
+from engine.solvers.linprog.interior.dense_columns import DenseColumns
+from engine.solvers.linprog.interior.shard import ShardData
+from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, has_rslab
+from engine.solvers.linprog.interior.worker import DeviceShard, with_slacks
+from engine.solvers.linprog.multifrontal import ordering
+from engine.solvers.linprog.multifrontal.factor import Multifrontal, matrix_bytes
+from engine.solvers.linprog.multifrontal.ordering import elimination_tree
+from engine.solvers.linprog.multifrontal.plan import Plan, make_plan
+from engine.solvers.linprog.multifrontal.symbolic import Fronts, analyse
+from engine.solvers.linprog.problem import sp
+
+__all__ = ["MultifrontalNormalEquations", "device_is_faster"]
+
+Vector = NDArray[np.float64]
+T = TypeVar("T")
+
+_SMALL_PATTERN = 20_000  # entries of A A^T up to which the host is always faster
+_IN_CHILD = 200_000  # entries from which on the order is found in a child process, which can be ended at any time
+_MOST_PRODUCTS = 20_000_000_000
+_DEVICE_RATE = 2e10  # multiplications a second of a multiprocessor
+_HOST_RATE = {True: 4e9, False: 1e9}  # and of a core with rslab, or of SuperLU
+_HOST_CORES = 8  # cores that rslab makes use of
+
+
+def device_is_faster(fronts: Fronts, plan: Plan, info: DeviceInfo) -> bool:
+    """Whether a factorization is predicted to take less time on the device than by a library on the host.
+
+    The device's time is that of its launches and of the multiplications; the host's that of the multiplications.
+    """
+    traits = info.capabilities
+    if not traits.simt:
+        return False
+    work = fronts.multiplications
+    device = 2 * plan.launches * traits.launch_cost + work / (_DEVICE_RATE * traits.compute_units)
+    cores = min(_HOST_CORES, os.cpu_count() or 1) if has_rslab() else 1
+    return device < work / (_HOST_RATE[has_rslab()] * cores)
+
+
+class MultifrontalNormalEquations:
+    """``A diag(theta) A^T`` of a sparse program; see :class:`~engine.solvers.linprog.interior.system.NormalEquations`.
+
+    Parameters
+    ----------
+    data : ShardData
+        One program with a sparse matrix.
+    info : DeviceInfo
+        The device that factorises.
+    choice : {"device", "auto"}
+        With ``"auto"`` the host factorises where that is predicted to be faster. It always does where the factor does
+        not fit on the device.
+    on_device : callable
+        Calls a function with the device's shard, on the device's thread; the shard then owns the factor.
+    warn : callable
+        Called with the reason where the device was asked for and the host factorises.
+    """
+
+    def __init__(
+        self,
+        data: ShardData,
+        info: DeviceInfo,
+        choice: Literal["device", "auto"],
+        on_device: Callable[[Callable[[DeviceShard], Any]], Any],
+        warn: Callable[[str], None],
+    ) -> None:
+        self._data: ShardData | None = data
+        self._info, self._choice = info, choice
+        self._on_device, self._warn = on_device, warn
+        self._host: SparseNormalEquations | None = None
+        self._factors: Multifrontal | None = None
+        self._child: ChildProcess | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+        self._nonzeros = 0
+
+    @property
+    def factor_nonzeros(self) -> int:
+        """Entries of the last factor."""
+        return self._nonzeros if self._host is None else self._host.factor_nonzeros
+
+    @property
+    def is_on_device(self) -> bool:
+        """Whether the device factorises."""
+        return self._factors is not None
+
+    def _analyse(self, data: ShardData) -> None:
+        """Find the fronts, and who factorises."""
+        columns = sp.csc_array(with_slacks(data))
+        columns.sort_indices()
+        self._dense = DenseColumns(columns)
+        products = float((np.diff(self._dense.kept.indptr).astype(np.float64) ** 2).sum())
+        if products > _MOST_PRODUCTS:
+            return self._use_host(data, f"A A^T has {products:.2g} products of entries")
+        pattern = _lower_pattern(self._dense.kept)
+        if self._choice == "auto" and pattern.nnz <= _SMALL_PATTERN:
+            return self._use_host(data, "")
+        fronts = analyse(self._tree(pattern))
+        plan = make_plan(fronts)
+        if self._choice == "auto" and not device_is_faster(fronts, plan, self._info):
+            return self._use_host(data, "")
+        needed = plan.nbytes + matrix_bytes(self._dense.kept.nnz, *columns.shape)
+        largest, free = self._info.max_allocation, self._on_device(lambda shard: shard.device.memory().free)
+        if needed > free or plan.largest > largest:
+            return self._use_host(
+                data, f"it takes {bytes_text(needed)} on {self._info.id}, which has {bytes_text(free)} free"
+            )
+        kept = self._dense.kept
+
+        def make(shard: DeviceShard) -> Multifrontal:
+            factors = Multifrontal(shard.device, kept, fronts, plan)
+            shard.owned.append(factors)
+            return factors
+
+        self._factors = self._on_device(make)
+        self._nonzeros = fronts.nonzeros
+        return None
+
+    def _use_host(self, data: ShardData, reason: str) -> None:
+        if reason:
+            self._warn(f"the sparse factor is computed on the host: {reason}")
+        with self._lock:
+            if self._closed:
+                raise ChildError("the run has ended")
+            self._host = SparseNormalEquations(data)
+
+    def _tree(self, pattern: Any) -> ordering.EliminationTree:
+        """The elimination tree; large patterns are ordered in a child process."""
+        if pattern.nnz <= _IN_CHILD:
+            return ordering.best_tree(pattern.indices, pattern.indptr)
+        with self._lock:
+            if self._closed:
+                raise ChildError("the run has ended")
+            self._child = child = ChildProcess()
+        try:
+            order = child.request("call", ordering.__file__, "best_order", pattern.indices, pattern.indptr).result()
+        finally:
+            with self._lock:
+                self._child = None
+            child.close()
+        return elimination_tree(order, *ordering.below_diagonal(pattern.indices, pattern.indptr))
+
+    def form(self, theta: Vector) -> None:
+        """Take theta (N,); the first call analyses the pattern.
+
+        If the run ends meanwhile, :meth:`factor` reports a failure.
+        """
+        if self._data is not None:
+            data, self._data = self._data, None
+            with contextlib.suppress(ChildError):
+                self._analyse(data)
+        if self._host is not None:
+            self._host.form(theta)
+        elif self._factors is not None:
+            self._theta = theta
+            self._with_factors(lambda factors: factors.form(theta))
+
+    def _with_factors(self, function: Callable[[Multifrontal], T]) -> T:
+        factors = self._factors
+        assert factors is not None
+        found: T = self._on_device(lambda _: function(factors))
+        return found
+
+    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
+        """Factorise with ``relative`` and ``absolute`` regularisation of the diagonal; 0 or 1, (1,)."""
+        if self._host is not None:
+            return self._host.factor(relative, absolute)
+        if self._factors is None or not np.isfinite(self._theta).all():
+            return np.ones(1, np.int32)
+        amounts = float(relative[0]), float(absolute[0])
+        if not self._with_factors(lambda factors: factors.factor(*amounts)):
+            return np.ones(1, np.int32)
+        self._dense.prepare(self._theta, lambda rhs: self._with_factors(lambda factors: factors.solve(rhs)))
+        return np.zeros(1, np.int32)
+
+    def solve(self, rhs: Vector) -> Vector:
+        """Solve with the factor for a right-hand side (1, m)."""
+        if self._host is not None:
+            return self._host.solve(rhs)
+        found = self._with_factors(lambda factors: factors.solve(np.ascontiguousarray(rhs[0])))
+        return self._dense.correct(found)[None]
+
+    def close(self) -> None:
+        """End what is at work; called from any thread."""
+        with self._lock:
+            self._closed = True
+            child, host, factors = self._child, self._host, self._factors
+        if child is not None:
+            child.close()
+        if host is not None:
+            host.close()
+        if factors is not None:
+            factors.cancel()
+
+
+def _lower_pattern(columns: Any) -> Any:
+    """The lower triangle of the pattern of ``A A^T``, with all diagonal entries, in sorted compressed columns."""
+    ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
+    pattern = sp.csc_array(sp.tril(ones @ ones.T + sp.eye_array(columns.shape[0]), format="csc"))
+    pattern.sort_indices()
+    return pattern

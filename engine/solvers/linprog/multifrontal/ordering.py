@@ -1,0 +1,252 @@
+"""Fill-reducing orders of a sparse symmetric matrix, and its elimination tree in such an order.
+
+The module imports nothing of this package, so that a child process can load it by its path.
+
+The tree is found from a minimum spanning forest (of the edges weighed by their later end), which has the same tree as
+the whole graph; the counts of the factor's columns are those of Gilbert, Ng and Peyton, "An efficient algorithm to
+compute row and column counts for sparse Cholesky factorization", SIAM J. Matrix Anal. Appl. 15 (1994), evaluated for
+all entries at a time.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+__all__ = ["EliminationTree", "below_diagonal", "best_order", "best_tree", "elimination_tree", "has_metis"]
+
+sp: Any = sparse
+Index = NDArray[np.int64]
+
+_METIS_WORK = 2e8  # multiplications of a factor from which on nested dissection is tried too
+
+
+def has_metis() -> bool:
+    """Whether pymetis is installed."""
+    return importlib.util.find_spec("pymetis") is not None
+
+
+@dataclass(frozen=True)
+class EliminationTree:
+    """An elimination tree, its nodes in postorder.
+
+    Attributes
+    ----------
+    order : ndarray of int64, shape (m,)
+        Row of the matrix that is eliminated at each place.
+    parent : ndarray of int64, shape (m,)
+        Parent of each place; -1 for a root. Parents come later than their children.
+    counts : ndarray of int64, shape (m,)
+        Entries of each column of the factor, with the diagonal.
+    rows, columns : ndarray of int64
+        Places of the entries below the diagonal of the matrix, sorted by column, then by row.
+    """
+
+    order: Index
+    parent: Index
+    counts: Index
+    rows: Index
+    columns: Index
+
+    @property
+    def multiplications(self) -> float:
+        """Multiplications of a factorization."""
+        return float((self.counts.astype(np.float64) ** 2).sum())
+
+
+def best_tree(indices: NDArray[np.integer], starts: NDArray[np.integer]) -> EliminationTree:
+    """The elimination tree of the order with the least work.
+
+    SuperLU's minimum degree order is tried first; for large factors also nested dissection, if pymetis is installed.
+
+    Parameters
+    ----------
+    indices, starts : ndarray
+        The pattern of the matrix's lower triangle in compressed columns.
+    """
+    m = starts.size - 1
+    rows, columns = below_diagonal(indices, starts)
+    found = elimination_tree(_minimum_degree(m, rows, columns), rows, columns)
+    if has_metis() and found.multiplications > _METIS_WORK:
+        other = elimination_tree(_nested_dissection(m, rows, columns), rows, columns)
+        if other.multiplications < found.multiplications:
+            return other
+    return found
+
+
+def best_order(indices: NDArray[np.integer], starts: NDArray[np.integer]) -> Index:
+    """The order of :func:`best_tree`."""
+    return best_tree(indices, starts).order
+
+
+def below_diagonal(indices: NDArray[np.integer], starts: NDArray[np.integer]) -> tuple[Index, Index]:
+    """Rows and columns of the entries below the diagonal of a lower triangle in compressed columns."""
+    columns = np.repeat(np.arange(starts.size - 1, dtype=np.int64), np.diff(starts))
+    rows = indices.astype(np.int64)
+    below = rows > columns
+    return rows[below], columns[below]
+
+
+def _graph(m: int, rows: Index, columns: Index, diagonal: float) -> Any:
+    """The symmetric graph of entries below the diagonal in compressed columns; ``diagonal`` is added if it is not 0."""
+    ones = np.full(rows.size, -1.0)
+    both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+    graph = sp.csc_array((np.concatenate([ones, ones]), both), shape=(m, m))
+    if diagonal:
+        graph = graph + diagonal * sp.eye_array(m, format="csc")
+    return sp.csc_array(graph)
+
+
+def _minimum_degree(m: int, rows: Index, columns: Index) -> Index:
+    """The multiple minimum degree order of SuperLU, from an incomplete factor that drops everything."""
+    if m == 0 or rows.size == 0:
+        return np.arange(m, dtype=np.int64)
+    spilu: Callable[..., Any] = importlib.import_module("scipy.sparse.linalg").spilu
+    graph = _graph(m, rows, columns, 1.0)
+    degrees = np.diff(graph.indptr)
+    graph.setdiag(2.0 * degrees + 1.0)
+    factor = spilu(
+        sp.csc_array(graph),
+        drop_tol=1.0,
+        fill_factor=1.0,
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+    return np.argsort(factor.perm_c).astype(np.int64)
+
+
+def _nested_dissection(m: int, rows: Index, columns: Index) -> Index:
+    """The order of METIS."""
+    pymetis = importlib.import_module("pymetis")
+    graph = _graph(m, rows, columns, 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        order, _ = pymetis.nested_dissection(adjacency=pymetis.CSRAdjacency(graph.indptr, graph.indices))
+    return np.asarray(order, dtype=np.int64)
+
+
+def elimination_tree(order: Index, rows: Index, columns: Index) -> EliminationTree:
+    """The tree of a symmetric matrix in an order, which is changed to an equivalent postorder.
+
+    Parameters
+    ----------
+    order : ndarray of int64, shape (m,)
+        Row of the matrix at each place.
+    rows, columns : ndarray of int64
+        Entries below the diagonal.
+    """
+    m = order.size
+    place = np.empty(m, np.int64)
+    place[order] = np.arange(m)
+    later, earlier = np.maximum(place[rows], place[columns]), np.minimum(place[rows], place[columns])
+    parent = _parents(m, later, earlier)
+    post = _postorder(parent)
+    moved = np.full(m, -1, np.int64)
+    moved[post] = np.where(parent >= 0, post[parent], -1)
+    placed = np.empty(m, np.int64)
+    placed[post] = order
+    later, earlier = post[later], post[earlier]
+    keys = np.sort(earlier * m + later)  # by columns
+    later, earlier = keys % max(1, m), keys // max(1, m)
+    return EliminationTree(placed, moved, _counts(moved, later, earlier), later, earlier)
+
+
+def _parents(m: int, later: Index, earlier: Index) -> Index:
+    """Parents in the elimination tree, by Liu's algorithm on a minimum spanning forest."""
+    parent = [-1] * m
+    if later.size:
+        weights = sp.csr_array((later + 1.0, (later, earlier)), shape=(m, m))
+        forest = sp.coo_array(importlib.import_module("scipy.sparse.csgraph").minimum_spanning_tree(weights))
+        ends = np.maximum(forest.row, forest.col), np.minimum(forest.row, forest.col)
+        by_end = np.argsort(ends[0], kind="stable")
+        ancestor = list(range(m))
+        for i, k in zip(ends[0][by_end].tolist(), ends[1][by_end].tolist(), strict=True):
+            while ancestor[k] != k:
+                ancestor[k] = k = ancestor[ancestor[k]]
+            if k != i:
+                parent[k] = i
+                ancestor[k] = i
+    return np.array(parent, np.int64).reshape(m)
+
+
+def _postorder(parent: Index) -> Index:
+    """The place of each node in a postorder."""
+    m = parent.size
+    above = parent.tolist()
+    sizes = subtree_sums(parent, np.ones(m, np.int64)).tolist()
+    free = [0] * m  # end of the places that are left for a node's children
+    end = m
+    place = [0] * m
+    for v in range(m - 1, -1, -1):
+        p = above[v]
+        if p < 0:
+            last = end - 1
+            end -= sizes[v]
+        else:
+            last = free[p] - 1
+            free[p] -= sizes[v]
+        place[v] = free[v] = last
+    return np.array(place, np.int64).reshape(m)
+
+
+def subtree_sums(parent: Index, values: Index) -> Index:
+    """Sums over the subtree of each node; parents come later than their children."""
+    sums = values.tolist()
+    for v, p in enumerate(parent.tolist()):
+        if p >= 0:
+            sums[p] += sums[v]
+    return np.array(sums, np.int64).reshape(parent.size)
+
+
+def _counts(parent: Index, rows: Index, columns: Index) -> Index:
+    """Entries of each column of the factor, for a tree in postorder."""
+    m = parent.size
+    if m == 0:
+        return np.zeros(0, np.int64)
+    has_parent = parent >= 0
+    sizes = subtree_sums(parent, np.ones(m, np.int64))
+    first = np.arange(m) - sizes + 1
+    delta = (sizes == 1).astype(np.int64)
+    np.subtract.at(delta, parent[has_parent], 1)
+    by_row = np.argsort(rows, kind="stable")  # and by columns within a row
+    rows, columns = rows[by_row], columns[by_row]
+    same = np.concatenate([[False], rows[1:] == rows[:-1]]) if rows.size else np.zeros(0, bool)
+    before = np.concatenate([[-1], columns[:-1]]) if rows.size else np.zeros(0, np.int64)
+    leaves = ~same | (before < first[columns])
+    rows, columns = rows[leaves], columns[leaves]
+    delta += np.bincount(columns, minlength=m)
+    pairs = np.flatnonzero(rows[1:] == rows[:-1])
+    delta -= np.bincount(_common_ancestors(parent, columns[pairs], columns[pairs + 1]), minlength=m)
+    return subtree_sums(parent, delta)
+
+
+def _common_ancestors(parent: Index, left: Index, right: Index) -> Index:
+    """The least common ancestors of nodes left < right, neither an ancestor of the other, for a tree in postorder.
+
+    It is the parent of the node of least depth among those from left to right.
+    """
+    m = parent.size
+    depth = [0] * m
+    above = parent.tolist()
+    for v in range(m - 1, -1, -1):
+        if above[v] >= 0:
+            depth[v] = depth[above[v]] + 1
+    least = np.array(depth, np.int64) * m + np.arange(m)  # with the node in the lower digits
+    found = np.empty(left.size, np.int64)
+    lengths = right - left + 1
+    level = np.floor(np.log2(np.maximum(lengths, 1))).astype(np.int64)
+    for k in range(int(level.max(initial=-1)) + 1):
+        at = np.flatnonzero(level == k)
+        if at.size:
+            found[at] = np.minimum(least[left[at]], least[right[at] - (1 << k) + 1])
+        least = np.minimum(least[: max(1, least.size - (1 << k))], least[min(1 << k, least.size - 1) :])
+    return parent[found % max(1, m)]

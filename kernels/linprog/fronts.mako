@@ -1,0 +1,255 @@
+<%namespace name="loops" file="/numerics/loops.mako"/>
+<%
+    size = 64                    # pivots, rows and columns of a tile
+    depth = 16                   # columns of a tile's factors in local memory at a time
+    pad = size + 1
+    items = 256
+    each = size // 16
+%>
+// A D A^T = L L^T by fronts (the multifrontal method).
+//
+// Front f has `sizes[f]` rows, the first `widths[f]` of which are its pivots: the places from first[f] on. Its other rows are the
+// places below[starts[f]...]. Its columns of L are `panel`, row-major, widths[f] numbers a row, from panel_at[f] on; what it
+// subtracts from its ancestors is `update`, row-major, lower, sizes[f] - widths[f] numbers a row, from update_at[f] on.
+// Row i of front f receives row `contribution_row[q]` of the update of front `contribution_front[q]`, q from
+// contribution_starts[rows_at[f] + i] on; column k of an update belongs to column relative[starts[child] + k] of the parent.
+//
+// Launches have a group a task: tasks[2 (task + GROUP_ID)] is a front, the number after it a tile of it.
+// The inverse of a block of ${size} on the diagonal, transposed, is kept above that diagonal, less its own diagonal.
+
+FUNCTION i32 find_row(const GLOBAL i32* rows, i32 count, i32 wanted)
+{
+    i32 low = 0;
+    i32 high = count - 1;
+    while (low < high) {
+        const i32 middle = (low + high) / 2;
+        if (rows[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// The columns of A D A^T in the panels, which are zero before, with a larger diagonal. Launch: a group of 32 a place.
+// Row j of A: column a_column[e] and value a_value[e], e from a_starts[j] on; the same entry is at a_place[e] in the columns of A,
+// which are b_row, b_value, and end at b_ends, with rows in the order of the places.
+KERNEL LAUNCH_BOUNDS(32, 1) form_columns(const GLOBAL i32* a_starts, const GLOBAL i32* a_column, const GLOBAL f64* a_value,
+    const GLOBAL i32* a_place, const GLOBAL i32* b_ends, const GLOBAL i32* b_row, const GLOBAL f64* b_value,
+    const GLOBAL f64* theta, const GLOBAL i32* front_of, const GLOBAL i32* first, const GLOBAL i32* widths,
+    const GLOBAL i32* sizes, const GLOBAL i64* starts, const GLOBAL i32* below, const GLOBAL i64* panel_at, f64 relative,
+    f64 absolute, GLOBAL f64* panel)
+{
+    const i32 j = GROUP_ID;
+    const i32 f = front_of[j];
+    const i32 w = widths[f];
+    const i32 f0 = first[f];
+    const i32 others = sizes[f] - w;
+    const GLOBAL i32* rows = below + starts[f];
+    GLOBAL f64* to = panel + panel_at[f] + (j - f0);
+    for (i32 e = a_starts[j]; e < a_starts[j + 1]; ++e) {
+        const i32 k = a_column[e];
+        const f64 scale = a_value[e] * theta[k];
+        for (i32 q = a_place[e] + LOCAL_ID; q < b_ends[k]; q += 32) {
+            const i32 i = b_row[q];
+            const i32 row = i < f0 + w ? i - f0 : w + find_row(rows, others, i);
+            to[(i64)row * w] += scale * b_value[q];
+        }
+        BARRIER();
+    }
+    if (LOCAL_ID == 0) {
+        const f64 d = to[(i64)(j - f0) * w];
+        to[(i64)(j - f0) * w] = d + relative * d + absolute;
+    }
+}
+
+// A row of a front: what its children give. Launch: a group of 32 a row (the tile of a task).
+KERNEL LAUNCH_BOUNDS(32, 1) assemble(const GLOBAL i32* tasks, i64 task, const GLOBAL i32* widths, const GLOBAL i32* sizes,
+    const GLOBAL i64* starts, const GLOBAL i32* relative, const GLOBAL i64* panel_at, const GLOBAL i64* update_at,
+    const GLOBAL i64* rows_at, const GLOBAL i32* contribution_starts, const GLOBAL i32* contribution_front,
+    const GLOBAL i32* contribution_row, GLOBAL f64* panel, GLOBAL f64* update)
+{
+    const i32 f = tasks[2 * (task + GROUP_ID)];
+    const i32 i = tasks[2 * (task + GROUP_ID) + 1];
+    const i32 w = widths[f];
+    const i32 u = sizes[f] - w;
+    GLOBAL f64* left = panel + panel_at[f] + (i64)i * w;
+    GLOBAL f64* right = update + update_at[f] + (i64)(i - w) * u;
+    for (i32 k = LOCAL_ID; k <= i - w; k += 32)
+        right[k] = 0.0;
+    BARRIER();
+    for (i32 q = contribution_starts[rows_at[f] + i]; q < contribution_starts[rows_at[f] + i + 1]; ++q) {
+        const i32 child = contribution_front[q];
+        const i32 row = contribution_row[q];
+        const i32 length = sizes[child] - widths[child];
+        const GLOBAL f64* from = update + update_at[child] + (i64)row * length;
+        const GLOBAL i32* columns = relative + starts[child];
+        for (i32 k = LOCAL_ID; k <= row; k += 32) {
+            const i32 c = columns[k];
+            if (c < w)
+                left[c] += from[k];
+            else
+                right[c - w] += from[k];
+        }
+        BARRIER();
+    }
+}
+
+// The block of up to ${size} pivots from ${size} `step` on: its factor L and, above the diagonal, L^-T, by eliminating in both
+// the block and the identity. Launch: a group of ${items} a front.
+KERNEL LAUNCH_BOUNDS(${items}, 1) factor_block(const GLOBAL i32* tasks, i64 task, i32 step, const GLOBAL i32* widths,
+    const GLOBAL i64* panel_at, GLOBAL f64* panel, GLOBAL i32* status)
+{
+    LOCAL_ARRAY(f64, t, ${size * pad});
+    const i32 f = tasks[2 * (task + GROUP_ID)];
+    const i32 w = widths[f];
+    const i32 count = MIN(w - ${size} * step, ${size});
+    GLOBAL f64* a = panel + panel_at[f] + (i64)(${size} * step) * (w + 1);
+    const i32 column = LOCAL_ID % ${size};
+    for (i32 i = LOCAL_ID / ${size}; i < count; i += ${items // size})
+        if (column < count)
+            t[i * ${pad} + column] = column <= i ? a[(i64)i * w + column] : 0.0;
+    BARRIER();
+    const i32 row = LOCAL_ID % ${size};
+    for (i32 k = 0; k < count; ++k) {
+        const f64 pivot = t[k * ${pad} + k];
+        const f64 root = sqrt(pivot > 0.0 ? pivot : 1.0);
+        const f64 inverse = 1.0 / root;
+        BARRIER();
+        if (LOCAL_ID < count) {
+            t[LOCAL_ID * ${pad} + k] = LOCAL_ID == k ? root : t[LOCAL_ID * ${pad} + k] * inverse;
+            if (LOCAL_ID == k && !(pivot > 0.0))
+                status[0] = 1;
+        }
+        BARRIER();
+        if (row < count) {
+            const f64 own = row == k ? inverse : t[row * ${pad} + k];
+            for (i32 j = k + 1 + LOCAL_ID / ${size}; j < count; j += ${items // size})
+                if (row <= k || row >= j)
+                    t[row * ${pad} + j] -= own * t[j * ${pad} + k];
+        }
+        BARRIER();
+    }
+    for (i32 i = LOCAL_ID / ${size}; i < count; i += ${items // size})
+        if (column < count)
+            a[(i64)i * w + column] = t[i * ${pad} + column];
+}
+
+<%def name="product(k_end, load_a, load_b)">
+    // sums[r][c] = sum over k of a(row LOCAL_ID / 16 + 16 r, k) b(row LOCAL_ID % 16 + 16 c, k)
+    LOCAL_ARRAY(f64, left, ${depth * pad});
+    LOCAL_ARRAY(f64, right, ${depth * pad});
+    const i32 ix = LOCAL_ID % 16;
+    const i32 iy = LOCAL_ID / 16;
+% for r in range(each):
+    f64 ${", ".join(f"c{r}_{c} = 0.0" for c in range(each))};
+% endfor
+    for (i32 k0 = 0; k0 < ${k_end}; k0 += ${depth}) {
+        {
+            const i32 k = k0 + ix;
+            const i32 inside = k < ${k_end};
+% for e in range(each):
+            {
+                const i32 i = iy + ${16 * e};
+                left[ix * ${pad} + i] = inside ? ${load_a} : 0.0;
+                right[ix * ${pad} + i] = inside ? ${load_b} : 0.0;
+            }
+% endfor
+        }
+        BARRIER();
+${loops.unroll(language)}
+        for (i32 k = 0; k < ${depth}; ++k) {
+% for r in range(each):
+            const f64 a${r} = left[k * ${pad} + iy + ${16 * r}];
+            const f64 b${r} = right[k * ${pad} + ix + ${16 * r}];
+% endfor
+% for r in range(each):
+% for c in range(each):
+            c${r}_${c} += a${r} * b${c};
+% endfor
+% endfor
+        }
+        BARRIER();
+    }
+</%def>
+
+// The rows below a block of pivots: L21 = A21 L11^-T. Launch: a group of ${items} for ${size} rows.
+KERNEL LAUNCH_BOUNDS(${items}, 1) solve_rows(const GLOBAL i32* tasks, i64 task, i32 step, const GLOBAL i32* widths,
+    const GLOBAL i32* sizes, const GLOBAL i64* panel_at, GLOBAL f64* panel)
+{
+    const i32 f = tasks[2 * (task + GROUP_ID)];
+    const i32 w = widths[f];
+    const i32 count = MIN(w - ${size} * step, ${size});
+    const i32 row0 = ${size} * step + count + ${size} * tasks[2 * (task + GROUP_ID) + 1];
+    const i32 last = sizes[f] - 1 - row0;
+    const GLOBAL f64* block = panel + panel_at[f] + (i64)(${size} * step) * (w + 1);
+    GLOBAL f64* a = panel + panel_at[f] + (i64)row0 * w + ${size} * step;
+${product("count", "a[(i64)MIN(i, last) * w + k]", "i >= count || i < k ? 0.0 : i == k ? 1.0 / block[(i64)k * w + k] : block[(i64)k * w + i]")}
+% for r in range(each):
+    if (iy + ${16 * r} <= last) {
+% for c in range(each):
+        if (ix + ${16 * c} < count)
+            a[(i64)(iy + ${16 * r}) * w + ix + ${16 * c}] = c${r}_${c};
+% endfor
+    }
+% endfor
+}
+
+// A block of columns, from its diagonal down, less the products with all columns to the left of it that are also in the
+// panel. Launch: a group of ${items} for ${size} rows.
+KERNEL LAUNCH_BOUNDS(${items}, 1) update_block(const GLOBAL i32* tasks, i64 task, i32 step, const GLOBAL i32* widths,
+    const GLOBAL i32* sizes, const GLOBAL i64* panel_at, GLOBAL f64* panel)
+{
+    const i32 f = tasks[2 * (task + GROUP_ID)];
+    const i32 w = widths[f];
+    const i32 done = ${size} * step;
+    const i32 count = MIN(w - done, ${size});
+    const i32 row0 = done + ${size} * tasks[2 * (task + GROUP_ID) + 1];
+    const i32 last = sizes[f] - 1 - row0;
+    GLOBAL f64* a = panel + panel_at[f] + (i64)row0 * w;
+    const GLOBAL f64* b = panel + panel_at[f] + (i64)done * w;
+${product("done", "a[(i64)MIN(i, last) * w + k]", "b[(i64)MIN(i, count - 1) * w + k]")}
+% for r in range(each):
+    if (iy + ${16 * r} <= last) {
+% for c in range(each):
+        if (ix + ${16 * c} < count)
+            a[(i64)(iy + ${16 * r}) * w + done + ix + ${16 * c}] -= c${r}_${c};
+% endfor
+    }
+% endfor
+}
+
+// The update of a front: what its children give, if it has any, less L21 L21^T. Launch: a group of ${items} a tile; a task's
+// tile is 65536 times its row of tiles, and its column of tiles.
+KERNEL LAUNCH_BOUNDS(${items}, 1) update_rest(const GLOBAL i32* tasks, i64 task, const GLOBAL i32* widths, const GLOBAL i32* sizes,
+    const GLOBAL i32* has_children, const GLOBAL i64* panel_at, const GLOBAL i64* update_at, const GLOBAL f64* panel,
+    GLOBAL f64* update)
+{
+    const i32 f = tasks[2 * (task + GROUP_ID)];
+    const i32 tile = tasks[2 * (task + GROUP_ID) + 1];
+    const i32 w = widths[f];
+    const i32 u = sizes[f] - w;
+    const i32 row0 = tile / 65536 * ${size};
+    const i32 column0 = tile % 65536 * ${size};
+    const i32 last_row = u - 1 - row0;
+    const i32 last_column = u - 1 - column0;
+    const GLOBAL f64* a = panel + panel_at[f] + (i64)(w + row0) * w;
+    const GLOBAL f64* b = panel + panel_at[f] + (i64)(w + column0) * w;
+    GLOBAL f64* to = update + update_at[f];
+    const i32 adds = has_children[f];
+${product("w", "a[(i64)MIN(i, last_row) * w + k]", "b[(i64)MIN(i, last_column) * w + k]")}
+% for r in range(each):
+    {
+        const i32 i = row0 + iy + ${16 * r};
+% for c in range(each):
+        {
+            const i32 j = column0 + ix + ${16 * c};
+            if (i < u && j <= i) {
+                const i64 at = (i64)i * u + j;
+                to[at] = (adds ? to[at] : 0.0) - c${r}_${c};
+            }
+        }
+% endfor
+    }
+% endfor
+}

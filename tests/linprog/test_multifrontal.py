@@ -1,0 +1,282 @@
+"""Multifrontal factors on devices against dense elimination and SciPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import engine
+from engine.devices import Device, Member
+from engine.solvers.linprog.interior.shard import ShardData
+from engine.solvers.linprog.multifrontal import equations, ordering, plan, symbolic
+from engine.solvers.linprog.multifrontal.factor import Multifrontal
+from engine.solvers.linprog.multifrontal.ordering import EliminationTree
+
+
+def with_identity(columns: Any) -> Any:
+    return sp.csc_array(sp.hstack([columns, sp.eye_array(columns.shape[0])]))
+
+
+def edges(m: int, ends: Any) -> Any:
+    """A graph's incidence matrix beside the identity: A D A^T is its Laplacian with a larger diagonal."""
+    first, second = np.asarray(ends).reshape(-1, 2).T
+    column = np.arange(first.size)
+    values = np.concatenate([np.ones(first.size), -np.ones(first.size)])
+    places = np.concatenate([first, second]), np.concatenate([column, column])
+    return with_identity(sp.csc_array((values, places), shape=(m, first.size)))
+
+
+def grid(side: int) -> Any:
+    at = np.arange(side * side).reshape(side, side)
+    across = np.stack([at[:, :-1].ravel(), at[:, 1:].ravel()], axis=1)
+    down = np.stack([at[:-1].ravel(), at[1:].ravel()], axis=1)
+    return edges(side * side, np.concatenate([across, down]))
+
+
+def matrices() -> dict[str, Any]:
+    random = np.random.default_rng(3)
+    scattered = with_identity(sp.random_array((400, 500), density=0.004, rng=random))
+    block = sp.csc_array(random.standard_normal((170, 200)))
+    return {
+        "one row": sp.csc_array(random.standard_normal((1, 4))),
+        "no entries": with_identity(sp.csc_array((5, 2))),
+        "grid": grid(23),
+        "arrow": edges(301, [(0, i) for i in range(1, 301)]),
+        "path": edges(500, [(i, i + 1) for i in range(499)]),
+        "tree": edges(255, [(i, (i - 1) // 2) for i in range(1, 255)]),
+        "dense": block,
+        "disconnected": sp.csc_array(sp.block_diag([grid(7), block[:90], sp.eye_array(3), grid(4)])),
+        "scattered": scattered,
+        "scattered and dense": sp.csc_array(sp.block_array([[scattered, None], [scattered[:170], block]])),
+    }
+
+
+MATRICES = matrices()
+
+
+def lower_pattern(columns: Any) -> Any:
+    return equations._lower_pattern(sp.csc_array(columns))
+
+
+def tree_of(columns: Any) -> EliminationTree:
+    pattern = lower_pattern(columns)
+    return ordering.best_tree(pattern.indices, pattern.indptr)
+
+
+def filled(columns: Any, order: np.ndarray) -> np.ndarray:
+    """The pattern of the factor by elimination."""
+    pattern = lower_pattern(columns).toarray() != 0
+    full = (pattern | pattern.T)[np.ix_(order, order)]
+    for k in range(order.size):
+        below = np.flatnonzero(full[k + 1 :, k]) + k + 1
+        full[np.ix_(below, below)] = True
+    return np.tril(full)
+
+
+@pytest.fixture(params=["minimum degree", "nested dissection"])
+def order_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "nested dissection":
+        pytest.importorskip("pymetis")
+        monkeypatch.setattr(ordering, "_minimum_degree", ordering._nested_dissection)
+    return str(request.param)
+
+
+def test_elimination_trees_and_column_counts_are_those_of_elimination(order_kind: str) -> None:
+    random = np.random.default_rng(0)
+    for trial in range(60):
+        m = int(random.integers(1, 40))
+        columns = with_identity(sp.random_array((m, m), density=0.2 * random.random(), rng=random))
+        tree = tree_of(columns)
+        factor = filled(columns, tree.order)
+        assert sorted(tree.order) == list(range(m)), trial
+        assert (tree.counts == factor.sum(axis=0)).all(), trial
+        for k in range(m):
+            below = np.flatnonzero(factor[k + 1 :, k]) + k + 1
+            assert tree.parent[k] == (below[0] if below.size else -1), trial
+
+
+@pytest.mark.parametrize("name", [name for name in MATRICES if MATRICES[name].shape[0] <= 400])
+def test_fronts_hold_the_filled_matrix(name: str, order_kind: str) -> None:
+    fronts = symbolic.analyse(tree_of(MATRICES[name]))
+    factor = filled(MATRICES[name], fronts.order)
+    held = np.zeros_like(factor)
+    rows = [
+        np.concatenate([np.arange(a, a + w), fronts.below[b:c]])
+        for a, w, b, c in zip(fronts.first, fronts.widths, fronts.starts[:-1], fronts.starts[1:], strict=True)
+    ]
+    for f, parent in enumerate(fronts.parent):
+        for k in range(fronts.widths[f]):
+            held[rows[f][k:], rows[f][k]] = True
+        relative = fronts.relative[fronts.starts[f] : fronts.starts[f + 1]]
+        if parent < 0:
+            assert relative.size == 0
+        else:
+            assert parent > f
+            assert (rows[parent][relative] == rows[f][fronts.widths[f] :]).all()
+    assert not (factor & ~held).any()
+    assert held.sum() == fronts.nonzeros
+
+
+@pytest.mark.parametrize("name", ["grid", "path", "tree", "disconnected", "scattered and dense"])
+def test_updates_do_not_overlap_while_they_are_needed(name: str) -> None:
+    fronts = symbolic.analyse(tree_of(MATRICES[name]))
+    planned = plan.make_plan(fronts)
+    level = symbolic.heights(fronts.parent)
+    sizes = (fronts.sizes - fronts.widths) ** 2
+    for now in range(level.max() + 1):
+        alive = np.flatnonzero((sizes > 0) & (level <= now) & (level[fronts.parent] >= now) & (fronts.parent >= 0))
+        begins = planned.update_at[alive]
+        order = np.argsort(begins)
+        ends = (begins + sizes[alive])[order]
+        assert (ends[:-1] <= begins[order][1:]).all()
+        assert ends.max(initial=0) <= planned.update_size
+
+
+def factorised(device: Device, columns: Any, theta: np.ndarray, added: float) -> Multifrontal:
+    fronts = symbolic.analyse(tree_of(columns))
+    found = Multifrontal(device, columns, fronts, plan.make_plan(fronts))
+    found.form(theta)
+    assert found.factor(0.0, added)
+    return found
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("name", list(MATRICES))
+def test_solutions_leave_no_residual(
+    device: Member, monkeypatch: pytest.MonkeyPatch, order_kind: str, name: str, large: bool
+) -> None:
+    if large:
+        monkeypatch.setattr(plan, "LARGE_FRONT", 1000.0)
+    columns = MATRICES[name]
+    m, count = columns.shape
+    random = np.random.default_rng(1)
+    theta, rhs = 10.0 ** random.uniform(-1, 1, count), random.standard_normal((m, 2))
+    matrix = (columns * theta) @ columns.T + 0.01 * sp.eye_array(m)
+
+    def solve(opened: Device) -> np.ndarray:
+        factor = factorised(opened, columns, np.ones(count), 1.0)  # factorised again below
+        factor.form(theta)
+        assert factor.factor(0.0, 0.01)
+        found, again = factor.solve(rhs), factor.solve(rhs)
+        assert (found == again).all()
+        factor.close()
+        return found
+
+    found = device.submit(solve).result()
+    norm = abs(matrix).sum(axis=0).max()
+    assert np.abs(matrix @ found - rhs).max() <= 1e-12 * max(1.0, norm * np.abs(found).max())
+    expected = np.linalg.solve(matrix.toarray(), rhs)
+    assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+def test_the_diagonal_grows_by_a_part_and_an_amount(device: Member) -> None:
+    columns = MATRICES["scattered"]
+    matrix = (columns @ columns.T).toarray()
+    matrix += np.diag(0.25 * np.diagonal(matrix) + 0.5)
+    rhs = np.arange(400.0)
+
+    def solve(opened: Device) -> np.ndarray:
+        factor = factorised(opened, columns, np.ones(columns.shape[1]), 0.0)
+        assert factor.factor(0.25, 0.5)
+        return factor.solve(rhs)
+
+    assert np.allclose(device.submit(solve).result(), np.linalg.solve(matrix, rhs), rtol=1e-9)
+
+
+def data(columns: Any) -> ShardData:
+    m, count = columns.shape
+    nothing = np.zeros(0, np.int64)
+    return ShardData(
+        A=sp.csr_array(columns),
+        c=np.zeros((1, count)),
+        upper=np.full((1, count), np.inf),
+        free=np.zeros((1, count), bool),
+        slack_rows=nothing,
+        slack_signs=nothing.astype(float),
+        m=m,
+    )
+
+
+class _Shard:
+    """As much of a shard as normal equations need."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.owned: list[Any] = []
+
+
+def on(device: Member, given: ShardData, warnings: list[str]) -> equations.MultifrontalNormalEquations:
+    shards: list[_Shard] = []
+
+    def call(function: Any) -> Any:
+        def there(opened: Device) -> Any:
+            if not shards:
+                shards.append(_Shard(opened))
+            return function(shards[0])
+
+        return device.submit(there).result()
+
+    return equations.MultifrontalNormalEquations(given, device.info, "device", call, warnings.append)
+
+
+@pytest.mark.parametrize("in_child", [False, True])
+def test_dense_columns_are_taken_into_account(device: Member, monkeypatch: pytest.MonkeyPatch, in_child: bool) -> None:
+    monkeypatch.setattr(equations, "_IN_CHILD", 0 if in_child else 10**9)
+    random = np.random.default_rng(5)
+    columns = sp.csc_array(sp.hstack([MATRICES["scattered"], sp.csc_array(random.standard_normal((400, 3)))]))
+    theta = 10.0 ** random.uniform(-2, 2, columns.shape[1])
+    found = on(device, data(columns), [])
+    found.form(theta)
+    assert not found.factor(np.zeros(1), np.full(1, 0.1)).any()
+    assert found.is_on_device
+    full = columns.toarray()
+    matrix, rhs = (full * theta) @ full.T + 0.1 * np.eye(400), random.standard_normal((1, 400))
+    expected = np.linalg.solve(matrix, rhs[0])
+    assert np.allclose(found.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+    assert found.factor_nonzeros < 400 * 401 // 2
+    found.close()
+
+
+def test_a_matrix_that_is_not_definite_is_reported(device: Member) -> None:
+    found = on(device, data(MATRICES["grid"]), [])
+    for theta in (-1.0, np.nan):
+        found.form(np.full(MATRICES["grid"].shape[1], theta))
+        assert found.factor(np.zeros(1), np.zeros(1)).any()
+    found.close()
+
+
+def test_the_host_factorises_what_does_not_fit(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(equations, "matrix_bytes", lambda *_: 1 << 62)
+    warnings: list[str] = []
+    found = on(device, data(MATRICES["grid"]), warnings)
+    found.form(np.ones(MATRICES["grid"].shape[1]))
+    assert not found.factor(np.zeros(1), np.zeros(1)).any()
+    assert not found.is_on_device
+    assert found.factor_nonzeros > 0
+    assert ["on the host" in text and "free" in text for text in warnings] == [True]
+    found.close()
+
+
+def test_a_cancelled_factorization_is_a_failed_one(device: Member) -> None:
+    found = on(device, data(MATRICES["grid"]), [])
+    theta = np.ones(MATRICES["grid"].shape[1])
+    found.form(theta)
+    assert not found.factor(np.zeros(1), np.ones(1)).any()
+    found.close()
+    assert found.factor(np.zeros(1), np.ones(1)).any()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_method_reaches_the_optimum_of_the_host_s_factor(device: Member, count: int) -> None:
+    random = np.random.default_rng(7)
+    a = sp.random_array((150, 260), density=0.04, rng=random, format="csr")
+    x = random.random(260)
+    problem = engine.LinearProgram(random.random(260), A_ub=a, b_ub=a @ x + 1.0, A_eq=a[:40], b_eq=a[:40] @ x)
+    with engine.Engine(devices=[device.info.id] * count) as owner:
+        results = [owner.solve(problem, linear_solver=solver) for solver in ("sparse_cholesky", "multifrontal")]
+    assert [result.status for result in results] == ["optimal"] * 2
+    assert results[0].objective == pytest.approx(results[1].objective, rel=1e-8)
+    assert results[1].counters["factor_nonzeros"] > 0
