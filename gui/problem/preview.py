@@ -176,6 +176,7 @@ def _probit(problem: Any, data: PreviewData) -> None:
     data.figures.append(Shares("Class balance", {"y = 1": positive, "y = 0": 1 - positive}))
     shown = min(features, _MOST_FEATURES)
     columns = problem.X[:, :shown]
+    columns = columns.toarray() if hasattr(columns, "toarray") else columns
     low, high = columns.min(axis=0), columns.max(axis=0)
     mean, deviation = columns.mean(axis=0, dtype=float), columns.std(axis=0, dtype=float)
     parts = (part.astype(float).tolist() for part in (mean, deviation, low, high))

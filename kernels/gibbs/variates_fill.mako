@@ -2,14 +2,18 @@
 <%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
-// out[i] = variate number i of one kind, for tests of their distributions; `parameter` is the mean of a truncated normal
-// or the shape of a gamma. Launch: any shape; work-item t makes t, t + GLOBAL_SIZE, ...
+<%namespace name="polya_gamma" file="/gibbs/polya_gamma.mako"/>
+// out[i] = variate number i of one kind, for tests of their distributions; `parameter` is the mean of a truncated normal,
+// the shape of a gamma, or the c of PG(1, c). Launch: any shape; work-item t makes t, t + GLOBAL_SIZE, ...
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
 ${likelihoods.functions(family)}
 ${variates.scale_functions()}
 ${horseshoe.density_functions()}
+% if kind == "polya_gamma":
+${polya_gamma.functions()}
+% endif
 % if kind.endswith("_of_eight"):
 ${likelihoods.vector_functions(8, family)}
 % endif
@@ -23,6 +27,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 co
         out[i] = (f64)choose_proposal((f32)parameter, make_proposals(seed, stream, step, i), seed, stream, step, i);
 % elif kind == "gamma":
         out[i] = draw_gamma(parameter, seed, stream, step, i);
+% elif kind == "polya_gamma":
+        out[i] = draw_polya_gamma(parameter, seed, stream, step, i);
 % elif kind == "log_likelihood":
         out[i] = (f64)log_likelihood((f32)(parameter * (f64)i));
 % elif kind == "log_likelihood_of_eight":

@@ -93,3 +93,23 @@ def test_log_likelihoods_and_their_slopes_are_right_in_both_tails(
         assert np.allclose(fill(device, value, step, 0, 3000, family), logs, rtol=1e-6, atol=3e-7)
         expected = np.exp(-0.5 * x**2 - 0.5 * np.log(2 * np.pi) - logs) if family == "probit" else special.expit(-x)
         assert np.allclose(fill(device, slope, step, 0, 3000, family), expected, rtol=3e-5, atol=1e-12)
+
+
+@pytest.mark.parametrize("c", [0.0, 0.4, 3.0, 3.2, 12.0, 80.0])
+def test_polya_gammas_have_their_distribution(device: Member, c: float) -> None:
+    draws = fill(device, "polya_gamma", c, seed=31)
+    mean = 0.25 if c == 0 else np.tanh(0.5 * c) / (2.0 * c)
+    for t in (0.3 / mean, 1.0 / mean, 4.0 / mean, 20.0 / mean):
+        log_expected = [_log_cosh(0.5 * c) - _log_cosh(np.sqrt(0.25 * c * c + 0.5 * s)) for s in (t, 2.0 * t)]
+        expected, square = np.exp(log_expected)
+        error = np.sqrt(max(square - expected**2, 1e-12) / COUNT)
+        assert abs(np.exp(-t * draws).mean() - expected) < 4.5 * error
+    k = np.arange(1, 301)[:, None] - 0.5
+    exponentials = np.random.default_rng(3).exponential(size=(300, 4000))
+    terms = exponentials / (k**2 + (0.5 * c / np.pi) ** 2) / (2.0 * np.pi**2)
+    rest = mean - (1.0 / (k**2 + (0.5 * c / np.pi) ** 2)).sum() / (2.0 * np.pi**2)
+    assert stats.ks_2samp(draws, terms.sum(axis=0) + rest).pvalue > LEVEL
+
+
+def _log_cosh(x: float) -> float:
+    return float(abs(x) + np.log1p(np.exp(-2.0 * abs(x))) - np.log(2.0))

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.formats.tables import write_csv
 from engine.models import Seed
+from engine.solvers.gibbs.design.features import dense_rows
 from engine.solvers.gibbs.problem import HorseshoeProbit
 
 __all__ = ["ProbitOptions", "generate", "write"]
@@ -46,4 +47,4 @@ def generate(options: ProbitOptions) -> HorseshoeProbit:
 
 def write(problem: HorseshoeProbit, path: Path) -> None:
     """Write CSV with a header, the target called y."""
-    write_csv(path, problem.X, problem.y, list(problem.names))
+    write_csv(path, dense_rows(problem.X, 0, problem.X.shape[0]), problem.y, list(problem.names))

@@ -10,8 +10,8 @@ from engine.solver import SolverOptions
 
 __all__ = ["REFRESH", "KernelName", "Options", "Storage"]
 
-KernelName = Literal["gibbs", "px", "hmc"]
-Storage = Literal["float32", "float16", "bfloat16"]
+KernelName = Literal["gibbs", "px", "hmc", "cg"]
+Storage = Literal["auto", "float32", "float16", "bfloat16", "sparse"]
 
 REFRESH = 50
 """Iterations between two points at which a run can be stopped and resumed to the same draws."""
@@ -22,8 +22,16 @@ class Options(SolverOptions):
 
     kernel: KernelName = Field(
         "hmc",
-        description="how beta moves: gibbs (the paper: latent normals), px (gibbs with parameter expansion) or hmc "
-        "(Hamiltonian trajectories, with moves of their own for one-hot groups, collinear pairs and rare columns)",
+        description="how beta moves: gibbs (the paper: latent normals), px (gibbs with parameter expansion), hmc "
+        "(Hamiltonian trajectories, with moves of their own for one-hot groups, collinear pairs and rare columns) or "
+        "cg (latent variables and conjugate gradients, for X with very many columns)",
+    )
+    tolerance: float = Field(
+        1e-4,
+        gt=0,
+        lt=1,
+        description="for the kernel cg: distance from an exact draw of beta, in conditional standard deviations, that "
+        "the conjugate gradients may leave in any direction",
     )
     ess: float = Field(
         400.0,
@@ -46,7 +54,11 @@ class Options(SolverOptions):
     warmup: int = Field(300, ge=0, description="iterations of each chain before the first draw")
     thin: int = Field(1, ge=1, description="iterations per kept draw")
     chains: int = Field(4, ge=1, le=4096, description="chains, which share every pass over X")
-    storage: Storage = Field("float32", description="how X is kept on the devices; X'X is formed from the rounded X")
+    storage: Storage = Field(
+        "auto",
+        description="how X is kept on the devices: its rows, or (sparse) its values that are not 0; auto: sparse where "
+        "at most a tenth is not 0 and X is large, else float32",
+    )
     standardize: bool = Field(True, description="sample on columns of mean 0 and variance 1; results are scaled back")
     intercept: bool = Field(True, description="an intercept beside the coefficients, outside the horseshoe")
     intercept_scale: float = Field(10.0, gt=0, description="standard deviation of the intercept's normal prior")

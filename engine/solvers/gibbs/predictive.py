@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import InputError
 from engine.results import Result
+from engine.solvers.gibbs.design.features import is_sparse
 from engine.solvers.gibbs.families import FAMILIES
 from engine.solvers.gibbs.problem import HorseshoeProbit
 
@@ -92,7 +93,7 @@ def margins_of(X: ArrayLike, result: Result) -> Floats:
     engine.errors.InputError
         See :func:`log_likelihood`.
     """
-    arrays, columns = result.arrays, np.asarray(X)
+    arrays, columns = result.arrays, X if is_sparse(X) else np.asarray(X)
     if "beta" not in arrays:
         raise InputError("the result has no draws")
     names = arrays["names"].tolist()
@@ -105,10 +106,14 @@ def margins_of(X: ArrayLike, result: Result) -> Floats:
     beta = arrays["beta"]
     if arrays["kept"].tolist() != list(range(wanted)):
         raise InputError("the result has the draws of some coefficients only; solve without the option coefficients")
-    if beta.shape[0] * beta.shape[1] * len(columns) * 8 > _MOST_BYTES:
-        sizes = f"{beta.shape[0]} x {beta.shape[1]} draws of {len(columns)} rows"
+    if beta.shape[0] * beta.shape[1] * columns.shape[0] * 8 > _MOST_BYTES:
+        sizes = f"{beta.shape[0]} x {beta.shape[1]} draws of {columns.shape[0]} rows"
         raise InputError(f"{sizes} need more than 8 GiB; use fewer rows or draws")
-    margins = np.asarray(beta[:, :, first:] @ columns.T.astype(np.float64))
+    if is_sparse(columns):
+        flat = beta[:, :, first:].reshape(-1, beta.shape[2] - first)
+        margins = np.asarray((columns @ flat.T).T).reshape(*beta.shape[:2], -1)
+    else:
+        margins = np.asarray(beta[:, :, first:] @ columns.T.astype(np.float64))
     return margins + beta[:, :, :1] if first else margins
 
 

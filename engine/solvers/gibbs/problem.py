@@ -13,6 +13,7 @@ from pydantic import Field
 from engine.errors import ProblemError
 from engine.formats import tables
 from engine.problem import Problem, ReadOptions, frozen
+from engine.solvers.gibbs.design.features import is_sparse
 from engine.solvers.gibbs.families import AUXILIARY, FAMILIES, FamilyName
 from engine.solvers.gibbs.posterior import Posterior
 
@@ -41,7 +42,7 @@ class HorseshoeProbit(Problem[Posterior]):
 
     Parameters
     ----------
-    X : array-like or data frame, shape (N, p)
+    X : array-like, SciPy sparse array or data frame, shape (N, p)
         Finite numbers, kept as float32 or float64; the columns of a pandas or Polars frame have their own names.
     y : array-like, shape (N,)
         Two different values, numbers or words; the larger (or later) one counts as 1. Also all 0 or all 1.
@@ -52,8 +53,8 @@ class HorseshoeProbit(Problem[Posterior]):
 
     Attributes
     ----------
-    X : ndarray, shape (N, p)
-        Read-only.
+    X : ndarray or scipy.sparse.csr_array, shape (N, p)
+        Read-only; sparse if it was given so.
     y : ndarray of bool, shape (N,)
     names : tuple of str
     classes : tuple
@@ -72,10 +73,11 @@ class HorseshoeProbit(Problem[Posterior]):
     read_options = TargetOption
 
     def __init__(self, X: ArrayLike, y: ArrayLike, names: Sequence[str] | None = None, name: str | None = None) -> None:
+        self.X: Any
         self.X, self.names = _features(X, names)
         self.y: NDArray[Any]
         self.classes: tuple[Any, ...]
-        self.y, self.classes = _binary(y, len(self.X))
+        self.y, self.classes = _binary(y, self.X.shape[0])
         self.name = name or f"{self.X.shape[0]} x {self.X.shape[1]}"
 
     @classmethod
@@ -119,12 +121,18 @@ class HorseshoeProbit(Problem[Posterior]):
         """``X``, ``y``, ``names`` and ``classes``."""
         classes = np.array([str(value) for value in self.classes])
         kinds = np.array([type(value).__name__ for value in self.classes])
-        return {"X": self.X, "y": self.y, "names": np.array(self.names), "classes": classes, "kinds": kinds}
+        return {
+            **_feature_arrays(self.X),
+            "y": self.y,
+            "names": np.array(self.names),
+            "classes": classes,
+            "kinds": kinds,
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`."""
-        problem = cls(arrays["X"], arrays["y"], arrays["names"].tolist(), name)
+        problem = cls(_features_of(arrays), arrays["y"], arrays["names"].tolist(), name)
         problem.classes = _classes_of(arrays)
         return problem
 
@@ -160,7 +168,7 @@ class HorseshoeRegression(HorseshoeProbit):
 
     Parameters
     ----------
-    X : array-like or data frame, shape (N, p)
+    X : array-like, SciPy sparse array or data frame, shape (N, p)
     y : array-like, shape (N,)
         Finite numbers; for ``ordinal`` 2 to 16 different values, numbers or words, in their (alphabetical) order.
     family : {"normal", "student", "ordinal", "probit", "logit"}
@@ -171,7 +179,7 @@ class HorseshoeRegression(HorseshoeProbit):
 
     Attributes
     ----------
-    X : ndarray, shape (N, p)
+    X : ndarray or scipy.sparse.csr_array, shape (N, p)
     y : ndarray, shape (N,)
         float64; for ``ordinal`` the numbers of the categories, for ``probit`` and ``logit`` bool.
     names : tuple of str
@@ -207,7 +215,7 @@ class HorseshoeRegression(HorseshoeProbit):
             super().__init__(X, y, names, name)
         else:
             self.X, self.names = _features(X, names)
-            self.y, self.classes = _numbers(y, len(self.X)) if family != "ordinal" else _ordered(y, len(self.X))
+            self.y, self.classes = _numbers(y, self.X.shape[0]) if family != "ordinal" else _ordered(y, self.X.shape[0])
             self.categories = len(self.classes)
             self.name = name or f"{self.X.shape[0]} x {self.X.shape[1]}"
         self.family = family
@@ -255,7 +263,7 @@ class HorseshoeRegression(HorseshoeProbit):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`."""
-        problem = cls(arrays["X"], arrays["y"], str(arrays["family"]), arrays["names"].tolist(), name)
+        problem = cls(_features_of(arrays), arrays["y"], str(arrays["family"]), arrays["names"].tolist(), name)
         problem.classes = _classes_of(arrays)
         return problem
 
@@ -274,32 +282,55 @@ def _classes_of(arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, ...]:
     return tuple(_KINDS.get(kind, str)(word) for word, kind in zip(words, kinds, strict=True))
 
 
-def _features(X: ArrayLike, names: Sequence[str] | None) -> tuple[NDArray[Any], tuple[str, ...]]:
+def _features(X: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, ...]]:
     """The features, checked, and their names."""
     if tables.is_frame(X):
         values, found = tables.from_frame(X)
         names = found if names is None else names
+    elif is_sparse(X):
+        values = _sparse_matrix(X)
     else:
         values = _matrix(X)
-    checked = frozen(values if values.dtype == np.float32 else values.astype(np.float64))
-    if checked.ndim != 2 or not checked.size:
-        raise ProblemError(f"X must have rows and columns; got shape {checked.shape}")
-    chosen = tuple(f"x{column}" for column in range(checked.shape[1])) if names is None else tuple(map(str, names))
-    if len(chosen) != checked.shape[1]:
-        raise ProblemError(f"X has {checked.shape[1]} columns, but there are {len(chosen)} names")
+    if not is_sparse(values):
+        values = frozen(values if values.dtype == np.float32 else values.astype(np.float64))
+    if values.ndim != 2 or not min(values.shape):
+        raise ProblemError(f"X must have rows and columns; got shape {values.shape}")
+    chosen = tuple(f"x{column}" for column in range(values.shape[1])) if names is None else tuple(map(str, names))
+    if len(chosen) != values.shape[1]:
+        raise ProblemError(f"X has {values.shape[1]} columns, but there are {len(chosen)} names")
     if len(set(chosen)) < len(chosen):
         twice = next(name for name in chosen if chosen.count(name) > 1)
         raise ProblemError(f"two columns are called '{twice}'")
-    if not np.isfinite(checked).all():
-        row, column = np.argwhere(~np.isfinite(checked))[0]
-        raise ProblemError(f"X must be finite; column '{chosen[column]}' has {checked[row, column]} in row {row}")
-    return checked, chosen
+    entries = values.data if is_sparse(values) else values
+    if not np.isfinite(entries).all():
+        first = np.argwhere(~np.isfinite(entries))[0]
+        row, column = first if not is_sparse(values) else _place(values, int(first[0]))
+        raise ProblemError(f"X must be finite; column '{chosen[column]}' has {values[row, column]} in row {row}")
+    return values, chosen
+
+
+def _sparse_matrix(X: Any) -> Any:
+    """A SciPy array of rows, with its entries in order and none of them 0; read-only."""
+    from scipy import sparse
+
+    if X.ndim != 2:
+        raise ProblemError(f"X must have rows and columns; got shape {X.shape}")
+    if X.dtype.kind not in "biuf":
+        raise ProblemError(f"X must hold numbers; got {X.dtype}")
+    values = sparse.csr_array(X, dtype=np.float32 if X.dtype == np.float32 else np.float64, copy=True)
+    values.sum_duplicates()
+    values.eliminate_zeros()
+    for array in (values.data, values.indices, values.indptr):
+        array.setflags(write=False)
+    return values
+
+
+def _place(X: Any, entry: int) -> tuple[int, int]:
+    """Row and column of an entry of a sparse array."""
+    return int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
 
 
 def _matrix(X: ArrayLike) -> NDArray[Any]:
-    if hasattr(X, "toarray"):  # a sparse matrix
-        values = np.asarray(X.toarray())
-        return values if values.dtype.kind in "biuf" else values.astype(np.float64)
     try:
         values = np.asarray(X)
     except ValueError as error:
@@ -310,6 +341,23 @@ def _matrix(X: ArrayLike) -> NDArray[Any]:
         except (TypeError, ValueError) as error:
             raise ProblemError(f"X must hold numbers; got {values.dtype}") from error
     return values
+
+
+def _feature_arrays(X: Any) -> dict[str, NDArray[Any]]:
+    """The features as a run folder keeps them."""
+    if not is_sparse(X):
+        return {"X": X}
+    return {"X_data": X.data, "X_indices": X.indices, "X_indptr": X.indptr, "X_shape": np.array(X.shape)}
+
+
+def _features_of(arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """The inverse of :func:`_feature_arrays`."""
+    if "X" in arrays:
+        return arrays["X"]
+    from scipy import sparse
+
+    parts = arrays["X_data"], arrays["X_indices"], arrays["X_indptr"]
+    return sparse.csr_array(parts, shape=tuple(arrays["X_shape"].tolist()))
 
 
 def _target(y: ArrayLike, rows: int) -> NDArray[Any]:

@@ -26,6 +26,7 @@ from engine.solvers.gibbs.draws.convergence import CHECKS, Mixing, check_points,
 from engine.solvers.gibbs.draws.diagnostics import diagnose
 from engine.solvers.gibbs.draws.store import Draws
 from engine.solvers.gibbs.draws.summary import posterior_of
+from engine.solvers.gibbs.moves.conjugate import MOST_STEPS
 from engine.solvers.gibbs.moves.hamiltonian import FIRST_STEPS, rescale_interval
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.posterior import Posterior
@@ -59,13 +60,14 @@ def settings_for(design: Design, options: Options, seed: int) -> Settings:
         batch=REFRESH,
         thin=options.thin,
         degrees=options.degrees,
+        tolerance=options.tolerance,
         wide=_is_wide(design, options),
     )
 
 
 def _is_wide(design: Design, options: Options) -> bool:
     """Whether matrices of N x N take the place of those of p x p."""
-    usable = options.storage == "float32" and options.streaming != "always" and options.kernel != "hmc"
+    usable = design.storage == "float32" and options.streaming != "always" and options.kernel in ("gibbs", "px")
     return usable and design.layout.columns > design.layout.rows
 
 
@@ -81,8 +83,15 @@ def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[Devic
     engine.errors.OutOfDeviceMemory
         If the matrices do not fit the devices.
     """
-    if problem.family != "probit" and options.kernel != "hmc":
+    if options.kernel == "cg":
+        if problem.family not in ("probit", "logit"):
+            raise OptionError(f"kernel = cg samples probit and logit regressions; {problem.family} needs kernel = hmc")
+        if options.storage not in ("auto", "sparse"):
+            raise OptionError(f"kernel = cg keeps X as storage = sparse; got storage = {options.storage}")
+    elif problem.family != "probit" and options.kernel != "hmc":
         raise OptionError(f"kernel = {options.kernel} samples probit regressions only; use kernel = hmc")
+    if options.streaming == "always" and (options.storage == "sparse" or options.kernel == "cg"):
+        raise OptionError("streaming = always sends rows of X, not a sparse one; use storage = float32 or float16")
     if problem.family == "ordinal" and not options.intercept:
         raise OptionError("an ordinal regression needs its intercept, because its first threshold is 0")
     design = Design.of(problem, options)
@@ -125,7 +134,7 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
         streamed = sampler.streamed
         if streamed:
             size = design.layout.strips * design.layout.strip_rows * design.layout.stride
-            size *= 4 if options.storage == "float32" else 2
+            size *= 4 if design.storage == "float32" else 2
             run.notice(
                 f"X ({bytes_text(size)}) is sent from host memory to {', '.join(streamed)} at every iteration; "
                 "about a second for 25 to 50 GB. More chains share each pass",
@@ -334,9 +343,13 @@ def _sample(
         following = min(stop for stop in stops if stop > step)
         count = min(length.amount, REFRESH - step % REFRESH, following - step)
         began = time.monotonic()
+        passes = sampler.workers.first(Worker.passes) if options.kernel == "cg" else 0
         rows = sampler.advance(step, count, options.warmup)
         state.iteration += count
-        state.passes += _passes(options, state, step, count)
+        if options.kernel == "cg":
+            state.passes += sampler.workers.first(Worker.passes) - passes
+        else:
+            state.passes += _passes(options, state, step, count)
         _take(options, run, state, *rows)
         length.took(time.monotonic() - began, count)
         _report(options, run, state, total)
@@ -435,12 +448,7 @@ def _take(options: Options, run: Run, state: RunState, iterations: list[int], ro
             f"{failed} Cholesky factorisations have failed so far"
         )
     if failed > state.failed:
-        outcome = "its trajectory was rejected" if options.kernel == "hmc" else "the chain kept its coefficients"
-        run.notice(
-            f"{failed - state.failed} Cholesky factorisations of a chain's matrix failed; in each of these iterations "
-            f"{outcome}: X has columns that nearly depend on each other",
-            level="warning",
-        )
+        run.notice(_failure_text(options.kernel, failed - state.failed), level="warning")
         state.failed = failed
     kept = rows[np.array(iterations) >= options.warmup]
     if len(kept):
@@ -454,6 +462,21 @@ def _take(options: Options, run: Run, state: RunState, iterations: list[int], ro
     if now - state.traced_at >= _TRACE_INTERVAL:
         state.traced_at = now
         _trace(run, state, iterations[-1], rows[-1])
+
+
+def _failure_text(kernel: str, failures: int) -> str:
+    """What happened to the chains where matrices could not be factorised, or systems not be solved."""
+    if kernel == "cg":
+        return (
+            f"{failures} solutions by conjugate gradients did not reach the tolerance in {MOST_STEPS} steps; in each "
+            "of these iterations the chain kept its coefficients. The option slab bounds the prior variances that slow "
+            "them down"
+        )
+    outcome = "its trajectory was rejected" if kernel == "hmc" else "the chain kept its coefficients"
+    return (
+        f"{failures} Cholesky factorisations of a chain's matrix failed; in each of these iterations {outcome}: X has "
+        "columns that nearly depend on each other"
+    )
 
 
 def _trace(run: Run, state: RunState, iteration: int, row: Floats) -> None:

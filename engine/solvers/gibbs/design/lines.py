@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.solvers.gibbs.design.features import dense_rows
 from engine.solvers.gibbs.design.matrix import Design, stored_values, usual_value
 
 __all__ = ["Lines", "find_lines", "usual_values"]
@@ -35,7 +36,7 @@ _MOST_PAIRS = 4  # a column
 _MOST_ENTRIES = 1 << 24  # row entries of the pairs, and of the tails
 _MOST_MEMBERS = 64
 _MOST_COLUMNS = 1500  # for the search of null lines, which takes p^3 operations
-_NULL_EIGENVALUE = {"float32": 1e-9, "float16": 1e-5, "bfloat16": 1e-3}  # of the correlation matrix
+_NULL_EIGENVALUE = {"float32": 1e-9, "sparse": 1e-9, "float16": 1e-5, "bfloat16": 1e-3}  # of the correlation matrix
 _VISITS = 1 << 17  # rows of lines that a chain visits in an iteration, or all rows once
 _VISITS_A_SLICE = 8
 _FLAT = 1e-5
@@ -252,7 +253,7 @@ def _verified(
             part = x[:, columns].astype(np.float64) - means[columns]
             worst[number] = max(worst[number], float(np.abs(part @ weight).max()))
             largest[number] = max(largest[number], float(np.abs(part * weight).max()))
-    tolerance = 10.0 * {"float32": 1e-6, "float16": 1e-3, "bfloat16": 1e-2}[design.storage]
+    tolerance = 10.0 * {"float32": 1e-6, "sparse": 1e-6, "float16": 1e-3, "bfloat16": 1e-2}[design.storage]
     return [found for found, good in zip(candidates, worst < tolerance * largest, strict=True) if good]
 
 
@@ -271,7 +272,7 @@ def _pairs_of(design: Design, covariance: Floats) -> list[tuple[NDArray[np.int64
     rho = correlation[j, k]
     order = np.argsort(-np.abs(rho), kind="stable")[: _MOST_PAIRS * len(covariance)]
     X = design.problem.X
-    some = X[:: max(1, len(X) // 4096)][:, design.active]
+    some = dense_rows(X, 0, X.shape[0], max(1, X.shape[0] // 4096))[:, design.active]
     ranges = np.ptp(some, axis=0)
     binary = ((some == some.min(axis=0)) | (some == some.max(axis=0))).all(axis=0) & (ranges > 0)
     pairs = []

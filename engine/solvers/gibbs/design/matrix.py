@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ProblemError
+from engine.solvers.gibbs.design.features import column_moments, dense_rows, density, entry_summary
 from engine.solvers.gibbs.design.layout import Layout, layout_for
 from engine.solvers.gibbs.families import FAMILIES, Family
 from engine.solvers.gibbs.options import Options, Storage
 from engine.solvers.gibbs.problem import HorseshoeProbit
 
-__all__ = ["Design", "bfloat16_bits", "bfloat16_values", "stored_values", "usual_value"]
+__all__ = ["Design", "bfloat16_bits", "bfloat16_values", "storage_for", "stored_values", "usual_value"]
 
 _ROWS_AT_ONCE = 1 << 22  # values
 _ROWS_SAMPLED = 4096
+_SPARSE_FROM = 1 << 22  # values; smaller designs are in a cache, whichever way they are stored
+_SPARSE_DENSITY = 0.1
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,10 @@ class Design:
         What was taken off an active column, and what it was divided by.
     target_mean, target_scale : float
         The same of the target of a linear regression.
+    storage : str
+        How X is stored: ``auto`` has been replaced.
+    entry_counts, entry_range : ndarray
+        Of the storage ``sparse``: how many values of an active column are not 0, and the least and largest of them.
     """
 
     problem: HorseshoeProbit
@@ -46,6 +53,8 @@ class Design:
     slab: NDArray[np.float64]
     target_mean: float = 0.0
     target_scale: float = 1.0
+    entry_counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    entry_range: NDArray[np.float64] = field(default_factory=lambda: np.zeros((2, 0)))
 
     @classmethod
     def of(cls, problem: HorseshoeProbit, options: Options) -> Design:
@@ -57,7 +66,7 @@ class Design:
             If none is left to sample.
         """
         X = problem.X
-        mean, scale = _moments(X)
+        mean, scale = column_moments(X)
         active = np.arange(X.shape[1])
         if options.standardize:
             varies = scale > 1e-12 * np.maximum(np.abs(mean), 1e-300)
@@ -72,7 +81,9 @@ class Design:
                 mean = np.zeros_like(mean)
         else:
             mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
-        layout = layout_for(len(X), len(active) + options.intercept)
+        layout = layout_for(X.shape[0], len(active) + options.intercept)
+        storage = storage_for(X, options)
+        counts, *extremes = entry_summary(X) if storage == "sparse" else (np.zeros(X.shape[1], np.int64),) * 3
         slab = np.zeros(len(active))
         if options.slab is not None:
             slab = _effects(problem, active, mean, scale, options.intercept) / options.slab**2
@@ -80,7 +91,8 @@ class Design:
         if options.standardize and problem.family in ("normal", "student"):
             centre = float(problem.y.mean()) if options.intercept else 0.0
             target = centre, float(np.sqrt(np.mean((problem.y - centre) ** 2))) or 1.0
-        return cls(problem, active, mean, scale, options.intercept, options.storage, layout, slab, *target)
+        seen = counts[active], np.array(extremes, np.float64)[:, active]
+        return cls(problem, active, mean, scale, options.intercept, storage, layout, slab, *target, *seen)
 
     @property
     def family(self) -> Family:
@@ -127,7 +139,7 @@ class Design:
         out = np.zeros((end - begin, layout.stride), np.float32)
         used = max(0, min(end, layout.rows) - begin)
         if used:
-            part = problem.X[begin : begin + used]
+            part = dense_rows(problem.X, begin, begin + used)
             values = part[:, self.active].astype(np.float64) if len(self.active) < part.shape[1] else part
             sign = self.signs(begin, begin + used)[:, None].astype(np.float64)
             out[:used, self.first : self.first + len(self.active)] = (values - self.mean) / self.scale * sign
@@ -143,7 +155,7 @@ class Design:
         ProblemError
             If a value is too large for the storage.
         """
-        if self.storage == "float32":
+        if self.storage in ("float32", "sparse"):
             return values
         if self.storage == "bfloat16":
             return bfloat16_bits(values)
@@ -186,22 +198,21 @@ class Design:
         return beta
 
 
-def _moments(X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation of every column, in float64 and in two passes, so that a large mean does no harm."""
-    rows = max(1, _ROWS_AT_ONCE // X.shape[1])
-    parts = range(0, len(X), rows)
-    mean = sum((X[begin : begin + rows].sum(axis=0, dtype=np.float64) for begin in parts), np.zeros(X.shape[1]))
-    mean = mean / len(X)
-    squares = np.zeros(X.shape[1])
-    for begin in parts:
-        apart = X[begin : begin + rows] - mean
-        squares += np.einsum("ij,ij->j", apart, apart)
-    return mean, np.sqrt(squares / len(X))
+def storage_for(X: Any, options: Options) -> Storage:
+    """How X is stored: what the option says, or with ``auto`` what its shape and its share of zeros make faster."""
+    if options.storage != "auto":
+        return options.storage
+    rows, columns = X.shape
+    if options.kernel == "cg":
+        return "sparse"
+    if options.streaming == "always" or rows * columns < _SPARSE_FROM:
+        return "float32"
+    return "sparse" if density(X) <= _SPARSE_DENSITY else "float32"
 
 
 def usual_value(values: NDArray[Any]) -> NDArray[Any]:
     """The middle of an evenly spaced sample of each column, which is a value of it; shape (p,)."""
-    some = values[:: max(1, len(values) // _ROWS_SAMPLED)]
+    some = dense_rows(values, 0, values.shape[0], max(1, values.shape[0] // _ROWS_SAMPLED))
     middle: NDArray[Any] = np.sort(some, axis=0)[(len(some) - 1) // 2]
     return middle
 
@@ -218,8 +229,8 @@ def _effects(
     usual = usual_value(X)[active] if intercept else np.zeros(len(active))
     squares, count = np.zeros(len(active)), np.zeros(len(active))
     rows = max(1, _ROWS_AT_ONCE // X.shape[1])
-    for begin in range(0, len(X), rows):
-        apart = X[begin : begin + rows][:, active] - usual
+    for begin in range(0, X.shape[0], rows):
+        apart = dense_rows(X, begin, min(X.shape[0], begin + rows))[:, active] - usual
         squares += np.einsum("ij,ij->j", apart, apart, dtype=np.float64)
         count += (apart != 0).sum(axis=0)
     return squares / np.maximum(count, 1.0) / scale**2
@@ -234,7 +245,7 @@ def bfloat16_bits(values: NDArray[np.float32]) -> NDArray[np.uint16]:
 
 def stored_values(rows: NDArray[Any], storage: Storage) -> NDArray[np.float32]:
     """What the kernels read from stored rows."""
-    if storage == "float32":
+    if storage in ("float32", "sparse"):
         return rows
     return bfloat16_values(rows) if storage == "bfloat16" else rows.view(np.float16).astype(np.float32)
 

@@ -33,7 +33,8 @@ class Settings:
     """What the iterations of a run need to know.
 
     ``prior_precision`` is that of the intercept; ``tau_scale`` the half-Cauchy's; ``provider`` None for the best;
-    ``wide`` is for X with more columns than rows, without X'X; ``degrees`` those of Student's t. Of a run whose chains
+    ``wide`` is for X with more columns than rows, without X'X; ``degrees`` those of Student's t;
+    ``tolerance`` that of the kernel ``cg``. Of a run whose chains
     are divided, these are the chains from ``first_chain`` on, with their random numbers of that run.
     """
 
@@ -50,6 +51,7 @@ class Settings:
     first_chain: int = 0
     wide: bool = False
     degrees: float = 4.0
+    tolerance: float = 1e-4
 
     def stream(self, number: int) -> int:
         """What kernels take for a stream of random numbers, to which they add ``chain << 8``."""

@@ -87,6 +87,10 @@ class Peer:
             if number != self.number:
                 self._take(parts, message)
 
+    def largest(self, value: float) -> float:
+        """The largest of the devices' values; all threads wait for each other."""
+        return float(max(self._communicator.all_gather(self.number, value)))
+
     def _leave(self, parts: Sequence[Part]) -> _Message:
         device, ranges = self._device, [(part.first, part.count) for part in parts]
         if not self._direct:

@@ -10,6 +10,7 @@ from engine.devices import Buffer, Capabilities, Device
 from engine.devices.program import BoundKernel, Kernel
 from engine.devices.variants import each_once
 from engine.solvers.gibbs.design.layout import Layout
+from engine.solvers.gibbs.device.sparse_programs import sparse_variants
 from engine.solvers.gibbs.families import FAMILIES, THRESHOLD_SCALE
 
 __all__ = ["Launcher", "Mode", "Programs", "SweepShape", "kernel_variants", "sweep_shape"]
@@ -178,7 +179,7 @@ class Programs:
         self.lines = device.program("gibbs/lines", block=blocks.lines, family=family)
         if FAMILIES[family].targeted:
             self.auxiliary = device.program("gibbs/auxiliary", **_auxiliary_constants(blocks.vector, family))
-        self.expand = device.program("gibbs/expand", block=blocks.vector, storage=_STORAGE[storage])
+        self.expand = device.program("gibbs/expand", block=blocks.vector, storage=_STORAGE.get(storage, "f32"))
         self._gather = device.program("gibbs/gather", block=blocks.gather, columns=blocks.gather_columns, value="f32")
         self._sweeps: dict[tuple[int, Mode], tuple[Kernel, SweepShape, int]] = {}
         units = device.capabilities.compute_units
@@ -274,7 +275,7 @@ class Launcher:
 
 _VARIATES = (
     *("positive_normal", "positive_normal_in_parts", "gamma", "exponential", "normal"),
-    *("local_precision", "log_horseshoe_density"),
+    *("local_precision", "log_horseshoe_density", "polya_gamma"),
 )
 _LIKELIHOODS = ("log_likelihood", "slope")
 _VECTORS = ("log_likelihood_of_eight", "score_of_eight", "slope_of_eight")
@@ -314,6 +315,7 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         binary = ("probit", "logit") if mode in ("score", "margins") else ("probit",)
         for family in FAMILIES if len(binary) > 1 and storage == "float32" else binary:
             yield shape.constants(chains, storage, mode, family)
+    yield from sparse_variants(capabilities)
     block = 64 if capabilities.simt else 1
     for kind in _VARIATES:
         yield "gibbs/variates_fill", {"block": block, "kind": kind, "family": "probit"}

@@ -147,6 +147,10 @@ class Rows:
                 **arguments,
             )
 
+    def partial_sums(self, memory: Memory, betas: int) -> Buffer:
+        """A buffer for what :meth:`sweep` leaves to :meth:`gather`, for so many vectors."""
+        return memory.empty(max(1, self.strips) * betas * self.layout.width, np.float32)
+
     def gather(self, partial: Buffer, count: int, shards: Buffer) -> None:
         """Sums over all rows, of all devices, as SHARDS rows of ``count``."""
         many = self.last_shard - self.first_shard
@@ -233,10 +237,12 @@ class Rows:
         narrow[: layout.columns] = beta
         vector = device.put(narrow)
         shards = device.empty((SHARDS, layout.width), np.float64)
-        partial = device.empty(max(1, self.strips) * layout.width, np.float32)
+        own = Memory(device)
+        partial = self.partial_sums(own, 1)
         self.sweep("score", vector, partial, 1)
         self.gather(partial, layout.width, shards)
         sums = device.get(shards).sum(axis=0)
-        for buffer in (vector, shards, partial):
+        own.release()
+        for buffer in (vector, shards):
             device.release(buffer)
         return sums[: layout.columns], float(sums[layout.stride])

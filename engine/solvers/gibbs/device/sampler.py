@@ -13,6 +13,7 @@ from engine.devices import DeviceInfo, DevicePool
 from engine.devices.group import Communicator, WorkerGroup
 from engine.devices.info import bytes_text
 from engine.errors import DeviceError, OptionError, OutOfDeviceMemory
+from engine.solvers.gibbs.design.entries import entry_bytes
 from engine.solvers.gibbs.design.layout import SHARDS, share_of_chains
 from engine.solvers.gibbs.design.lines import Lines
 from engine.solvers.gibbs.design.matrix import Design
@@ -34,12 +35,15 @@ def required_bytes(
     """
     chains, width = settings.chains, stride + 8
     share = -(-rows // devices)
+    if settings.kernel == "cg":
+        return 8 * chains * (8 * columns + 8 * width) + 32 * share * chains
     owned = share_of_chains(columns, chains, 0, devices)[1]  # the first device has the most
     item = 4 if storage == "float32" else 2
     matrices = 8 * columns * columns * (owned + 3)
     if settings.wide:
         matrices = 8 * rows * rows * (chains + 1)
-    sums = 4 * (-(-strips // devices) + 1) * chains * width + 64 * chains * width
+    sums = 64 * chains * width
+    sums += 4 * chains * (share + columns if storage == "sparse" else (-(-strips // devices) + 1) * width)
     vectors = 8 * rows * chains + 8 * share if settings.kernel == "hmc" else 0
     widened = 8 * min(1 << 24, share * stride)
     return (share * stride * item if with_rows else 0) + matrices + sums + vectors + widened
@@ -60,12 +64,22 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
     layout = design.layout
     sizes = (layout.strips * layout.strip_rows, layout.columns, layout.stride, layout.strips)
     share = 1 if settings.wide else len(devices)
-    needed = required_bytes(*sizes, settings, design.storage, share, settings.streaming == "never" or settings.wide)
-    largest = 8 * layout.columns**2
+    sparse = design.storage == "sparse"
+    with_rows = not sparse and (settings.streaming == "never" or settings.wide)
+    needed = required_bytes(*sizes, settings, design.storage, share, with_rows)
+    if sparse:
+        one_value = bool((design.entry_range[0] == design.entry_range[1]).all())
+        entries = -(-int(design.entry_counts.sum()) // share)
+        needed += entry_bytes(-(-layout.rows // share), layout.columns, entries, one_value)
+    largest = 8 * layout.columns**2 if settings.kernel != "cg" else 0
     if settings.wide:
         largest = max(8 * layout.rows**2, 4 * sizes[0] * layout.stride)
     advice = "use fewer chains, storage = float16 or more devices"
-    if layout.columns > layout.rows and not settings.wide:
+    if settings.kernel == "cg":
+        advice = "use fewer chains or more devices"
+    elif design.problem.family in ("probit", "logit"):
+        advice += "; kernel = cg needs no matrix of the columns"
+    if layout.columns > layout.rows and not settings.wide and settings.kernel != "cg":
         advice += f"; kernel = px needs matrices of {layout.rows} x {layout.rows} only"
     for info in devices[:1] if settings.wide else devices:
         if needed > info.memory or largest > info.max_allocation:

@@ -20,6 +20,8 @@ from engine.solvers.gibbs.device.chains import Chains, Recorded, Recorder, Setti
 from engine.solvers.gibbs.device.exchange import Peer
 from engine.solvers.gibbs.device.matrices import Matrices
 from engine.solvers.gibbs.device.rows import Rows
+from engine.solvers.gibbs.device.sparse_rows import SparseRows
+from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
 from engine.solvers.gibbs.moves.hamiltonian import HamiltonianMoves
 from engine.solvers.gibbs.moves.latent import LatentMoves
 from engine.solvers.gibbs.moves.wide import DiagonalMatrices, WideMoves
@@ -70,12 +72,16 @@ class Worker:
             np.float32: settings.chains * strips * layout.strip_rows,
         }
         peer = None if communicator is None else Peer(memory, communicator, number, direct, most)
-        self.rows = Rows(memory, design, shards, "never" if settings.wide else settings.streaming, peer)
+        kind_of_rows = SparseRows if design.storage == "sparse" else Rows
+        self.rows = kind_of_rows(memory, design, shards, "never" if settings.wide else settings.streaming, peer)
         self.chains = Chains(memory, self.rows, settings)
         self._recorder = Recorder(memory, self.rows, self.chains, settings)
         self.matrices: Matrices | DiagonalMatrices
-        self.moves: HamiltonianMoves | LatentMoves | WideMoves
-        if settings.wide:
+        self.moves: HamiltonianMoves | LatentMoves | WideMoves | ConjugateMoves
+        if isinstance(self.rows, SparseRows) and settings.kernel == "cg":
+            self.matrices = DiagonalMatrices(memory, self.rows, settings)
+            self.moves = ConjugateMoves(memory, self.rows, self.chains, self.matrices, settings)
+        elif settings.wide:
             self.matrices = DiagonalMatrices(memory, self.rows, settings)
             self.moves = WideMoves(memory, self.rows, self.chains, self.matrices, settings)
         else:
@@ -83,6 +89,8 @@ class Worker:
             kind = HamiltonianMoves if settings.kernel == "hmc" else LatentMoves
             self.moves = kind(memory, self.rows, self.chains, self.matrices, settings)
         self.rows.load()
+        if isinstance(self.moves, ConjugateMoves):
+            self.moves.load()
 
     @property
     def hamiltonian(self) -> HamiltonianMoves:
@@ -181,6 +189,10 @@ class Worker:
     def collect(self) -> Recorded:
         """Wait for the last batch and return its draws."""
         return self._recorder.collect(last=True)
+
+    def passes(self) -> int:
+        """Passes over X of the kernel ``cg`` so far."""
+        return self.moves.passes if isinstance(self.moves, ConjugateMoves) else 0
 
     def exchanged_bytes(self) -> int:
         """Bytes that this device has received from others."""

@@ -78,11 +78,13 @@ def posterior_of(
             arrays["kept"], arrays["beta"] = arrays["kept"][1:] - 1, arrays["beta"][:, :, 1:]
         else:
             arrays["kept"] = arrays["kept"] - 1
-    reported = {"hmc": ("log_likelihood", "acceptance", "jumps"), "px": ("expansion",), "gibbs": ()}[options.kernel]
+    reported = {"hmc": ("log_likelihood", "acceptance", "jumps"), "px": ("expansion",), "gibbs": (), "cg": ()}[
+        options.kernel
+    ]
     for name in reported:
         arrays["lp" if name == "log_likelihood" else name] = statistics.all()[:, :, REPORT.index(name)]
     if "lp" in arrays:  # in the units of the target
-        arrays["lp"] = arrays["lp"] - len(problem.X) * np.log(design.target_scale)
+        arrays["lp"] = arrays["lp"] - problem.X.shape[0] * np.log(design.target_scale)
     if options.kernel == "hmc":
         arrays.update(_causes(state))
     if others.shape[2]:

@@ -75,7 +75,7 @@ class HamiltonianMoves:
         layout, count = rows.layout, settings.chains
         q, least = layout.columns, max(1, rows.count)
         self._pitch = layout.strips * layout.strip_rows
-        self.partial = memory.empty(max(1, rows.strips) * count * layout.width, np.float32)
+        self.partial = rows.partial_sums(memory, count)
         self._shards = memory.empty((SHARDS, count * layout.width))
         self._score = memory.empty((count, layout.width))
         self._origin, self._momentum = memory.empty((count, q)), memory.empty((count, q))

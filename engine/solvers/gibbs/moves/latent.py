@@ -5,8 +5,6 @@ Albert and Chib (1993); the expansion is that of Liu and Wu (1999) under the pro
 
 from __future__ import annotations
 
-import numpy as np
-
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design.layout import SHARDS
 from engine.solvers.gibbs.device.chains import Chains, Settings
@@ -26,7 +24,7 @@ class LatentMoves:
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: Matrices, settings: Settings) -> None:
         self._rows, self._chains, self._matrices, self._settings = rows, chains, matrices, settings
         width = settings.chains * rows.layout.width
-        self.partial = memory.empty(max(1, rows.strips) * width, np.float32)
+        self.partial = rows.partial_sums(memory, settings.chains)
         self._shards = memory.empty((SHARDS, width))
         self._launch = Launcher(
             **shared_arguments(rows, chains, matrices, settings),

@@ -80,7 +80,7 @@ class WideMoves:
         q, n, width = layout.columns, layout.rows, layout.width
         self._pitch = layout.strips * layout.strip_rows
         self._algebra = linear_algebra(memory.device, settings.provider)  # type: ignore[arg-type]
-        self.partial = memory.empty(max(1, rows.strips) * count * width, np.float32)
+        self.partial = rows.partial_sums(memory, count)
         self._shards = memory.empty((SHARDS, count * width))
         self._margins = memory.zeros(count * self._pitch, np.float32)
         self._latent, self._solution = memory.empty((count, n)), memory.empty((count, n))

@@ -1,0 +1,158 @@
+"""The entries of a sparse design as the devices store them: row by row, and column by column within shards of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import ProblemError
+from engine.solvers.gibbs.design.features import sparse_rows
+from engine.solvers.gibbs.design.matrix import Design
+
+__all__ = ["SEGMENT", "Entries", "Segments", "column_segments", "entry_bytes"]
+
+SEGMENT = 512
+"""Most entries that are added up as one: a bound on the work of a few lanes, the same on every device."""
+
+_SHORT = 1 << 16  # numbers below are stored in 16 bits
+_LONG = 1 << 31
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Rows of a design: column j is factor_j times the stored values less centre_j.
+
+    Attributes
+    ----------
+    row_start : ndarray of int32 or int64, shape (rows + 1,)
+    columns : ndarray of uint16 or int32, shape (entries,)
+        Columns of the design.
+    values : ndarray of float32, shape (entries,), or None
+        None if every column has one value beside 0, as one-hot columns do: it is in the factor then.
+    factor, centre : ndarray of float64, shape (q,)
+        The centre of the intercept's column is -1.
+    """
+
+    row_start: NDArray[Any]
+    columns: NDArray[Any]
+    values: NDArray[np.float32] | None
+    factor: NDArray[np.float64]
+    centre: NDArray[np.float64]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on a device."""
+        return self.row_start.nbytes + self.columns.nbytes + (0 if self.values is None else self.values.nbytes)
+
+    @classmethod
+    def of(cls, design: Design, begin: int, end: int) -> Entries:
+        """The entries of rows [begin, end) of a design; rows behind the last are empty.
+
+        Raises
+        ------
+        ProblemError
+            If a value is too large for float32.
+        """
+        layout, first, last = design.layout, design.first, min(end, design.layout.rows)
+        whole = design.problem.X
+        part = sparse_rows(whole, min(begin, last), last)
+        part = part[:, design.active] if len(design.active) < part.shape[1] else part
+        low, high = design.entry_range
+        factor, centre = np.zeros(layout.columns), np.full(layout.columns, -1.0)
+        centre[first:] = design.mean / design.scale
+        values = None
+        if (low == high).all():
+            factor[first:] = np.where(low == 0, 1.0, low) / design.scale
+        else:
+            factor[first:] = 1.0
+            full = design.entry_counts == layout.rows  # such a column is stored about its mean: no digits are lost
+            centre[first:][full] = 0.0
+            shift = np.where(full, design.mean, 0.0)
+            with np.errstate(over="ignore"):
+                values = ((part.data - shift[part.indices]) / design.scale[part.indices]).astype(np.float32)
+            if not np.isfinite(values).all():
+                column = int(part.indices[np.argmin(np.isfinite(values))])
+                raise ProblemError(f"column '{design.name(column + first)}' has values beyond float32 after scaling")
+        row_start = np.full(end - begin + 1, part.nnz, np.int64)
+        row_start[: part.shape[0] + 1] = part.indptr
+        columns = part.indices + first
+        return cls(
+            row_start.astype(np.int32 if part.nnz < _LONG else np.int64),
+            columns.astype(np.uint16 if layout.columns <= _SHORT else np.int32),
+            values,
+            factor,
+            centre,
+        )
+
+
+@dataclass(frozen=True)
+class Segments:
+    """The same entries column by column within shards of rows, in segments of at most SEGMENT.
+
+    Attributes
+    ----------
+    start : ndarray of int32 or int64, shape (segments + 1,)
+    row : ndarray of int32, shape (segments,)
+        First row of the segment's shard.
+    rows_of : ndarray of uint16 or int32, shape (entries,)
+        Rows, counted from there.
+    values : ndarray of float32, shape (entries,), or None
+    column_segment : ndarray of int32, shape (shards * (columns without the intercept + 1),)
+        First segment of every column of every shard.
+    """
+
+    start: NDArray[Any]
+    row: NDArray[np.int32]
+    rows_of: NDArray[Any]
+    values: NDArray[np.float32] | None
+    column_segment: NDArray[np.int32]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on a device."""
+        arrays = (self.start, self.row, self.rows_of, self.column_segment)
+        return sum(array.nbytes for array in arrays) + (0 if self.values is None else self.values.nbytes)
+
+
+def column_segments(entries: Entries, first: int, bounds: NDArray[np.int64]) -> Segments:
+    """The entries of rows in shards [bounds[s], bounds[s + 1]) by columns; those before ``first`` are empty."""
+    from scipy import sparse
+
+    q = len(entries.factor)
+    numbers = np.arange(len(entries.columns), dtype=np.int64)
+    starts, rows, rows_of, order, places = [], [], [], [], []
+    segments = 0
+    for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        low, high = int(entries.row_start[begin]), int(entries.row_start[end])
+        pointers = (entries.row_start[begin : end + 1] - low).astype(np.int64)
+        columns = entries.columns[low:high].astype(np.int64) - first
+        shard = sparse.csr_array((numbers[low:high], columns, pointers), shape=(end - begin, q - first)).tocsc()
+        counts = np.diff(shard.indptr).astype(np.int64)
+        pieces = -(-counts // SEGMENT)
+        places.append(segments + np.concatenate([[0], np.cumsum(pieces)]))
+        column = np.repeat(np.arange(q - first), pieces)
+        piece = np.arange(len(column)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        starts.append(low + shard.indptr[column].astype(np.int64) + piece * SEGMENT)
+        rows.append(np.full(len(column), begin))
+        rows_of.append(shard.indices)
+        order.append(shard.data)
+        segments += len(column)
+    count = len(entries.columns)
+    most = int(np.diff(bounds).max(initial=0))
+    permutation = np.concatenate(order)
+    return Segments(
+        np.append(np.concatenate(starts), count).astype(np.int32 if count < _LONG else np.int64),
+        np.concatenate(rows).astype(np.int32),
+        np.concatenate(rows_of).astype(np.uint16 if most <= _SHORT else np.int32),
+        None if entries.values is None else entries.values[permutation],
+        np.concatenate(places).astype(np.int32),
+    )
+
+
+def entry_bytes(rows: int, columns: int, entries: int, one_value: bool) -> int:
+    """Device memory, at most, of so many entries in both orders."""
+    index = 2 * (2 if columns <= _SHORT and rows <= _SHORT else 4)
+    return entries * (index + (0 if one_value else 8)) + 8 * rows + 8 * (entries // SEGMENT + 9 * columns)

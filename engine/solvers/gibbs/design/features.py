@@ -1,0 +1,87 @@
+"""Features as a problem holds them: a NumPy array, or a SciPy sparse array of rows whose entries are in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["column_moments", "dense_rows", "density", "entry_summary", "is_sparse", "sparse_rows"]
+
+Floats = NDArray[np.float64]
+
+_ROWS_AT_ONCE = 1 << 22  # values
+_SAMPLED = 1 << 22  # values that are looked at for the share of zeros
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether these are a SciPy sparse matrix or array."""
+    return hasattr(X, "toarray")
+
+
+def dense_rows(X: Any, begin: int, end: int, step: int = 1) -> NDArray[Any]:
+    """Rows begin, begin + step, ... before ``end``, with their zeros; shape (rows, p)."""
+    part = X[begin:end:step]
+    return np.asarray(part.toarray() if is_sparse(part) else part)
+
+
+def density(X: Any) -> float:
+    """The share of values that are not 0, of an evenly spaced sample of rows where X is dense and large."""
+    rows, columns = X.shape
+    if is_sparse(X):
+        return float(X.nnz / (rows * columns))
+    some = X[:: max(1, X.size // _SAMPLED)]
+    return float(np.count_nonzero(some) / some.size)
+
+
+def sparse_rows(X: Any, begin: int, end: int) -> Any:
+    """Rows [begin, end) as a SciPy array of rows; entries that are 0 are left out."""
+    from scipy import sparse
+
+    if is_sparse(X):
+        return sparse.csr_array(X[begin:end])
+    chunk = max(1, _ROWS_AT_ONCE // X.shape[1])
+    parts = [sparse.csr_array(X[at : min(end, at + chunk)]) for at in range(begin, end, chunk)]
+    if not parts:
+        return sparse.csr_array((0, X.shape[1]), dtype=X.dtype)
+    return sparse.csr_array(sparse.vstack(parts, format="csr"))
+
+
+def column_moments(X: Any) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of every column, in float64 and in two passes, so that a large mean does no harm."""
+    if is_sparse(X):
+        return _sparse_moments(X)
+    rows = max(1, _ROWS_AT_ONCE // X.shape[1])
+    parts = range(0, len(X), rows)
+    mean = sum((X[begin : begin + rows].sum(axis=0, dtype=np.float64) for begin in parts), np.zeros(X.shape[1]))
+    mean = mean / len(X)
+    squares = np.zeros(X.shape[1])
+    for begin in parts:
+        apart = X[begin : begin + rows] - mean
+        squares += np.einsum("ij,ij->j", apart, apart)
+    return mean, np.sqrt(squares / len(X))
+
+
+def _sparse_moments(X: Any) -> tuple[Floats, Floats]:
+    """The same of a sparse array: the zeros of a column are all at the same distance from its mean."""
+    rows, columns = X.shape
+    values = X.data.astype(np.float64)
+    counts = np.bincount(X.indices, minlength=columns)
+    mean = np.bincount(X.indices, values, minlength=columns) / rows
+    squares = np.bincount(X.indices, (values - mean[X.indices]) ** 2, minlength=columns)
+    return mean, np.sqrt((squares + (rows - counts) * mean**2) / rows)
+
+
+def entry_summary(X: Any) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """How many values of every column are not 0, and the least and largest of them (0 and 0 where there is none)."""
+    rows, columns = X.shape
+    counts = np.zeros(columns, np.int64)
+    low, high = np.full(columns, np.inf), np.full(columns, -np.inf)
+    chunk = rows if is_sparse(X) else max(1, _ROWS_AT_ONCE // columns)
+    for begin in range(0, rows, chunk):
+        part = sparse_rows(X, begin, min(rows, begin + chunk))
+        counts += np.bincount(part.indices, minlength=columns)
+        np.minimum.at(low, part.indices, part.data)
+        np.maximum.at(high, part.indices, part.data)
+    return counts, np.where(counts > 0, low, 0.0), np.where(counts > 0, high, 0.0)

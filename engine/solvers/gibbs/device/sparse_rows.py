@@ -1,0 +1,259 @@
+"""One device's rows of a sparse design: its entries by rows, and once more by columns, and the passes over them.
+
+Neither the centres nor the scales of the columns fill the design in; see ``kernels/gibbs/sparse.mako``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.devices import Buffer
+from engine.errors import DeviceError
+from engine.numerics.memory import Memory
+from engine.solvers.gibbs.design.entries import Entries, column_segments
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device.exchange import Part, Peer
+from engine.solvers.gibbs.device.rows import Rows
+from engine.solvers.gibbs.device.sparse_programs import SparseMode, SparsePrograms
+
+__all__ = ["SparseRows", "Vectors", "chain_groups"]
+
+
+@dataclass
+class Vectors:
+    """Buffers of a pass for some vectors of one type.
+
+    Attributes
+    ----------
+    coefficients : Buffer, shape (q, betas)
+    weighted : Buffer, shape (rows, betas)
+    offsets : Buffer of float64, shape (tiles, betas)
+    strip_sums : Buffer of float64, shape (strips, 2, betas)
+    partial : Buffer of float64, shape (segments, betas)
+    """
+
+    betas: int
+    coefficients: Buffer
+    weighted: Buffer
+    offsets: Buffer
+    strip_sums: Buffer
+    partial: Buffer
+
+
+class SparseRows(Rows):
+    """As :class:`Rows`, of a design whose storage is ``sparse``.
+
+    A pass is in two parts: :meth:`sweep` makes the margins and the weight of every row, :meth:`gather` adds X'w up.
+
+    Attributes
+    ----------
+    factor, centre : Buffer, shape (q,)
+        A column of the design is factor times its stored values less the centre.
+    signs : Buffer of float32
+        What the rows are multiplied by: 1, or y = +-1; zeros behind the rows. Of the rows of all devices.
+    """
+
+    def __init__(
+        self, memory: Memory, design: Design, shards: tuple[int, int], streaming: str, peer: Peer | None = None
+    ) -> None:
+        super().__init__(memory, design, shards, streaming, peer)
+        layout = self.layout
+        signs = np.zeros(layout.strips * layout.strip_rows + 8, np.float32)
+        signs[: layout.rows] = design.signs(0, layout.rows)
+        self.signs = memory.put(signs)
+        self._vectors: dict[tuple[str, int], Vectors] = {}
+        self._last: tuple[Vectors, str] | None = None
+
+    def load(self) -> None:
+        """Take the rows over."""
+        layout, design, memory = self.layout, self.design, self._memory
+        self.streamed, self.blocks = False, []
+        entries = Entries.of(design, self.first_row, self.first_row + self.count)
+        shard_strips = np.array(layout.bounds[self.first_shard : self.last_shard + 1]) - self.first_strip
+        segments = column_segments(entries, design.first, shard_strips * layout.strip_rows)
+        needed, free = entries.nbytes + segments.nbytes, self.device.memory().free
+        if needed > free:
+            raise DeviceError(
+                f"the entries of X need {needed:,} bytes on {self.device.info.id}, which has {free:,} free; "
+                "use more devices"
+            )
+        self.factor, self.centre = memory.put(entries.factor), memory.put(entries.centre)
+        self._row_start, self._columns = memory.put(entries.row_start), memory.put(_some(entries.columns))
+        self._segment_start, self._segment_row = memory.put(segments.start), memory.put(_some(segments.row))
+        self._rows_of, self._column_segment = memory.put(_some(segments.rows_of)), memory.put(segments.column_segment)
+        self._values: dict[str, Buffer] = {}
+        self._column_values: dict[str, Buffer] = {}
+        if entries.values is not None and segments.values is not None:
+            self._values = {"values": memory.put(_some(entries.values))}
+            self._column_values = {"values": memory.put(_some(segments.values))}
+        self.segments = len(segments.row)
+        self.sparse = SparsePrograms(self.device, layout, design.problem.family, entries, segments)
+
+    # --- passes ---------------------------------------------------------------------------------------------------
+
+    def partial_sums(self, memory: Memory, betas: int) -> Buffer:
+        """Nothing: the sums of a pass are kept beside the entries."""
+        return memory.empty(1, np.float32)
+
+    def vectors(self, vector: str, betas: int) -> Vectors:
+        """The buffers of passes for so many vectors of a type, f32 or f64."""
+        found = self._vectors.get((vector, betas))
+        if found is None:
+            dtype = np.float32 if vector == "f32" else np.float64
+            memory, q = self._memory, self.layout.columns
+            found = self._vectors[vector, betas] = Vectors(
+                betas,
+                memory.empty(q * betas, dtype),
+                memory.zeros(max(1, self.count) * betas, dtype),
+                memory.empty(self.sparse.tiles * betas),
+                memory.zeros(max(1, self.strips) * 2 * betas),
+                memory.empty(max(1, self.segments) * betas),
+            )
+        return found
+
+    def sweep(self, mode: Any, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:
+        """The first part of a pass: see ``kernels/gibbs/sparse_rows.mako``; beta has rows of the layout's stride."""
+        vectors = self.vectors("f32", betas)
+        if mode != "combine":
+            self.spread(vectors, "f32", beta, self.layout.stride)
+        self.pass_rows(mode, vectors, "f32", **arguments)
+
+    def spread(self, vectors: Vectors, vector: str, beta: Buffer, stride: int) -> None:
+        """Coefficients of the stored values, and the offset, of vectors beta."""
+        for first, count in chain_groups(vectors.betas):
+            self.sparse.columns(count, vector).spread_coefficients(
+                self.sparse.tiles,
+                self.sparse.block,
+                beta=beta,
+                stride=stride,
+                factor=self.factor,
+                centre=self.centre,
+                coefficients=vectors.coefficients,
+                offsets=vectors.offsets,
+                q=self.layout.columns,
+                tile=self.sparse.tile,
+                beta_first=first,
+                betas=vectors.betas,
+            )
+
+    def pass_rows(self, mode: SparseMode, vectors: Vectors, vector: str, **arguments: Any) -> None:
+        """Margins and weights of the rows, for coefficients that are spread."""
+        layout, sparse = self.layout, self.sparse
+        self._last = vectors, vector
+        own = dict(self.programs.likelihood) if mode in ("score", "margins") else {}
+        if mode != "combine":
+            own |= {
+                "row_start": self._row_start,
+                "columns": self._columns,
+                **self._values,
+                "coefficients": vectors.coefficients,
+                "offsets": vectors.offsets,
+                "tiles": sparse.tiles,
+                "q": layout.columns,
+            }
+        for first, count in chain_groups(vectors.betas):
+            kernel, block = sparse.rows(mode, count, vector)
+            kernel(
+                sparse.row_groups(self.strips),
+                block,
+                signs=self.signs,
+                weighted=vectors.weighted,
+                strip_sums=vectors.strip_sums,
+                first_row=self.first_row,
+                row_count=layout.rows,
+                strips=self.strips,
+                strip_rows=layout.strip_rows,
+                beta_first=first,
+                betas=vectors.betas,
+                **own,
+                **arguments,
+            )
+
+    def gather(self, partial: Buffer, count: int, shards: Buffer) -> None:
+        """The second part of the last pass: sums over all rows, of all devices, as SHARDS rows of ``count``."""
+        assert self._last is not None
+        layout, sparse, (vectors, vector) = self.layout, self.sparse, self._last
+        for first, chains in chain_groups(vectors.betas):
+            program = sparse.columns(chains, vector)
+            if self.segments:
+                program.add_segments(
+                    sparse.segment_groups(self.segments),
+                    sparse.block,
+                    segment_start=self._segment_start,
+                    segment_row=self._segment_row,
+                    rows_of=self._rows_of,
+                    weighted=vectors.weighted,
+                    partial=vectors.partial,
+                    rows=self.count,
+                    segments=self.segments,
+                    beta_first=first,
+                    **self._column_values,
+                )
+            tile = sparse.finish_tile
+            program.finish_columns(
+                (self.last_shard - self.first_shard) * -(-layout.width // tile),
+                sparse.block,
+                partial=vectors.partial,
+                column_segment=self._column_segment,
+                strip_sums=vectors.strip_sums,
+                strip_bounds=self.bounds,
+                factor=self.factor,
+                centre=self.centre,
+                shards_out=shards,
+                segments=self.segments,
+                strips=self.strips,
+                q=layout.columns,
+                first=self.design.first,
+                width=layout.width,
+                tile=tile,
+                first_shard=self.first_shard,
+                beta_first=first,
+                betas=vectors.betas,
+            )
+        if self.peer is not None:
+            self.peer.exchange(Part(shards, self.first_shard * count, self.last_shard * count))
+
+    # --- X'X ------------------------------------------------------------------------------------------------------
+
+    def _expand(self, first: int, most: int, weight: Buffer | None, wide: Buffer) -> int:
+        layout, sparse = self.layout, self.sparse
+        strips = min(most, self.strips - first)
+        rows, row = strips * layout.strip_rows, first * layout.strip_rows
+        sparse.expand.expand_rows(
+            self.programs.spread(rows * sparse.block),
+            sparse.block,
+            row_start=self._row_start,
+            columns=self._columns,
+            **self._values,
+            factor=self.factor,
+            centre=self.centre,
+            weight=self._no_weight if weight is None else weight,
+            wide=wide,
+            row=row,
+            global_row=self.first_row + row,
+            row_count=layout.rows,
+            rows=rows,
+            q=layout.columns,
+            first=self.design.first,
+            weighted=int(weight is not None),
+        )
+        return strips
+
+
+def chain_groups(betas: int) -> Iterator[tuple[int, int]]:
+    """First and number of the vectors of a launch: powers of two up to four."""
+    first = 0
+    while first < betas:
+        count = 1 << min((betas - first).bit_length() - 1, 2)
+        yield first, count
+        first += count
+
+
+def _some(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, or one element in place of none: buffers are not empty."""
+    return array if len(array) else np.zeros(1, array.dtype)

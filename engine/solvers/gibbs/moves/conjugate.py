@@ -1,0 +1,143 @@
+"""The kernel ``cg``: latent variables and beta given each other, beta by prior-preconditioned conjugate gradients.
+
+No matrix of the size of X'X is made, so p may be large. The latent variables are those of Polson, Scott and Windle
+(2013) for logit, and of Albert and Chib (1993) for probit; see ``kernels/gibbs/conjugate.mako``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.numerics.memory import Memory
+from engine.solvers.gibbs.design.layout import SHARDS
+from engine.solvers.gibbs.device.chains import WHOLE, Chains, Settings
+from engine.solvers.gibbs.device.exchange import Part
+from engine.solvers.gibbs.device.matrices import shared_arguments
+from engine.solvers.gibbs.device.programs import Launcher
+from engine.solvers.gibbs.device.sparse_rows import SparseRows, chain_groups
+from engine.solvers.gibbs.moves.latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
+from engine.solvers.gibbs.moves.wide import DiagonalMatrices
+
+__all__ = ["MOST_STEPS", "ConjugateMoves"]
+
+MOST_STEPS = 2000
+"""Steps of the conjugate gradients after which a chain keeps its coefficients."""
+
+_AT_LEAST, _MORE = 8, 4  # steps between two looks at the residuals
+
+
+class ConjugateMoves:
+    """Iterations of the kernel ``cg``.
+
+    Attributes
+    ----------
+    passes : int
+        Passes over X so far.
+    steps : int
+        Steps of the last solution.
+    """
+
+    def __init__(
+        self, memory: Memory, rows: SparseRows, chains: Chains, matrices: DiagonalMatrices, settings: Settings
+    ) -> None:
+        self._memory, self._rows, self._chains, self._settings = memory, rows, chains, settings
+        self._device, self._matrices = memory.device, matrices
+        count, q = settings.chains, rows.layout.columns
+        self.passes = self.steps = 0
+        self._shards = memory.empty((SHARDS, count * rows.layout.width))
+        self._vectors = {name: memory.empty((count, q)) for name in ("residual", "direction", "product", "solution")}
+        self._program = memory.device.program("gibbs/conjugate", block=rows.programs.block)
+
+    def load(self) -> None:
+        """Take what depends on the rows, once these are there."""
+        memory, rows, count = self._memory, self._rows, self._settings.chains
+        tiles = rows.sparse.tiles
+        self.omega = memory.zeros(max(1, rows.count) * count)
+        self._passed = rows.vectors("f64", count)
+        groups = [group for group in chain_groups(count) for _ in range(group[1])]
+        self._squares = memory.empty((2, count, tiles))
+        self._launch = Launcher(
+            **shared_arguments(rows, self._chains, self._matrices, self._settings),
+            **self._vectors,
+            shards=self._shards,
+            shard_count=SHARDS,
+            factor=rows.factor,
+            centre=rows.centre,
+            residual_squares=self._squares,
+            curvature=memory.empty((count, tiles)),
+            group_first=memory.put(np.array([first for first, _ in groups], np.int32)),
+            group_count=memory.put(np.array([number for _, number in groups], np.int32)),
+            coefficients=self._passed.coefficients,
+            offsets=self._passed.offsets,
+            failed=self._matrices.failed,
+            counts=int(rows.peer is None or rows.peer.number == 0),
+            tile=rows.sparse.tile,
+            tiles=tiles,
+            tolerance=self._settings.tolerance,
+        )
+
+    def prime(self) -> None:
+        """Nothing of an iteration depends on the one before but the chains' state."""
+
+    def iterate(self, step: int) -> None:
+        """Draw tau and lambda given beta, the latent variables of the rows given beta, and beta given all of these."""
+        settings, programs = self._settings, self._rows.programs
+        scales = {"stream": settings.stream(STREAM_SCALES), "step": step}
+        self._launch(programs.trajectory.draw_scales, settings.chains, programs.block, **scales)
+        self._draw_latent(step)
+        self._each("begin_solution", stream=settings.stream(STREAM_NOISE), step=step)
+        number, wanted = 0, max(_AT_LEAST, self.steps)
+        while True:
+            for _ in range(wanted):
+                self._step(number)
+                number += 1
+            needed = self._longest(number)
+            if needed <= settings.tolerance or number >= MOST_STEPS or not np.isfinite(needed):
+                break
+            wanted = min(_MORE, MOST_STEPS - number)
+        self.steps = max(_AT_LEAST, number - _MORE)
+        self._each("finish_solution", number=number)
+        self._agree()
+
+    def _draw_latent(self, step: int) -> None:
+        """Omega, and X'(u + Omega^1/2 d) in the shards."""
+        rows, settings, chains = self._rows, self._settings, self._chains
+        rows.spread(self._passed, "f64", chains.beta, rows.layout.columns)
+        numbers = {"seed": settings.seed, "stream": settings.stream(STREAM_LATENT), "step": step}
+        self._pass("augment", **numbers)
+
+    def _step(self, number: int) -> None:
+        """One step of the conjugate gradients of every chain."""
+        self._each("spread_direction", number=number)
+        self._pass("product")
+        self._each("apply_matrix")
+        self._each("update_solution", number=number)
+
+    def _pass(self, mode: Any, **numbers: Any) -> None:
+        rows, chains = self._rows, self._chains.count
+        rows.pass_rows(mode, self._passed, "f64", omega=self.omega, **numbers)
+        rows.gather(self._passed.partial, chains * rows.layout.width, self._shards)
+        self.passes += 1
+
+    def _each(self, name: str, **own: Any) -> None:
+        """A kernel of ``conjugate`` for every chain and tile of columns."""
+        groups = self._chains.count * self._rows.sparse.tiles
+        self._launch(getattr(self._program, name), groups, self._rows.programs.block, **own)
+
+    def _longest(self, number: int) -> float:
+        """The length of the longest residual of a chain; the same on all devices."""
+        squares = self._device.get(self._squares)[number % 2].sum(axis=1)
+        longest = float(np.sqrt(squares.max()))
+        return longest if self._rows.peer is None else self._rows.peer.largest(longest)
+
+    def _agree(self) -> None:
+        """Let every device have the first one's chains, so that differences of rounding do not add up."""
+        peer, chains = self._rows.peer, self._chains
+        if peer is None:
+            return
+        q = self._rows.layout.columns
+        parts = [(chains.beta, q), (chains.local_precision, q), (chains.whole, WHOLE)]
+        peer.exchange(*(Part(buffer, 0, chains.count * width * (peer.number == 0)) for buffer, width in parts))
+        chains.narrow_beta()

@@ -1,0 +1,98 @@
+"""The kernel cg: its draws are exact to the stated tolerance, and its posterior is that of other kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from samplers import sampling, state_of
+from scipy import sparse
+
+import engine
+from engine.devices import Member
+from engine.numerics.philox import uniform_float64_wide, uniform_words
+from engine.solvers.gibbs.device.worker import Worker
+from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
+from engine.solvers.gibbs.moves.latent import STREAM_LATENT, STREAM_NOISE
+from tests.engines import engine_of
+
+
+def data(rows: int = 300, columns: int = 60) -> tuple[Any, NDArray[np.bool_]]:
+    """A sparse matrix of numbers, and classes that depend on three columns of it."""
+    random = np.random.default_rng(8)
+    X = sparse.random_array((rows, columns), density=0.15, rng=random, format="csr")
+    y = X[:, [0, 1, 2]].sum(axis=1) * 3 - 0.5 + random.logistic(size=rows) > 0
+    return X, y
+
+
+def normals(seed: int, stream: int, step: int, count: int, chain: int) -> NDArray[np.float64]:
+    words = uniform_words(seed, stream, step, 0, count, chain=chain)
+    radius = np.sqrt(-2.0 * np.log(uniform_float64_wide(words[:, 0], words[:, 1])))
+    return np.asarray(radius * np.cos(2.0 * np.pi * uniform_float64_wide(words[:, 2], words[:, 3])))
+
+
+@pytest.mark.parametrize("slab", [None, 2.0])
+def test_a_draw_is_that_of_the_cholesky_factor_within_the_tolerance(device: Member, slab: float | None) -> None:
+    X, y = data()
+    tolerance = 1e-3
+    options = {"kernel": "cg", "chains": 3, "tolerance": tolerance, "slab": slab}
+    with sampling(device, X, y, seed=4, family="logit", **options) as sampler:
+        layout = sampler.design.layout
+        begin = np.random.default_rng(2).normal(0, 0.2, (3, layout.columns))
+        sampler.set_state(state_of(begin, tau=0.2))
+        sampler.advance(0, 1, 0)
+        beta = sampler.state()["beta"]
+
+        def found(worker: Worker) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            moves = worker.moves
+            assert isinstance(moves, ConjugateMoves)
+            return worker.device.get(moves.omega), worker.device.get(worker.matrices.prior)
+
+        omega, prior = sampler.workers.first(found)
+        padded = layout.strips * layout.strip_rows
+        design = sampler.design.rows(0, layout.rows)[:, : layout.columns].astype(np.float64)
+        design *= np.where(y, 1.0, -1.0)[:, None]
+    for chain, first, group in ((0, 0, 2), (1, 0, 2), (2, 2, 1)):
+        weights = omega[first * padded :][: group * padded].reshape(padded, group)[: layout.rows, chain - first]
+        d = normals(4, STREAM_LATENT + 1, 0, layout.rows, chain)
+        e = normals(4, STREAM_NOISE, 0, layout.columns, chain)
+        matrix = design.T @ (weights[:, None] * design) + np.diag(prior[chain])
+        rhs = design.T @ (np.where(y, 0.5, -0.5) + np.sqrt(weights) * d) + np.sqrt(prior[chain]) * e
+        apart = beta[chain] - np.linalg.solve(matrix, rhs)
+        assert 0 < np.sqrt(apart @ matrix @ apart) < tolerance * 1.01
+        assert np.abs(apart).max() > 1e-9  # it was not solved to the last digit
+
+
+@pytest.mark.parametrize("family", ["probit", "logit"])
+def test_its_posterior_is_that_of_hmc(device: Member, family: str) -> None:
+    X, y = data(200, 12)
+    problem = engine.HorseshoeRegression(X, y, family=family)
+    owner = engine_of(device, 1)
+    exact = owner.solve(problem, kernel="hmc", draws=1500, warmup=300, seed=1)
+    found = owner.solve(problem, kernel="cg", draws=3000, warmup=300, seed=2)
+    error = 4 * np.hypot(exact.arrays["mcse_mean"], found.arrays["mcse_mean"])
+    assert (np.abs(exact.arrays["mean"] - found.arrays["mean"]) < error).all()
+    assert np.allclose(exact.arrays["sd"], found.arrays["sd"], rtol=0.2)
+    assert found.counters["passes"] > 9 * 3300
+
+
+def test_any_number_of_devices_makes_the_same_draws(device: Member) -> None:
+    X, y = data()
+    problem = engine.HorseshoeLogit(X, y)
+    one, two = (engine_of(device, count).solve(problem, kernel="cg", draws=20, warmup=10, seed=3) for count in (1, 2))
+    assert np.array_equal(one.arrays["beta"], two.arrays["beta"])
+    assert two.counters["exchanged_bytes"] > 0
+
+
+def test_what_it_cannot_sample_is_refused_in_a_sentence(device: Member) -> None:
+    X, y = data()
+    owner = engine_of(device, 1)
+    for problem, options, text in (
+        (engine.HorseshoeRegression(X, y.astype(float)), {}, "cg samples probit and logit"),
+        (engine.HorseshoeProbit(X, y), {"storage": "float16"}, "keeps X as storage = sparse"),
+        (engine.HorseshoeProbit(X, y), {"streaming": "always"}, "sends rows of X"),
+    ):
+        with pytest.raises(engine.OptionError, match=text):
+            owner.solve(problem, kernel="cg", **options)

@@ -1,0 +1,84 @@
+"""A sparse design: the same passes, gradients and draws as the dense one, on any number of devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from samplers import sampling, state_of
+from scipy import sparse
+
+from engine.devices import Member
+from engine.solvers.gibbs.device import sparse_programs
+
+KINDS = ("one-hot", "numbers", "full column")
+
+
+def sparse_data(kind: str, rows: int = 700, columns: int = 40, seed: int = 5) -> tuple[Any, NDArray[np.bool_]]:
+    """A sparse matrix with an empty row and a common column; entries of one value a column, or of many."""
+    random = np.random.default_rng(seed)
+    dense = (random.random((rows, columns)) < np.geomspace(0.4, 0.01, columns)).astype(np.float64)
+    dense[3] = 0.0
+    if kind != "one-hot":
+        dense *= random.normal(2.0, 1.0, dense.shape)
+    if kind == "full column":
+        dense[:, 7] = 1000.0 + random.standard_normal(rows)
+    y = dense[:, :3].sum(axis=1) + random.standard_normal(rows) > 0.7
+    return sparse.csr_array(dense), y
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("family", "chains"), [("probit", 4), ("logit", 3)])
+def test_gradient_and_log_likelihood_are_those_of_float64(device: Member, kind: str, family: str, chains: int) -> None:
+    from scipy.special import expit, log_expit, log_ndtr
+
+    X, y = sparse_data(kind)
+    with sampling(device, X, y, family=family, kernel="hmc", storage="sparse", chains=chains) as sampler:
+        dense = X.toarray()
+        design = (dense - dense.mean(axis=0)) / dense.std(axis=0)
+        design = np.column_stack([np.ones(len(y)), design]) * np.where(y, 1.0, -1.0)[:, None]
+        beta = np.random.default_rng(1).normal(0, 0.3, design.shape[1]).astype(np.float32).astype(np.float64)
+        gradient, value = sampler.score(beta)
+        eta = design @ beta
+        slope = expit(-eta) if family == "logit" else np.exp(-0.5 * eta**2 - log_ndtr(eta)) / np.sqrt(2 * np.pi)
+        assert value == pytest.approx((log_expit if family == "logit" else log_ndtr)(eta).sum(), rel=1e-6)
+        expected = slope @ design
+        assert np.abs(gradient - expected).max() < 1e-6 * np.abs(slope @ np.abs(design)).max()
+        gram = sampler.make_gram(weighted=False)
+        assert np.abs(gram - design.T @ design).max() < 1e-6 * len(y)
+
+
+@pytest.mark.parametrize("kernel", ["hmc", "px", "gibbs"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_first_draws_are_those_of_the_dense_design(device: Member, kernel: str, kind: str) -> None:
+    X, y = sparse_data(kind)
+    draws = []
+    for storage, devices in (("float32", 1), ("sparse", 1), ("sparse", 2)):
+        options = {"kernel": kernel, "storage": storage, "chains": 3}
+        with sampling(device, X, y, seed=9, devices=devices, **options) as sampler:
+            if kernel == "hmc":
+                from engine.solvers.gibbs.device.worker import Worker
+
+                sampler.workers.first(Worker.factorise, np.ones(sampler.design.layout.columns))
+            sampler.set_state(state_of(np.zeros((3, sampler.design.layout.columns)), tau=0.3))
+            sampler.advance(0, 3, 0)
+            draws.append(sampler.collect()[1])
+    assert np.allclose(draws[1], draws[0], rtol=1e-4, atol=1e-4 * np.abs(draws[0][:, :, :41]).max())
+    assert np.array_equal(draws[1], draws[2])
+
+
+@pytest.mark.parametrize("kind", ["one-hot", "numbers"])
+def test_rows_shared_by_work_items_give_the_same_draws(
+    device: Member, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = sparse_data(kind)
+    draws = []
+    for shared in (False, True):
+        monkeypatch.setattr(sparse_programs, "shares_rows", lambda capabilities, shared=shared: shared)
+        with sampling(device, X, y, seed=9, kernel="px", storage="sparse", chains=3) as sampler:
+            sampler.set_state(state_of(np.zeros((3, sampler.design.layout.columns)), tau=0.3))
+            sampler.advance(0, 3, 0)
+            draws.append(sampler.collect()[1])
+    assert np.allclose(draws[1], draws[0], rtol=1e-4, atol=1e-5 * np.abs(draws[0][:, :, :41]).max())
