@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from engine.cli_options import pool_options, run_command
 from engine.devices import DeviceInfo, DevicePool, select
 from engine.engine import Engine
+from engine.numerics.memory import Memory
 from engine.reports.record import BenchConsole
 from engine.reports.scaling import Request, bench_scaling, scaling_options
 from engine.solvers.gibbs.design.matrix import Design, stored_values
@@ -139,9 +140,12 @@ def advance(sampler: Sampler, first: int, count: int) -> int:
 
 
 def _time_pass(worker: Worker, chains: int) -> float:
+    memory = Memory(worker.device)
+    partial = worker.rows.partial_sums(memory, chains)
+
     def sweep(step: int) -> None:
         numbers = {"seed": 0, "stream": 0, "step": step}
-        worker.rows.sweep("draw", worker.chains.narrow, worker.moves.partial, chains, **numbers)
+        worker.rows.sweep("draw", worker.chains.narrow, partial, chains, **numbers)
 
     sweep(1)
     worker.device.sync()
@@ -152,6 +156,7 @@ def _time_pass(worker: Worker, chains: int) -> float:
             sweep(step)
         worker.device.sync()
         times.append((time.perf_counter() - began) / 3)
+    memory.release()
     return min(times)
 
 

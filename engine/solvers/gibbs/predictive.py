@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from engine.errors import InputError
 from engine.results import Result
@@ -85,7 +85,7 @@ def posterior_predictive(problem: HorseshoeProbit, result: Result, seed: int = 0
     return categories
 
 
-def margins_of(X: ArrayLike, result: Result) -> Floats:
+def margins_of(X: Any, result: Result) -> Floats:
     """b_0 + x . beta of every row at every kept draw; shape (chains, draws, N).
 
     Raises
