@@ -11,7 +11,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from engine.devices.base import Device
 from engine.devices.pool import Member
-from engine.devices.timeline import meeting
+from engine.devices.timeline import exchanging
 from engine.errors import DeviceError, DeviceLost, PeerFailed
 
 __all__ = ["Communicator", "WorkerGroup"]
@@ -48,7 +48,7 @@ class Communicator:
         self._turns[rank] += 1
         values[rank] = value
         try:
-            with meeting():
+            with exchanging():
                 self._barrier.wait()
         except threading.BrokenBarrierError:
             raise PeerFailed("another device of the pool has failed") from None

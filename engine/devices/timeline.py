@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from engine.devices.base import Device
 
-__all__ = ["Command", "DeviceTimeline", "HostSpan", "Recorder", "Timeline", "meeting", "recorded", "recorder_for"]
+__all__ = ["Command", "DeviceTimeline", "HostSpan", "Recorder", "Timeline", "exchanging", "recorded", "recorder_for"]
 
 MOST_COMMANDS = 200_000
 """Commands kept of a device; of a longer run, the last ones."""
 
 CommandKind = Literal["kernel", "copy", "peer", "upload", "download", "wait"]
-HostKind = Literal["task", "device", "meeting"]
+HostKind = Literal["task", "device", "exchange"]
 
 
 class Command(NamedTuple):
@@ -45,7 +45,7 @@ class Command(NamedTuple):
 
 
 class HostSpan(NamedTuple):
-    """What a device's host thread did: a ``task``, and within it waiting for its ``device`` or in a ``meeting``."""
+    """What a device's host thread did: a ``task``, and in it waits for its ``device`` or for an ``exchange``."""
 
     kind: HostKind
     begin: float
@@ -102,10 +102,10 @@ def recorder_for(label: str) -> Recorder | None:
     return None if timeline is None else Recorder(timeline, label)
 
 
-def meeting() -> contextlib.AbstractContextManager[None]:
+def exchanging() -> contextlib.AbstractContextManager[None]:
     """Around what waits for the threads of other devices."""
     recorder: Recorder | None = getattr(_THREAD, "recorder", None)
-    return _NOTHING if recorder is None else recorder.host("meeting")
+    return _NOTHING if recorder is None else recorder.host("exchange")
 
 
 class _Given(NamedTuple):

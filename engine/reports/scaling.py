@@ -22,7 +22,7 @@ from engine.devices.timeline import Timeline, recorded
 from engine.engine import Engine
 from engine.problem import Problem
 from engine.reports.record import BenchConsole, record_table
-from engine.reports.scaling_model import Exchange, Profile, meeting_seconds, predicted_seconds, profile_of
+from engine.reports.scaling_model import Exchange, Profile, all_gather_seconds, predicted_seconds, profile_of
 from engine.reports.timeline import picture, shares_of
 from engine.results import Result
 from engine.text import bytes_text
@@ -290,10 +290,10 @@ def bench_scaling(
     rows: list[list[str]] = []
     good = True
     compared = [_Comparison(case) for case in cases if request.only in case.name]
-    meetings = {count: meeting_seconds(count) for count in counts if count > 1}
+    latencies = {count: all_gather_seconds(count) for count in counts if count > 1}
     for comparison in compared:
         for count in counts:
-            cells, right = _measured(comparison, chosen[:count], meetings.get(count, 0.0), request.timeline)
+            cells, right = _measured(comparison, chosen[:count], latencies.get(count, 0.0), request.timeline)
             good &= right
             rows.append(cells)
             print(_line(cells), flush=True)
@@ -305,7 +305,7 @@ def bench_scaling(
 
 
 def _measured(
-    comparison: _Comparison, devices: list[str], meeting: float, folder: Path | None
+    comparison: _Comparison, devices: list[str], latency: float, folder: Path | None
 ) -> tuple[list[str], bool]:
     """A row of the table, and whether the answer is right."""
     case, count = comparison.case, len(devices)
@@ -328,7 +328,7 @@ def _measured(
     if folder is not None:
         _draw(folder, case.name, count, timeline, window)
     assert comparison.profile is not None
-    model = predicted_seconds(comparison.profile, count, first.exchange(count), meeting)
+    model = predicted_seconds(comparison.profile, count, first.exchange(count), latency)
     used = [shares_of(device, window) for device in timeline.devices]
     cells = [
         case.name,
@@ -349,7 +349,7 @@ def _measured(
 def _forecast(comparison: _Comparison, counts: Sequence[int]) -> str:
     """What the model says of further numbers of devices, with the latency of the largest number measured."""
     assert comparison.profile is not None
-    first, latency = comparison.outcomes[1], meeting_seconds(max(2, *counts))
+    first, latency = comparison.outcomes[1], all_gather_seconds(max(2, *counts))
     found = []
     for count in (2, 4, 8):
         model = predicted_seconds(comparison.profile, count, first.exchange(count), latency)
@@ -357,7 +357,8 @@ def _forecast(comparison: _Comparison, counts: Sequence[int]) -> str:
     profile = comparison.profile
     return (
         f"model {', '.join(found)}; on one device {profile.divided:.3f} s are divided, "
-        f"{profile.repeated:.3f} s repeated, {profile.idle:.3f} s without work for the device"
+        f"{profile.repeated:.3f} s repeated, {profile.idle:.3f} s without work for the device; "
+        + ", ".join(f"{name} {share:.0%}" for name, share in profile.kernels[:5])
     )
 
 

@@ -1,9 +1,9 @@
 """How long work takes on several devices, predicted from a recording of it on one.
 
 The seconds of one device are split into those of kernels whose work is divided, those of kernels that every device
-repeats, and the rest, in which the device has no work. With N devices the first are divided by N; the others stay; what
-the devices exchange is added: the threads' meetings, and the bytes that each device receives, at the speed of copies
-between peers.
+repeats, and the rest, in which the device has no work. With N devices the first are divided by N; the others stay. What
+the devices exchange is added: the all-gathers of their threads, and the bytes that each device receives, at the speed of
+copies between peers.
 """
 
 from __future__ import annotations
@@ -14,32 +14,36 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from engine.devices.group import Rendezvous
+from engine.devices.group import Communicator
 from engine.devices.timeline import DeviceTimeline
 from engine.reports.timeline import covered
 
-__all__ = ["PEER_BYTES_PER_SECOND", "Exchange", "Profile", "meeting_seconds", "predicted_seconds", "profile_of"]
+__all__ = ["PEER_BYTES_PER_SECOND", "Exchange", "Profile", "all_gather_seconds", "predicted_seconds", "profile_of"]
 
 PEER_BYTES_PER_SECOND = 390e9
 """Measured between two H200 over NVLink, for copies of 64 MB."""
 
-_MEETINGS = 200
+_ROUNDS = 200
 
 
 class Exchange(NamedTuple):
-    """How often devices meet during a case, and the bytes that each receives from the others."""
+    """How many all-gathers there are in a case, and the bytes that each receives from the others."""
 
-    meetings: float
+    rounds: float
     nbytes: float
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Seconds of a case on one device: ``divided`` and ``repeated`` work, and ``idle``, when the device has none."""
+    """Seconds of a case on one device: ``divided`` and ``repeated`` work, and ``idle``, when the device has none.
+
+    ``kernels`` are the shares of the device's work by name, the largest first.
+    """
 
     divided: float
     repeated: float
     idle: float
+    kernels: tuple[tuple[str, float], ...] = ()
 
 
 def profile_of(
@@ -65,11 +69,16 @@ def profile_of(
     whole = max(1e-12, window[1] - first)
     busy = covered(((one.begin, one.end) for one in used), recorded_window) / whole
     divided = sum(one.end - one.begin for one in used if one.kind == "kernel" and one.name not in repeated)
-    share = busy * divided / max(1e-12, sum(one.end - one.begin for one in used))
-    return Profile(seconds * share, seconds * (busy - share), seconds * (1 - busy))
+    work = max(1e-12, sum(one.end - one.begin for one in used))
+    named: dict[str, float] = {}
+    for one in used:
+        named[one.name] = named.get(one.name, 0.0) + (one.end - one.begin) / work
+    share = busy * divided / work
+    kernels = tuple(sorted(named.items(), key=lambda entry: -entry[1]))
+    return Profile(seconds * share, seconds * (busy - share), seconds * (1 - busy), kernels)
 
 
-def predicted_seconds(profile: Profile, devices: int, exchange: Exchange, meeting: float) -> float:
+def predicted_seconds(profile: Profile, devices: int, exchange: Exchange, all_gather: float) -> float:
     """Seconds of a case on so many devices.
 
     Parameters
@@ -78,27 +87,27 @@ def predicted_seconds(profile: Profile, devices: int, exchange: Exchange, meetin
     devices : int
     exchange : Exchange
         Of that many devices; ignored for one.
-    meeting : float
-        Seconds of one meeting of their threads.
+    all_gather : float
+        Seconds of one all-gather of their threads.
     """
     own = profile.divided / devices + profile.repeated + profile.idle
-    return own if devices == 1 else own + exchange.meetings * meeting + exchange.nbytes / PEER_BYTES_PER_SECOND
+    return own if devices == 1 else own + exchange.rounds * all_gather + exchange.nbytes / PEER_BYTES_PER_SECOND
 
 
-def meeting_seconds(threads: int) -> float:
-    """Seconds that so many threads take to meet, measured here."""
-    place = Rendezvous(threads)
+def all_gather_seconds(threads: int) -> float:
+    """Seconds of an all-gather of so many threads, measured here."""
+    communicator = Communicator(threads)
 
-    def meet(party: int) -> None:
-        for _ in range(_MEETINGS):
-            place.all_gather(party, None)
+    def gather(rank: int) -> None:
+        for _ in range(_ROUNDS):
+            communicator.all_gather(rank, None)
 
-    others = [threading.Thread(target=meet, args=(party,)) for party in range(1, threads)]
+    others = [threading.Thread(target=gather, args=(rank,)) for rank in range(1, threads)]
     for thread in others:
         thread.start()
     began = time.perf_counter()
-    meet(0)
-    seconds = (time.perf_counter() - began) / _MEETINGS
+    gather(0)
+    seconds = (time.perf_counter() - began) / _ROUNDS
     for thread in others:
         thread.join()
     return seconds

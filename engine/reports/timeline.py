@@ -18,7 +18,7 @@ _LEVELS = 6  # of a column's height
 _WIDTH, _LEFT, _LANE, _GAP = 2 * _COLUMNS, 110, 22, 5
 _KERNEL_COLORS = ("#1f77b4", "#2ca02c", "#9467bd", "#8c564b", "#17becf", "#bcbd22")
 _OTHER, _COPY, _PEER = "#7f7f7f", "#ff7f0e", "#d62728"
-_TASK, _DEVICE, _MEETING = "#c7c7c7", "#aec7e8", "#ff9896"
+_TASK, _DEVICE, _EXCHANGE = "#c7c7c7", "#aec7e8", "#ff9896"
 _Intervals = NDArray[np.float64]
 
 
@@ -127,13 +127,13 @@ def _device_layers(device: DeviceTimeline, colors: dict[str, str]) -> list[tuple
 def _host_layers(device: DeviceTimeline) -> list[tuple[str, Sequence[tuple[float, float]]]]:
     spans = {kind: [(one.begin, one.end) for one in device.host if one.kind == kind] for kind in _HOST}
     whole = (min((a for a, _ in spans["task"]), default=0.0), max((b for _, b in spans["task"]), default=0.0))
-    blocked = _intervals([*spans["device"], *spans["meeting"]], whole)
+    blocked = _intervals([*spans["device"], *spans["exchange"]], whole)
     working = _without(_intervals(spans["task"], whole), blocked)
     layers: list[tuple[str, Sequence[tuple[float, float]]]] = [(_TASK, working)]
-    return [*layers, (_DEVICE, spans["device"]), (_MEETING, spans["meeting"])]
+    return [*layers, (_DEVICE, spans["device"]), (_EXCHANGE, spans["exchange"])]
 
 
-_HOST = ("task", "device", "meeting")
+_HOST = ("task", "device", "exchange")
 
 
 def _without(spans: _Intervals, taken: _Intervals) -> list[tuple[float, float]]:
@@ -185,7 +185,7 @@ def picture(timeline: Timeline, title: str, window: tuple[float, float], detail:
     """
     colors = _colors(one for device in timeline.devices for one in device.commands)
     legend = [*((color, name) for name, color in colors.items()), (_OTHER, "other kernels"), (_PEER, "from peers")]
-    legend += [(_COPY, "copies"), (_TASK, "host works"), (_DEVICE, "host waits for device"), (_MEETING, "for others")]
+    legend += [(_COPY, "copies"), (_TASK, "host works"), (_DEVICE, "host waits for device"), (_EXCHANGE, "for others")]
     parts, y = [], 44
     for part in (window, busiest_window(timeline, window, detail)):
         length = part[1] - part[0]

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.devices import Device, DevicePool, Member, Rendezvous, WorkerGroup
+from engine.devices import Communicator, Device, DevicePool, Member, WorkerGroup
 from engine.devices.timeline import recorded
 
 N = 1 << 16
 
 
 class _Scaling:
-    """A worker that scales a vector, reads it, and meets the others."""
+    """A worker that scales a vector, reads it, and exchanges with the others."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
         self.source = device.put(np.arange(N, dtype=np.float64))
         self.target = device.empty(N, np.float64)
 
-    def work(self, place: Rendezvous, party: int) -> float:
+    def work(self, communicator: Communicator, rank: int) -> float:
         program = self.device.program("numerics/vector", value="f64", block=64, strands=1)
         shape = {"row0": 0, "columns": N, "first": 0, "width": N, "rows": 1, "batch_rows": 1, "s_batch": N}
         choice = {"mode": 0, "by_row": 0}
         program.scale_copy(64, 64, A=self.source, s=self.target, target=self.target, **shape, **choice)
         self.device.copy(self.source, self.target)
         found = self.device.get(self.source)
-        place.all_gather(party, None)
+        communicator.all_gather(rank, None)
         return float(found.sum())
 
 
 def _run(device: Member) -> list[float]:
-    place = Rendezvous(2)
+    communicator = Communicator(2)
     with DevicePool([device.info] * 2) as pool, WorkerGroup(pool.members, _Scaling) as group:
-        return [value or 0.0 for value in group.map(_Scaling.work, [(place, 0), (place, 1)])]
+        return [value or 0.0 for value in group.map(_Scaling.work, [(communicator, 0), (communicator, 1)])]
 
 
 def test_commands_are_recorded_in_order_with_their_sizes(device: Member) -> None:
@@ -48,7 +48,7 @@ def test_commands_are_recorded_in_order_with_their_sizes(device: Member) -> None
         assert ends == sorted(ends)
         assert all(command.begin <= command.end for command in one.commands)
         kinds = {span.kind for span in one.host}
-        assert kinds == {"task", "device", "meeting"}
+        assert kinds == {"task", "device", "exchange"}
 
 
 def test_only_the_last_commands_are_kept(device: Member) -> None:

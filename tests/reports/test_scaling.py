@@ -10,7 +10,7 @@ import pytest
 from engine.devices import DevicePool, Member
 from engine.devices.timeline import Command, DeviceTimeline, HostSpan, Timeline
 from engine.reports.scaling import Outcome, Request, ScalingCase, bench_scaling
-from engine.reports.scaling_model import Exchange, Profile, meeting_seconds, predicted_seconds, profile_of
+from engine.reports.scaling_model import Exchange, Profile, all_gather_seconds, predicted_seconds, profile_of
 from engine.reports.timeline import covered, picture, shares_of
 from engine.solvers import solver_named
 
@@ -55,7 +55,7 @@ def test_another_answer_on_more_devices_is_reported(device: Member, capsys: pyte
 def _timeline() -> Timeline:
     kernels = [Command("kernel", "work", 0, 1.0, 2.0), Command("kernel", "again", 1, 1.5, 2.5)]
     others = [Command("wait", "wait", 0, 2.5, 3.0), Command("peer", "peer", 0, 3.0, 3.5, 8)]
-    host = [HostSpan("task", 0.5, 3.5), HostSpan("device", 1.0, 2.0), HostSpan("meeting", 2.5, 3.0)]
+    host = [HostSpan("task", 0.5, 3.5), HostSpan("device", 1.0, 2.0), HostSpan("exchange", 2.5, 3.0)]
     return Timeline([DeviceTimeline("cuda:0", [*kernels, *others], host)])
 
 
@@ -84,5 +84,5 @@ def test_the_model_divides_what_is_not_repeated() -> None:
     assert predicted_seconds(few, 4, Exchange(10, 390e9), 0.1) == pytest.approx(2.5 + 1.0 + 1.0)
 
 
-def test_meeting_takes_time() -> None:
-    assert meeting_seconds(3) > 0
+def test_an_exchange_takes_time() -> None:
+    assert all_gather_seconds(3) > 0

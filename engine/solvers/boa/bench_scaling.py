@@ -12,7 +12,7 @@ from engine.solvers.boa.problem import BOA
 
 __all__ = ["scaling_cases"]
 
-_MEETINGS = 8  # of a generation
+_ROUNDS = 8  # of a generation
 _REPEATED = (
     "gather_planes",
     "merge_planes",
@@ -55,7 +55,7 @@ def _case(genes: int, population: int, generations: int) -> ScalingCase:
 
     def exchange(result: Result) -> Callable[[int], Exchange]:
         done = float(result.counters["generations"])
-        return lambda devices: Exchange(_MEETINGS * done, planes * done * (devices - 1) / devices)
+        return lambda devices: Exchange(_ROUNDS * done, planes * done * (devices - 1) / devices)
 
     name = f"trap-5, {genes} genes, N = {population:,}"
     return solving_case(

@@ -16,7 +16,7 @@ from engine.solvers.linprog.problem import LinearProgram
 
 __all__ = ["scaling_cases"]
 
-_MEETINGS = 12  # of an iteration
+_ROUNDS = 12  # of an iteration
 _REPEATED = ("factor_panel", "factor_diagonal", "solve_panel", "solve_lower", "solve_lower_transposed", "mirror")
 
 
@@ -41,7 +41,7 @@ def scaling_cases(quick: bool) -> Iterator[ScalingCase]:
 def _case(m: int, n: int) -> ScalingCase:
     def exchange(result: Result) -> Callable[[int], Exchange]:
         iterations = float(result.counters["iterations"])
-        return lambda devices: Exchange(_MEETINGS * iterations, iterations * (devices - 1) * 4.0 * m * m)
+        return lambda devices: Exchange(_ROUNDS * iterations, iterations * (devices - 1) * 4.0 * m * m)
 
     def problem() -> LinearProgram:
         return generate(GeneratorOptions(m=m, n=n, seed=1))
