@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,8 @@ def filled(columns: Any, order: np.ndarray) -> np.ndarray:
 def order_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "nested dissection":
         pytest.importorskip("pymetis")
-        monkeypatch.setattr(ordering, "_minimum_degree", ordering._nested_dissection)
+    else:
+        monkeypatch.setattr(ordering, "has_metis", lambda: False)
     return str(request.param)
 
 
@@ -222,9 +224,7 @@ def on(device: Member, given: ShardData, warnings: list[str]) -> equations.Multi
     return equations.MultifrontalNormalEquations(given, device.info, "device", call, warnings.append)
 
 
-@pytest.mark.parametrize("in_child", [False, True])
-def test_dense_columns_are_taken_into_account(device: Member, monkeypatch: pytest.MonkeyPatch, in_child: bool) -> None:
-    monkeypatch.setattr(equations, "_IN_CHILD", 0 if in_child else 10**9)
+def test_dense_columns_are_taken_into_account(device: Member) -> None:
     random = np.random.default_rng(5)
     columns = sp.csc_array(sp.hstack([MATRICES["scattered"], sp.csc_array(random.standard_normal((400, 3)))]))
     theta = 10.0 ** random.uniform(-2, 2, columns.shape[1])
@@ -258,6 +258,17 @@ def test_the_host_factorises_what_does_not_fit(device: Member, monkeypatch: pyte
     assert found.factor_nonzeros > 0
     assert ["on the host" in text and "free" in text for text in warnings] == [True]
     found.close()
+
+
+def test_an_analysis_is_abandoned_when_the_run_ends(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+    monkeypatch.setattr(equations, "best_tree", lambda *_: ended.wait(60))
+    found = on(device, data(MATRICES["grid"]), [])
+    threading.Timer(0.1, found.close).start()
+    found.form(np.ones(MATRICES["grid"].shape[1]))
+    assert not ended.is_set()
+    assert found.factor(np.zeros(1), np.zeros(1)).any()
+    ended.set()
 
 
 def test_a_cancelled_factorization_is_a_failed_one(device: Member) -> None:

@@ -303,15 +303,14 @@ def vertex(model: Model, point: Point | None, ranging: bool = False) -> Point:
     return found
 
 
-def _call(path: str, name: str, *arguments: Any) -> Any:
-    """Call a function or a class of the module at this path."""
-    specification = importlib.util.spec_from_file_location("loaded", path)
+def _factors(path: str, kind: str, indices: Any, starts: Any) -> Any:
+    """Factors of a pattern, by a class of the module at this path."""
+    specification = importlib.util.spec_from_file_location("factors", path)
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
-    sys.modules["loaded"] = module  # where dataclasses look for it
     specification.loader.exec_module(module)
-    return getattr(module, name)(*arguments)
+    return getattr(module, kind)(indices, starts)
 
 
 def _serve() -> None:
@@ -338,10 +337,8 @@ def _serve() -> None:
         elif name == "vertex":
             answer = vertex(*arguments)
         elif name == "analyse":
-            factors = _call(*arguments)
+            factors = _factors(*arguments)
             answer = True
-        elif name == "call":
-            answer = _call(*arguments)
         elif name == "factor":
             answer = factors.factor(*arguments), factors.nonzeros
         elif name == "solve_factor":

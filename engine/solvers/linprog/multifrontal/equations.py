@@ -6,6 +6,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -13,14 +14,13 @@ from numpy.typing import NDArray
 
 from engine.devices import DeviceInfo
 from engine.devices.info import bytes_text
-from engine.solvers.linprog.highs.process import ChildError, ChildProcess
+from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.interior.dense_columns import DenseColumns
 from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, has_rslab
 from engine.solvers.linprog.interior.worker import DeviceShard, with_slacks
-from engine.solvers.linprog.multifrontal import ordering
 from engine.solvers.linprog.multifrontal.factor import Multifrontal, matrix_bytes
-from engine.solvers.linprog.multifrontal.ordering import elimination_tree
+from engine.solvers.linprog.multifrontal.ordering import best_tree
 from engine.solvers.linprog.multifrontal.plan import Plan, make_plan
 from engine.solvers.linprog.multifrontal.symbolic import Fronts, analyse
 from engine.solvers.linprog.problem import sp
@@ -31,7 +31,7 @@ Vector = NDArray[np.float64]
 T = TypeVar("T")
 
 _SMALL_PATTERN = 20_000  # entries of A A^T up to which the host is always faster
-_IN_CHILD = 200_000  # entries from which on the order is found in a child process, which can be ended at any time
+_WAIT_SECONDS = 0.02
 _MOST_PRODUCTS = 20_000_000_000
 _DEVICE_RATE = 2e10  # multiplications a second of a multiprocessor
 _HOST_RATE = {True: 4e9, False: 1e9}  # and of a core with rslab, or of SuperLU
@@ -83,8 +83,7 @@ class MultifrontalNormalEquations:
         self._on_device, self._warn = on_device, warn
         self._host: SparseNormalEquations | None = None
         self._factors: Multifrontal | None = None
-        self._child: ChildProcess | None = None
-        self._closed = False
+        self._closed = threading.Event()
         self._lock = threading.Lock()
         self._nonzeros = 0
 
@@ -98,28 +97,19 @@ class MultifrontalNormalEquations:
         """Whether the device factorises."""
         return self._factors is not None
 
-    def _analyse(self, data: ShardData) -> None:
+    def _choose(self, data: ShardData) -> None:
         """Find the fronts, and who factorises."""
-        columns = sp.csc_array(with_slacks(data))
-        columns.sort_indices()
-        self._dense = DenseColumns(columns)
-        products = float((np.diff(self._dense.kept.indptr).astype(np.float64) ** 2).sum())
-        if products > _MOST_PRODUCTS:
-            return self._use_host(data, f"A A^T has {products:.2g} products of entries")
-        pattern = _lower_pattern(self._dense.kept)
-        if self._choice == "auto" and pattern.nnz <= _SMALL_PATTERN:
-            return self._use_host(data, "")
-        fronts = analyse(self._tree(pattern))
-        plan = make_plan(fronts)
-        if self._choice == "auto" and not device_is_faster(fronts, plan, self._info):
-            return self._use_host(data, "")
-        needed = plan.nbytes + matrix_bytes(self._dense.kept.nnz, *columns.shape)
+        found = self._unless_closed(lambda: self._analysed(data))
+        if isinstance(found, str):
+            return self._use_host(data, found)
+        self._dense, fronts, plan = found
+        kept = self._dense.kept
+        needed = plan.nbytes + matrix_bytes(kept.nnz, *kept.shape)
         largest, free = self._info.max_allocation, self._on_device(lambda shard: shard.device.memory().free)
         if needed > free or plan.largest > largest:
             return self._use_host(
                 data, f"it takes {bytes_text(needed)} on {self._info.id}, which has {bytes_text(free)} free"
             )
-        kept = self._dense.kept
 
         def make(shard: DeviceShard) -> Multifrontal:
             factors = Multifrontal(shard.device, kept, fronts, plan)
@@ -130,29 +120,46 @@ class MultifrontalNormalEquations:
         self._nonzeros = fronts.nonzeros
         return None
 
+    def _analysed(self, data: ShardData) -> tuple[DenseColumns, Fronts, Plan] | str:
+        """The columns, fronts and plan for the device; or why the host factorises, empty if it is faster."""
+        columns = sp.csc_array(with_slacks(data))
+        columns.sort_indices()
+        dense = DenseColumns(columns)
+        products = float((np.diff(dense.kept.indptr).astype(np.float64) ** 2).sum())
+        if products > _MOST_PRODUCTS:
+            return f"A A^T has {products:.2g} products of entries"
+        pattern = _lower_pattern(dense.kept)
+        if self._choice == "auto" and pattern.nnz <= _SMALL_PATTERN:
+            return ""
+        fronts = analyse(best_tree(pattern.indices, pattern.indptr))
+        plan = make_plan(fronts)
+        if self._choice == "auto" and not device_is_faster(fronts, plan, self._info):
+            return ""
+        return dense, fronts, plan
+
+    def _unless_closed(self, function: Callable[[], T]) -> T:
+        """Call a function on a thread that is abandoned when the run ends."""
+        found: Future[T] = Future()
+
+        def work() -> None:
+            try:
+                found.set_result(function())
+            except BaseException as error:  # raised again where it is waited for
+                found.set_exception(error)
+
+        threading.Thread(target=work, name="quintet-analysis", daemon=True).start()
+        while not self._closed.is_set():
+            with contextlib.suppress(TimeoutError):
+                return found.result(timeout=_WAIT_SECONDS)
+        raise ChildError("the run has ended")
+
     def _use_host(self, data: ShardData, reason: str) -> None:
         if reason:
             self._warn(f"the sparse factor is computed on the host: {reason}")
         with self._lock:
-            if self._closed:
+            if self._closed.is_set():
                 raise ChildError("the run has ended")
             self._host = SparseNormalEquations(data)
-
-    def _tree(self, pattern: Any) -> ordering.EliminationTree:
-        """The elimination tree; large patterns are ordered in a child process."""
-        if pattern.nnz <= _IN_CHILD:
-            return ordering.best_tree(pattern.indices, pattern.indptr)
-        with self._lock:
-            if self._closed:
-                raise ChildError("the run has ended")
-            self._child = child = ChildProcess()
-        try:
-            order = child.request("call", ordering.__file__, "best_order", pattern.indices, pattern.indptr).result()
-        finally:
-            with self._lock:
-                self._child = None
-            child.close()
-        return elimination_tree(order, *ordering.below_diagonal(pattern.indices, pattern.indptr))
 
     def form(self, theta: Vector) -> None:
         """Take theta (N,); the first call analyses the pattern.
@@ -162,7 +169,7 @@ class MultifrontalNormalEquations:
         if self._data is not None:
             data, self._data = self._data, None
             with contextlib.suppress(ChildError):
-                self._analyse(data)
+                self._choose(data)
         if self._host is not None:
             self._host.form(theta)
         elif self._factors is not None:
@@ -197,10 +204,8 @@ class MultifrontalNormalEquations:
     def close(self) -> None:
         """End what is at work; called from any thread."""
         with self._lock:
-            self._closed = True
-            child, host, factors = self._child, self._host, self._factors
-        if child is not None:
-            child.close()
+            self._closed.set()
+            host, factors = self._host, self._factors
         if host is not None:
             host.close()
         if factors is not None:

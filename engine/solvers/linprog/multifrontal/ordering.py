@@ -1,7 +1,5 @@
 """Fill-reducing orders of a sparse symmetric matrix, and its elimination tree in such an order.
 
-The module imports nothing of this package, so that a child process can load it by its path.
-
 The tree is found from a minimum spanning forest (of the edges weighed by their later end), which has the same tree as
 the whole graph; the counts of the factor's columns are those of Gilbert, Ng and Peyton, "An efficient algorithm to
 compute row and column counts for sparse Cholesky factorization", SIAM J. Matrix Anal. Appl. 15 (1994), evaluated for
@@ -21,12 +19,10 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-__all__ = ["EliminationTree", "below_diagonal", "best_order", "best_tree", "elimination_tree", "has_metis"]
+__all__ = ["EliminationTree", "below_diagonal", "best_tree", "elimination_tree", "has_metis"]
 
 sp: Any = sparse
 Index = NDArray[np.int64]
-
-_METIS_WORK = 2e8  # multiplications of a factor from which on nested dissection is tried too
 
 
 def has_metis() -> bool:
@@ -63,28 +59,19 @@ class EliminationTree:
 
 
 def best_tree(indices: NDArray[np.integer], starts: NDArray[np.integer]) -> EliminationTree:
-    """The elimination tree of the order with the least work.
+    """The elimination tree in a fill-reducing order.
 
-    SuperLU's minimum degree order is tried first; for large factors also nested dissection, if pymetis is installed.
+    The order is METIS's nested dissection if pymetis is installed, else SuperLU's minimum degree order. Both release
+    the interpreter's lock, so that other threads go on.
 
     Parameters
     ----------
     indices, starts : ndarray
         The pattern of the matrix's lower triangle in compressed columns.
     """
-    m = starts.size - 1
     rows, columns = below_diagonal(indices, starts)
-    found = elimination_tree(_minimum_degree(m, rows, columns), rows, columns)
-    if has_metis() and found.multiplications > _METIS_WORK:
-        other = elimination_tree(_nested_dissection(m, rows, columns), rows, columns)
-        if other.multiplications < found.multiplications:
-            return other
-    return found
-
-
-def best_order(indices: NDArray[np.integer], starts: NDArray[np.integer]) -> Index:
-    """The order of :func:`best_tree`."""
-    return best_tree(indices, starts).order
+    order = _nested_dissection if has_metis() else _minimum_degree
+    return elimination_tree(order(starts.size - 1, rows, columns), rows, columns)
 
 
 def below_diagonal(indices: NDArray[np.integer], starts: NDArray[np.integer]) -> tuple[Index, Index]:
@@ -126,6 +113,8 @@ def _minimum_degree(m: int, rows: Index, columns: Index) -> Index:
 
 def _nested_dissection(m: int, rows: Index, columns: Index) -> Index:
     """The order of METIS."""
+    if rows.size == 0:
+        return np.arange(m, dtype=np.int64)
     pymetis = importlib.import_module("pymetis")
     graph = _graph(m, rows, columns, 0.0)
     with warnings.catch_warnings():
