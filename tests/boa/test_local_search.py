@@ -24,7 +24,9 @@ from engine.solvers.boa.device.worker import DevicePopulation
 from engine.solvers.boa.fitness import landscapes, tables
 from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.options import STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters, Rule, resolve
+from engine.solvers.boa.population import permutations
 from engine.solvers.boa.reference import anneal, improve
+from engine.solvers.boa.reference_partition import combine, partition_child
 
 INDIVIDUALS = 35
 IMPROVED = 6
@@ -79,7 +81,11 @@ def improved(
 
 def bits_of(population: DevicePopulation) -> np.ndarray:
     planes, _ = population.population()
-    return np.unpackbits(planes.astype("<u4").view(np.uint8), axis=1, bitorder="little")[:, :INDIVIDUALS].T.copy()
+    return individuals(planes, INDIVIDUALS)
+
+
+def individuals(planes: np.ndarray, count: int) -> np.ndarray:
+    return np.unpackbits(planes.astype("<u4").view(np.uint8), axis=1, bitorder="little")[:, :count].T.copy()
 
 
 def shapes_named(device: Member, name: str) -> Shapes:
@@ -271,6 +277,87 @@ def test_devices_make_no_difference_to_local_search(device: Member, options: dic
     assert np.array_equal(alone.solution, pair.solution)
     assert alone.counters == pair.counters
     assert alone.counters["flips"] > 0
+
+
+SPARSE = {
+    "landscape": FUNCTIONS["landscape"],
+    "clauses": tables.max_sat(60, random_clauses(60, 90, 5)),
+    "glass": landscapes.random_ising(8, seed=5),  # symmetric
+    "cut": tables.max_cut(70, random_graph(70, 0.04, 6)),
+    "mixed": FUNCTIONS["mixed"],
+}
+
+
+def mixed(device: Device, fitness: Decomposable, parameters: Parameters, shapes: Shapes) -> list[np.ndarray]:
+    """The selected individuals, and the offspring of one generation after local search."""
+    worker = DevicePopulation(device, shapes, parameters, fitness, "popcount", fitness.n, 1)
+    try:
+        worker.draw(np.zeros((0, fitness.n), np.uint8))
+        worker.improve_population(0, -(-parameters.population // 32))
+        worker.evaluate_population()
+        worker.put_orders(permutations(parameters, 0, 1))
+        worker.select(0, 0)
+        worker.learner.learn(0, fitness.n)
+        words = -(-parameters.offspring // 32)
+        worker.sample(0, 0, words)
+        for first in range(words):  # as devices that share the offspring
+            assert worker.improve(0, first, first + 1)
+        columns = device.get(worker.memory.columns)
+        planes, _ = worker.population()
+        population = individuals(planes, parameters.population)
+        return [population[columns], individuals(worker.offspring()[0], parameters.offspring)]
+    finally:
+        worker.close()
+
+
+@pytest.mark.parametrize("shapes", ["own", "many"])
+def test_partition_crossover_takes_what_the_reference_takes(device: Member, shapes: str) -> None:
+    taken = 0
+    for function, fitness in SPARSE.items():
+        improvement = Improvement("steepest", 1000, 1, 1)
+        plain = dataclasses.replace(resolve(Options(population=60), fitness.n, 60, 9), improvement=improvement)
+        own = shapes_named(device, shapes)
+        chosen, before = device.submit(mixed, fitness, plain, own).result()
+        again, after = device.submit(mixed, fitness, dataclasses.replace(plain, mixes=True), own).result()
+        assert np.array_equal(chosen, again)
+        assert np.array_equal(after, combine(plain, fitness, before, chosen, 0)), function
+        assert (fitness.keys(after) >= fitness.keys(before)).all()
+        taken += int((fitness.keys(after) > fitness.keys(before)).sum())
+    assert taken > 20
+
+
+def test_children_of_partition_crossover_are_the_best_of_all_combinations_of_components() -> None:
+    random = np.random.default_rng(4)
+    scopes = [[2 * pair, 2 * pair + 1] for pair in range(5)]  # five components
+    fitness = Decomposable(10, scopes, [random.integers(0, 50, 4) for _ in scopes])
+    for _ in range(20):
+        own, partner = random.integers(0, 2, (2, 10)).astype(np.uint8)
+        choices = np.array(list(itertools.product((0, 1), repeat=5)), np.uint8).repeat(2, axis=1)
+        combinations = np.where(choices, partner, own)
+        child = partition_child(fitness, own, partner)
+        assert fitness.keys(child[None])[0] == fitness.keys(combinations).max() or np.array_equal(child, own)
+
+
+def test_mixing_is_said_and_can_be_turned_off(device: Member) -> None:
+    problem = engine.BOA.nk(60, 4, 1, seed=2)
+    given = {"devices": [device.info.id], "population": 100, "max_generations": 3, "target": 1e6}
+    mixing, none = (engine.solve(problem, mixing=mixing, **given) for mixing in ("auto", "none"))
+    assert "partition crossover" in str(mixing.arrays["algorithm"])
+    assert "partition crossover" not in str(none.arrays["algorithm"])
+    assert mixing.objective >= none.objective
+    paper = engine.solve(problem, local_search="none", **given)
+    assert str(paper.arrays["algorithm"]) == "Bayesian optimization algorithm"
+    with pytest.raises(OptionError, match="mixing = partition needs a function given by tables, and local search"):
+        engine.solve(problem, local_search="none", mixing="partition")
+
+
+def test_devices_make_no_difference_to_partition_crossover(device: Member) -> None:
+    problem = engine.BOA.nk(60, 4, 1, seed=2)
+    given = {"population": 150, "seed": 3, "max_generations": 3, "target": 1e6, "mixing": "partition"}
+    alone = engine.solve(problem, devices=[device.info.id], **given)
+    pair = engine.solve(problem, devices=[device.info.id] * 2, share="always", **given)
+    assert np.array_equal(alone.arrays["history"], pair.arrays["history"])
+    assert np.array_equal(alone.solution, pair.solution)
 
 
 def test_rules_for_tables_are_refused_for_other_functions_before_anything_is_made(tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ __all__ = [
     "STREAM_IMPROVE",
     "STREAM_IMPROVE_INITIAL",
     "STREAM_INITIAL",
+    "STREAM_MIX",
     "STREAM_OFFSPRING",
+    "STREAM_PAIRS",
     "STREAM_PERMUTATION",
     "STREAM_TOURNAMENT",
     "STREAM_WINDOW",
@@ -43,7 +45,7 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 """The rules of local search."""
 
 STREAM_INITIAL, STREAM_PERMUTATION, STREAM_TOURNAMENT, STREAM_OFFSPRING, STREAM_WINDOW = range(1, 6)
-STREAM_IMPROVE_INITIAL, STREAM_IMPROVE = 6, 7
+STREAM_IMPROVE_INITIAL, STREAM_IMPROVE, STREAM_MIX, STREAM_PAIRS = 6, 7, 8, 9
 """Streams of random words: one for each kind of draw."""
 
 GENE_STRIDE = 1 << 28
@@ -132,10 +134,18 @@ class Options(SolverOptions):
         description="fraction of the individuals that local search improves; default: all, of Python functions the "
         "best 5 %",
     )
+    mixing: Literal["auto", "none", "partition"] = Field(
+        "auto",
+        description="partition crossover of the offspring after local search, with selected individuals and "
+        "in pairs: every connected part of the genes in which two differ is taken from the better one; auto: for "
+        "functions given by tables that link a gene to few others; none is the algorithm of the paper",
+    )
     initial: tuple[int, ...] | None = Field(
         None, description="a bit string that the initial population contains; further ones are the problem's seeds"
     )
-    target: float | None = Field(None, description="stop when this value is reached; default: the optimum, where known")
+    target: float | None = Field(
+        None, allow_inf_nan=False, description="stop when this value is reached; default: the optimum, where known"
+    )
     max_generations: int = Field(10_000, ge=1, description="maximum number of generations of one population")
     max_evaluations: int | None = Field(None, ge=1, description="maximum number of evaluations, of all populations")
     patience: int | None = Field(
@@ -251,6 +261,7 @@ class Parameters:
     chain: int = 0
     improvement: Improvement | None = None
     linked: bool = False
+    mixes: bool = False
 
     def structure_step(self, generation: int) -> int:
         """The generation whose permutation and network a generation uses."""
@@ -267,7 +278,13 @@ def padded_words(count: int) -> int:
 
 
 def resolve(
-    options: Options, n: int, population: int, seed: int, chain: int = 0, improvement: Improvement | None = None
+    options: Options,
+    n: int,
+    population: int,
+    seed: int,
+    chain: int = 0,
+    improvement: Improvement | None = None,
+    mixes: bool = False,
 ) -> Parameters:
     """Sizes and rules of a run with a given population.
 
@@ -310,4 +327,5 @@ def resolve(
         chain=chain,
         improvement=improvement,
         linked=options.linkage == "problem",
+        mixes=mixes,
     )

@@ -12,7 +12,7 @@ from engine.devices import DeviceInfo
 from engine.errors import OptionError, OutOfDeviceMemory
 from engine.solvers.boa.device.local_search import choose_improvement, is_pairwise
 from engine.solvers.boa.device.memory import largest_buffer, node_bytes, required_bytes
-from engine.solvers.boa.fitness import Function
+from engine.solvers.boa.fitness import Fitness, Function
 from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.options import MOST_INDIVIDUALS, Counting, Migration, Options, Parameters, Rule, resolve
 from engine.solvers.boa.problem import BOA
@@ -24,6 +24,7 @@ __all__ = [
     "initial_individuals",
     "memory_by_member",
     "migration_for",
+    "mixes_parts",
     "nodes_at_once",
     "parameters_for",
     "shares_population",
@@ -35,6 +36,9 @@ _HOST_MEMORY = 512e6
 
 _INDIVIDUALS_PER_GENE: dict[Rule, float] = {"steepest": 4, "first": 4, "tabu": 0.25, "anneal": 0.125, "walk": 0.25}
 """The first of ever larger populations; thorough searches of few individuals solve more than short ones of many."""
+
+_MOST_LINKS = 64
+"""Links of a gene to others, on average, up to which partition crossover is worth its time."""
 
 _MOST_SEARCHED = 256
 """The same for searches that go on after a local optimum, which take long where there are many genes."""
@@ -66,6 +70,8 @@ def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> N
         If the (first) population does not fit the devices' memory.
     """
     _check_local_search(problem, options)
+    if options.mixing == "partition" and choose_improvement(problem.fitness, options) is None:
+        raise OptionError("mixing = partition needs a function given by tables, and local search")
     if options.linkage == "problem" and not isinstance(problem.fitness, Decomposable):
         raise OptionError(f"linkage = problem needs a function given by tables; got {problem.fitness.text}")
     initial_individuals(problem, options)
@@ -130,7 +136,19 @@ def _require(info: DeviceInfo, needed: int, largest: int, parameters: Parameters
 def parameters_for(problem: BOA, options: Options, population: int, seed: int, chain: int = 0) -> Parameters:
     """Sizes and rules of a run with a given population; see :func:`engine.solvers.boa.options.resolve`."""
     improvement = choose_improvement(problem.fitness, options)
-    return resolve(options, problem.n, population, seed, chain, improvement)
+    mixes = improvement is not None and mixes_parts(problem.fitness, options)
+    return resolve(options, problem.n, population, seed, chain, improvement, mixes)
+
+
+def mixes_parts(fitness: Fitness, options: Options) -> bool:
+    """Whether offspring are combined by partition crossover.
+
+    Local optima of functions that link a gene to many others differ in one connected part, so that nothing is combined.
+    """
+    if not isinstance(fitness, Decomposable) or options.mixing == "none":
+        return False
+    widths = np.diff(fitness.scope_starts).astype(np.int64)
+    return options.mixing == "partition" or int((widths * (widths - 1)).sum()) <= _MOST_LINKS * fitness.n
 
 
 def first_population(problem: BOA, options: Options) -> int:

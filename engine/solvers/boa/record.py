@@ -37,6 +37,7 @@ class Record:
     """Best individual, counts, history, and the last snapshot of a population."""
 
     fitness: Fitness
+    algorithm: str = "Bayesian optimization algorithm"
     best_key: int | None = None
     best: NDArray[np.uint8] | None = None
     evaluations: int = 0
@@ -203,6 +204,7 @@ class Record:
                 "order": np.zeros(0, np.int32) if self.snapshot is None else self.snapshot.order,
                 "population": individuals(planes, min(_SNAPSHOT_INDIVIDUALS, self.population)),
                 "history": np.array(self.rows),
+                "algorithm": np.array(self.algorithm),
             },
         )
 

@@ -26,6 +26,7 @@ from engine.solvers.boa.plan import (
     first_population,
     initial_individuals,
     migration_for,
+    mixes_parts,
     parameters_for,
     shares_population,
 )
@@ -52,7 +53,8 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: Run) -> Result:
     Result
         ``solution``: the best bit string, uint8 of shape (n,). ``arrays``: ``"edges"`` (e, 2) and ``"order"`` (n,) of
         the last network, ``"population"`` (up to 64, n) with some of the last individuals, ``"history"`` with the
-        columns of :data:`engine.solvers.boa.schema.SCHEMA`. Counters: ``"evaluations"``, ``"generations"``,
+        columns of :data:`engine.solvers.boa.schema.SCHEMA`, ``"algorithm"``, a text that says what was added to the
+        algorithm of the paper. Counters: ``"evaluations"``, ``"generations"``,
         ``"population"``, ``"populations"``, ``"islands"``, ``"edges"``. Status ``optimal`` only if the optimum is known
         and was found.
 
@@ -92,7 +94,8 @@ def search(
     problem: BOA, options: Options, run: Run, make: MakeIslands, devices: int, host: HostEvaluation | None = None
 ) -> Result:
     """As :func:`solve`, with islands that ``make`` makes; ``devices`` is what ``islands = devices`` stands for."""
-    record = Record(problem.fitness)
+    additions = [addition for addition, _ in _additions(problem, options)]
+    record = Record(problem.fitness, "; with ".join(["Bayesian optimization algorithm", *additions]))
     status = Status.FEASIBLE
     try:
         status = _populations(problem, options, run, record, make, devices, host)
@@ -108,18 +111,19 @@ def search(
     return record.result(status)
 
 
-def _announce(problem: BOA, options: Options, run: Run) -> None:
-    """Report where the run differs from the algorithm of the paper."""
-    improvement = choose_improvement(problem.fitness, options) or choose_host_improvement(problem.fitness, options)
+def _additions(problem: BOA, options: Options) -> list[tuple[str, str]]:
+    """Where the run differs from the algorithm of the paper, and the option that makes it the same."""
+    improvement = choose_improvement(problem.fitness, options)
+    mixes = improvement is not None and mixes_parts(problem.fitness, options)
+    improvement = improvement or choose_host_improvement(problem.fitness, options)
+    found = []
     if improvement is not None:
-        run.notice(
-            f"local search improves individuals: {improvement.rule}, at most {improvement.flips:,} flips each "
-            "(local_search = none is the algorithm of the paper)"
-        )
+        found.append((f"local search ({improvement.rule}, at most {improvement.flips:,} flips each)", "local_search"))
+    if mixes:
+        found.append(("partition crossover of the offspring", "mixing"))
     if options.linkage == "problem":
-        run.notice(
-            "edges are restricted to genes that the problem links (linkage = none is the algorithm of the paper)"
-        )
+        found.append(("edges only between genes that the problem links", "linkage"))
+    return found
 
 
 def _advice(problem: BOA, options: Options) -> str:
@@ -168,7 +172,8 @@ def _populations(
     most = options.restarts if auto else 1
     restored = restore(run, record, most)
     if restored is None:
-        _announce(problem, options, run)
+        for addition, option in _additions(problem, options):
+            run.notice(f"added to the algorithm of the paper: {addition} ({option} = none: without)")
     for chain in range(record.populations, most):
         size_now = min(size << chain, MOST_INDIVIDUALS)
         parameters = parameters_for(problem, options, size_now, run.seed, chain)

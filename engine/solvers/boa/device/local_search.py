@@ -18,6 +18,7 @@ from engine.devices.slices import SliceLength
 from engine.numerics.philox import stream_word
 from engine.solvers.boa.device.annealing import annealing_arrays
 from engine.solvers.boa.device.memory import PopulationMemory
+from engine.solvers.boa.device.partition import PartitionCrossover
 from engine.solvers.boa.device.programs import HISTORY_FIELDS, LocalSearchProgram, Programs, improve_bytes
 from engine.solvers.boa.fitness import Fitness
 from engine.solvers.boa.fitness.tables import Decomposable
@@ -193,6 +194,9 @@ class LocalSearch:
         self._states: Buffer | None = None
         if program.rule == "walk":
             self._arguments["functions"] = program.functions
+        self._crossover = None
+        if parameters.mixes:
+            self._crossover = PartitionCrossover(memory, programs, parameters, fitness)
         self._interrupted = interrupted
         self._groups = programs.shapes.improve_groups
         least = programs.shapes.improve_least(fitness.n)
@@ -255,6 +259,8 @@ class LocalSearch:
             status=memory.status,
         )
         finished = self._launch(first, end, stream, step)
+        if finished and stream == STREAM_IMPROVE and self._crossover is not None:
+            self._crossover.combine(first, end, step)
         transpose.turn_rows(
             shapes.spread(-(-(last - first) // 32) * row_words, shapes.block),
             shapes.block,

@@ -112,6 +112,16 @@ class Shapes:
         """The same where a group's arrays are in global memory."""
         return 8 * self.units
 
+    @property
+    def partition_block(self) -> int:
+        """Work-items a group of partition crossover."""
+        return 256 if self.simt else 1
+
+    @property
+    def partition_groups(self) -> int:
+        """Groups of partition crossover at most, each of which has labels of all genes."""
+        return 2 * self.units
+
     def improve_least(self, genes: int) -> int:
         """Individuals that a launch of the local search should have, to keep the device busy."""
         return self.units * (1024 // self.improve_block(genes) if self.simt else 1)
@@ -201,6 +211,12 @@ def _fitness_spec(fitness: Fitness, shapes: Shapes) -> Spec:
     return "evaluate_snippet", {"block": shapes.block, "n": fitness.n, "code": fitness.code, "sign": sign}
 
 
+def _partition_spec(shapes: Shapes, fitness: Decomposable) -> Spec:
+    """The program of partition crossover."""
+    sum_type = "i32" if fitness.fits_i32 else "i64"
+    return "partition", {"block": shapes.partition_block, "sum": sum_type, "symmetric": fitness.is_symmetric}
+
+
 def _counting_spec(shapes: Shapes, counting: Counting, max_parents: int, each: int) -> Spec:
     """The program that counts; ``each`` is the edge of a work-item's tile where counting is tiled."""
     if counting == "histogram":
@@ -225,6 +241,8 @@ class Programs:
         Evaluates; None if the host does.
     improve : Program or None
         Local search.
+    partition : Program or None
+        Partition crossover.
 
     Raises
     ------
@@ -244,6 +262,7 @@ class Programs:
         fitness: Fitness | None,
         local_search: LocalSearchProgram | None = None,
         linked: bool = False,
+        mixes: bool = False,
     ) -> None:
         if not device.capabilities.simt and shapes.simt and max_parents > _MOST_PARENTS_ELSEWHERE:
             raise ValueError(f"a CPU's compiler takes minutes for the shapes of GPUs with {max_parents} parents")
@@ -266,6 +285,10 @@ class Programs:
         if local_search is not None:
             template, constants = improve_spec(shapes, local_search)
             self.improve = device.program(f"boa/{template}", **constants)
+        self.partition: Program | None = None
+        if mixes and isinstance(fitness, Decomposable):
+            template, constants = _partition_spec(shapes, fitness)
+            self.partition = device.program(f"boa/{template}", **constants)
 
     @property
     def by_node(self) -> bool:
@@ -357,6 +380,8 @@ def _wanted(capabilities: Capabilities) -> Iterator[Spec]:
     fitnesses += [Decomposable(4, [[0], [1, 2]], [[0, 0.5], [0, 1e9, 2, 3]]), Snippet("fitness = BIT(0);", 4)]
     for fitness in fitnesses:
         yield _fitness_spec(fitness, shapes)
+        if isinstance(fitness, Decomposable):
+            yield _partition_spec(shapes, fitness)
     ways: list[Counting] = ["histogram", "popcount"]
     if capabilities.bit_tensor_cores or capabilities.inline_ptx:
         ways.append("tensor")

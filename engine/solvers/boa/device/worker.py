@@ -79,6 +79,7 @@ class DevicePopulation:
             fitness=None if isinstance(fitness, Function) else fitness,
             local_search=search,
             linked=parameters.linked,
+            mixes=parameters.mixes,
         )
         self.learner = Learner(self.memory, self.programs, parameters)
         self._selection = Selection(self.memory, self.programs, parameters)

@@ -23,6 +23,7 @@ Bits = NDArray[np.uint8]
 Keys = NDArray[np.int64]
 
 _MOST_GENES = 1 << 20
+_FARTHEST_KEY = 1 << 62  # beyond every key; targets past it mean the same
 
 
 class Fitness(ABC):
@@ -55,7 +56,8 @@ class Fitness(ABC):
 
     def key(self, value: float) -> int:
         """The smallest key that is at least as good as a value: what a target means."""
-        return math.ceil((-value if self.minimize else value) * self.scale - 1e-6)
+        key = math.ceil((-value if self.minimize else value) * self.scale - 1e-6)
+        return max(-_FARTHEST_KEY, min(key, _FARTHEST_KEY))
 
     @abstractmethod
     def keys(self, bits: Bits) -> Keys:

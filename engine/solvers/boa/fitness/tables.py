@@ -130,6 +130,18 @@ class Decomposable(Fitness):
         return int(self.largest_of(np.abs(self.tables)).sum())
 
     @cached_property
+    def is_symmetric(self) -> bool:
+        """Whether the complement of every bit string has the same value, table by table."""
+        starts, places = self.distinct_tables
+        widths = np.zeros(len(starts), np.int64)
+        widths[places] = np.diff(self.scope_starts)
+        return all(
+            np.array_equal(table, table[::-1])
+            for start, width in zip(starts.tolist(), widths.tolist(), strict=True)
+            for table in (self.tables[start : start + (1 << width)],)
+        )
+
+    @cached_property
     def distinct_tables(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Where the different tables start, in order, and the place of each function's table among them."""
         return np.unique(self.table_starts, return_inverse=True)
