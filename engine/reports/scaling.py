@@ -103,6 +103,7 @@ def solving_case(
     warm: Mapping[str, Any],
     record: Mapping[str, Any] | None = None,
     exchange: Callable[[Result], Callable[[int], Exchange]] = lambda result: lambda devices: Exchange(0, 0),
+    exchanged: Callable[[Result, int], float] = lambda result, devices: result.counters.get("exchanged_bytes", 0),
     check: Callable[[Result], str] = lambda result: "",
     repeated: Iterable[str] = (),
 ) -> ScalingCase:
@@ -123,6 +124,8 @@ def solving_case(
         Options in place of ``given`` of a further run that is recorded; None records the measured run.
     exchange : callable
         From a result on one device, what so many devices are expected to exchange.
+    exchanged : callable
+        From a result on so many devices, the bytes that they have exchanged.
     check : callable
         What is wrong with a result; empty if nothing is.
     repeated : iterable of str
@@ -139,8 +142,8 @@ def solving_case(
             result = engine.solve(kept[0], **{**given, **(changed or {})})
             ended = time.perf_counter()
         wrong = check(result) if changed is None else ""
-        exchanged = int(result.counters.get("exchanged_bytes", 0))
-        return Outcome(began, ended, answer(result), exchanged, exchange(result), wrong)
+        sent = int(exchanged(result, len(devices)))
+        return Outcome(began, ended, answer(result), sent, exchange(result), wrong)
 
     run_recorded = None if record is None else lambda devices: run(devices, record)
     return ScalingCase(name, run, frozenset(repeated), run_recorded)

@@ -2,8 +2,8 @@
 
 The seconds of one device are split into those of kernels whose work is divided, those of kernels that every device
 repeats, and the rest, in which the device has no work. With N devices the first are divided by N; the others stay. What
-the devices exchange is added: the all-gathers of their threads, and the bytes that each device receives, at the speed of
-copies between peers.
+the devices exchange is added: the all-gathers of their threads, and the bytes that each device receives, at the speed
+of copies between peers.
 """
 
 from __future__ import annotations

@@ -16,14 +16,14 @@ padded by one, so that work-items of neighbouring words read different banks.
 </%def>
 // gather_planes: out[r][c] = planes[order[r]][columns[c]], zero past the last column: the chosen individuals, their genes
 // in the order of ranks.
-// Launch: a group of ${block} work-items for each tile of ${tile} words and each ${genes} genes.
+// Launch: a group of ${block} work-items for each of ${"tiles"} tiles of ${tile} words, from first_tile on, and each ${genes} genes.
 KERNEL LAUNCH_BOUNDS(${block}, 1) gather_planes(const GLOBAL u32* RESTRICT planes, i32 stride, const GLOBAL i32* RESTRICT columns, i32 count,
-    const GLOBAL i32* RESTRICT order, i32 n, GLOBAL u32* RESTRICT out, i32 out_stride, const GLOBAL i64* RESTRICT status)
+    const GLOBAL i32* RESTRICT order, i32 n, GLOBAL u32* RESTRICT out, i32 out_stride, i32 first_tile,
+    i32 tiles, const GLOBAL i64* RESTRICT status)
 {
     if (status[0] != 0)
         return;
-    const i32 tiles = (out_stride + ${tile - 1}) / ${tile};
-    const i32 tile_index = GROUP_ID % tiles;
+    const i32 tile_index = first_tile + GROUP_ID % tiles;
     const i32 first_gene = GROUP_ID / tiles * ${genes};
 ${load_numbers("columns", "count")}
     for (i32 item = LOCAL_ID; item < ${tile * genes}; item += ${block}) {
@@ -46,12 +46,11 @@ ${load_numbers("columns", "count")}
 // Launch: as above.
 KERNEL LAUNCH_BOUNDS(${block}, 1) merge_planes(GLOBAL u32* RESTRICT population, i32 stride, GLOBAL i64* RESTRICT keys, i32 count,
     const GLOBAL u32* RESTRICT offspring, i32 offspring_stride, const GLOBAL i64* RESTRICT offspring_keys,
-    const GLOBAL i32* RESTRICT source, i32 n, const GLOBAL i64* RESTRICT status)
+    const GLOBAL i32* RESTRICT source, i32 n, i32 first_tile, i32 tiles, const GLOBAL i64* RESTRICT status)
 {
     if (status[0] != 0)
         return;
-    const i32 tiles = (stride + ${tile - 1}) / ${tile};
-    const i32 tile_index = GROUP_ID % tiles;
+    const i32 tile_index = first_tile + GROUP_ID % tiles;
     const i32 first_gene = GROUP_ID / tiles * ${genes};
 ${load_numbers("source", "count")}
     for (i32 item = LOCAL_ID; item < ${tile * genes}; item += ${block}) {
@@ -80,4 +79,16 @@ ${load_numbers("source", "count")}
             if (from >= 0)
                 keys[${tile * 32} * tile_index + i] = offspring_keys[from];
         }
+}
+
+// take_words: planes[g][c] = source[g][c] for the words first <= c < last, of planes in another device's memory.
+// Launch: work-items share the words.
+KERNEL LAUNCH_BOUNDS(${block}, 1) take_words(const GLOBAL u32* RESTRICT source, GLOBAL u32* RESTRICT planes, i32 stride, i32 n,
+    i32 first, i32 last)
+{
+    const i32 width = last - first;
+    for (i64 item = GLOBAL_ID; item < (i64)width * n; item += GLOBAL_SIZE) {
+        const i64 at = item / width * stride + first + item % width;
+        planes[at] = source[at];
+    }
 }

@@ -12,10 +12,9 @@ from engine.solvers.boa.problem import BOA
 
 __all__ = ["scaling_cases"]
 
-_ROUNDS = 8  # of a generation
+_ROUNDS = 6  # of a generation
 _REPEATED = (
-    "gather_planes",
-    "merge_planes",
+    "count_pairs",
     "select_best",
     "summarise",
     "plan_levels",
@@ -51,11 +50,14 @@ def _case(genes: int, population: int, generations: int) -> ScalingCase:
         "target": genes + 1,
         "share": "always",
     }
-    planes = 0.8 * population * genes / 8  # the offspring, bits
+    planes = (1.0 + 0.2 + 0.8) * population * genes / 8  # of the population, of those chosen and of the offspring
 
     def exchange(result: Result) -> Callable[[int], Exchange]:
         done = float(result.counters["generations"])
         return lambda devices: Exchange(_ROUNDS * done, planes * done * (devices - 1) / devices)
+
+    def exchanged(result: Result, devices: int) -> float:
+        return planes * result.counters["generations"] * (devices - 1)
 
     name = f"trap-5, {genes} genes, N = {population:,}"
     return solving_case(
@@ -65,6 +67,7 @@ def _case(genes: int, population: int, generations: int) -> ScalingCase:
         _answer,
         warm={"max_generations": 1},
         exchange=exchange,
+        exchanged=exchanged,
         repeated=_REPEATED,
     )
 

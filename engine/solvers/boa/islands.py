@@ -114,11 +114,12 @@ class Islands:
         # As a user's function may fail, what came before is reported at once.
         self._most = 1 if isinstance(fitness, Function) else MOST_GENERATIONS
         stops = interrupted if count == 1 else (lambda: False)
+        peers = count == 1 and len(one) > 1 and pool.enable_peers()
         self._populations: dict[int, Population] = {}
         with contextlib.ExitStack() as stack:
             for island, crew in enumerate(crews):
                 own = replace(parameters, chain=parameters.chain + island * ISLAND_STRIDE)
-                population = Population(crew, own, fitness, ways, slots, ending, host, on_loss, stops)
+                population = Population(crew, own, fitness, ways, slots, ending, host, on_loss, stops, peers)
                 self._populations[island] = stack.enter_context(population)
             self._stack = stack.pop_all()
 

@@ -1,8 +1,9 @@
 """One population on one or several devices: generations, and what passes between devices.
 
 Every device holds the whole population and does selection and replacement itself, with the same result. Nodes are
-shared out for learning and offspring for sampling; networks and offspring then pass through the host. As no device
-holds anything that the others lack, the population continues when one of several devices fails.
+shared out for learning and offspring for sampling; networks and offspring then pass through the host. Devices that read
+each other's memory divide selection and replacement too, and pass nothing through the host (see ``device/peers.py``).
+As no device holds anything that the others lack, the population continues when one of several devices fails.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Device, Member, WorkerGroup
+from engine.devices import Communicator, Device, Member, WorkerGroup
 from engine.errors import DeviceLost
 from engine.numerics.philox import philox4x32, stream_word
 from engine.solvers.boa.balance import Balance, Share
+from engine.solvers.boa.device.peers import Place, finish_by_peers, offspring_by_peers
 from engine.solvers.boa.device.programs import HISTORY_FIELDS, shapes_for
 from engine.solvers.boa.device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice
 from engine.solvers.boa.device.worker import DevicePopulation
@@ -84,6 +86,8 @@ class Population:
         Called with the :class:`engine.errors.DeviceLost` of a failed device; the population continues without it.
     interrupted : callable, optional
         Whether the run is to end, so that a generation in progress may be left undone; from any thread.
+    peers : bool
+        Whether the devices read each other's memory (:meth:`engine.devices.DevicePool.enable_peers`).
     """
 
     def __init__(
@@ -97,6 +101,7 @@ class Population:
         host: HostEvaluation | None = None,
         on_loss: Callable[[DeviceLost], None] = lambda error: None,
         interrupted: Callable[[], bool] = lambda: False,
+        peers: bool = False,
     ) -> None:
         self.parameters = parameters
         self.members = list(members)
@@ -116,6 +121,9 @@ class Population:
             (parameters, fitness, counting[member.label], slots[member.label], rows, interrupted) for member in members
         ]
         self._group: WorkerGroup[DevicePopulation] = WorkerGroup(self.members, _make, arguments, tolerant=True)
+        self._peers = peers and not isinstance(fitness, Function)
+        self._communicator = Communicator(len(members))
+        self._group.on_failure(lambda: self._communicator.abort())
 
     def __enter__(self) -> Population:
         return self
@@ -149,6 +157,7 @@ class Population:
             raise error.error
         self._group.lose(error.index)
         self._balance = Balance(self.parameters, len(self._group.alive))
+        self._communicator = Communicator(len(self._group.alive))
         self._on_loss(error)
 
     # --- the beginning ------------------------------------------------------------------------------------------
@@ -301,13 +310,13 @@ class Population:
         Up to the replacement nothing of the population is changed, so that it can be repeated when a device fails. A
         device that fails in the replacement leaves the others at the end of the generation.
         """
-        offspring = self._repeated(self._offspring)
+        offspring = self._repeated(self._offspring_by_peers if self._peers else self._offspring)
         if offspring is None:
             return Slice(np.zeros((0, len(HISTORY_FIELDS)), np.int64), is_interrupted=True)
         seconds, learned, sampled = offspring
         began = time.perf_counter()
         try:
-            rows = self._group.each(DevicePopulation.finish, self.generation, self._ending)
+            rows = self._finished_rows()
         except DeviceLost as error:
             self._lose(error)
             rows = [error.results[index] for index in sorted(error.results)]
@@ -316,6 +325,29 @@ class Population:
                 self._balance.note(learned, sampled)
         seconds["replacement"] = time.perf_counter() - began
         return Slice(self._with_all_flips(rows), self._means(), self._extra(), seconds)
+
+    def _finished_rows(self) -> list[NDArray[np.int64]]:
+        """Replacement on every device, and its row of the history."""
+        if not self._peers:
+            return self._group.each(DevicePopulation.finish, self.generation, self._ending)
+        return self._by_peers(finish_by_peers, self.generation, self._ending)
+
+    def _by_peers(self, function: Callable[..., T], *arguments: Any) -> list[T]:
+        """Call a function of :mod:`engine.solvers.boa.device.peers` on every device."""
+        given: list[tuple[Any, ...] | None] = [None] * len(self.members)
+        for rank, index in enumerate(self._group.alive):
+            given[index] = (*arguments, Place(self._communicator, rank, tuple(self._balance.shares)))
+        return [result for result in self._group.map(function, given) if result is not None]
+
+    def _offspring_by_peers(self) -> tuple[dict[str, float], list[float], list[float]] | None:
+        """As :meth:`_offspring`, for devices that read each other's memory."""
+        order = permutations(self.parameters, self.generation, 1)
+        done = self._by_peers(offspring_by_peers, order, self.generation)
+        if not all(one.finished for one in done):
+            return None
+        sampled = [one.seconds["sampling"] + one.seconds.get("improvement", 0.0) for one in done]
+        seconds = dict.fromkeys(PHASES, 0.0) | done[0].seconds
+        return seconds, [one.seconds.get("learning", 0.0) for one in done], sampled
 
     def _offspring(self) -> tuple[dict[str, float], list[float], list[float]] | None:
         """A generation up to its evaluated offspring: seconds by phase, and each device's for learning and sampling.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.problem import Problem
 from engine.reports.scaling import ScalingCase, mapping_case, solving_case
 from engine.results import Result
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.queens import Queens
+from engine.solvers.branch_and_bound.tree import PermutationProblem
 
 __all__ = ["scaling_cases"]
 
@@ -28,13 +28,14 @@ def scaling_cases(size: str, common: Mapping[str, Any]) -> Iterator[ScalingCase]
         Options of all cases.
     """
 
-    def case(name: str, problem: Problem[Any], given: Mapping[str, Any], record: float | None) -> ScalingCase:
+    def case(name: str, problem: PermutationProblem, given: Mapping[str, Any], record: float | None) -> ScalingCase:
         return solving_case(
             name,
             lambda: problem,
             {**common, **given},
             _answer,
             warm={"time_limit": 0.3},
+            exchanged=lambda result, devices: result.counters["exchanged_intervals"] * (2 * problem.tree().items + 1),
             record=None if record is None else {"time_limit": record},
         )
 

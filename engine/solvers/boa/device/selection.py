@@ -32,6 +32,11 @@ class Selection:
 
     def select(self, generation: int, place: int) -> None:
         """Select individuals to learn from, their genes in the order of permutation ``place``."""
+        self.choose(generation, place)
+        self.gather_chosen(0, self.chosen_tiles)
+
+    def choose(self, generation: int, place: int) -> None:
+        """Choose individuals to learn from, and the permutation ``place`` of the genes."""
         memory, parameters = self._memory, self._parameters
         memory.device.copy(memory.present_order, memory.order, 0, place * parameters.n, parameters.n)
         if parameters.selection == "truncation":
@@ -50,13 +55,26 @@ class Selection:
                 step=generation,
                 status=memory.status,
             )
-        self._gather(parameters.selected, memory.chosen_words)
 
-    def _gather(self, count: int, words: int) -> None:
-        """The first ``count`` individuals of ``columns``, their genes in the present order, as planes of ``words``."""
+    @property
+    def chosen_tiles(self) -> int:
+        """Tiles of words that the chosen individuals have."""
+        return -(-self._memory.chosen_words // self._shapes.tile_words)
+
+    @property
+    def population_tiles(self) -> int:
+        """Tiles of words that the population has."""
+        return -(-self._memory.words // self._shapes.tile_words)
+
+    def gather_chosen(self, first: int, last: int) -> None:
+        """Tiles first .. last - 1 of the planes of those chosen, their genes in the present order."""
+        self._gather(self._parameters.selected, self._memory.chosen_words, first, last)
+
+    def _gather(self, count: int, words: int, first: int, last: int) -> None:
+        """The first ``count`` individuals of ``columns`` as planes of ``words``: tiles first .. last - 1."""
         memory, n = self._memory, self._parameters.n
         self._programs.gather.gather_planes(
-            self._shapes.tiles(words, n),
+            self._shapes.tiles((last - first) * self._shapes.tile_words, n),
             self._shapes.node_block,
             planes=memory.population,
             stride=memory.words,
@@ -66,6 +84,8 @@ class Selection:
             n=n,
             out=memory.chosen,
             out_stride=words,
+            first_tile=first,
+            tiles=max(1, last - first),
             status=memory.status,
         )
 
@@ -84,6 +104,11 @@ class Selection:
 
     def replace(self, generation: int) -> None:
         """Bring the offspring into the population."""
+        self.find_places(generation)
+        self.merge_offspring(0, self.population_tiles)
+
+    def find_places(self, generation: int) -> None:
+        """Which offspring takes whose place."""
         memory, parameters = self._memory, self._parameters
         if parameters.replacement == "rtr":
             self._find_nearest(generation)
@@ -91,12 +116,15 @@ class Selection:
             parameters.selection == "tournament" or parameters.offspring != parameters.population - parameters.selected
         ):
             self._best(parameters.population - parameters.offspring, memory.kept)
-        self._merge(memory.offspring_words)
 
-    def _merge(self, offspring_words: int) -> None:
+    def merge_offspring(self, first: int, last: int) -> None:
+        """Bring the offspring into tiles first .. last - 1 of the population; to do so twice changes nothing."""
+        self._merge(self._memory.offspring_words, first, last)
+
+    def _merge(self, offspring_words: int, first: int, last: int) -> None:
         memory, n = self._memory, self._parameters.n
         self._programs.gather.merge_planes(
-            self._shapes.tiles(memory.words, n),
+            self._shapes.tiles((last - first) * self._shapes.tile_words, n),
             self._shapes.node_block,
             population=memory.population,
             stride=memory.words,
@@ -107,6 +135,8 @@ class Selection:
             offspring_keys=memory.offspring_keys,
             source=memory.source,
             n=n,
+            first_tile=first,
+            tiles=max(1, last - first),
             status=memory.status,
         )
 
@@ -165,7 +195,7 @@ class Selection:
         self._set_reason(0)
         memory.device.put(np.arange(n, dtype=np.int32), memory.present_order)
         self._best(count, memory.columns)
-        self._gather(count, words)
+        self._gather(count, words, 0, -(-words // self._shapes.tile_words))
         planes = memory.device.get(memory.chosen, 0, n * words).reshape(n, words)
         keys = memory.device.get(memory.keys)[memory.device.get(memory.columns, 0, count)]
         self._set_reason(int(ended[0]))
@@ -179,7 +209,7 @@ class Selection:
         memory.device.put(migrants.planes.ravel(), memory.offspring)
         memory.device.put(migrants.keys, memory.offspring_keys)
         self._best(parameters.population - len(migrants.keys), memory.kept)
-        self._merge(words)
+        self._merge(words, 0, self.population_tiles)
 
     def _set_reason(self, reason: int) -> None:
         self._memory.device.put(np.array([reason], np.int64), self._memory.status)

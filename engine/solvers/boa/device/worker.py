@@ -82,7 +82,7 @@ class DevicePopulation:
             mixes=parameters.mixes,
         )
         self.learner = Learner(self.memory, self.programs, parameters)
-        self._selection = Selection(self.memory, self.programs, parameters)
+        self.selection = Selection(self.memory, self.programs, parameters)
         self._local_search = None
         if search is not None and isinstance(fitness, Decomposable):
             self._local_search = LocalSearch(*(self.memory, self.programs, parameters, fitness, search), interrupted)
@@ -264,7 +264,7 @@ class DevicePopulation:
 
     def select(self, generation: int, place: int) -> None:
         """Select individuals to learn from, their genes in the order of permutation ``place``."""
-        self._selection.select(generation, place)
+        self.selection.select(generation, place)
 
     def learn(self, generation: int, first: int, last: int) -> None:
         """Nodes first .. last - 1 of the network, or their counts only, if the structure is kept in this generation."""
@@ -352,7 +352,7 @@ class DevicePopulation:
 
     def replace(self, generation: int) -> None:
         """Bring the offspring into the population."""
-        self._selection.replace(generation)
+        self.selection.replace(generation)
 
     def summarise(self, generation: int, place: int, ending: Ending) -> NDArray[np.int64]:
         """Note the state after ``generation`` generations as row ``place`` of the history; the rows so far."""
@@ -384,11 +384,11 @@ class DevicePopulation:
 
     def emigrants(self, count: int) -> Migrants:
         """Copies of the ``count`` best individuals, in the order of their numbers; also after the population's end."""
-        return self._selection.emigrants(count)
+        return self.selection.emigrants(count)
 
     def immigrate(self, migrants: Migrants) -> None:
         """Replace the worst individuals; a population that had ended is revived."""
-        self._selection.immigrate(migrants)
+        self.selection.immigrate(migrants)
 
     # --- reading ------------------------------------------------------------------------------------------------
 
