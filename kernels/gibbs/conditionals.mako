@@ -1,6 +1,7 @@
 <%namespace name="philox" file="/common/philox.mako"/>
 <%namespace name="reduce" file="/common/reduce.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
+<%namespace name="priors" file="/gibbs/priors.mako"/>
 // The conditionals of what has the size of beta, in f64; Makalic and Schmidt's form of the horseshoe, all by inversion but tau:
 //
 //     lambda_j^-2 ~ Exp(rate 1 / nu_j + beta_j^2 / (2 tau^2))        nu_j^-1 ~ Exp(rate 1 + 1 / lambda_j^2)
@@ -8,6 +9,10 @@
 //     xi^-1 ~ Exp(rate 1 / A^2 + 1 / tau^2)                          tau ~ C+(0, A)
 //     beta ~ N(S^-1 b, S^-1), S = G + D^-1, D^-1 = diag(1 / (lambda_j tau)^2), by the Cholesky factor of C = s S s, where
 //     s_j = S_jj^-1/2 makes the diagonal of C one whatever lambda and tau are: beta = s C^-1/2' (C^-1/2 s b + normals)
+//
+// Other priors that are normal given lambda: half_t has nu_j^-1 ~ Gamma((n + 1) / 2, rate 1 + n / lambda_j^2) and lambda_j^-2 ~ Gamma((n + 1) / 2,
+// rate n / nu_j + beta_j^2 / (2 tau^2)), n degrees of freedom; lasso an inverse Gaussian lambda_j^-2 of mean tau / |beta_j| and shape 1; ridge
+// lambda_j = 1.
 //
 // slab_j is added to D^-1_j: the prior of beta is also multiplied by N(0, 1 / slab_j), or by nothing where it is 0.
 //
@@ -23,6 +28,9 @@ ${variates.scale_functions()}
 #define LEAST 1.0e-60
 #define MOST 1.0e60
 #define CLAMPED(x) ((x) < LEAST ? LEAST : ((x) > MOST ? MOST : (x)))
+% if prior == "lasso":
+${priors.lasso_functions()}
+% endif
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision, GLOBAL f64* RESTRICT nu,
     GLOBAL f64* RESTRICT whole, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
@@ -37,8 +45,17 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
     f64 mine = 0.0;
     for (i32 j = first + LOCAL_ID; j < q; j += ${block}) {
         const f64 b = beta[base + j];
+% if prior == "half_t":
+        const f64 drawn = draw_gamma(${0.5 * (local_degrees + 1.0)}, seed, stream + number, step, j);
+        const f64 fresh = CLAMPED(drawn / (${local_degrees} * nu[base + j] + 0.5 * before * b * b));
+% elif prior == "lasso":
+        const f64 fresh = CLAMPED(draw_inverse_gaussian(1.0 / sqrt(CLAMPED(before * b * b)), seed, stream + number, step, j));
+% elif prior == "ridge":
+        const f64 fresh = 1.0;
+% else:
         const philox_words_t words = philox_words(seed, stream + number, step, j, 0u);
         const f64 fresh = CLAMPED(exponential_of(uniform_f64_wide(words.w0, words.w1)) / (nu[base + j] + 0.5 * before * b * b));
+% endif
         local_precision[base + j] = fresh;
         mine += fresh * b * b;
     }
@@ -58,9 +75,13 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         f64 own = first_prior;
         if (j >= first) {
-            const philox_words_t words = philox_words(seed, stream + number, step, j, 0u);
             const f64 fresh = local_precision[base + j];
+% if prior == "half_t":
+            nu[base + j] = draw_gamma(${0.5 * (local_degrees + 1.0)}, seed, stream + number, step, j + q) / (1.0 + ${local_degrees} * fresh);
+% elif prior == "horseshoe":
+            const philox_words_t words = philox_words(seed, stream + number, step, j, 0u);
             nu[base + j] = exponential_of(uniform_f64_wide(words.w2, words.w3)) / (1.0 + fresh);
+% endif
             own = tau * fresh + slab[j];
         }
         prior[base + j] = own;

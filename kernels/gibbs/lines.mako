@@ -3,10 +3,18 @@
 <%namespace name="variates" file="/gibbs/variates.mako"/>
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
+<%namespace name="priors" file="/gibbs/priors.mako"/>
 <%
     WHOLE = 8
+    random_slab = prior == "regularized"
+    factor = " * slab_precision" if random_slab else ""
+
+    def spread(column, squared="tau * tau"):
+        """What log_prior_density takes for k."""
+        return f"slab[{column}]{factor} * {squared}" if random_slab else "0.0"
 %>
-// Moves of single chains along lines in the space of the coefficients, lambda integrated out, on stored margins X beta.
+// Moves of single chains along lines in the space of the coefficients, lambda integrated out, on stored margins X beta; f is the density
+// of beta_j / tau of priors.mako.
 //
 // Line l moves the columns member_column[k] by t member_weight[k], k in [member_start[l], member_start[l + 1]), the intercept by
 // t line_intercept[l], and the margins of the rows row_index[k] by t row_value[k], k in [row_start[l], row_start[l + 1]); the margins of
@@ -27,6 +35,7 @@ ${philox.double_functions()}
 ${variates.latent_functions()}
 ${likelihoods.functions(family)}
 ${horseshoe.density_functions()}
+${priors.density_functions(prior, local_degrees)}
 ${horseshoe.slice_functions(4 if block > 1 else 1)}
 % if block == 1:
 ${likelihoods.vector_functions(8, family)}
@@ -74,6 +83,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
     const i32 chain = GROUP_ID;
     const u32 number = stream + ((u32)chain << 8);
     const f64 tau = 1.0 / sqrt(whole[${WHOLE} * chain]);
+% if random_slab:
+    const f64 slab_precision = whole[${WHOLE} * chain + 7];
+% endif
     GLOBAL f64* b = beta + (i64)chain * q;
     GLOBAL f32* eta = margins + (i64)chain * pitch;
     f64 jumps = 0.0;
@@ -97,8 +109,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
             const f64 x_moved = x + moved / tau;
             here += (w < 0.0 ? -w : w) / (1.0 + x * x);
             there += (w < 0.0 ? -w : w) / (1.0 + x_moved * x_moved);
-            mine += log_horseshoe_density(x_moved) - log_horseshoe_density(x);
-            mine -= 0.5 * slab[member_column[k]] * moved * (moved + 2.0 * b[member_column[k]]);
+            mine += log_prior_density(x_moved, ${spread("member_column[k]")}) - log_prior_density(x, ${spread("member_column[k]")});
+            mine -= 0.5 * slab[member_column[k]]${factor} * moved * (moved + 2.0 * b[member_column[k]]);
         }
         const f32 t_row = (f32)t;
         f64 likelihood = 0.0;
@@ -146,8 +158,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
                 const f64 u = SLICE_AT(s, k);
                 const f64 x = sinh(u);
                 const f64 shift = (tau * x - old) * line_intercept[line];
-                f64 density = log_horseshoe_density(x) + log(cosh(u));
-                density -= 0.5 * slab[column] * tau * tau * x * x;
+                f64 density = log_prior_density(x, ${spread("column")}) + log(cosh(u));
+                density -= 0.5 * slab[column]${factor} * tau * tau * x * x;
                 if (first > 0)
                     density -= 0.5 * first_prior * shift * (shift + 2.0 * pivot);
                 terms[k] = density;
@@ -219,6 +231,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
     const u32 number = stream + ((u32)chain << 8);
     const f64 precision = whole[${WHOLE} * chain];
     const f64 inverse = sqrt(precision);
+% if random_slab:
+    const f64 slab_precision = whole[${WHOLE} * chain + 7];
+% endif
     GLOBAL f64* b = beta + (i64)chain * q;
     GLOBAL f32* eta = margins + (i64)chain * pitch;
     const GLOBAL f32* eta_s = part_margins + (i64)chain * pitch;
@@ -227,7 +242,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
     f64 fixed = 0.0;
     for (i32 j = first + LOCAL_ID; j < q; j += ${block}) {
         const i32 inside = with_all || member_of_set[j] != 0.0f;
-        squares += inside ? slab[j] * b[j] * b[j] : 0.0;
+        squares += inside ? slab[j]${factor} * b[j] * b[j] : 0.0;
         fixed += inside ? 0.0 : 1.0;
     }
     part[LOCAL_ID] = squares;
@@ -242,18 +257,28 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
         const f32 c${k} = (f32)expm1(s.at${k});
         f64 mine${k} = 0.0;
 % endfor
-        if (!with_all) {
 % for k in range(4):
-            const f64 inverse${k} = inverse * exp(-s.at${k});
+        const f64 inverse${k} = inverse * exp(-s.at${k});
 % endfor
+% if random_slab:
+        for (i32 j = first + LOCAL_ID; j < q; j += ${block}) {    // tau changes beside c, also for S
+            const i32 inside = with_all || member_of_set[j] != 0.0f;
+%   for k in range(4):
+            if (${k} < s.count)
+                mine${k} += log_prior_density(b[j] * (inside ? inverse : inverse${k}), slab[j] * slab_precision / (inverse${k} * inverse${k}));
+%   endfor
+        }
+% else:
+        if (!with_all) {
             for (i32 j = first + LOCAL_ID; j < q; j += ${block})
                 if (member_of_set[j] == 0.0f) {
-% for k in range(4):
+%   for k in range(4):
                     if (${k} < s.count)
-                        mine${k} += log_horseshoe_density(b[j] * inverse${k});
-% endfor
+                        mine${k} += log_prior_density(b[j] * inverse${k}, 0.0);
+%   endfor
                 }
         }
+% endif
 % if block == 1:
         for (i64 k = 0; k < row_count; k += 8) {    // the margins and signs of the padding are zeros
             const float8 at = vload8(0, eta + k);

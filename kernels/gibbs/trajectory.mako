@@ -3,8 +3,11 @@
 <%namespace name="variates" file="/gibbs/variates.mako"/>
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
+<%namespace name="priors" file="/gibbs/priors.mako"/>
 <%
     WHOLE = 8
+    random_slab = prior == "regularized"
+    penalty = "slab[j] * slab_precision" if random_slab else "slab[j]"
 %>
 // Hamiltonian Monte Carlo on beta given lambda and tau, in the metric A = H + D^-1: H = X'WX with fixed weights W, D^-1 the prior
 // precisions. With C = s A s = L L', s = diag(A)^-1/2, and momenta r ~ N(0, I) the leapfrog step of length e is
@@ -16,7 +19,7 @@
 //
 // Launch: a group of ${block} a chain (adapt_step: one work-item). beta, momentum, origin, prior, scale: (chains, q); rhs: (chains of the
 // group of matrices, q); score: (chains, width): X'f, and the log-likelihood at `width` - 8; whole: (chains, ${WHOLE}):
-// tau^-2, -, -, log-likelihood, probability of acceptance, -, accepted. control: log e, its average, the mean error, the centre of
+// tau^-2, -, -, log-likelihood, probability of acceptance, -, accepted, c^-2 of the slab. control: log e, its average, the mean error, the centre of
 // log e, number of adaptations, e.
 ${philox.functions()}
 ${philox.double_functions()}
@@ -24,18 +27,56 @@ ${variates.latent_functions()}
 ${likelihoods.functions(family)}
 ${variates.scale_functions()}
 ${horseshoe.density_functions()}
+${priors.density_functions(prior, local_degrees)}
+${priors.draw_functions(prior, local_degrees)}
 ${horseshoe.slice_functions(4 if block > 1 else 1)}
 
-// tau given beta: slices of log tau, whose density is tau / (1 + (tau / A)^2) prod_j f(beta_j / tau) / tau. Then lambda given both.
+// tau given beta: slices of log tau, whose density is tau / (1 + (tau / A)^2) prod_j f(beta_j / tau) / tau, f the prior of beta_j / tau with
+// lambda integrated out. Then lambda given both.
+% if random_slab:
+// First the slab's scale c given beta and tau: c^2 is inverse gamma of shape d / 2 and rate d slab_scale^2 / 2, d = slab_degrees, so that the
+// slab is Student's t; c = slab_scale if d is 0. s_j = slab_j / c^2.
+% endif
 KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision, GLOBAL f64* RESTRICT whole,
     GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT diagonal,
-    const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width, u64 seed, u32 stream, u32 step)
+    const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width,${" f64 slab_degrees, f64 slab_scale," if random_slab else ""} u64 seed, u32 stream, u32 step)
 {
     LOCAL_ARRAY(f64, part, ${4 * block});
     const i32 chain = GROUP_ID;
     const u32 number = (u32)chain << 8;
     const i64 base = (i64)chain * q;
-    slice_t s = slice_begin(-0.5 * log(whole[${WHOLE} * chain]), 1.0, seed, stream + 1u + number, step, 0);
+    slice_t s;
+% if random_slab:
+    f64 slab_precision = 1.0 / (slab_scale * slab_scale);
+    if (slab_degrees > 0.0) {
+        const f64 precision = whole[${WHOLE} * chain];
+        s = slice_begin(-0.5 * log(whole[${WHOLE} * chain + 7]), 1.0, seed, stream + 2u + number, step, 0);
+        while (s.phase < 4) {    // the same for all of a group
+%   for k in range(4):
+            f64 mine${k} = 0.0;
+            const f64 inverse${k} = exp(-2.0 * s.at${k});
+%   endfor
+            for (i32 j = first + LOCAL_ID; j < q; j += ${block}) {
+                const f64 b = beta[base + j];
+%   for k in range(4):
+                if (${k} < s.count)
+                    mine${k} += log_prior_density(b * sqrt(precision), slab[j] * inverse${k} / precision) - 0.5 * slab[j] * inverse${k} * b * b;
+%   endfor
+            }
+%   for k in range(4):
+            part[LOCAL_ID + ${k * block}] = mine${k};
+%   endfor
+            ${reduce.block_sums("part", "f64", block, 4)}
+%   for k in range(4):
+            const f64 density${k} = part[${k * block}] - slab_degrees * (s.at${k} + 0.5 * slab_scale * slab_scale * inverse${k});
+%   endfor
+            BARRIER();
+            s = slice_next(s, density0, density1, density2, density3, seed, stream + 2u + number, step, 0);
+        }
+        slab_precision = CLAMPED(exp(-2.0 * s.here));
+    }
+% endif
+    s = slice_begin(-0.5 * log(whole[${WHOLE} * chain]), 1.0, seed, stream + 1u + number, step, 0);
     while (s.phase < 4) {    // the same for all of a group
 % for k in range(4):
         f64 mine${k} = 0.0;
@@ -45,7 +86,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, G
             const f64 b = beta[base + j];
 % for k in range(4):
             if (${k} < s.count)
-                mine${k} += log_horseshoe_density(b * inverse${k});
+                mine${k} += log_prior_density(b * inverse${k}, ${f"{penalty} / (inverse{k} * inverse{k})" if random_slab else "0.0"});
 % endfor
         }
 % for k in range(4):
@@ -63,15 +104,19 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, G
         f64 own = first_prior;
         if (j >= first) {
             const f64 b = beta[base + j];
-            const f64 fresh = CLAMPED(draw_local_precision(0.5 * tau * b * b, seed, stream + number, step, j));
+            const f64 fresh = CLAMPED(draw_prior_precision(0.5 * tau * b * b, ${f"{penalty} / tau" if random_slab else "0.0"}, seed, stream + number, step, j));
             local_precision[base + j] = fresh;
-            own = tau * fresh + slab[j];
+            own = tau * fresh + ${penalty};
         }
         prior[base + j] = own;
         scale[base + j] = 1.0 / sqrt(diagonal[j] + own);
     }
-    if (LOCAL_ID == 0)
+    if (LOCAL_ID == 0) {
         whole[${WHOLE} * chain] = tau;
+% if random_slab:
+        whole[${WHOLE} * chain + 7] = slab_precision;
+% endif
+    }
 }
 
 // The length of a step: that of `control`, times a factor in (0.8, 1.2) which a chain draws for each trajectory

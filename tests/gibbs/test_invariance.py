@@ -20,6 +20,7 @@ from scipy import stats
 from engine.devices import Member, available, templates
 from engine.solvers.gibbs.design.lines import Lines, find_lines
 from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device.chains import REPORT
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.options import Options
@@ -63,7 +64,7 @@ MUTANTS = {
     "density of the coefficients that stay": (
         "hmc",
         "lines",
-        "mine${k} += log_horseshoe_density(b[j] * inverse${k});",
+        "mine${k} += log_prior_density(b[j] * inverse${k}, 0.0);",
         "mine${k} += 0.0;",
     ),
     "slices at the height of the point": (
@@ -86,14 +87,24 @@ MUTANTS = {
     "prior missing in a jump": (
         "lines",
         "lines",
-        "mine += log_horseshoe_density(x_moved) - log_horseshoe_density(x);",
-        "",
+        "mine += log_prior_density(x_moved",
+        "here += 0.0 * log_prior_density(x_moved",
     ),
 }
 
 
-def prior(random: np.random.Generator, count: int, columns: int, intercept: bool) -> dict[str, NDArray[np.float64]]:
-    """Draws of all parameters: half-Cauchy scales through their auxiliary inverse gammas."""
+def prior(
+    random: np.random.Generator,
+    count: int,
+    columns: int,
+    intercept: bool,
+    kind: str = "horseshoe",
+    effects: NDArray[np.float64] | None = None,
+) -> dict[str, NDArray[np.float64]]:
+    """Draws of all parameters: half-Cauchy scales through their auxiliary inverse gammas.
+
+    half_t has 3 degrees of freedom; the slab of ``regularized`` is of scale 0.5, with 4.
+    """
 
     def inverse_gamma(shape: float, rate: Any, size: Any) -> NDArray[np.float64]:
         return np.asarray(rate / random.gamma(shape, size=size))
@@ -102,11 +113,20 @@ def prior(random: np.random.Generator, count: int, columns: int, intercept: bool
     tau = np.sqrt(inverse_gamma(0.5, 1 / xi, count))
     nu = inverse_gamma(0.5, 1.0, (count, columns))
     lam = np.sqrt(inverse_gamma(0.5, 1 / nu, (count, columns)))
-    beta = random.standard_normal((count, columns)) * lam * tau[:, None]
+    if kind == "half_t":
+        lam = np.sqrt(inverse_gamma(1.5, 3.0 / nu, (count, columns)))
+    elif kind in ("lasso", "ridge"):
+        lam = np.sqrt(random.exponential(2.0, (count, columns))) if kind == "lasso" else np.ones((count, columns))
+    slab = 1.0 / inverse_gamma(2.0, 0.5, count)
+    precision = (lam * tau[:, None]) ** -2.0
+    if kind == "regularized":
+        assert effects is not None
+        precision += effects * slab[:, None]
+    beta = random.standard_normal((count, columns)) * precision**-0.5
     if intercept:
         beta = np.column_stack([INTERCEPT_SCALE * random.standard_normal(count), beta])
         nu, lam = (np.column_stack([np.ones(count), array]) for array in (nu, lam))
-    return {"xi": xi, "tau": tau, "nu": nu, "lam": lam, "beta": beta}
+    return {"xi": xi, "tau": tau, "nu": nu, "lam": lam, "beta": beta, "slab": slab}
 
 
 def mutate(template: str, right: str, wrong: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,12 +150,18 @@ def slab_precisions(columns: NDArray[np.float64], intercept: bool, slab: float |
 
 
 def bounded_prior(
-    random: np.random.Generator, count: int, columns: int, intercept: bool, precisions: NDArray[np.float64]
+    random: np.random.Generator,
+    count: int,
+    columns: int,
+    intercept: bool,
+    precisions: NDArray[np.float64],
+    kind: str = "horseshoe",
+    effects: NDArray[np.float64] | None = None,
 ) -> dict[str, NDArray[np.float64]]:
     """Draws of the prior times the slab's densities, by rejection."""
     found: list[dict[str, NDArray[np.float64]]] = []
     while sum(len(part["tau"]) for part in found) < count:
-        part = prior(random, count, columns, intercept)
+        part = prior(random, count, columns, intercept, kind, effects)
         likely = np.exp(-0.5 * part["beta"][:, int(intercept) :] ** 2 @ precisions)
         kept = random.random(count) < likely if precisions.any() else np.ones(count, bool)
         found.append({name: array[kept] for name, array in part.items()})
@@ -175,7 +201,9 @@ def advance(
 
     sampler.workers.each(work)
     arguments = {name: draws[name] for name in ("lam", "nu")}
-    sampler.set_state(state_of(draws["beta"], draws["tau"], xi=draws["xi"], **arguments))
+    state = state_of(draws["beta"], draws["tau"], xi=draws["xi"], **arguments)
+    state["whole"][:, REPORT.index("slab_precision")] = draws["slab"]
+    sampler.set_state(state)
     for step in range(first, first + ITERATIONS):
         sampler.workers.each(Worker.iterate, step)
     return sampler.state()
@@ -190,14 +218,16 @@ def p_values(
     columns: NDArray[np.float64] = X,
     family: str = "probit",
     slab: float | None = None,
+    kind: str = "horseshoe",
 ) -> dict[str, float]:
     """Kolmogorov-Smirnov's p-values of each parameter after the iterations."""
     random = np.random.default_rng(seed)
     rows, p = columns.shape
-    chains = 256 if rows == 6 else 512
+    chains = 512 if rows < 6 else max(32, min(256, replicates // 80 // 32 * 32))  # 64 targets of six rows
     inside = int(intercept)
     precisions = slab_precisions(columns, intercept, slab)
-    draws = bounded_prior(random, replicates, p, intercept, precisions)
+    effects = slab_precisions(columns, intercept, 1.0)
+    draws = bounded_prior(random, replicates, p, intercept, precisions, kind, effects)
     mean = draws["beta"][:, inside:] @ columns.T + (draws["beta"][:, :1] if intercept else 0.0)
     noise = random.standard_normal if family == "probit" else lambda size: random.logistic(size=size)
     y = (mean + noise((replicates, rows))) > 0
@@ -205,7 +235,9 @@ def p_values(
     ends: list[dict[str, Any]] = []
     options: dict[str, Any] = {
         "standardize": False,
-        "slab": slab,
+        "slab": 0.5 if kind == "regularized" else slab,
+        "prior": kind,
+        "local_degrees": 3.0,
         "intercept": intercept,
         "intercept_scale": INTERCEPT_SCALE,
     }
@@ -237,13 +269,17 @@ def p_values(
         values[f"beta {j}"] = stats.kstest(beta[:, j] * np.sqrt(local[:, j]) / tau, "norm")
         if kernel in ("gibbs", "px", "wide"):
             values[f"nu {j}"] = stats.kstest(nu[:, j], stats.gamma(0.5).cdf)
-    if slab is not None:  # the prior of the parameters has no closed form then
-        fresh = bounded_prior(np.random.default_rng(seed + 1), replicates, p, intercept, precisions)
+    if slab is not None or kind != "horseshoe":  # the prior of the parameters has no closed form then
+        fresh = bounded_prior(np.random.default_rng(seed + 1), replicates, p, intercept, precisions, kind, effects)
         found = {"tau": tau, "beta": beta, "lambda": local**-0.5}
         expected = {"tau": fresh["tau"], "beta": fresh["beta"], "lambda": fresh["lam"]}
         values = {"tau": stats.ks_2samp(found["tau"], expected["tau"])}
+        if kind == "regularized":
+            values["slab"] = stats.ks_2samp(whole[:, REPORT.index("slab_precision")], fresh["slab"])
+        if intercept:
+            values["intercept"] = stats.kstest(beta[:, 0] / INTERCEPT_SCALE, "norm")
         for j in range(inside, inside + p):
-            for name in ("beta", "lambda"):
+            for name in ("beta", "lambda") if kind != "ridge" else ("beta",):
                 values[f"{name} {j}"] = stats.ks_2samp(found[name][:, j], expected[name][:, j])
     elif (
         kernel == "lines"
@@ -294,7 +330,7 @@ def first_device() -> Any:
 
 
 SLAB_MUTANTS = {
-    "scales": ("trajectory", "own = tau * fresh + slab[j]", "own = tau * fresh"),
+    "scales": ("trajectory", "own = tau * fresh + ${penalty}", "own = tau * fresh"),
     "jumps": ("lines", "mine -= 0.5 * slab", "mine -= 0.0 * slab"),
     "tails": ("lines", "density -= 0.5 * slab", "density -= 0.0 * slab"),
     "rescaling": ("lines", " - penalty * exp(2.0 * s.at${k})", ""),

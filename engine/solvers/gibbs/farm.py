@@ -28,6 +28,7 @@ from engine.solvers.gibbs.device.chains import STATE, Recorded
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.draws.convergence import check_points
 from engine.solvers.gibbs.draws.summary import posterior_of
+from engine.solvers.gibbs.notices import report_design
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
 from engine.solvers.gibbs.schema import CheckpointState
@@ -88,7 +89,7 @@ class FarmedSampling(FarmedRun):
         self._problem, self._options, self._run = problem, options, run
         self._design = Design.of(problem, options)
         self._state = single._new_state(self._design, options)
-        single._report_design(run, self._design)
+        report_design(run, self._design, self._options)
         self._total = options.warmup + options.most_draws * options.thin
         self._checks = [options.warmup + draws * options.thin for draws in check_points(options.most_draws)]
         each = _TOGETHER if workers.simt else max(1, min(_TOGETHER, options.chains // max(1, workers.count)))

@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from engine.solver import SolverOptions
+from engine.solvers.gibbs.priors import CONJUGATE, Prior, PriorName
 
 __all__ = ["REFRESH", "KernelName", "Options", "Storage"]
 
@@ -15,6 +16,9 @@ Storage = Literal["auto", "float32", "float16", "bfloat16", "sparse"]
 
 REFRESH = 50
 """Iterations between two points at which a run can be stopped and resumed to the same draws."""
+
+DEFAULT_SLAB = 2.0
+"""Scale of the slab of the prior ``regularized``; Piironen and Vehtari's examples have 2 with 4 degrees of freedom."""
 
 
 class Options(SolverOptions):
@@ -66,12 +70,23 @@ class Options(SolverOptions):
     degrees: float = Field(
         4.0, ge=1.0, description="degrees of freedom of the errors of a regression with Student's t distribution"
     )
+    prior: PriorName = Field(
+        "horseshoe",
+        description="prior of the coefficients given tau: horseshoe; regularized (the horseshoe with a slab, of "
+        "Piironen and Vehtari); half_t (half-Student local scales instead of half-Cauchy); lasso; ridge",
+    )
+    local_degrees: float = Field(
+        3.0, ge=1.0, le=10.0, description="degrees of freedom of the local scales of the prior half_t"
+    )
     slab: float | None = Field(
         None,
         gt=0,
-        description="also multiply each coefficient's prior by a normal density of this standard deviation, as the "
-        "effect (in units of the margin) of a row's distance from the column's usual value; bounds the tails of "
-        "separable columns",
+        description="scale of the slab of the prior regularized (2 by default); with the other priors, multiply each "
+        "coefficient's prior by a normal density of this standard deviation. It is that of the effect (in units of the "
+        "margin) of a row's distance from the column's usual value, and bounds the tails of separable columns",
+    )
+    slab_degrees: float = Field(
+        4.0, ge=0, description="degrees of freedom of the slab of the prior regularized; 0: a normal of the scale slab"
     )
     coefficients: list[str] | None = Field(
         None, description="names of the coefficients whose draws are kept and traced; default: all, or what fits"
@@ -92,7 +107,23 @@ class Options(SolverOptions):
     def _consistent(self) -> Self:
         if self.kernel == "hmc" and self.chains > 1024:
             raise ValueError(f"chains must be at most 1024 for the kernel hmc; got {self.chains}")
+        if self.kernel in ("gibbs", "px") and self.prior not in CONJUGATE:
+            raise ValueError(
+                f"kernel = {self.kernel} samples the priors {', '.join(CONJUGATE)}, whose scales have known "
+                f"conditional distributions; use kernel = hmc for prior = {self.prior}"
+            )
         return self
+
+    @property
+    def chosen_prior(self) -> Prior:
+        """The prior with its parameters."""
+        regularized = self.prior == "regularized"
+        return Prior(
+            self.prior,
+            self.local_degrees if self.prior == "half_t" else 1.0,
+            (self.slab or DEFAULT_SLAB) if regularized else 1.0,
+            self.slab_degrees if regularized else 0.0,
+        )
 
     @property
     def most_draws(self) -> int:

@@ -63,6 +63,8 @@ SCHEMA = Schema(
         ArraySpec("acceptance", "float64", ("chains", "draws"), title="Probability of acceptance", optional=True),
         ArraySpec("jumps", "float64", ("chains", "draws"), title="Accepted jumps along lines", optional=True),
         ArraySpec("expansion", "float64", ("chains", "draws"), title="Factor of the expansion", optional=True),
+        ArraySpec("prior", "text", (), title="Prior of the coefficients", optional=True),
+        ArraySpec("slab", "float64", ("chains", "draws"), title="Draws of the slab's scale", optional=True),
         ArraySpec("interval", "float64", (), title="Probability of the intervals"),
         ArraySpec("y", "bool|float64", ("rows",), title="Target"),
         ArraySpec("sigma", "float64", ("chains", "draws"), title="Draws of sigma", optional=True),

@@ -16,7 +16,7 @@ from engine.errors import AuditError, OptionError
 from engine.results import Status
 from engine.run import Run, StopRequested
 from engine.solvers.gibbs.checkpoint import RunState, Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
-from engine.solvers.gibbs.design.lines import Lines, find_lines
+from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.chains import REPORT, STATE, Settings
 from engine.solvers.gibbs.device.sampler import Sampler, validate_memory
@@ -28,6 +28,7 @@ from engine.solvers.gibbs.draws.store import Draws
 from engine.solvers.gibbs.draws.summary import posterior_of
 from engine.solvers.gibbs.moves.conjugate import MOST_STEPS
 from engine.solvers.gibbs.moves.hamiltonian import FIRST_STEPS, rescale_interval
+from engine.solvers.gibbs.notices import describe_lines, report_design
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.posterior import Posterior
 from engine.solvers.gibbs.problem import HorseshoeProbit
@@ -61,6 +62,7 @@ def settings_for(design: Design, options: Options, seed: int) -> Settings:
         thin=options.thin,
         degrees=options.degrees,
         tolerance=options.tolerance,
+        prior=options.chosen_prior,
         wide=_is_wide(design, options),
     )
 
@@ -125,7 +127,7 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
     """
     design = Design.of(problem, options)
     state = _new_state(design, options)
-    _report_design(run, design)
+    report_design(run, design, options)
     settings = settings_for(design, options, run.seed)
     if settings.wide and len(pool.members) > 1:
         run.notice(f"X has more columns than rows; the kernel {options.kernel} uses {pool.members[0].label} alone")
@@ -173,21 +175,6 @@ def _new_state(design: Design, options: Options) -> RunState:
         scales = Draws(options.chains, len(design.active), most, None, options.max_kept)
     traced = np.arange(min(_TRACED, quantities)) if chosen is None else chosen[:_TRACED]
     return RunState(design, draws, statistics, scales, traced)
-
-
-def _report_design(run: Run, design: Design) -> None:
-    active = set(design.active.tolist())
-    left = [name for column, name in enumerate(design.problem.names) if column not in active]
-    if left:
-        run.notice(
-            f"{len(left)} column{'s are' if len(left) > 1 else ' is'} constant ({_some(left)}) and not identified "
-            f"beside an intercept; 0 is reported for {'their coefficients' if len(left) > 1 else 'its coefficient'}",
-            level="warning",
-        )
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def _given(design: Design, options: Options) -> NDArray[np.float64] | None:
@@ -274,25 +261,6 @@ def _set_lines(run: Run, sampler: Sampler, state: RunState, gram: Floats) -> Non
     if run.restored is None:
         for message in describe_lines(state.design, state.lines):
             run.notice(message)
-
-
-def describe_lines(design: Design, lines: Lines) -> list[str]:
-    """What was found, by column name."""
-    found = []
-    groups = [[design.name(column) for column in lines.members(line)] for line in range(lines.nulls)]
-    for members in groups[:10]:
-        found.append(
-            f"{_some(members)} are exactly collinear beside the intercept: the data do not determine the coefficients "
-            "of all of them, only the prior does"
-        )
-    if lines.separable:
-        names = [design.name(column) for column in lines.separable]
-        found.append(
-            f"{len(names)} column{'s' if len(names) > 1 else ''} ({_some(names)}) "
-            f"{'have' if len(names) > 1 else 'has'} an unusual value in rows of one class only: the coefficient is "
-            "bounded on one side by the prior alone and has no mean"
-        )
-    return found
 
 
 def _largest(state: RunState) -> NDArray[np.int64]:

@@ -32,7 +32,8 @@ class Design:
     active : ndarray of int64
         Columns of X that are sampled; constant ones say nothing beside an intercept.
     slab : ndarray of float64
-        Precision of the normal density that an active coefficient's prior is multiplied by; 0 without ``slab``.
+        Precision of the normal density that an active coefficient's prior is multiplied by; 0 without ``slab``. With
+        the prior ``regularized`` the precision of the slab of scale 1.
     mean, scale : ndarray of float64
         What was taken off an active column, and what it was divided by.
     target_mean, target_scale : float
@@ -85,7 +86,9 @@ class Design:
         storage = storage_for(X, options)
         counts, *extremes = entry_summary(X) if storage == "sparse" else (np.zeros(X.shape[1], np.int64),) * 3
         slab = np.zeros(len(active))
-        if options.slab is not None:
+        if options.prior == "regularized":
+            slab = _effects(problem, active, mean, scale, options.intercept)
+        elif options.slab is not None:
             slab = _effects(problem, active, mean, scale, options.intercept) / options.slab**2
         target = 0.0, 1.0
         if options.standardize and problem.family in ("normal", "student"):

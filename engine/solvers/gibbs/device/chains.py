@@ -12,6 +12,7 @@ from engine.numerics.memory import Memory
 from engine.solvers.gibbs.device.rows import Rows
 from engine.solvers.gibbs.families import AUXILIARY
 from engine.solvers.gibbs.options import KernelName
+from engine.solvers.gibbs.priors import Prior
 
 __all__ = ["REPORT", "STATE", "WHOLE", "Chains", "Recorded", "Recorder", "Settings"]
 
@@ -19,8 +20,9 @@ STATE = ("beta", "local_precision", "nu", "whole", "auxiliary")
 """The state of a chain: beta, lambda^-2 and nu^-1 of shape (chains, q); tau^-2 and xi^-1 among (chains, 8) numbers;
 the family's own parameters among (chains, AUXILIARY)."""
 
-REPORT = ("tau_precision", "xi_rate", "expansion", "log_likelihood", "acceptance", "jumps", "moved", "")
-"""The 8 numbers of ``whole``: part of the state, then what an iteration reports of itself."""
+REPORT = ("tau_precision", "xi_rate", "expansion", "log_likelihood", "acceptance", "jumps", "moved", "slab_precision")
+"""The 8 numbers of ``whole``: part of the state, then what an iteration reports of itself; c^-2 of the slab, which is
+part of the state with the prior ``regularized``."""
 
 WHOLE = len(REPORT)
 
@@ -52,6 +54,7 @@ class Settings:
     wide: bool = False
     degrees: float = 4.0
     tolerance: float = 1e-4
+    prior: Prior = field(default_factory=Prior)
 
     def stream(self, number: int) -> int:
         """What kernels take for a stream of random numbers, to which they add ``chain << 8``."""

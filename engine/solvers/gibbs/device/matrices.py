@@ -254,4 +254,6 @@ def shared_arguments(rows: Rows, chains: Chains, matrices: PriorBuffers, setting
         "seed": settings.seed,
         "first_prior": settings.prior_precision,
         "inverse_width": settings.tau_scale**-2,
+        "slab_degrees": settings.prior.slab_degrees,
+        "slab_scale": settings.prior.slab_scale,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from engine.devices import Buffer, Capabilities, Device
 from engine.devices.program import BoundKernel, Kernel
@@ -12,6 +12,7 @@ from engine.devices.variants import each_once
 from engine.solvers.gibbs.design.layout import Layout
 from engine.solvers.gibbs.device.sparse_programs import sparse_variants
 from engine.solvers.gibbs.families import FAMILIES, THRESHOLD_SCALE
+from engine.solvers.gibbs.priors import Prior, PriorName
 
 __all__ = ["Launcher", "Mode", "Programs", "SweepShape", "kernel_variants", "sweep_shape"]
 
@@ -165,18 +166,19 @@ class Programs:
         Work-items a group of ``lines``.
     """
 
-    def __init__(self, device: Device, layout: Layout, storage: str, family: str, queue: Buffer) -> None:
+    def __init__(self, device: Device, layout: Layout, storage: str, family: str, prior: Prior, queue: Buffer) -> None:
         """``queue`` is two zeros of uint32 on the device: the dynamic work queue of a pass over the rows."""
         self.layout, self.storage, self.family = layout, storage, family
         self.likelihood: dict[str, Any] = {}
         self._device, self._queue = device, queue
         blocks = self._sizes = _blocks(device.capabilities)
         self.block, self.lines_block = blocks.vector, blocks.lines
-        self.conditionals = device.program("gibbs/conditionals", block=blocks.vector)
-        self.trajectory = device.program("gibbs/trajectory", block=blocks.vector, family=family)
+        of_prior = prior.constants()
+        self.conditionals = device.program("gibbs/conditionals", block=blocks.vector, **of_prior)
+        self.trajectory = device.program("gibbs/trajectory", block=blocks.vector, family=family, **of_prior)
         self.precision = device.program("gibbs/precision", block=blocks.vector)
         self.wide = device.program("gibbs/wide", block=blocks.vector)
-        self.lines = device.program("gibbs/lines", block=blocks.lines, family=family)
+        self.lines = device.program("gibbs/lines", block=blocks.lines, family=family, **of_prior)
         if FAMILIES[family].targeted:
             self.auxiliary = device.program("gibbs/auxiliary", **_auxiliary_constants(blocks.vector, family))
         self.expand = device.program("gibbs/expand", block=blocks.vector, storage=_STORAGE.get(storage, "f32"))
@@ -285,11 +287,16 @@ _VECTORS = ("log_likelihood_of_eight", "score_of_eight", "slope_of_eight")
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template of this solver with sets of constants that cover what a device asks for."""
     blocks = _blocks(capabilities)
-    for template in ("conditionals", "precision", "wide"):
+    for template in ("precision", "wide"):
         yield f"gibbs/{template}", {"block": blocks.vector}
+    horseshoe = Prior().constants()
+    priors = [Prior(name, 3.0).constants() for name in get_args(PriorName) if name != "horseshoe"]
+    for constants in (horseshoe, *priors):
+        yield "gibbs/conditionals", {"block": blocks.vector, **constants}
+    for family, constants in (*((family, horseshoe) for family in FAMILIES), *(("probit", other) for other in priors)):
+        yield "gibbs/trajectory", {"block": blocks.vector, "family": family, **constants}
+        yield "gibbs/lines", {"block": blocks.lines, "family": family, **constants}
     for family in FAMILIES:
-        yield "gibbs/trajectory", {"block": blocks.vector, "family": family}
-        yield "gibbs/lines", {"block": blocks.lines, "family": family}
         if FAMILIES[family].targeted:
             yield "gibbs/auxiliary", _auxiliary_constants(blocks.vector, family)
     yield "gibbs/gather", {"block": blocks.gather, "columns": blocks.gather_columns, "value": "f32"}
@@ -317,6 +324,8 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
             yield shape.constants(chains, storage, mode, family)
     yield from sparse_variants(capabilities)
     block = 64 if capabilities.simt else 1
+    for constants in (horseshoe, *priors):
+        yield "gibbs/priors_fill", {"block": block, **constants}
     for kind in _VARIATES:
         yield "gibbs/variates_fill", {"block": block, "kind": kind, "family": "probit"}
     for kind in _LIKELIHOODS if capabilities.simt else (*_LIKELIHOODS, *_VECTORS):

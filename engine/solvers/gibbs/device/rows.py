@@ -17,6 +17,7 @@ from engine.solvers.gibbs.design.layout import SHARDS
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.exchange import Part, Peer
 from engine.solvers.gibbs.device.programs import Mode, Programs
+from engine.solvers.gibbs.priors import Prior
 
 __all__ = ["Rows"]
 
@@ -45,12 +46,19 @@ class Rows:
     shards : (int, int)
         Which shards are this device's, of :data:`SHARDS`.
     streaming : {"auto", "never", "always"}
+    prior : Prior
     peer : Peer or None
         None for a single device.
     """
 
     def __init__(
-        self, memory: Memory, design: Design, shards: tuple[int, int], streaming: str, peer: Peer | None = None
+        self,
+        memory: Memory,
+        design: Design,
+        shards: tuple[int, int],
+        streaming: str,
+        prior: Prior,
+        peer: Peer | None = None,
     ) -> None:
         self.device, self.design, self.layout = memory.device, design, design.layout
         self._memory, self._streaming = memory, streaming
@@ -64,7 +72,8 @@ class Rows:
         bounds = np.array(layout.bounds[shards[0] : shards[1] + 1]) - self.first_strip
         self.bounds = memory.put(bounds.astype(np.int32))
         self.target = memory.put(np.append(design.target(), np.zeros(8, np.float32)))  # of the rows of all devices
-        self.programs = Programs(self.device, layout, design.storage, design.problem.family, memory.zeros(2, np.uint32))
+        queue = memory.zeros(2, np.uint32)
+        self.programs = Programs(self.device, layout, design.storage, design.problem.family, prior, queue)
 
     def read_shape(self, shape: Buffer) -> None:
         """Let the passes take the numbers of the chains' likelihoods from a buffer of shape (chains, AUXILIARY)."""

@@ -20,6 +20,7 @@ from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.exchange import Part, Peer
 from engine.solvers.gibbs.device.rows import Rows
 from engine.solvers.gibbs.device.sparse_programs import SparseMode, SparsePrograms
+from engine.solvers.gibbs.priors import Prior
 
 __all__ = ["SparseRows", "Vectors", "chain_groups"]
 
@@ -59,9 +60,15 @@ class SparseRows(Rows):
     """
 
     def __init__(
-        self, memory: Memory, design: Design, shards: tuple[int, int], streaming: str, peer: Peer | None = None
+        self,
+        memory: Memory,
+        design: Design,
+        shards: tuple[int, int],
+        streaming: str,
+        prior: Prior,
+        peer: Peer | None = None,
     ) -> None:
-        super().__init__(memory, design, shards, streaming, peer)
+        super().__init__(memory, design, shards, streaming, prior, peer)
         layout = self.layout
         signs = np.zeros(layout.strips * layout.strip_rows + 8, np.float32)
         signs[: layout.rows] = design.signs(0, layout.rows)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from engine.numerics.philox import uniform_float64_wide, uniform_words
 from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.device.chains import WHOLE
+from engine.solvers.gibbs.device.chains import REPORT, WHOLE
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.device.worker import Worker
 
@@ -79,8 +79,6 @@ def first_auxiliary(design: Design) -> Floats:
 
 def _expected_precisions(sampler: Sampler, beta: Floats, prior: Floats, tau_scale: float, information: float) -> Floats:
     """E[1 / (lambda_j tau)^2] where beta_j^2 is what was found and its variance given the others."""
-    from scipy.special import exp1
-
     first = sampler.design.first
     squares = beta**2 + 1.0 / (information * sampler.workers.first(Worker.gram_diagonal) + prior)
     inside = squares[first:]
@@ -88,9 +86,12 @@ def _expected_precisions(sampler: Sampler, beta: Floats, prior: Floats, tau_scal
     expected = np.ones_like(squares)
     for _ in range(20):
         b = np.clip(inside / (2.0 * tau2), 1e-12, 500.0)
-        expected[first:] = np.maximum((1.0 / b) / (np.exp(b) * exp1(b)) - 1.0, 1e-12)
+        expected[first:] = np.maximum(sampler.settings.prior.expected_precisions(b), 1e-12)
         tau2 = (float(inside @ expected[first:]) + 2.0 / (1.0 + tau2 / tau_scale**2)) / (len(inside) + 1.0)
-    return expected / tau2
+    precisions = expected / tau2
+    if sampler.settings.prior.name == "regularized":
+        precisions[first:] += sampler.design.slab / sampler.settings.prior.slab_scale**2
+    return precisions
 
 
 def _maximise(sampler: Sampler, beta: Floats, prior: Floats, between: Callable[[int], None]) -> Floats:
@@ -129,6 +130,7 @@ def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 1.0) 
         beta[chain] = mode + spread * sampler.workers.first(Worker.solve_upper, normals)
     whole = np.zeros((chains, WHOLE))
     whole[:, 1] = 1.0
+    whole[:, REPORT.index("slab_precision")] = sampler.settings.prior.slab_scale**-2
     whole[:, 0] = 1.0 / max(1e-4, float(np.mean(mode[first:] ** 2)))
     ones = np.ones((chains, q))
     auxiliary = sampler.state()["auxiliary"]

@@ -73,7 +73,8 @@ class Worker:
         }
         peer = None if communicator is None else Peer(memory, communicator, number, direct, most)
         kind_of_rows = SparseRows if design.storage == "sparse" else Rows
-        self.rows = kind_of_rows(memory, design, shards, "never" if settings.wide else settings.streaming, peer)
+        streaming = "never" if settings.wide else settings.streaming
+        self.rows = kind_of_rows(memory, design, shards, streaming, settings.prior, peer)
         self.chains = Chains(memory, self.rows, settings)
         self._recorder = Recorder(memory, self.rows, self.chains, settings)
         self.matrices: Matrices | DiagonalMatrices

@@ -91,6 +91,9 @@ def posterior_of(
         arrays.update({"thresholds": others} if problem.family == "ordinal" else {"sigma": others[:, :, 0]})
     if problem.family == "student":
         arrays["degrees"] = np.array(options.degrees)
+    arrays["prior"] = np.array(options.chosen_prior.describe())
+    if options.prior == "regularized":
+        arrays["slab"] = statistics.all()[:, :, REPORT.index("slab_precision")] ** -0.5
     if state.scales is not None:
         arrays["log_lambda"] = state.scales.all()
     rows = len(arrays["names"]) - behind.shape[2]

@@ -1,0 +1,49 @@
+"""What a run says about the data before the first draw: columns by name, and what they do to the posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.run import Run
+from engine.solvers.gibbs.design.lines import Lines
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.options import Options
+
+__all__ = ["describe_lines", "report_design"]
+
+
+def report_design(run: Run, design: Design, options: Options) -> None:
+    """Columns that are left out, and the prior if it is not the default."""
+    active = set(design.active.tolist())
+    left = [name for column, name in enumerate(design.problem.names) if column not in active]
+    if left:
+        run.notice(
+            f"{len(left)} column{'s are' if len(left) > 1 else ' is'} constant ({_some(left)}) and not identified "
+            f"beside an intercept; 0 is reported for {'their coefficients' if len(left) > 1 else 'its coefficient'}",
+            level="warning",
+        )
+    if options.prior != "horseshoe":
+        run.notice(f"the prior of the coefficients: {options.chosen_prior.describe()}")
+
+
+def describe_lines(design: Design, lines: Lines) -> list[str]:
+    """Collinear and separable columns, by name."""
+    found = []
+    groups = [[design.name(column) for column in lines.members(line)] for line in range(lines.nulls)]
+    for members in groups[:10]:
+        found.append(
+            f"{_some(members)} are exactly collinear beside the intercept: the data do not determine the coefficients "
+            "of all of them, only the prior does"
+        )
+    if lines.separable:
+        names = [design.name(column) for column in lines.separable]
+        found.append(
+            f"{len(names)} column{'s' if len(names) > 1 else ''} ({_some(names)}) "
+            f"{'have' if len(names) > 1 else 'has'} an unusual value in rows of one class only: the coefficient is "
+            "bounded on one side by the prior alone and has no mean"
+        )
+    return found
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names[:5]) + (", ..." if len(names) > 5 else "")

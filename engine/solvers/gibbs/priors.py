@@ -1,0 +1,66 @@
+"""The priors of the coefficients: normal given a scale tau of all of them and a scale lambda_j of each.
+
+beta_j | lambda_j, tau ~ N(0, (lambda_j tau)^2), tau ~ C+(0, A); the priors differ in the distribution of lambda_j. The
+kernels have their densities with lambda_j integrated out in ``kernels/gibbs/priors.mako``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CONJUGATE", "Prior", "PriorName"]
+
+Floats = NDArray[np.float64]
+PriorName = Literal["horseshoe", "regularized", "half_t", "lasso", "ridge"]
+
+CONJUGATE = ("horseshoe", "half_t", "lasso", "ridge")
+"""Priors whose scales the kernels ``gibbs`` and ``px`` draw from known distributions."""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """One prior.
+
+    Attributes
+    ----------
+    name : str
+        horseshoe: lambda_j ~ C+(0, 1) (Carvalho, Polson, Scott 2010); regularized: the same with a slab, so that the
+        variance is 1 / (1 / (lambda_j tau)^2 + 1 / c^2) (Piironen, Vehtari 2017); half_t: lambda_j half-Student;
+        lasso: lambda_j^2 exponential of mean 2 (Park, Casella 2008); ridge: lambda_j = 1.
+    local_degrees : float
+        Degrees of freedom of lambda_j of the prior half_t.
+    slab_scale, slab_degrees : float
+        Scale and degrees of freedom of the slab of the prior regularized, a Student's t; 0 degrees stand for a normal.
+    """
+
+    name: PriorName = "horseshoe"
+    local_degrees: float = 1.0
+    slab_scale: float = 1.0
+    slab_degrees: float = 0.0
+
+    def constants(self) -> dict[str, Any]:
+        """What the templates take."""
+        return {"prior": self.name, "local_degrees": self.local_degrees if self.name == "half_t" else 1.0}
+
+    def expected_precisions(self, ratio: Floats) -> Floats:
+        """About E[1 / lambda_j^2] given ratio = beta_j^2 / (2 tau^2), for the search of a mode."""
+        from scipy.special import exp1
+
+        if self.name == "ridge":
+            return np.ones_like(ratio)
+        if self.name == "lasso":
+            return np.asarray(1.0 / np.sqrt(2.0 * ratio))
+        return np.asarray((1.0 / ratio) / (np.exp(ratio) * exp1(ratio)) - 1.0)
+
+    def describe(self) -> str:
+        """A phrase for results and notices."""
+        if self.name == "regularized":
+            of_slab = f"Student's t of {self.slab_degrees:g} degrees" if self.slab_degrees else "a normal"
+            return f"regularized horseshoe, the slab {of_slab} and of scale {self.slab_scale:g}"
+        if self.name == "half_t":
+            return f"half-Student local scales of {self.local_degrees:g} degrees of freedom"
+        return {"horseshoe": "horseshoe", "lasso": "Bayesian lasso", "ridge": "normal (ridge)"}[self.name]
