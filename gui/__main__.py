@@ -13,7 +13,7 @@ def missing() -> str:
     try:
         from PySide6 import QtSvg, QtWidgets  # noqa: F401
 
-        import pyqtgraph  # noqa: F401 isort: skip - it needs the other
+        import gui.plot  # noqa: F401 isort: skip - it needs the other
     except ModuleNotFoundError as error:
         return f'the desktop app needs the package {error.name}: pip install "quintet[gui]"'
     except ImportError as error:

@@ -60,7 +60,7 @@ class InfoPage:
         rows = self._started + more
         changed = sum(group == "option" and bool(default) for group, _, _, default in rows)
         self.listing.put(_HEADERS, rows)
-        self.listing.set_unit(f"{changed} options differ from their defaults" if changed else "all options at defaults")
+        self.listing.set_unit(_differing(changed))
 
 
 def option_rows(solver: str, problem: type | None, options: Mapping[str, Any]) -> list[Row]:
@@ -100,3 +100,9 @@ def _text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value))
     return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _differing(count: int) -> str:
+    if count == 0:
+        return "all options have their defaults"
+    return "1 option differs from its default" if count == 1 else f"{count} options differ from their defaults"

@@ -68,7 +68,9 @@ class KnapsackPanel(Panel):
         self.phases = self.add(LivePlot("Progress of each phase", "%", theme=theme, key="progress", top=100.0), more)
         self.over = self.add(LivePlot("Share of each device", "%", theme=theme, key="share over time", top=100.0), more)
         self.follow(self.over, "share", scale=100.0)
-        self.tiles = self.add(LivePlot("Tiles of the sparse table", "tiles", theme=theme, key="active_tiles"), more)
+        empty = "only runs with the sparse table report tiles"
+        tiles = LivePlot("Tiles of the sparse table", "tiles", theme=theme, key="active_tiles", empty=empty)
+        self.tiles = self.add(tiles, more)
         self.follow(self.tiles, "active_tiles")
         listing = self.page("Items", columns=1)
         self.chosen = self.add(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QTextOption
 
 __all__ = [
     "Axis",
@@ -19,11 +19,13 @@ __all__ = [
     "next_end",
     "next_range",
     "short",
+    "wrapped",
 ]
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _WIDTH = 50  # pixels of an axis at the left, unless its numbers are long
-_TITLE = 16  # pixels of a title
+_TITLE = 16  # pixels of a line of a title
+_MOST_LINES, _LEAST_POINTS = 3, 5.0
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -93,8 +95,19 @@ def _fits(present: tuple[float, float], low: float, high: float) -> bool:
     return present[0] <= low and high <= present[1] and high - low >= 0.3 * (present[1] - present[0]) > 0
 
 
+def wrapped(text: str, metrics: QFontMetricsF, width: float) -> list[str]:
+    """Break a text between words into lines that fit; a word that does not fit has a line of its own."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and metrics.horizontalAdvance(f"{lines[-1]} {word}") <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
 class Axis(pg.AxisItem):
-    """An axis of fixed width with a title, which is shortened where it does not fit.
+    """An axis of fixed width with a title, which has more lines, or smaller letters, where it would not fit.
 
     Parameters
     ----------
@@ -107,27 +120,22 @@ class Axis(pg.AxisItem):
     def __init__(self, orientation: str, title: str = "", **arguments: Any) -> None:
         self.title = title
         self._colour = "#808080"
+        self._tick_width = _WIDTH
+        self._lines = [title] if title else []
         super().__init__(orientation, **arguments)
         self.setStyle(tickLength=-4, tickTextOffset=5, autoExpandTextSpace=False, hideOverlappingLabels=False)
         self.enableAutoSIPrefix(False)
-        if orientation == "left":
-            self.set_tick_width(_WIDTH)
-        else:
-            self.setHeight(22 + (_TITLE if title else 0))
+        self._make_title_room()
 
     def set_tick_width(self, width: int) -> None:
         """Set the width of the tick labels of a left axis; the title is added to it."""
-        self.setWidth(width + (_TITLE if self.title else 0))
+        self._tick_width = width
+        self._make_title_room()
 
     def set_title(self, title: str) -> None:
         """Change the title."""
         if title != self.title:
-            room = int(self.width()) - (_TITLE if self.title else 0)
             self.title = title
-            if self.orientation == "left":
-                self.set_tick_width(room)
-            else:
-                self.setHeight(22 + (_TITLE if title else 0))
             self._fit_title()
 
     def set_colour(self, colour: str) -> None:
@@ -137,24 +145,46 @@ class Axis(pg.AxisItem):
 
     @property
     def shown_title(self) -> str:
-        """The title as far as it fits."""
-        metrics = QFontMetricsF(self._title_font())
-        length = self.size().height() if self.orientation == "left" else self.size().width()
-        return metrics.elidedText(self.title, Qt.TextElideMode.ElideRight, max(24.0, length - 8))
+        """The title with the line breaks that it has."""
+        return "\n".join(self._lines)
 
     def _title_font(self) -> QFont:
         return QFont(self.style["tickFont"] or QGuiApplication.font())
 
+    def _make_title_room(self) -> None:
+        """Set the width of a left axis, or the height of one below, for ticks and title."""
+        if self.orientation == "left":
+            self.setWidth(self._tick_width + _TITLE * len(self._lines))
+        else:
+            self.setHeight(22 + _TITLE * len(self._lines))
+
     def _fit_title(self) -> None:
-        self.label.setVisible(bool(self.title))
-        self.label.setFont(self._title_font())
+        """Break the title into lines that fit; make its letters smaller where a word alone does not."""
+        font = self._title_font()
+        length = self.size().height() if self.orientation == "left" else self.size().width()
+        length = max(24.0, length - 4)
+        widest = max((QFontMetricsF(font).horizontalAdvance(word) for word in self.title.split()), default=0.0)
+        if widest > length:
+            font.setPointSizeF(max(1.0, font.pointSizeF() * 0.97 * length / widest))
+        lines = wrapped(self.title, QFontMetricsF(font), length)
+        while len(lines) > _MOST_LINES and font.pointSizeF() > _LEAST_POINTS:
+            font.setPointSizeF(0.9 * font.pointSizeF())
+            lines = wrapped(self.title, QFontMetricsF(font), length)
+        changed, self._lines = len(lines) != len(self._lines), lines
+        self.label.setVisible(bool(lines))
+        self.label.setFont(font)
         self.label.setDefaultTextColor(QColor(self._colour))
+        self.label.setTextWidth(-1)
         self.label.setPlainText(self.shown_title)
-        self.label.setToolTip(self.title)
+        if len(lines) > 1:
+            self.label.document().setDefaultTextOption(QTextOption(Qt.AlignmentFlag.AlignHCenter))
+            self.label.setTextWidth(self.label.document().idealWidth())
         self._place_title()
+        if changed:
+            self._make_title_room()
 
     def _updateLabel(self) -> None:
-        """In place of pyqtgraph's own label, which is not shortened."""
+        """In place of pyqtgraph's own label, which is cut."""
         self._fit_title()
 
     def _place_title(self) -> None:

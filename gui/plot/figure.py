@@ -79,9 +79,10 @@ class Figure(Cleanup, QFrame):
         head = QHBoxLayout()
         head.setContentsMargins(0, 0, 0, 0)
         head.setSpacing(4)
-        head.addWidget(self._heading, 1)
-        head.addWidget(self.data_button)
-        head.addWidget(self.menu_button)
+        top = Qt.AlignmentFlag.AlignTop
+        head.addWidget(self._heading, 1, top)
+        head.addWidget(self.data_button, 0, top)
+        head.addWidget(self.menu_button, 0, top)
         self._legend = QWidget()
         self._flow = FlowLayout(self._legend)
         self._legend.hide()
@@ -110,7 +111,7 @@ class Figure(Cleanup, QFrame):
     def reserve_legend_height(self) -> None:
         """Keep the least height of the picture, however many lines the legend has."""
         lines = self._flow.heightForWidth(max(self.width(), _MINIMUM_SIZE.width()) - 12) if self.entries else 0
-        self.setMinimumHeight(max(_MINIMUM_SIZE.height(), lines + 150))
+        self.setMinimumHeight(max(_MINIMUM_SIZE.height(), lines + self._heading.height() + 132))
 
     # --- for subclasses -----------------------------------------------------------------------------------------
 

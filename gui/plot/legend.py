@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QLayoutItem, QSizePolicy, QWidget
 
 from gui.app.theme import Theme, pen_of
@@ -85,42 +86,61 @@ class FlowLayout(QLayout):
 
 
 class Heading(QWidget):
-    """A title in bold with a remark after it, elided to fit; the tool tip has the full text."""
+    """A title in bold with a remark after it, in as many lines as they need."""
 
     def __init__(self, title: str, theme: Theme) -> None:
         super().__init__()
         self.title, self.remark, self.theme = title, "", theme
         self.setMinimumWidth(40)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_text(self, title: str, remark: str, theme: Theme) -> None:
         """Change title and remark."""
         self.title, self.remark, self.theme = title, remark, theme
-        self.setToolTip(f"{title}: {remark}" if remark else title)
         self.setAccessibleName(f"{title} {remark}".strip())
+        self._fit()
         self.update()
 
     def sizeHint(self) -> QSize:
         """One line."""
-        return QSize(120, self.fontMetrics().height() + 2)
+        return QSize(120, self._line_height() + 2)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Use as many lines as the width needs."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _line_height(self) -> int:
+        return self.fontMetrics().height()
+
+    def _fit(self) -> None:
+        lines = max((line for *_, line in self._words()), default=0) + 1
+        self.setFixedHeight(lines * self._line_height() + 2)
+
+    def _words(self) -> Iterator[tuple[str, bool, int, int]]:
+        """Every word, whether it is of the title, its distance from the left, and its line."""
+        bold = self.font()
+        bold.setBold(True)
+        left = line = 0
+        for text, font in ((self.title, bold), (self.remark, self.font())):
+            metrics = QFontMetrics(font)
+            for word in text.split():
+                width = metrics.horizontalAdvance(word)
+                if left > 0 and left + width > self.width():
+                    left, line = 0, line + 1
+                yield word, font is bold, left, line
+                left += width + metrics.horizontalAdvance(" ")
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the title, then the remark in the remaining width."""
+        """Paint the title, then the remark."""
         painter = QPainter(self)
-        plain, bold = self.font(), self.font()
-        bold.setBold(True)
-        flags = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
-        painter.setFont(bold)
-        painter.setPen(QColor(self.theme.text))
-        title = painter.fontMetrics().elidedText(self.title, Qt.TextElideMode.ElideRight, self.width())
-        painter.drawText(self.rect(), flags, title)
-        left = painter.fontMetrics().horizontalAdvance(title) + painter.fontMetrics().horizontalAdvance(" ")
-        painter.setFont(plain)
-        painter.setPen(QColor(self.theme.muted))
-        room = self.rect().adjusted(left, 0, 0, 0)
-        if room.width() > painter.fontMetrics().horizontalAdvance("…") + 8:
-            remark = painter.fontMetrics().elidedText(self.remark, Qt.TextElideMode.ElideRight, room.width())
-            painter.drawText(room, flags, remark)
+        height = self._line_height()
+        for word, titled, left, line in self._words():
+            font = self.font()
+            font.setBold(titled)
+            painter.setFont(font)
+            painter.setPen(QColor(self.theme.text if titled else self.theme.muted))
+            painter.drawText(QPoint(left, line * height + 1 + self.fontMetrics().ascent()), word)
         painter.end()
 
 

@@ -23,7 +23,7 @@ from gui.plot.tables import Table
 __all__ = ["WAITING", "LivePlot"]
 
 WAITING = "waiting for the first values"
-_NOTHING_REPORTED = "no values: the run ended before its first report"
+_NOTHING_REPORTED = "the run reported no such values"
 
 Floats = NDArray[np.float64]
 _NOTHING = Window(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), merged=False)

@@ -126,18 +126,18 @@ class Page(QScrollArea):
         self.arrange()
 
     def arrange(self) -> None:
-        """Place all visible widgets row by row; the last one fills its row."""
+        """Place all visible widgets row by row; the last one of a row fills it."""
         shown = [entry for entry in self._widgets if not _was_hidden(entry[0])]
         for row in range(self.grid.rowCount()):
             self.grid.setRowStretch(row, 0)
         for place in range(self._most):
             self.grid.setColumnStretch(place, 1 if place < self._columns else 0)
         row = column = 0
-        for number, (widget, wanted, stretch) in enumerate(shown):
+        for (widget, wanted, stretch), following in zip(shown, [*shown[1:], None], strict=True):
             wide = min(wanted, self._columns)
             if column + wide > self._columns:
                 row, column = row + 1, 0
-            if number == len(shown) - 1:
+            if following is None or column + wide + min(following[1], self._columns) > self._columns:
                 wide = self._columns - column
             self.grid.removeWidget(widget)
             self.grid.addWidget(widget, row, column, 1, wide)

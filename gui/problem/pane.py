@@ -66,11 +66,11 @@ class ProblemPane(QWidget):
         self.split.setStretchFactor(0, 0)
         self.split.setStretchFactor(1, 1)
         self.split.setStretchFactor(2, 0)
-        self.split.setSizes([225, 420, 170])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(1, 1, 1, 1)
         layout.addWidget(self.split)
         self.show_nothing()
+        self._share_height()
 
     # --- making -------------------------------------------------------------------------------------------------
 
@@ -176,8 +176,15 @@ class ProblemPane(QWidget):
         low = self.height() < _LOW
         if low != self._low:
             self._low = low
-            self.split.setSizes([120, 400, 100] if low else [225, 420, 170])
+            self._share_height()
             self._show_parts()
+
+    def _share_height(self) -> None:
+        """Give the gallery most of the height while there is no problem, and the form otherwise."""
+        if self.instance is None:
+            self.split.setSizes([420, 120, 0])
+        else:
+            self.split.setSizes([120, 400, 100] if self._low else [225, 420, 170])
 
     def _show_parts(self) -> None:
         self.about.setVisible(not self._low)
@@ -212,7 +219,7 @@ class ProblemPane(QWidget):
         self._show(instance)
 
     def _show(self, instance: Instance | None) -> None:
-        self.instance = instance
+        was_empty, self.instance = self.instance is None, instance
         while (item := self._forms.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
@@ -239,6 +246,8 @@ class ProblemPane(QWidget):
             self.run_form.set_values({name: value for name, value in instance.settings.items() if value is not None})
         self._forms.addStretch(1)
         self._show_parts()
+        if was_empty != (instance is None):  # other changes leave the user's sizes
+            self._share_height()
         self._on_change()
 
     def set_values(self, options: dict[str, Any], settings: dict[str, Any]) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mako.template import Template
 from PySide6.QtCore import QSize
 
 import engine
@@ -53,6 +52,8 @@ def report(panel: Panel) -> str:
     finally:
         panel.set_theme(theme)
     started = panel.started
+    from mako.template import Template  # 10 MB that most sessions do not need
+
     template = Template(filename=str(_TEMPLATE), default_filters=["str", "h"], strict_undefined=True)
     page: str = template.render(
         title=panel.run.title or (started.name if started else "") or panel.run.solver,

@@ -9,9 +9,10 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 import engine
-from engine.solvers.gibbs.draws.diagnostics import diagnose
+from engine.solvers.gibbs.draws.diagnostics import _mean_ranks, diagnose
 from engine.solvers.gibbs.draws.store import Draws
 from engine.solvers.gibbs.posterior import summary_table, verdict
 
@@ -120,3 +121,9 @@ def test_a_summary_marks_what_survives_and_a_verdict_names_the_worst() -> None:
     short = engine.solve(problem, draws=30, warmup=0, backend="opencl", kernel="gibbs")
     assert "the draws of " in str(verdict(short))
     assert str(verdict(short)).endswith("allow more draws")
+
+
+def test_ranks_are_those_of_scipy() -> None:
+    random = np.random.default_rng(3)
+    for rows in (random.normal(size=(3, 41)), random.integers(0, 4, (5, 30)).astype(float), np.array([[1.0, np.nan]])):
+        assert np.array_equal(_mean_ranks(rows), rankdata(rows, axis=1), equal_nan=True)
