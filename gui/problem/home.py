@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from gui.app.theme import Theme
-from gui.problem.preview import Preview, PreviewData
+from gui.problem.preview import Preview
+from gui.problem.preview_data import PreviewData
 from gui.problem.start_page import StartPage
 
 __all__ = ["Home"]

@@ -20,7 +20,7 @@ from gui.app.theme import Theme
 from gui.panels import panel_classes
 from gui.problem.home import Home
 from gui.problem.pane import ProblemPane
-from gui.problem.preview import PreviewData
+from gui.problem.preview_data import PreviewData
 from gui.problem.samples import Sample, find_samples
 from gui.problem.start_page import StartPage
 from gui.runs.library import Library

@@ -17,7 +17,7 @@ from gui.app.trust import ask_trust
 from gui.problem.instance import Instance, read_instance
 from gui.problem.new_instance import InstanceRequest, NewInstance, make_instance
 from gui.problem.pane import ProblemPane
-from gui.problem.preview import PreviewData, preview_data
+from gui.problem.preview_data import PreviewData, preview_data
 from gui.problem.samples import Sample
 from gui.problem.start_page import StartPage
 from gui.problem.sweep import SETTINGS, SweepDialog

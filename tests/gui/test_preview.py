@@ -14,10 +14,12 @@ from PySide6.QtWidgets import QLabel
 from scipy.sparse import csr_array
 
 import engine
+from engine.solvers import discover
 from gui.app.theme import DARK, LIGHT
 from gui.plot.axes import Axis
 from gui.plot.live import LivePlot
-from gui.problem.preview import HeatMap, Points, Preview, Rows, Shares, preview_data
+from gui.problem.preview import Preview
+from gui.problem.preview_data import HeatMap, Points, Rows, Shares, preview_data
 
 RANDOM = np.random.default_rng(5)
 PROBLEMS: dict[str, Any] = {
@@ -31,6 +33,14 @@ PROBLEMS: dict[str, Any] = {
     ),
     "two": lambda: engine.TwoConstraintKnapsack(RANDOM.integers(1, 9, 6), list(RANDOM.integers(1, 9, (2, 6))), [9, 8]),
     "probit": lambda: engine.HorseshoeProbit(RANDOM.standard_normal((40, 3)), np.arange(40) % 4 == 0),
+    "sparse": lambda: engine.HorseshoeProbit(csr_array(np.eye(40, 3)), np.arange(40) % 4 == 0),
+    "logit": lambda: engine.HorseshoeLogit(RANDOM.standard_normal((40, 3)), np.arange(40) % 4 == 0),
+    "normal": lambda: engine.HorseshoeRegression(RANDOM.standard_normal((40, 3)), np.arange(40.0)[::-1]),
+    "ordinal": lambda: engine.HorseshoeRegression(
+        RANDOM.standard_normal((40, 3)), ["low", "mid", "high", "mid"] * 10, family="ordinal"
+    ),
+    "assignment": lambda: engine.QuadraticAssignment(RANDOM.integers(0, 9, (5, 5)), RANDOM.integers(0, 9, (5, 5))),
+    "tardiness": lambda: engine.Tardiness([3, 1, 2], [1, 1, 2], [4, 4, 1]),
     "linprog": lambda: engine.LinearProgram(np.ones(5), csr_array(np.eye(3, 5)), np.ones(3)),
     "boa": lambda: engine.BOA("trap-5", 20),
 }
@@ -72,9 +82,24 @@ def test_the_pictures_of_a_preview_are_the_data() -> None:
     assert balance.values == {"y = 1": 0.25, "y = 0": 0.75}
     assert isinstance(features, Rows)
     assert len(features.rows) == 3
+    _, sparse = preview_data(PROBLEMS["sparse"]()).figures
+    assert isinstance(sparse, Rows)
+    column = np.eye(40)[0]
+    assert sparse.rows[0][1:] == pytest.approx((column.mean(), column.std(), 0.0, 1.0))
+    target, _ = preview_data(PROBLEMS["normal"]()).figures
+    assert isinstance(target, Points)
+    assert target.y.tolist() == list(range(40))
+    categories, _ = preview_data(PROBLEMS["ordinal"]()).figures
+    assert isinstance(categories, Shares)
+    assert categories.values == {"y = high": 0.25, "y = low": 0.25, "y = mid": 0.5}
     (pattern,) = preview_data(PROBLEMS["linprog"]()).figures
     assert isinstance(pattern, HeatMap)
     assert pattern.matrix.tolist() == np.eye(3, 5).tolist()
+
+
+def test_every_class_with_instance_files_has_a_preview() -> None:
+    kinds = {kind.__name__ for solver in discover().values() for kind in solver.problems}
+    assert kinds - {type(make()).__name__ for make in PROBLEMS.values()} <= {"PermutationProblem", "Counting"}
 
 
 def test_a_large_matrix_is_shown_by_means_of_blocks() -> None:

@@ -1,0 +1,273 @@
+"""What the preview of a problem shows: sizes, and the data of its pictures; made on another thread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.problem import Problem
+from engine.text import value_text
+
+__all__ = ["HeatMap", "Points", "PreviewData", "Rows", "Shares", "preview_data"]
+
+Floats = NDArray[np.float64]
+_MOST_CELLS, _MOST_POINTS, _MOST_FEATURES = 400, 5000, 2000
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A matrix to be shown as an image; ``unit`` says what its values are."""
+
+    title: str
+    unit: str
+    matrix: Floats
+    across: str
+    down: str
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points to be shown in the plane."""
+
+    title: str
+    unit: str
+    x: Floats
+    y: Floats
+    x_title: str
+    y_title: str
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of a whole, from 0 to 1, by name."""
+
+    title: str
+    values: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table."""
+
+    title: str
+    unit: str
+    headers: list[str]
+    rows: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class PreviewData:
+    """What a preview shows; made on another thread.
+
+    Attributes
+    ----------
+    numbers : list of (str, str)
+        Names and values of the sizes, and the best known value where the instance has one.
+    figures : list
+        :class:`HeatMap`, :class:`Points`, :class:`Shares` and :class:`Rows`.
+    """
+
+    title: str
+    description: str
+    numbers: list[tuple[str, str]] = field(default_factory=list)
+    figures: list[HeatMap | Points | Shares | Rows] = field(default_factory=list)
+
+
+def preview_data(problem: Problem) -> PreviewData:
+    """Sizes and pictures of a problem; a problem without pictures of its own has its description only."""
+    data = PreviewData(problem.name, problem.describe())
+    make = _MAKERS.get(type(problem).__name__)
+    if make is not None:
+        make(problem, data)
+    best = getattr(problem, "optimum", None)
+    if isinstance(best, (int, float)) and math.isfinite(best):
+        data.numbers.append(("Best known value", value_text(best)))
+    return data
+
+
+def _blocks(matrix: NDArray[Any]) -> Floats:
+    """Means over blocks, so that neither side has more than 400."""
+    rows, columns = (max(1, -(-size // _MOST_CELLS)) for size in matrix.shape)
+    if rows == columns == 1:
+        return np.asarray(matrix, float)
+    summed = np.add.reduceat(np.asarray(matrix, float), np.arange(0, matrix.shape[0], rows), axis=0)
+    summed = np.add.reduceat(summed, np.arange(0, matrix.shape[1], columns), axis=1)
+    heights = np.diff(np.append(np.arange(0, matrix.shape[0], rows), matrix.shape[0]))
+    widths = np.diff(np.append(np.arange(0, matrix.shape[1], columns), matrix.shape[1]))
+    return np.asarray(summed / (heights[:, None] * widths))
+
+
+def _flowshop(problem: Any, data: PreviewData) -> None:
+    machines, jobs = problem.times.shape
+    data.numbers.extend(
+        [
+            ("Jobs", value_text(jobs)),
+            ("Machines", value_text(machines)),
+            *_range("Processing time", problem.times),
+        ]
+    )
+    data.figures.append(HeatMap("Processing times", "time units", _blocks(problem.times), "job", "machine"))
+
+
+def _atsp(problem: Any, data: PreviewData) -> None:
+    off = ~np.eye(len(problem.costs), dtype=bool)
+    data.numbers.extend([("Cities", value_text(len(problem.costs))), *_range("Cost", problem.costs[off])])
+    costs = np.where(off, problem.costs, 0)
+    data.figures.append(HeatMap("Cost matrix", "cost", _blocks(costs), "to city", "from city"))
+
+
+def _queens(problem: Any, data: PreviewData) -> None:
+    data.numbers.append(("Board", f"{problem.n} × {problem.n}"))
+
+
+def _knapsack(problem: Any, data: PreviewData) -> None:
+    total = int(problem.weights.sum())
+    share = f"{100 * problem.capacity / total:.3g} % of all weights" if total else "–"
+    data.numbers.extend(
+        [
+            ("Items", value_text(problem.n)),
+            ("Capacity", value_text(problem.capacity)),
+            ("Capacity is", share),
+        ]
+    )
+    if hasattr(problem, "class_count"):
+        data.numbers.append(("Classes", value_text(problem.class_count)))
+    _items(problem, problem.weights, data)
+
+
+def _two_constraints(problem: Any, data: PreviewData) -> None:
+    capacities = " and ".join(value_text(capacity) for capacity in problem.capacities)
+    data.numbers.extend([("Items", value_text(problem.n)), ("Capacities", capacities)])
+    _items(problem, problem.weights[0], data)
+
+
+def _items(problem: Any, weights: NDArray[np.int64], data: PreviewData) -> None:
+    """Ranges and pictures of the items; of two constraints, those of the first."""
+    profits = problem.profits if problem.scale == 1 else problem.profits / problem.scale
+    data.numbers.extend([*_range("Weight", weights), *_range("Profit", profits)])
+    step = max(1, -(-problem.n // _MOST_POINTS))
+    shown = "items" if step == 1 else f"every {step}th of {value_text(problem.n)} items"
+    x, y = weights[::step].astype(float), profits[::step].astype(float)
+    data.figures.append(Points("Profits against weights", shown, x, y, "weight", "profit"))
+    efficiency = np.sort(profits / np.maximum(weights, 1))[::-1][::step]
+    rank = np.arange(0, problem.n, step, dtype=float)
+    data.figures.append(Points("Profit per weight", "sorted", rank, efficiency, "item, by rank", "profit / weight"))
+
+
+def _regression(problem: Any, data: PreviewData) -> None:
+    rows, features = problem.X.shape
+    data.numbers.extend([("Observations", value_text(rows)), ("Features", value_text(features))])
+    if hasattr(problem.X, "nnz"):
+        data.numbers.append(("Density", f"{100 * problem.X.nnz / max(1, rows * features):.3g} %"))
+    data.figures.append(_target(problem))
+    shown = min(features, _MOST_FEATURES)
+    parts = (part.astype(float).tolist() for part in _moments(problem.X[:, :shown]))
+    table = zip(problem.names[:shown], *parts, strict=True)
+    unit = value_text(features) if shown == features else f"the first {value_text(shown)} of {value_text(features)}"
+    data.figures.append(Rows("Features", unit, ["feature", "mean", "sd", "least", "largest"], list(table)))
+
+
+def _target(problem: Any) -> Points | Shares:
+    """The target of a regression: shares of its classes, or its values in order."""
+    y = np.asarray(problem.y)
+    if y.dtype == bool:
+        positive = float(np.mean(y))
+        return Shares("Class balance", {"y = 1": positive, "y = 0": 1 - positive})
+    if problem.family == "ordinal":
+        counts = np.bincount(y.astype(np.int64), minlength=problem.categories) / len(y)
+        return Shares("Categories", {f"y = {k}": n for k, n in zip(problem.classes, counts.tolist(), strict=True)})
+    step = max(1, -(-len(y) // _MOST_POINTS))
+    rank = np.arange(0, len(y), step, dtype=float)
+    return Points("Target", "sorted", rank, np.sort(y.astype(float))[::step], "observation, by rank", "y")
+
+
+def _moments(columns: Any) -> list[Floats]:
+    """Mean, standard deviation, least and largest value of every column of an array, sparse or not."""
+    if not hasattr(columns, "nnz"):
+        return [
+            columns.mean(axis=0, dtype=float),
+            columns.std(axis=0, dtype=float),
+            columns.min(axis=0),
+            columns.max(axis=0),
+        ]
+    mean = np.asarray(columns.mean(axis=0, dtype=float)).ravel()
+    square = np.asarray(columns.multiply(columns).mean(axis=0, dtype=float)).ravel()
+    ends = [np.asarray(end.toarray()).ravel() for end in (columns.min(axis=0), columns.max(axis=0))]
+    return [mean, np.sqrt(np.maximum(square - mean**2, 0.0)), *ends]
+
+
+def _assignment(problem: Any, data: PreviewData) -> None:
+    n = len(problem.flows)
+    data.numbers.extend([("Facilities", value_text(n)), *_range("Flow", problem.flows)])
+    data.numbers.extend(_range("Distance", problem.distances))
+    data.figures.append(HeatMap("Flows", "flow", _blocks(problem.flows), "to facility", "from facility"))
+    data.figures.append(HeatMap("Distances", "distance", _blocks(problem.distances), "to location", "from location"))
+
+
+def _tardiness(problem: Any, data: PreviewData) -> None:
+    data.numbers.append(("Jobs", value_text(problem.jobs)))
+    for name, values in (("Processing time", problem.times), ("Weight", problem.weights), ("Due date", problem.due)):
+        data.numbers.extend(_range(name, values))
+    times, due = problem.times.astype(float), problem.due.astype(float)
+    data.figures.append(Points("Due dates", "of the jobs", times, due, "processing time", "due date"))
+    order = np.argsort(due, kind="stable")
+    rank = np.arange(len(order), dtype=float)
+    late = np.cumsum(times[order]) - due[order]
+    data.figures.append(
+        Points("Lateness by due date", "jobs in that order", rank, late, "job, by due date", "lateness")
+    )
+
+
+def _linear_program(problem: Any, data: PreviewData) -> None:
+    matrix = problem.A.tocoo()
+    data.numbers.extend(
+        [
+            ("Variables", value_text(problem.n)),
+            ("Constraints", value_text(problem.m)),
+            ("Nonzeros", value_text(matrix.nnz)),
+            ("Density", f"{100 * matrix.nnz / max(1, problem.n * problem.m):.3g} %"),
+        ]
+    )
+    shape = tuple(max(1, min(_MOST_CELLS, size)) for size in matrix.shape)
+    row = matrix.row.astype(np.int64) * shape[0] // max(1, matrix.shape[0])
+    column = matrix.col.astype(np.int64) * shape[1] // max(1, matrix.shape[1])
+    counts = np.bincount(row * shape[1] + column, minlength=shape[0] * shape[1]).reshape(shape)
+    unit = "nonzeros" if shape == matrix.shape else "nonzeros in blocks of rows and columns"
+    pattern = np.minimum(1.0, counts / max(1.0, np.quantile(counts[counts > 0], 0.9) if counts.any() else 1.0))
+    scale = (
+        f"variable{'' if shape[1] == problem.n else ' (blocks)'}",
+        f"row{'' if shape[0] == problem.m else ' (blocks)'}",
+    )
+    data.figures.append(HeatMap("Sparsity pattern", unit, pattern, *scale))
+
+
+def _boa(problem: Any, data: PreviewData) -> None:
+    data.numbers.append(("Genes", value_text(problem.n)))
+
+
+_MAKERS: dict[str, Callable[[Any, PreviewData], None]] = {
+    "Flowshop": _flowshop,
+    "ATSP": _atsp,
+    "Queens": _queens,
+    "Knapsack": _knapsack,
+    "MultipleChoiceKnapsack": _knapsack,
+    "TwoConstraintKnapsack": _two_constraints,
+    "QuadraticAssignment": _assignment,
+    "Tardiness": _tardiness,
+    "HorseshoeProbit": _regression,
+    "HorseshoeLogit": _regression,
+    "HorseshoeRegression": _regression,
+    "LinearProgram": _linear_program,
+    "BOA": _boa,
+}
+
+
+def _range(name: str, values: NDArray[Any]) -> list[tuple[str, str]]:
+    if not values.size:
+        return []
+    return [(f"{name}s", f"{value_text(values.min().item())} to {value_text(values.max().item())}")]
