@@ -1,4 +1,7 @@
-"""Comparison of runs: their numbers and options side by side, and all their series on common axes."""
+"""Comparison of runs: their numbers and options side by side, and all their series on common axes.
+
+The horizontal axis is time, or what all of the runs count: iterations, generations, nodes, evaluations.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 from engine.events import Event, Failed, Finished, Incumbent, Metric, Started
 from engine.text import seconds_text, value_text
 from gui.app.icons import dot
 from gui.app.theme import DASHES, Theme
+from gui.compare.counts import Counts
 from gui.plot.area import Cleanup
 from gui.plot.curves import Curve
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
+from gui.plot.series import Series
 from gui.runs.notes import RunNote
 from gui.runs.player import Player
 from gui.runs.summary import Summary, gap_text, state_text
@@ -42,6 +57,9 @@ class CompareTab(Cleanup, QWidget):
         self.title = " | ".join(note.title for note in notes)
         self.complete = False
         self._figures: dict[str, LivePlot] = {}
+        self._shown = self._figures
+        self._others: dict[str, dict[str, LivePlot]] = {}
+        self._counts = [Counts() for _ in notes]
         self._units: dict[str, tuple[str, str, bool]] = {}
         self._devices: list[list[str]] = [[] for _ in notes]
         self._started: list[Started | None] = [None for _ in notes]
@@ -51,9 +69,21 @@ class CompareTab(Cleanup, QWidget):
         self._players = [Player(note.path / "events.jsonl", math.inf, self) for note in notes]
         self.table = _table(self.notes)
         self.page = Page(columns=2)
+        self.against = QComboBox()
+        self.against.setAccessibleName("Horizontal axis")
+        self.against.addItem("time", "")
+        self._row = QWidget()
+        row = QHBoxLayout(self._row)
+        row.setContentsMargins(6, 4, 6, 0)
+        row.addWidget(QLabel("Curves against"))
+        row.addWidget(self.against)
+        row.addStretch(1)
+        self._row.hide()
+        self.against.currentIndexChanged.connect(lambda _index: self.show_against(str(self.against.currentData())))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 6, 6, 4)
         layout.addWidget(self.table)
+        layout.addWidget(self._row)
         layout.addWidget(self.page, 1)
 
     def tick(self) -> None:
@@ -73,11 +103,43 @@ class CompareTab(Cleanup, QWidget):
             self.page.arrange()
             self._show_numbers()
             self._show_options()
+            self._offer_counts()
             self.ready.emit()
-        for figure in self._figures.values():
+        for figure in self._shown.values():
             (figure.refresh if figure.populated else figure.draw_later)()
 
+    def _offer_counts(self) -> None:
+        """Offer what all of the runs count as the horizontal axis."""
+        common = set.intersection(*(counts.names for counts in self._counts))
+        for name in sorted(common):
+            self.against.addItem(name, name)
+        self._row.setVisible(bool(common))
+
+    def show_against(self, count: str) -> None:
+        """Draw the curves against a count of :attr:`against`, or against time for an empty text."""
+        for figure in self._shown.values():
+            figure.hide()
+        if count and count not in self._others:
+            self._others[count] = {key: self._redrawn(key, figure, count) for key, figure in self._figures.items()}
+        self._shown = self._others[count] if count else self._figures
+        for figure in self._shown.values():
+            figure.setVisible(bool(figure.curves))
+        self.page.arrange()
+
+    def _redrawn(self, metric: str, by_time: LivePlot, count: str) -> LivePlot:
+        """The curves of a figure over time, against a count."""
+        figure = self._make(metric, count)
+        for curve in by_time.curves:
+            place = next(place for place, own in enumerate(self._curves) if curve in own)
+            times, values = curve.data.points()
+            drawn = figure.series(curve.name, curve.colour, curve.dash)
+            drawn.replace(Series.of(self._counts[place].at(count, times), values))
+        figure.set_theme(self.theme)
+        figure.complete()
+        return figure
+
     def _take(self, place: int, event: Event) -> None:
+        self._counts[place].take(event)
         match event:
             case Started():
                 self._started[place] = event
@@ -145,13 +207,14 @@ class CompareTab(Cleanup, QWidget):
             self._figures[metric] = self._make(metric)
         return self._figures[metric]
 
-    def _make(self, metric: str) -> LivePlot:
+    def _make(self, metric: str, across: str = "s") -> LivePlot:
         own = {"_best": ("Best and bound", "", False), "_gap": ("Gap", "%", True)}
         title, unit, log = own.get(metric) or self._units.get(
             metric, (metric.replace("_", " ").capitalize(), "", False)
         )
         y_title = "objective" if metric == "_best" else unit or "value"  # short: a long one would not fit
-        figure = LivePlot(title, unit, log, self.theme, from_zero=metric != "_best", y_title=y_title)
+        from_zero = metric != "_best"
+        figure = LivePlot(title, unit, log, self.theme, across=across, from_zero=from_zero, y_title=y_title)
         figure.setMinimumHeight(190)
         self.page.put(figure)
         return figure
@@ -193,13 +256,14 @@ class CompareTab(Cleanup, QWidget):
 
     def plots(self) -> list[Any]:
         """All figures, for export."""
-        return list(self._figures.values())
+        return list(self._shown.values())
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""
         self.theme = theme
-        for figure in self._figures.values():
-            figure.set_theme(theme)
+        for figures in (self._figures, *self._others.values()):
+            for figure in figures.values():
+                figure.set_theme(theme)
 
     def close_sources(self) -> None:
         """Read no more."""

@@ -9,7 +9,7 @@ import counting
 import pytest
 from environment import SAMPLES
 
-from engine.events import Finished, Metric, to_json
+from engine.events import Finished, Metric, Progress, to_json
 from engine.folder import RunFolder
 from engine.solvers import discover
 from gui.app.theme import LIGHT
@@ -65,3 +65,63 @@ def test_three_runs_are_compared_in_colours_of_their_own(qtbot: Any, tmp_path: P
     assert ["step", "1", "2", "3"] in rows
     assert ["seed", "0", "1", "2"] in rows
     assert not any(row[0] == "style" for row in rows)  # equal options are left out
+
+
+def test_curves_are_compared_against_what_all_runs_count(qtbot: Any, tmp_path: Path) -> None:
+    notes = []
+    for place, speed in enumerate((10.0, 50.0)):
+        events = [
+            counting.STARTED,
+            *(
+                event
+                for second in range(1, 5)
+                for event in (
+                    Progress(time=second, phase="search", done=speed * second, total=0, unit="nodes"),
+                    Metric(time=second, name="at", value=second),
+                )
+            ),
+            Progress(time=5, phase="last", done=speed, total=speed, unit="nodes"),
+            Finished(time=5, status="optimal", objective=3),
+        ]
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        (folder / "events.jsonl").write_text("".join(to_json(event) + "\n" for event in events))
+        notes.append(RunNote(str(place), str(folder), f"run {place}", COLOURS[place]))
+    tab = CompareTab(notes, LIGHT)
+    qtbot.addWidget(tab)
+    tab.resize(900, 700)
+    tab.show()
+    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=30_000)
+    assert [tab.against.itemText(row) for row in range(tab.against.count())] == ["time", "nodes"]
+    by_time = tab.plots()
+    tab.against.setCurrentIndex(1)
+    assert not any(figure.isVisible() for figure in by_time)
+    (at,) = (figure for figure in tab.plots() if figure.title == "At")
+    assert at.across == "nodes"
+    for curve, speed in zip(at.curves, (10.0, 50.0), strict=True):
+        nodes, values = curve.data.points()
+        assert nodes.tolist() == [speed * second for second in range(1, 5)]
+        assert values.tolist() == [1, 2, 3, 4]
+    (best,) = (figure for figure in tab.plots() if figure.title == "Best and bound")
+    assert best.curves[0].data.points()[0].tolist()[-1] == 50.0  # both phases
+    tab.against.setCurrentIndex(0)
+    assert tab.plots() == by_time
+    assert any(figure.isVisible() for figure in by_time)
+
+
+def test_runs_that_count_nothing_in_common_are_compared_over_time(qtbot: Any, tmp_path: Path) -> None:
+    notes = []
+    for place, unit in enumerate(("nodes", "iterations")):
+        events = [
+            counting.STARTED,
+            Progress(time=1, phase="a", done=5, total=9, unit=unit),
+            Finished(time=2, status="optimal", objective=1),
+        ]
+        folder = tmp_path / unit
+        folder.mkdir()
+        (folder / "events.jsonl").write_text("".join(to_json(event) + "\n" for event in events))
+        notes.append(RunNote(unit, str(folder), unit, COLOURS[place]))
+    tab = CompareTab(notes, LIGHT)
+    qtbot.addWidget(tab)
+    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=30_000)
+    assert tab.against.count() == 1
