@@ -17,10 +17,10 @@ from threadpoolctl import threadpool_limits
 
 from engine.cli_options import pool_options, run_command
 from engine.devices import DeviceInfo, DevicePool, select
-from engine.engine import Engine
 from engine.numerics.memory import Memory
 from engine.reports.record import BenchConsole
 from engine.reports.scaling import Request, bench_scaling, scaling_options
+from engine.solvers.gibbs.bench_mixing import measure_mixing, mixing_problems
 from engine.solvers.gibbs.design.matrix import Design, stored_values
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.device.worker import Worker
@@ -36,7 +36,6 @@ SIZES = ((10_000, 1000), (1_000_000, 1000), (1_295_848, 141))
 HOST_SIZES = ((10_000, 100), (100_000, 1000))
 _BLOCK_ROWS = 4096
 _FOLLOWED = 20
-_SEEDS = (1, 2, 3)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,7 +221,11 @@ def _repeat(task: Callable[[], Any], least: float = 0.5) -> float:
 @click.command("gibbs", help="Check and measure the Gibbs sampler on this machine.")
 @pool_options("Devices to measure together; all GPUs by default.", "auto")
 @click.option("--quick", is_flag=True, help="Small sizes only.")
-@click.option("--mixing", type=click.Path(exists=True), multiple=True, help="Also how well kernels mix on a data file.")
+@click.option(
+    "--mixing",
+    multiple=True,
+    help="Also how well kernels mix on a data file, or on generated data: 'all' or one kind, as one-hot.",
+)
 @click.option("--seconds", type=float, default=60.0, show_default=True, help="Time limit of each run of --mixing.")
 @scaling_options
 def _command(
@@ -238,6 +241,7 @@ def _command(
 
         return 0 if bench_scaling("gibbs", scaling_cases(quick), backend, names, scaling) else 1
     console = BenchConsole()
+    problems = mixing_problems(mixing)
     infos = select(backend, names)
     good = check(infos[:1], console)
     on_host = all(info.capabilities.shares_host_cores for info in infos)
@@ -257,40 +261,12 @@ def _command(
                 )
                 table.add_row(f"{rows}", f"{columns}", kernel, storage, f"{chains}", *numbers)
         if on_host:
-            seconds = _time_blas(rows, columns)
-            table.add_row(
-                f"{rows}", f"{columns}", "NumPy + SciPy", "float32", "1", *2 * (f"{1e3 * seconds:.3f}",), "", ""
-            )
+            each = 1e3 * _time_blas(rows, columns)
+            table.add_row(f"{rows}", f"{columns}", "NumPy + SciPy", "float32", "1", *2 * (f"{each:.3f}",), "", "")
     console.print(table)
-    for path in mixing:
-        _measure_mixing(infos, path, seconds, console)
+    for problem in problems:
+        measure_mixing(infos, problem, console, seconds=seconds)
     return 0 if good else 1
-
-
-def _measure_mixing(infos: Sequence[DeviceInfo], path: str, seconds: float, console: Console) -> None:
-    """How well the kernels mix on a data file: worst R-hat, smallest ESS, and what an effective draw costs.
-
-    Passes and factorisations are of all chains together; the ESS is the smallest, bulk or tail, of all quantities.
-    """
-    problem = HorseshoeProbit.read(path)
-    titles = ("kernel", "seed", "seconds", "draws", "worst R-hat", "least ESS", "ESS/s", "passes/ESS", "factors/ESS")
-    table = Table(*titles, title=problem.describe())
-    with Engine(devices=[info.id for info in infos]) as owner:
-        for kernel in ("gibbs", "px", "hmc"):
-            owner.solve(problem, kernel=kernel, draws=4, warmup=0)
-            for seed in _SEEDS:
-                result = owner.solve(problem, kernel=kernel, seed=seed, time_limit=seconds)
-                counters = result.counters
-                if (least := float(counters.get("least_ess", 0))) <= 0:
-                    table.add_row(kernel, f"{seed}", f"{result.seconds:.1f}", f"{counters['draws']}", *("-",) * 5)
-                    continue
-                chains, passes = counters["chains"], counters["passes"]
-                table.add_row(
-                    *(kernel, f"{seed}", f"{result.seconds:.1f}", f"{counters['draws']}"),
-                    *(f"{counters['worst_r_hat']:.3f}", f"{least:.0f}", f"{least / result.seconds:.1f}"),
-                    *(f"{chains * passes / least:.1f}", f"{chains * counters['iterations'] / least:.1f}"),
-                )
-    console.print(table)
 
 
 def bench(arguments: list[str]) -> int:
