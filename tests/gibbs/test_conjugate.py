@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,12 +71,12 @@ def test_its_posterior_is_that_of_hmc(device: Member, family: str) -> None:
     X, y = data(200, 12)
     problem = engine.HorseshoeRegression(X, y, family=family)
     owner = engine_of(device, 1)
-    exact = owner.solve(problem, kernel="hmc", draws=1500, warmup=300, seed=1)
-    found = owner.solve(problem, kernel="cg", draws=3000, warmup=300, seed=2)
+    exact = owner.solve(problem, kernel="hmc", draws=600, warmup=300, seed=1)
+    found = owner.solve(problem, kernel="cg", draws=1200, warmup=200, seed=2)
     error = 4 * np.hypot(exact.arrays["mcse_mean"], found.arrays["mcse_mean"])
     assert (np.abs(exact.arrays["mean"] - found.arrays["mean"]) < error).all()
-    assert np.allclose(exact.arrays["sd"], found.arrays["sd"], rtol=0.2)
-    assert found.counters["passes"] > 9 * 3300
+    assert np.allclose(exact.arrays["sd"], found.arrays["sd"], rtol=0.25)
+    assert found.counters["passes"] > 9 * 1400
 
 
 def test_any_number_of_devices_makes_the_same_draws(device: Member) -> None:
@@ -96,3 +97,22 @@ def test_what_it_cannot_sample_is_refused_in_a_sentence(device: Member) -> None:
     ):
         with pytest.raises(engine.OptionError, match=text):
             owner.solve(problem, kernel="cg", **options)
+
+
+def test_a_stopped_run_resumes_to_the_same_draws(device: Member, tmp_path: Path) -> None:
+    X, y = data(200, 30)
+    problem, owner, folder = engine.HorseshoeLogit(X, y), engine_of(device, 1), tmp_path / "run"
+    options: dict[str, Any] = {"kernel": "cg", "draws": 140, "warmup": 60, "seed": 6, "keep_scales": True}
+    whole = owner.solve(problem, **options)
+    runs: list[Any] = []
+
+    def stop(event: Any) -> None:
+        if event.type == "progress" and event.phase == "sampling":
+            runs[0].stop()
+
+    runs.append(owner.start(problem, run_folder=folder, on_event=stop, **options))
+    assert runs[0].wait().status == "interrupted"
+    result = owner.resume(folder).wait()
+    assert result.status == "complete"
+    assert np.array_equal(result.arrays["beta"], whole.arrays["beta"])
+    assert np.array_equal(result.arrays["log_lambda"], whole.arrays["log_lambda"])

@@ -42,7 +42,8 @@ class RunState:
     watched : ndarray of int64
         Quantities that were furthest from convergence when all were checked.
     small : ndarray
-        How often every column's coefficient was small beside tau in the warm-up, for the kernel ``hmc``.
+        How often every column's coefficient was small beside tau in the warm-up, for the kernels ``hmc`` and
+        ``cg``.
     """
 
     design: Design
@@ -120,14 +121,15 @@ def checkpoint_of(state: RunState, snapshot: Snapshot, exchanged_bytes: int) -> 
         "traced": state.traced,
         "watched": snapshot.watched,
     }
-    if adapted:
+    if len(snapshot.small):
         arrays["small"] = snapshot.small
+    if adapted:
         arrays["mode_auxiliary"] = state.auxiliary
     arrays.update({name: adapted.pop(name) for name in ("weight", "curvature", "control") if name in adapted})
     for name, draws in state.kept():
         arrays.update({f"{name}.{key}": array for key, array in draws.arrays_at(snapshot.marks[name]).items()})
     scalars = {
-        "kernel": "hmc" if adapted else "latent",
+        "kernel": "hmc" if adapted else ("cg" if len(snapshot.small) else "latent"),
         "iteration": snapshot.iteration,
         "passed": snapshot.passed,
         "failed": snapshot.failed,
@@ -165,12 +167,14 @@ def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Any, folder
     }
     if "weight" in arrays:
         good = arrays["weight"].shape == (layout.strips * layout.strip_rows,) and bool((arrays["weight"] >= 0).all())
-        small, start = arrays["small"], arrays["mode_auxiliary"]
-        shares = small.shape == (layout.columns,) and bool((np.abs(small - 0.5) <= 0.5).all())
-        rules["the shares of small coefficients are not those of this problem"] = shares
+        start = arrays["mode_auxiliary"]
         known = start.shape == (len(state.design.auxiliary_names()),) and bool(np.isfinite(start).all())
         rules["the start of the family's own parameters is not that of this problem"] = known
         rules["the weights of the rows are not those of this problem"] = good
+    if "small" in arrays:
+        small = arrays["small"]
+        shares = small.shape == (layout.columns,) and bool((np.abs(small - 0.5) <= 0.5).all())
+        rules["the shares of small coefficients are not those of this problem"] = shares
     for fault, holds in rules.items():
         if not holds:
             raise RunFolderError(f"the checkpoint in {folder} cannot be resumed: {fault}")

@@ -44,7 +44,7 @@ _ADAPTED = ("weight", "curvature", "control", "small", "mode_auxiliary")
 
 def _common_from(options: Options) -> int:
     """The first iteration at which chains can be divided: nothing is adapted any more, and a run can be resumed."""
-    return -(-options.warmup // REFRESH) * REFRESH if options.kernel == "hmc" else 0
+    return -(-options.warmup // REFRESH) * REFRESH if options.kernel in ("hmc", "cg") else 0
 
 
 def _groups(chains: int, most: int) -> list[tuple[int, int]]:

@@ -17,7 +17,7 @@ class CheckpointState(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kernel: Literal["latent", "hmc"]
+    kernel: Literal["latent", "hmc", "cg"]
     iteration: int = Field(ge=0)
     passed: int = Field(ge=0)
     failed: int = Field(ge=0)
@@ -31,6 +31,10 @@ class CheckpointState(BaseModel):
 
 def _is_hmc(state: Any) -> bool:
     return bool(state.kernel == "hmc")
+
+
+def _knows_small(state: Any) -> bool:
+    return bool(state.kernel in ("hmc", "cg"))
 
 
 def _draws(name: str, quantities: str, optional: bool = False) -> tuple[ArraySpec, ...]:
@@ -102,7 +106,7 @@ SCHEMA = Schema(
             ArraySpec("curvature", "float32", ("rows",), required_if=_is_hmc),
             ArraySpec("control", "float64", (8,), required_if=_is_hmc),
             ArraySpec("mode_auxiliary", "float64", (None,), required_if=_is_hmc),
-            ArraySpec("small", "float64", ("columns",), required_if=_is_hmc),
+            ArraySpec("small", "float64", ("columns",), required_if=_knows_small),
             *_draws("draws", "quantities"),
             *_draws("statistics", "reports"),
             *_draws("scales", "features", optional=True),

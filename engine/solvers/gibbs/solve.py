@@ -250,6 +250,9 @@ def restore_chains(
         sampler.set_small(state.small > _MOSTLY)
         sampler.restore(arrays["weight"], arrays["curvature"], arrays["control"], adapted)
         state.steps = saved.steps
+    elif options.kernel == "cg":
+        state.small = arrays["small"]
+        sampler.set_small(state.small > _MOSTLY)
     sampler.set_state({name: arrays[name] for name in STATE})
 
 
@@ -293,7 +296,7 @@ def _sample(
     length = SliceLength(most=REFRESH)
     while state.iteration < total:
         step = state.iteration
-        if options.kernel == "hmc" and step <= options.warmup and (step % REFRESH == 0 or step == options.warmup):
+        if step <= options.warmup and (step % REFRESH == 0 or step == options.warmup):
             _adapt(options, sampler, state)
         if options.draws is None and step in checks and step > state.began_at:
             _take(options, run, state, *sampler.collect())
@@ -347,11 +350,15 @@ def _metric_points(options: Options) -> list[int]:
 
 
 def _adapt(options: Options, sampler: Sampler, state: RunState) -> None:
-    """The length and number of steps so far, another metric; at the end of the warm-up both become final."""
+    """Which coefficients are small, the length and number of steps so far, another metric; in the end all is final."""
+    if options.kernel not in ("hmc", "cg"):
+        return
     step, points = state.iteration, _metric_points(options)
     if step > state.began_at or not len(state.small):
         state.small = small_coefficients(state.small, sampler.state(), state.design.first)
         sampler.set_small(state.small > _MOSTLY)
+    if options.kernel == "cg":
+        return
     if step == options.warmup:
         if options.warmup:
             state.steps = sampler.choose_steps(last=True)[1]

@@ -20,6 +20,8 @@ from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.chains import Recorded, Settings
 from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.families import AUXILIARY
+from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
+from engine.solvers.gibbs.moves.hamiltonian import HamiltonianMoves
 
 __all__ = ["Sampler", "required_bytes", "validate_memory"]
 
@@ -239,7 +241,8 @@ def _margins_at(worker: Worker, beta: Floats) -> Floats:
 
 
 def _set_small(worker: Worker, small: NDArray[np.bool_]) -> None:
-    worker.hamiltonian.set_small(small)
+    assert isinstance(worker.moves, HamiltonianMoves | ConjugateMoves)
+    worker.moves.set_small(small)
 
 
 def _adapt(worker: Worker, averaging: bool, restart: float | None) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from engine.devices import Buffer
 from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design.layout import SHARDS
 from engine.solvers.gibbs.device.chains import WHOLE, Chains, Settings
@@ -17,6 +19,7 @@ from engine.solvers.gibbs.device.exchange import Part
 from engine.solvers.gibbs.device.matrices import shared_arguments
 from engine.solvers.gibbs.device.programs import Launcher
 from engine.solvers.gibbs.device.sparse_rows import SparseRows, chain_groups
+from engine.solvers.gibbs.moves.hamiltonian import STREAM_RESCALE, rescale_interval
 from engine.solvers.gibbs.moves.latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
 from engine.solvers.gibbs.moves.wide import DiagonalMatrices
 
@@ -49,6 +52,12 @@ class ConjugateMoves:
         self._shards = memory.empty((SHARDS, count * rows.layout.width))
         self._vectors = {name: memory.empty((count, q)) for name in ("residual", "direction", "product", "solution")}
         self._program = memory.device.program("gibbs/conjugate", block=rows.programs.block)
+        self._pitch = rows.layout.strips * rows.layout.strip_rows
+        self._margins, self._part_margins = (memory.zeros(count * self._pitch, np.float32) for _ in range(2))
+        self._small = memory.zeros(q, np.float32)
+        self._part = memory.zeros((count, rows.layout.stride), np.float32)
+        self.has_small = False
+        self._rescale_every = rescale_interval(rows.layout.rows)
 
     def load(self) -> None:
         """Take what depends on the rows, once these are there."""
@@ -76,7 +85,17 @@ class ConjugateMoves:
             tile=rows.sparse.tile,
             tiles=tiles,
             tolerance=self._settings.tolerance,
+            margins=self._margins,
+            signs=rows.signs if rows.design.first else memory.zeros(self._pitch + 8, np.float32),
+            member_of_set=self._small,
+            part_narrow=self._part,
+            part_margins=self._part_margins,
         )
+
+    def set_small(self, small: NDArray[np.bool_]) -> None:
+        """The columns whose coefficients are rescaled together with tau, but for the others; shape (q,)."""
+        self._device.put(small.astype(np.float32), self._small)
+        self.has_small = bool(small.any())
 
     def prime(self) -> None:
         """Nothing of an iteration depends on the one before but the chains' state."""
@@ -84,6 +103,8 @@ class ConjugateMoves:
     def iterate(self, step: int) -> None:
         """Draw tau and lambda given beta, the latent variables of the rows given beta, and beta given all of these."""
         settings, programs = self._settings, self._rows.programs
+        if step % self._rescale_every == 0:
+            self._rescale(step)
         scales = {"stream": settings.stream(STREAM_SCALES), "step": step}
         self._launch(programs.trajectory.draw_scales, settings.chains, programs.block, **scales)
         self._draw_latent(step)
@@ -100,6 +121,26 @@ class ConjugateMoves:
         self.steps = max(_AT_LEAST, number - _MORE)
         self._each("finish_solution", number=number)
         self._agree()
+
+    def _rescale(self, step: int) -> None:
+        """Multiply all coefficients and tau by a common factor; then the small coefficients alone and tau."""
+        programs, settings = self._rows.programs, self._settings
+        kernel, size = programs.lines.rescale_chains, (self._chains.count, programs.lines_block)
+        self._sweep(self._chains.narrow, self._margins)
+        self._launch(kernel, *size, with_all=1, stream=settings.stream(STREAM_RESCALE), step=step)
+        if self.has_small:
+            self._launch(programs.lines.narrow_set, *size)
+            self._sweep(self._part, self._part_margins)
+            self._launch(kernel, *size, with_all=0, stream=settings.stream(STREAM_RESCALE + 1), step=step)
+
+    def _sweep(self, narrow: Buffer, margins: Buffer) -> None:
+        """The margins of all rows for every chain."""
+        rows, count = self._rows, self._chains.count
+        rows.sweep("margins", narrow, self._passed.partial, count, margins=margins, pitch=self._pitch)
+        if rows.peer is not None:
+            ranges = [(chain * self._pitch + rows.first_row, rows.count) for chain in range(count)]
+            rows.peer.exchange(*(Part(margins, first, first + some) for first, some in ranges))
+        self.passes += 1
 
     def _draw_latent(self, step: int) -> None:
         """Omega, and X'(u + Omega^1/2 d) in the shards."""
