@@ -5,6 +5,9 @@
     pad = size + 1
     items = 256
     each = size // 16
+    lost = "3e-15"               # of the diagonal entry: a pivot up to here is a rounding error
+    negative = "1e-9"            # and one below minus this is none
+    huge = "1e64"                # root of the pivot of a row that depends on others
 %>
 // A D A^T = L L^T by fronts (the multifrontal method).
 //
@@ -38,7 +41,7 @@ KERNEL LAUNCH_BOUNDS(32, 1) form_columns(const GLOBAL i32* a_starts, const GLOBA
     const GLOBAL i32* a_place, const GLOBAL i32* b_ends, const GLOBAL i32* b_row, const GLOBAL f64* b_value,
     const GLOBAL f64* theta, const GLOBAL i32* front_of, const GLOBAL i32* first, const GLOBAL i32* widths,
     const GLOBAL i32* sizes, const GLOBAL i64* starts, const GLOBAL i32* below, const GLOBAL i64* panel_at, f64 relative,
-    f64 absolute, GLOBAL f64* panel)
+    f64 absolute, GLOBAL f64* panel, GLOBAL f64* diagonal)
 {
     const i32 j = GROUP_ID;
     const i32 f = front_of[j];
@@ -59,7 +62,7 @@ KERNEL LAUNCH_BOUNDS(32, 1) form_columns(const GLOBAL i32* a_starts, const GLOBA
     }
     if (LOCAL_ID == 0) {
         const f64 d = to[(i64)(j - f0) * w];
-        to[(i64)(j - f0) * w] = d + relative * d + absolute;
+        to[(i64)(j - f0) * w] = diagonal[j] = d + relative * d + absolute;
     }
 }
 
@@ -97,8 +100,12 @@ KERNEL LAUNCH_BOUNDS(32, 1) assemble(const GLOBAL i32* tasks, i64 task, const GL
 
 // The block of up to ${size} pivots from ${size} `step` on: its factor L and, above the diagonal, L^-T, by eliminating in both
 // the block and the identity. Launch: a group of ${items} a front.
-KERNEL LAUNCH_BOUNDS(${items}, 1) factor_block(const GLOBAL i32* tasks, i64 task, i32 step, const GLOBAL i32* widths,
-    const GLOBAL i64* panel_at, GLOBAL f64* panel, GLOBAL i32* status)
+//
+// A pivot of which rounding errors leave nothing, next to the matrix's own diagonal entry, belongs to a row that depends on
+// others: it is replaced by a huge one, so that the row has no part in solutions. A pivot that is clearly negative, or not a
+// number, sets the status.
+KERNEL LAUNCH_BOUNDS(${items}, 1) factor_block(const GLOBAL i32* tasks, i64 task, i32 step, const GLOBAL i32* first,
+    const GLOBAL i32* widths, const GLOBAL i64* panel_at, const GLOBAL f64* diagonal, GLOBAL f64* panel, GLOBAL i32* status)
 {
     LOCAL_ARRAY(f64, t, ${size * pad});
     const i32 f = tasks[2 * (task + GROUP_ID)];
@@ -111,14 +118,16 @@ KERNEL LAUNCH_BOUNDS(${items}, 1) factor_block(const GLOBAL i32* tasks, i64 task
             t[i * ${pad} + column] = column <= i ? a[(i64)i * w + column] : 0.0;
     BARRIER();
     const i32 row = LOCAL_ID % ${size};
+    const GLOBAL f64* given = diagonal + first[f] + ${size} * step;
     for (i32 k = 0; k < count; ++k) {
         const f64 pivot = t[k * ${pad} + k];
-        const f64 root = sqrt(pivot > 0.0 ? pivot : 1.0);
+        const f64 least = ${lost} * given[k];
+        const f64 root = pivot > least ? sqrt(pivot) : ${huge};
         const f64 inverse = 1.0 / root;
         BARRIER();
         if (LOCAL_ID < count) {
             t[LOCAL_ID * ${pad} + k] = LOCAL_ID == k ? root : t[LOCAL_ID * ${pad} + k] * inverse;
-            if (LOCAL_ID == k && !(pivot > 0.0))
+            if (LOCAL_ID == k && !(pivot >= -${negative} * given[k]))
                 status[0] = 1;
         }
         BARRIER();

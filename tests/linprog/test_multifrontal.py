@@ -188,6 +188,22 @@ def test_the_diagonal_grows_by_a_part_and_an_amount(device: Member) -> None:
     assert np.allclose(device.submit(solve).result(), np.linalg.solve(matrix, rhs), rtol=1e-9)
 
 
+def test_rows_that_depend_on_others_have_no_part_in_solutions(device: Member) -> None:
+    random = np.random.default_rng(2)
+    own = MATRICES["scattered"]
+    columns = sp.csc_array(sp.vstack([own, own[:7], own[:20:2] + own[1:20:2], sp.csc_array((3, own.shape[1]))]))
+    theta = 10.0 ** random.uniform(-3, 3, columns.shape[1])
+    matrix = (columns * theta) @ columns.T
+    rhs = matrix @ random.standard_normal(columns.shape[0])
+
+    def solve(opened: Device) -> np.ndarray:
+        return factorised(opened, columns, theta, 0.0).solve(rhs)
+
+    found = device.submit(solve).result()
+    assert np.abs(matrix @ found - rhs).max() <= 1e-9 * np.abs(rhs).max()
+    assert (found == 0.0).sum() >= 3  # but for rounding errors there are 20 of them
+
+
 def data(columns: Any) -> ShardData:
     m, count = columns.shape
     nothing = np.zeros(0, np.int64)

@@ -74,7 +74,14 @@ class Multifrontal:
         for name in ("panel_at", "update_at", "rows_at"):
             self._put(name, getattr(plan, name), np.int64)
         lengths = {"panel": plan.panel_size, "update": plan.update_size, "work": plan.rows_size}
-        lengths |= {"theta": self._columns, "r": self._m, "x": self._m, "ys": self._m, "xs": self._m}
+        lengths |= {
+            "theta": self._columns,
+            "r": self._m,
+            "x": self._m,
+            "ys": self._m,
+            "xs": self._m,
+            "diagonal": self._m,
+        }
         for name, length in lengths.items():
             self._b[name] = device.empty(length, np.float64)
         self._b["status"] = device.empty(1, np.int32)
