@@ -336,4 +336,4 @@ def test_a_run_without_reports_is_not_shown_as_waiting(qtbot: Any) -> None:
     plots = [figure for figure in panel.plots() if isinstance(figure, LivePlot) and not figure.curves_have_data]
     assert plots
     assert not any("waiting" in plot._hint_text for plot in plots)
-    assert "the run ended" in next(plot for plot in plots if plot.key == "items_done")._hint_text
+    assert "reported no such values" in next(plot for plot in plots if plot.key == "items_done")._hint_text

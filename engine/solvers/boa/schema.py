@@ -38,7 +38,9 @@ SCHEMA = Schema(
         ArraySpec("edges", "int32", ("edges", 2), title="Edges of the network, from and to"),
         ArraySpec("order", "int32", (None,), title="Genes in sampling order"),
         ArraySpec("population", "uint8", ("individuals", "genes"), title="Some of the last individuals"),
-        ArraySpec("algorithm", "text", (), title="The algorithm, and what was added to that of the paper"),
+        ArraySpec(
+            "algorithm", "text", (), title="The algorithm, and what was added to that of the paper", optional=True
+        ),
     ),
     counters=(
         CounterSpec("evaluations", "Evaluations", "individuals"),
