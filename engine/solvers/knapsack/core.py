@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Core"]
+__all__ = ["MOST_STATES", "Core"]
 
-_MOST_STATES = 1 << 15  # where a core is solved at all, it has rarely more; where it is not, soon
+MOST_STATES = 1 << 15
+"""Where a core is solved at all, it has rarely more; where it is not, soon."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Core:
         self._low, self._high = self._break, self._break  # items low .. high - 1 are decided
         self._decisions: list[_Decision] = []
 
-    def run(self, seconds: float, poll: Callable[[], None] = lambda: None) -> None:
+    def run(self, seconds: float, poll: Callable[[], None] = lambda: None, states: int = MOST_STATES) -> None:
         """Decide items alternately on both sides until no state is left, or there are too many, or too little time.
 
         Parameters
@@ -85,6 +86,8 @@ class Core:
             When to give up.
         poll : callable
             Called between two items; may raise to end the search.
+        states : int
+            With more of them, give up.
         """
         deadline = time.monotonic() + seconds
         self._improve()
@@ -94,7 +97,7 @@ class Core:
             if self.objective >= self._upper_bound or everything or not len(self._state_weights):
                 self.proved = True
                 return
-            if len(self._state_weights) > _MOST_STATES or time.monotonic() > deadline:
+            if len(self._state_weights) > states or time.monotonic() > deadline:
                 return
             poll()
             right = self._high < len(self._weights)

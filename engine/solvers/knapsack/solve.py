@@ -16,6 +16,7 @@ from engine.run import Run, StopRequested
 from engine.solvers.knapsack.bits.table import BitTable, SubsetSums
 from engine.solvers.knapsack.bounded import ZeroOne
 from engine.solvers.knapsack.compilation import stops_before_compiling
+from engine.solvers.knapsack.core import MOST_STATES
 from engine.solvers.knapsack.dense.table import DenseTable, Plan, plan
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced, presolve
@@ -31,6 +32,7 @@ _CORE_SECONDS = 0.3  # for the search of the core on the host, before a table is
 _CELLS_PER_SECOND = {True: 5e11, False: 1e9}  # of a dense table on one device, by `simt`
 _SPARSE_WEIGHT = 1 << 14  # of the heaviest item, below which a sparse table soon is a dense one
 _BIT_SECONDS = 2.0  # estimated, of a row of bits that is preferred to other tables
+_QUICK_SECONDS, _FEW_STATES = 0.01, 1 << 12  # estimated, of a dense table; states of a core that is left for it
 _SMALL_SECONDS = 0.05  # a dense table that takes no longer is not worth a sparse one
 
 
@@ -283,7 +285,7 @@ class _Solving:
         reduced = self._reduced
         core = reduced.search_core(self._problem)
         try:
-            core.run(min(_CORE_SECONDS, max(0.0, self._run.time_left)), self._run.poll)
+            core.run(min(_CORE_SECONDS, max(0.0, self._run.time_left)), self._run.poll, self._core_states())
         except StopRequested:
             reduced.adopt(self._problem, core)
             self._progress.save(self._run, reduced)
@@ -297,6 +299,12 @@ class _Solving:
         if reduced.solved:
             self._say("core of the items, searched on the host")
         return reduced.solved
+
+    def _core_states(self) -> int:
+        """States of a core beyond which a table is the quicker way."""
+        cells = len(self._reduced.open) * self._reduced.capacity
+        rate = sum(_CELLS_PER_SECOND[member.info.capabilities.simt] for member in self._pool.members)
+        return _FEW_STATES if cells <= _QUICK_SECONDS * rate else MOST_STATES
 
     def _say(self, route: str) -> None:
         self._route = route

@@ -106,8 +106,21 @@ class Backtracker:
         row, kept = self._keep(start, end, goal, keep, phase)
         if not found(self._top(row, goal)):
             return None
-        left = self._back(start, goal, kept)
+        if len(keep) == end - start.stage - 1 and self._sweep.is_alone:
+            left = self._trace_all(start, goal, kept)
+        else:
+            left = self._back(start, goal, kept)
         self._used = before
+        return left
+
+    def _trace_all(self, start: Start, goal: Goal, kept: _Kept) -> int:
+        """Walk from the goal to the row ``start`` where every row between them is kept; the capacity left there."""
+        lo, hi = self._schedule.range(start.stage, goal)
+        first = self._sweep.bring(start.row(), lo, hi)  # once more: the last row of the sweep may lie where it was
+        rows = [kept.rows[stage].row() for stage in sorted(kept.rows)]
+        left = self._sweep.trace([first, *rows], goal.high, goal)
+        if start.origin == 0:
+            self._passed(start.stage, left)
         return left
 
     def _top(self, row: Row, goal: Goal) -> int:

@@ -45,8 +45,8 @@ Slice = list[Stretch]
 
 
 def alike(devices: Sequence[DeviceInfo]) -> bool:
-    """Whether the devices are of one model and backend, so that they share a row evenly; others share it by speed."""
-    return len({(info.name, info.language) for info in devices}) == 1
+    """Whether the devices are of one model and have the same traits, so that they share a row evenly, not by speed."""
+    return all((info.name, info.capabilities) == (devices[0].name, devices[0].capabilities) for info in devices)
 
 
 def room_for_rows(widest: int, devices: Sequence[DeviceInfo], halo: int) -> int:

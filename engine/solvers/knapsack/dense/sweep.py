@@ -98,6 +98,11 @@ class Sweep:
         self._workers.__exit__(*error)
 
     @property
+    def is_alone(self) -> bool:
+        """Whether one device has all rows."""
+        return len(self.members) == 1
+
+    @property
     def writes_checkpoints(self) -> bool:
         """Whether the run has a folder for them."""
         return self._run.folder is not None

@@ -25,6 +25,9 @@ from engine.solvers.knapsack.resume import Progress, StartRow
 __all__ = ["DenseTable", "Plan", "plan"]
 
 _USEFUL_ROWS = 160  # kept rows beyond which more would save less than they cost to take
+_WHOLE_BYTES = (
+    1 << 32
+)  # of a table all of whose rows are kept on a device with memory of its own, which saves a second sweep
 
 
 @dataclass(frozen=True)
@@ -180,7 +183,8 @@ class DenseTable:
                 wanted.append(int(widths.max()))
             else:
                 spare = member.memory().free // count - 2 * self._plan.row_cells * size
-                useful = min(int(widths.sum()), _USEFUL_ROWS * int(widths.max()))
+                whole = int(widths.sum())
+                useful = whole if whole * size <= _WHOLE_BYTES else min(whole, _USEFUL_ROWS * int(widths.max()))
                 wanted.append(min(useful, spare // (2 * size), member.info.max_allocation // size))
         return max(min(wanted), 1)
 
