@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ from engine.solvers.knapsack.reference import optimal_value, optimum_by_cut_rows
 
 __all__ = ["bench"]
 
+_JOOKEN = Path("../shared/data/knapsack/jooken")
+
 
 @click.command("knapsack", help="Check and measure the knapsack solver on this machine.")
 @pool_options("Devices to measure, one by one; all GPUs by default.", "auto")
@@ -41,6 +43,15 @@ __all__ = ["bench"]
     help="Instead: solve every instance file of this folder, and compare with the optima.csv beside them.",
 )
 @click.option("--pattern", default="*", help="Which of the files.")
+@click.option(
+    "--set",
+    "chosen_set",
+    type=click.Choice(["paper", "jooken"]),
+    default="paper",
+    show_default=True,
+    help="paper: instances as in the paper; jooken: Jooken's hard instances (EJOR 301, 2022), beside the published "
+    "seconds of combo, from --instances or else from ../shared/data/knapsack/jooken.",
+)
 @click.option("--batch", type=click.IntRange(2), help="Instead: so many small problems at once through engine.map.")
 @click.option("--family", is_flag=True, help="Instead: subset sums, multiple choice and two constraints.")
 @click.option("--limit", type=click.FloatRange(0, min_open=True), default=120.0, help="Seconds for one instance.")
@@ -54,6 +65,7 @@ def _command(
     with_numpy: bool,
     instances: Path | None,
     pattern: str,
+    chosen_set: str,
     batch: int | None,
     family: bool,
     limit: float,
@@ -63,6 +75,10 @@ def _command(
     if scaling.wanted:
         return 0 if bench_scaling("knapsack", scaling_cases(quick), backend, names, scaling) else 1
     console = BenchConsole()
+    if chosen_set == "jooken" and instances is None:
+        if not _JOOKEN.is_dir():
+            raise click.UsageError(f"there is no folder {_JOOKEN}; name the folder of the instances with --instances")
+        instances = _JOOKEN
     if names:
         chosen = select(backend, names)
     else:
@@ -134,7 +150,7 @@ def _solve_folder(engine: Engine, folder: Path, pattern: str, limit: float, repe
     for heading in ("instance", "seconds", "published s", "cells", "share of n C", "route", "value", "right"):
         table.add_column(heading, justify="left" if heading in ("instance", "route") else "right")
     good = True
-    all_seconds: list[float] = []
+    by_capacity: dict[int, list[tuple[float, float | None]]] = {}
     paths = [path for path in sorted(folder.glob(pattern)) if path.is_file() and path.suffix != ".csv"]
     for number, path in enumerate(paths):
         problem = Knapsack.read(path)
@@ -144,8 +160,8 @@ def _solve_folder(engine: Engine, folder: Path, pattern: str, limit: float, repe
             result = engine.solve(problem, time_limit=limit)
             times.append(time.perf_counter() - began)
         seconds = statistics.median(times[number == 0 :])
-        all_seconds.append(seconds)
         optimum, peer = published.get(problem.name, (None, None))
+        by_capacity.setdefault(len(str(problem.capacity)) - 1, []).append((seconds, peer))
         optimum = problem.optimum if optimum is None else optimum
         proved = result.status is Status.OPTIMAL
         right = proved and optimum in (None, result.objective)
@@ -162,10 +178,23 @@ def _solve_folder(engine: Engine, folder: Path, pattern: str, limit: float, repe
             "NO" if not right else "yes" if optimum is not None else "proved",
         )
     console.print(table)
-    if all_seconds:
-        middle, worst = statistics.median(all_seconds), max(all_seconds)
-        console.print(f"{len(all_seconds)} instances: median {middle:.3f} s, worst {worst:.3f} s")
+    console.print(_by_capacity(by_capacity))
     return good
+
+
+def _by_capacity(measured: Mapping[int, Sequence[tuple[float, float | None]]]) -> Table:
+    """Median and worst seconds by the order of magnitude of the capacity, and those that were published."""
+    table = Table("capacity", "instances", "median s", "worst s", "published median s", "published worst s")
+    for digits, pairs in sorted(measured.items()):
+        seconds = [own for own, _ in pairs]
+        peers = [peer for _, peer in pairs if peer is not None]
+        table.add_row(
+            f"1e{digits}",
+            f"{len(pairs)}",
+            *(f"{statistics.median(seconds):.3f}", f"{max(seconds):.3f}"),
+            *((f"{statistics.median(peers):.3g}", f"{max(peers):.3g}") if peers else ("", "")),
+        )
+    return table
 
 
 def _bound(problem: Knapsack) -> int:
