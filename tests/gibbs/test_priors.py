@@ -191,6 +191,27 @@ def test_a_slab_bounds_the_coefficient_of_a_separable_column(device: Member) -> 
     assert str(results["horseshoe"].arrays["prior"]) == "horseshoe"
 
 
+def test_columns_that_separate_the_classes_together_are_named(device: Member) -> None:
+    random = np.random.default_rng(3)
+    X = random.standard_normal((40, 60))
+    problem = engine.HorseshoeProbit(X, X[:, 7] - X[:, 1] > 0)
+    said: dict[str, list[str]] = {"horseshoe": [], "regularized": []}
+    with engine.Engine(devices=[device.info.id]) as owner:
+        for prior, messages in said.items():
+
+            def listen(event: Any, messages: list[str] = messages) -> None:
+                if event.type == "notice":
+                    messages.append(event.message)
+
+            result = owner.solve(problem, prior=prior, draws=4, warmup=0, on_event=listen)
+            assert set(result.arrays["separating"].tolist()) >= {"x7", "x1"}
+    assert any("a combination of columns separates the classes" in message for message in said["horseshoe"])
+    assert not any("no mean" in message for message in said["regularized"])
+    X, y = data()
+    with engine.Engine(devices=[device.info.id]) as owner:
+        assert not owner.solve(engine.HorseshoeProbit(X, y), draws=4, warmup=0).arrays["separating"].size
+
+
 def test_the_plain_kernels_refuse_a_prior_that_is_not_conjugate() -> None:
     X, y = data(20)
     with pytest.raises(engine.errors.OptionError, match="use kernel = hmc for prior = regularized"):

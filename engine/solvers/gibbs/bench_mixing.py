@@ -107,7 +107,7 @@ def _scales(random: _Random) -> _Data:
 def _heavy(random: _Random) -> _Data:
     """Many weak signals in log-normal columns."""
     X = np.exp(random.standard_normal((7000, 28)))
-    return X, _target(random, np.log(X), 0.12 * random.standard_normal(28))
+    return X, _target(random, np.log(X), (0.12 * random.standard_normal(28)).tolist())
 
 
 def _copies(random: _Random) -> _Data:

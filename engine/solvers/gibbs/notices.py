@@ -26,8 +26,8 @@ def report_design(run: Run, design: Design, options: Options) -> None:
         run.notice(f"the prior of the coefficients: {options.chosen_prior.describe()}")
 
 
-def describe_lines(design: Design, lines: Lines) -> list[str]:
-    """Collinear and separable columns, by name."""
+def describe_lines(design: Design, lines: Lines, bounded: bool) -> list[str]:
+    """Collinear and separable columns, by name; ``bounded`` if the prior has a slab, so that all means exist."""
     found = []
     groups = [[design.name(column) for column in lines.members(line)] for line in range(lines.nulls)]
     for members in groups[:10]:
@@ -40,7 +40,13 @@ def describe_lines(design: Design, lines: Lines) -> list[str]:
         found.append(
             f"{len(names)} column{'s' if len(names) > 1 else ''} ({_some(names)}) "
             f"{'have' if len(names) > 1 else 'has'} an unusual value in rows of one class only: the coefficient is "
-            "bounded on one side by the prior alone and has no mean"
+            "bounded on one side by the prior alone" + ("" if bounded else " and has no mean")
+        )
+    if lines.separating and not bounded:
+        found.append(
+            f"a combination of columns separates the classes (its largest coefficients: "
+            f"{_some([design.name(column) for column in lines.separating])}): only the prior bounds its length, and "
+            "the coefficients have medians and intervals but no means; prior = regularized gives them means"
         )
     return found
 

@@ -42,9 +42,9 @@ class Posterior(Result):
     ``sd``, ``quantiles`` (q, 3), ``r_hat``, ``ess_bulk``, ``ess_tail``, ``mcse_mean`` and their ``names``; the kept
     draws ``beta`` (chains, draws, kept) of the coefficients numbered ``kept``, ``log_tau`` (chains, draws) and the
     statistics of the sampler; all in the units of the user's columns. With the kernel ``hmc`` ``lp`` is the
-    log-likelihood at the end of each trajectory, and ``separable``, ``rare`` and ``collinear_names`` (with
-    ``collinear_group``) name columns along which the posterior is hard to sample. Quantiles are of the draws that were
-    kept, evenly thinned where all do not fit ``max_kept``.
+    log-likelihood at the end of each trajectory, and ``separable``, ``separating``, ``rare`` and ``collinear_names``
+    (with ``collinear_group``) name columns along which the posterior is hard to sample, and ``prior`` says what the
+    prior was. Quantiles are of the draws that were kept, evenly thinned where all do not fit ``max_kept``.
     """
 
     @property
@@ -113,7 +113,11 @@ def verdict(result: Result) -> str | None:
         )
     if not parts:
         return None
-    return f"do not trust the posterior yet: {'; '.join(parts)}; allow more draws"
+    advice = "allow more draws"
+    unbounded = str(arrays.get("prior", "")) and not str(arrays["prior"]).startswith("regularized")
+    if unbounded and any(arrays[name].size for name in ("separable", "separating") if name in arrays):
+        advice += ", or bound the tails of columns that separate the classes: prior = regularized"
+    return f"do not trust the posterior yet: {'; '.join(parts)}; {advice}"
 
 
 def summary_table(result: Result, most: int = 30) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -75,6 +75,7 @@ SCHEMA = Schema(
         ArraySpec("degrees", "float64", (), title="Degrees of freedom of the errors", optional=True),
         ArraySpec("thresholds", "float64", ("chains", "draws", None), title="Draws of the thresholds", optional=True),
         ArraySpec("separable", "text", (None,), title="Columns whose unusual value is in one class", optional=True),
+        ArraySpec("separating", "text", (None,), title="Columns that separate the classes together", optional=True),
         ArraySpec("collinear_names", "text", ("members",), title="Members of exactly collinear groups", optional=True),
         ArraySpec("collinear_group", "integer", ("members",), title="Number of their group", optional=True),
         ArraySpec("rare", "text", (None,), title="Columns with few informative rows", optional=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from engine.run import Run, StopRequested
 from engine.solvers.gibbs.checkpoint import RunState, Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
 from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.design.separation import separating_columns
 from engine.solvers.gibbs.device.chains import REPORT, STATE, Settings
 from engine.solvers.gibbs.device.sampler import Sampler, validate_memory
 from engine.solvers.gibbs.device.start import find_mode, start_state
@@ -258,11 +260,13 @@ def restore_chains(
 
 def _set_lines(run: Run, sampler: Sampler, state: RunState, gram: Floats) -> None:
     """Find the directions of slow movement at the mode, and report them."""
-    state.lines = find_lines(state.design, gram, sampler.weigh_at(state.mode))
+    lines = find_lines(state.design, gram, sampler.weigh_at(state.mode))
+    separating = separating_columns(state.design, state.mode, sampler.margins())
+    state.lines = dataclasses.replace(lines, separating=separating)
     sampler.set_lines(state.lines)
     state.steps = FIRST_STEPS
     if run.restored is None:
-        for message in describe_lines(state.design, state.lines):
+        for message in describe_lines(state.design, state.lines, bounded=bool(state.design.slab.any())):
             run.notice(message)
 
 

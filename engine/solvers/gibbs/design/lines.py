@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from engine.solvers.gibbs.design.features import dense_rows
 from engine.solvers.gibbs.design.matrix import Design, stored_values, usual_value
 
-__all__ = ["Lines", "find_lines", "usual_values"]
+__all__ = ["Lines", "chunks", "find_lines", "usual_values"]
 
 Floats = NDArray[np.float64]
 _Rows = tuple[NDArray[np.int64], NDArray[np.float32]]
@@ -59,6 +59,8 @@ class Lines:
         Rows whose margin it changes, and by how much.
     separable : tuple of int
         Columns of the design of which every row off the usual value is in one class.
+    separating : tuple of int
+        Columns of the design with the largest coefficients at the mode, if these coefficients separate the classes.
     """
 
     nulls: int = 0
@@ -72,6 +74,7 @@ class Lines:
     row_index: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     row_value: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
     separable: tuple[int, ...] = ()
+    separating: tuple[int, ...] = ()
 
     @property
     def count(self) -> int:
@@ -130,7 +133,7 @@ def find_lines(design: Design, gram: Floats, weights: Floats) -> Lines:
     return found.lines(tuple(int(j) + design.first for j in np.flatnonzero(one_class)))
 
 
-def _chunks(design: Design, sampled: bool = False) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
+def chunks(design: Design, sampled: bool = False) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
     """First row, columns inside the horseshoe, and signs of the rows, chunk by chunk; or of evenly spaced samples."""
     layout, first = design.layout, design.first
     size, step = design.chunk_rows, design.chunk_rows
@@ -162,7 +165,7 @@ def _informative_rows(
     count = len(usual)
     second, fourth = np.zeros(count), np.zeros(count)
     seen = np.zeros((2, count), bool)
-    for begin, x, sign in _chunks(design, sampled):
+    for begin, x, sign in chunks(design, sampled):
         squares = (x - usual.astype(np.float32)) ** 2
         w = weights[begin : begin + len(x)].astype(np.float32)
         second += w @ squares
@@ -248,7 +251,7 @@ def _verified(
     worst, largest = np.zeros(len(candidates)), np.full(len(candidates), 1e-300)
     if not candidates:
         return []
-    for _, x, _ in _chunks(design):
+    for _, x, _ in chunks(design):
         for number, (columns, weight) in enumerate(candidates):
             part = x[:, columns].astype(np.float64) - means[columns]
             worst[number] = max(worst[number], float(np.abs(part @ weight).max()))
@@ -320,7 +323,7 @@ class _Collector:
         entries = [0, 0]
         full = [len(pairs), len(tails)]  # lines from there on are left out
         anchored = self._design.first > 0
-        for begin, x, sign in _chunks(self._design):
+        for begin, x, sign in chunks(self._design):
             for number, (columns, weight) in enumerate((*pairs, *tails)):
                 sort, place = (0, number) if number < len(pairs) else (1, number - len(pairs))
                 if place >= full[sort]:

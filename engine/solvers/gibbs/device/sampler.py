@@ -190,7 +190,12 @@ class Sampler:
 
     def margins_at(self, beta: Floats) -> Floats:
         """The margins X beta of all rows at one beta; W becomes the curvature there."""
-        return np.concatenate(self.workers.each(_margins_at, beta))[: self.design.layout.rows]
+        self.workers.each(_weigh_at, beta)
+        return self.margins()
+
+    def margins(self) -> Floats:
+        """The margins of all rows for the first chain, as of the last pass; that of :meth:`weigh_at` for example."""
+        return np.concatenate(self.workers.each(_margins))[: self.design.layout.rows]
 
     def set_small(self, small: NDArray[np.bool_]) -> None:
         """See :meth:`HamiltonianMoves.set_small`."""
@@ -235,8 +240,7 @@ def _set_auxiliary(worker: Worker, auxiliary: Floats) -> None:
     worker.hamiltonian.auxiliary.prime()
 
 
-def _margins_at(worker: Worker, beta: Floats) -> Floats:
-    worker.hamiltonian.weigh_at(beta)
+def _margins(worker: Worker) -> Floats:
     return worker.hamiltonian.margins()
 
 

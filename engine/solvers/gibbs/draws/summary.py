@@ -119,6 +119,7 @@ def _causes(state: RunState) -> dict[str, NDArray[Any]]:
     tails = range(lines.nulls + lines.pairs, lines.count)
     return {
         "separable": np.array([design.name(column) for column in lines.separable], np.str_),
+        "separating": np.array([design.name(column) for column in lines.separating], np.str_),
         "rare": np.array([design.name(lines.members(line)[0]) for line in tails], np.str_),
         "collinear_names": np.array([design.name(column) for group in groups for column in group], np.str_),
         "collinear_group": np.array([number for number, group in enumerate(groups) for _ in group], np.int64),
