@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.solvers.knapsack.bounds import Relaxation, by_efficiency, greedy
+from engine.solvers.knapsack.bounds import Relaxation, greedy
+from engine.solvers.knapsack.ordering import by_efficiency
 
 
 @st.composite

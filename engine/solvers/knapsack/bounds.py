@@ -17,16 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Relaxation", "by_efficiency", "exchange", "greedy"]
+__all__ = ["Relaxation", "exchange", "greedy"]
 
 _CUTS = 40  # evaluations of the relaxation in the search for the multiplier of the number of items
 _DENOMINATORS = (1, 10, 100, 10_000, 1_000_000)
-
-
-def by_efficiency(profits: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Indices by descending profit per weight, as floating point sees it; equal efficiencies by ascending weight."""
-    order: NDArray[np.int64] = np.lexsort((weights, -profits / weights)).astype(np.int64)
-    return order
 
 
 def greedy(
@@ -43,7 +37,9 @@ def greedy(
         chosen.append(item)
         residual -= int(weights[item])
         rest = rest[fitting[0] + 1 :]
-    solution = np.sort(np.concatenate([order[:whole], np.array(chosen, dtype=np.int64)]))
+    taken = np.zeros(len(weights), bool)
+    taken[order[:whole]] = taken[chosen] = True
+    solution = np.flatnonzero(taken)
     alone = np.flatnonzero(weights <= capacity)
     if len(alone):
         best = int(alone[np.argmax(profits[alone])])
@@ -101,7 +97,8 @@ class Relaxation:
         profits, weights : ndarray of int64, shape (n,)
         capacity : int
         order : ndarray of int64, shape (n,)
-            From :func:`by_efficiency`. The bound is right in any order, and Dantzig's in this.
+            From :func:`engine.solvers.knapsack.ordering.by_efficiency`. The bound is right in any order, and Dantzig's
+            in this.
         """
         break_item = int(order[np.searchsorted(np.cumsum(weights[order]), capacity, side="right")])
         return cls.at(profits, weights, capacity, (int(weights[break_item]), int(profits[break_item]), 0))

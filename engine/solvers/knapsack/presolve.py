@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.knapsack.bounds import Relaxation, by_efficiency, exchange, greedy
+from engine.solvers.knapsack.bounds import Relaxation, exchange, greedy
 from engine.solvers.knapsack.core import Core
+from engine.solvers.knapsack.ordering import by_efficiency
 from engine.solvers.knapsack.problem import Knapsack
 
 __all__ = ["Reduced", "presolve"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,10 +26,11 @@ def cut_into_runs(sizes: NDArray[np.int64], most: int, most_count: int | None = 
     -------
     ndarray of int64, shape (runs + 1,)
     """
-    sums = np.cumsum(sizes)
+    sums = np.cumsum(sizes).tolist()
     cuts = [0]
     while cuts[-1] < len(sizes):
-        before = int(sums[cuts[-1] - 1]) if cuts[-1] else 0
-        end = max(int(np.searchsorted(sums, before + most, side="right")), cuts[-1] + 1)
-        cuts.append(min(end, len(sizes) if most_count is None else cuts[-1] + most_count))
+        begin = cuts[-1]
+        last = len(sizes) if most_count is None else min(len(sizes), begin + most_count)
+        before = sums[begin - 1] if begin else 0
+        cuts.append(max(bisect.bisect_right(sums, before + most, begin, last), begin + 1))
     return np.array(cuts, np.int64)

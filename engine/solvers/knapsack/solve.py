@@ -134,6 +134,8 @@ def _choose(
             return dense, "as asked"
         if dense.cells <= _SMALL_SECONDS * sum(_CELLS_PER_SECOND[info.capabilities.simt] for info in devices):
             return dense, f"it has {dense.cells:.2g} cells only"
+        if int(problem.weights[reduced.open].max()) < _SPARSE_WEIGHT:
+            return dense, "light items reach every capacity"
     items = sparse_items(problem, reduced)
     no_sparse = fault(items, min(devices, key=preference))
     if short is not None:
@@ -144,8 +146,6 @@ def _choose(
         return None, "a dense one does not fit the devices"
     if no_sparse is not None:
         return dense, f"the sparse table is impossible: {no_sparse}"
-    if int(items.weights.max()) < _SPARSE_WEIGHT:
-        return dense, "light items reach every capacity"
     return None, f"a dense one has {dense.cells:.2g} cells"
 
 

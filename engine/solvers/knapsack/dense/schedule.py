@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.solvers.knapsack.ordering import by_weight
 from engine.solvers.knapsack.runs import cut_into_runs
 
 __all__ = ["MOST_FUSED", "Goal", "Group", "GroupRules", "Schedule"]
@@ -111,9 +112,9 @@ class Schedule:
         done_groups : int
             How many groups hold the items of ``done``.
         """
-        by_weight = np.lexsort((-profits, -weights))
-        mask = np.zeros(len(weights), dtype=bool) if done is None else done[by_weight]
-        parts = [_Grouping.of(members, weights, rules) for members in (by_weight[mask], by_weight[~mask])]
+        order = by_weight(profits, weights)
+        mask = np.zeros(len(weights), dtype=bool) if done is None else done[order]
+        parts = [_Grouping.of(members, weights, rules) for members in (order[mask], order[~mask])]
         order = np.concatenate([part.order for part in parts])
         kinds, counts = (np.concatenate(columns) for columns in zip(*((p.kinds, p.counts) for p in parts), strict=True))
         firsts = np.cumsum(counts) - counts

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.knapsack.bounds import by_efficiency
+from engine.solvers.knapsack.ordering import by_efficiency, by_weight
 from engine.solvers.knapsack.programs import ValueType
 
 __all__ = ["Relaxations", "SparseItems"]
@@ -54,7 +54,7 @@ class SparseItems:
         cls, indices: NDArray[np.int64], weights: NDArray[np.int64], profits: NDArray[np.int64], capacity: int
     ) -> SparseItems:
         """Order the items, and choose the multiplier."""
-        order = np.lexsort((-profits, -weights))
+        order = by_weight(profits, weights)
         efficient = by_efficiency(profits, weights)
         sums = np.cumsum(weights[efficient])
         item = efficient[min(int(np.searchsorted(sums, capacity, side="right")), len(efficient) - 1)]
