@@ -11,7 +11,11 @@ from samplers import sampling, state_of
 from scipy import sparse
 
 from engine.devices import Member
+from engine.solvers.gibbs.design.lines import find_lines
+from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device import sparse_programs
+from engine.solvers.gibbs.options import Options
+from engine.solvers.gibbs.problem import HorseshoeProbit
 
 KINDS = ("one-hot", "numbers", "full column")
 
@@ -82,3 +86,31 @@ def test_rows_shared_by_work_items_give_the_same_draws(
             sampler.advance(0, 3, 0)
             draws.append(sampler.collect()[1])
     assert np.allclose(draws[1], draws[0], rtol=1e-4, atol=1e-5 * np.abs(draws[0][:, :, :41]).max())
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_lines_of_slow_movement_are_those_of_the_dense_design(kind: str, intercept: bool) -> None:
+    random = np.random.default_rng(3)
+    X, y = sparse_data(kind, rows=400, columns=24)
+    dense = X.toarray()
+    groups = np.eye(3)[random.integers(0, 3, len(y))]
+    nested = dense[:, [0]] * (random.random((len(y), 1)) < 0.8)
+    separable = (random.random((len(y), 1)) < 0.03) * y[:, None]
+    dense = np.column_stack([dense, groups, nested, separable, dense[:, 5]])
+    found = []
+    for storage in ("float32", "sparse"):
+        options = Options(storage=storage, intercept=intercept)
+        design = Design.of(HorseshoeProbit(sparse.csr_array(dense), y), options)
+        x = design.rows(0, len(y))[:, : design.layout.columns].astype(np.float64)
+        found.append(find_lines(design, x.T @ x, np.full(len(y), 0.4)))
+    expected, same = found
+    assert expected.nulls > 0
+    assert expected.pairs > 0
+    assert expected.tails > 0
+    for name in ("nulls", "pairs", "tails", "separable"):
+        assert getattr(same, name) == getattr(expected, name)
+    for name in ("member_start", "member_column", "row_start", "row_index"):
+        assert np.array_equal(getattr(same, name), getattr(expected, name)), name
+    for name in ("member_weight", "intercept", "row_value"):
+        assert np.allclose(getattr(same, name), getattr(expected, name), rtol=1e-4, atol=1e-4), name

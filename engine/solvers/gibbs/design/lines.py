@@ -14,7 +14,7 @@ tails
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from engine.solvers.gibbs.design.features import dense_rows
 from engine.solvers.gibbs.design.matrix import Design, stored_values, usual_value
+from engine.solvers.gibbs.design.sparse_columns import SparseColumns
 
 __all__ = ["Lines", "chunks", "find_lines", "usual_values"]
 
@@ -120,13 +121,19 @@ def find_lines(design: Design, gram: Floats, weights: Floats) -> Lines:
         Curvature of the log-likelihood of every row at a mode; shorter than the layout's rows or not.
     """
     usual = usual_values(design) if design.first else np.zeros(len(design.active))
-    informative, one_class = _screened(design, usual, weights)
+    columns_of = None
+    if design.storage == "sparse":
+        middle = usual_value(design.problem.X)[design.active] if design.first else usual
+        columns_of = SparseColumns(design, middle.astype(np.float64))
+        informative, one_class = columns_of.informative_rows(weights)
+    else:
+        informative, one_class = _screened(design, usual, weights)
     covariance, means = _covariance(design, gram)
-    nulls = _verified(design, _null_directions(design, covariance), means)
+    nulls = _verified(design, _null_directions(design, covariance), means, columns_of)
     collinear = {max(columns) for columns, weight in nulls if len(columns) == 2}
     tails = [j for j in np.argsort(informative, kind="stable").tolist() if informative[j] < INFORMATIVE_ROWS]
     tails = [j for j in tails if j not in collinear]
-    found = _Collector(design, usual, means)
+    found = _Collector(design, usual, means, columns_of)
     for columns, weight in nulls:
         found.add_null(columns, weight)
     found.add_rows(_pairs_of(design, covariance), [(np.array([j]), np.ones(1)) for j in tails])
@@ -245,13 +252,19 @@ def _with_small_supports(basis: Floats) -> Floats:
 
 
 def _verified(
-    design: Design, candidates: list[tuple[NDArray[np.int64], Floats]], means: Floats
+    design: Design,
+    candidates: list[tuple[NDArray[np.int64], Floats]],
+    means: Floats,
+    columns_of: SparseColumns | None,
 ) -> list[tuple[NDArray[np.int64], Floats]]:
     """The candidates along which no stored margin changes by more than rounding."""
     worst, largest = np.zeros(len(candidates)), np.full(len(candidates), 1e-300)
     if not candidates:
         return []
-    for _, x, _ in chunks(design):
+    if columns_of is not None:
+        for number, (columns, weight) in enumerate(candidates):
+            worst[number], largest[number] = columns_of.changes(columns, weight)
+    for _, x, _ in chunks(design) if columns_of is None else ():
         for number, (columns, weight) in enumerate(candidates):
             part = x[:, columns].astype(np.float64) - means[columns]
             worst[number] = max(worst[number], float(np.abs(part @ weight).max()))
@@ -295,8 +308,8 @@ def _pairs_of(design: Design, covariance: Floats) -> list[tuple[NDArray[np.int64
 class _Collector:
     """Lines as they are found."""
 
-    def __init__(self, design: Design, usual: Floats, means: Floats) -> None:
-        self._design, self._usual, self._means = design, usual, means
+    def __init__(self, design: Design, usual: Floats, means: Floats, columns_of: SparseColumns | None) -> None:
+        self._design, self._usual, self._means, self._columns_of = design, usual, means, columns_of
         self._members: list[tuple[NDArray[np.int64], Floats]] = []
         self._intercept: list[float] = []
         self._rows: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
@@ -319,30 +332,46 @@ class _Collector:
         """Lines with rows, as far as these are not too many."""
         if not pairs and not tails:
             return
-        parts: list[list[tuple[NDArray[np.int64], NDArray[np.float32]]]] = [[] for _ in (*pairs, *tails)]
-        entries = [0, 0]
-        full = [len(pairs), len(tails)]  # lines from there on are left out
         anchored = self._design.first > 0
-        for begin, x, sign in chunks(self._design):
-            for number, (columns, weight) in enumerate((*pairs, *tails)):
-                sort, place = (0, number) if number < len(pairs) else (1, number - len(pairs))
-                if place >= full[sort]:
-                    continue
-                part = x[:, columns].astype(np.float64)
-                values = (part - self._usual[columns] if anchored else part) @ weight
-                flat = _FLAT * float(np.abs(weight).max()) if len(columns) > 1 else 0.0
-                index = np.flatnonzero(np.abs(values) > flat)
-                parts[number].append((begin + index, (values[index] * sign[index]).astype(np.float32)))
-                entries[sort] += len(index)
-                if entries[sort] > _MOST_ENTRIES:
-                    full[sort] = max(1, place // 2)
-                    entries[sort] = _MOST_ENTRIES // 2
-        for number, (columns, weight) in enumerate((*pairs, *tails)):
+        entries, full = [0, 0], [len(pairs), len(tails)]  # lines from there on are left out
+        lines = (*pairs, *tails)
+        parts: list[list[_Rows]] = [[] for _ in lines]
+        for number, rows in self._line_rows(lines, anchored, full, len(pairs)):
             sort, place = (0, number) if number < len(pairs) else (1, number - len(pairs))
+            parts[number].append(rows)
+            entries[sort] += len(rows[0])
+            if entries[sort] > _MOST_ENTRIES:
+                full[sort] = max(1, place // 2)
+                entries[sort] = _MOST_ENTRIES // 2
+        for number, (columns, weight) in enumerate(lines):
+            sort, place = (0, number) if number < len(pairs) else (1, number - len(pairs))
+            if place >= full[sort] or not parts[number]:
+                continue
             index, value = (np.concatenate(arrays) for arrays in zip(*parts[number], strict=True))
-            if place < full[sort] and len(index):
+            if len(index):
                 shift = -float(weight @ self._usual[columns]) if anchored else 0.0
                 self._add(1 + sort, columns, weight, shift, (index, value))
+
+    def _line_rows(
+        self, lines: Sequence[tuple[NDArray[np.int64], Floats]], anchored: bool, full: list[int], pairs: int
+    ) -> Iterator[tuple[int, _Rows]]:
+        """Numbers of lines, and rows whose margins they change; of those that ``full`` does not leave out by then."""
+
+        def wanted() -> Iterator[tuple[int, NDArray[np.int64], Floats, float]]:
+            for number, (columns, weight) in enumerate(lines):
+                if number < full[0] if number < pairs else number - pairs < full[1]:
+                    yield number, columns, weight, _FLAT if len(columns) > 1 else 0.0
+
+        if self._columns_of is not None:
+            for number, columns, weight, flat in wanted():
+                yield number, self._columns_of.along(columns, weight, anchored, flat)
+            return
+        for begin, x, sign in chunks(self._design):
+            for number, columns, weight, flat in wanted():
+                part = x[:, columns].astype(np.float64)
+                values = (part - self._usual[columns] if anchored else part) @ weight
+                index = np.flatnonzero(np.abs(values) > flat * float(np.abs(weight).max()))
+                yield number, (begin + index, (values[index] * sign[index]).astype(np.float32))
 
     def lines(self, separable: tuple[int, ...]) -> Lines:
         """All of them."""
