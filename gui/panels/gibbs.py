@@ -19,10 +19,10 @@ from engine.text import value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.plot.axes import short
-from gui.plot.charts import Interval, IntervalPlot
 from gui.plot.curves import Curve
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
+from gui.plot.rows import Interval, IntervalPlot
 from gui.plot.series import Series
 
 __all__ = ["GibbsPanel", "autocorrelation"]

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter
 
 from gui.app.theme import Theme, pen_of
-from gui.plot.axes import Axis, NumberAxis, next_range
-from gui.plot.charts import PaintedItem, shortened
-from gui.plot.figure import Figure
+from gui.plot.rows import RowPlot
 from gui.plot.tables import Table
 
 __all__ = ["BoxPlot", "Spread", "spread"]
@@ -50,28 +46,12 @@ def spread(values: Sequence[float]) -> Spread | None:
     return Spread(len(sample), low, quartile, median, upper, high, tuple(outside.tolist()))
 
 
-class BoxPlot(Figure):
+class BoxPlot(RowPlot):
     """A box from the lower to the upper quartile with the median in it, whiskers, and outliers as points."""
-
-    MOST = 60
 
     def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", x_title: str = "") -> None:
         self._rows: list[tuple[str, Spread]] = []
-        self.x_title = x_title
-        self._item: PaintedItem | None = None
-        super().__init__(title, unit, theme=theme, key=key)
-
-    def make_axes(self) -> dict[str, pg.AxisItem]:
-        """Names at the left, numbers below."""
-        return {"left": Axis("left"), "bottom": NumberAxis("bottom", title=self.x_title)}
-
-    def populate(self) -> None:
-        """One item paints all boxes."""
-        self._item = PaintedItem(self._paint_rows)
-        self.plot.addItem(self._item, ignoreBounds=True)
-        self.plot.getViewBox().invertY(True)
-        self.plot.getViewBox().setMouseEnabled(False, False)
-        self.plot.getAxis("left").setStyle(tickLength=0, hideOverlappingLabels=False)
+        super().__init__(title, unit, theme=theme, key=key, x_title=x_title)
 
     def put(self, rows: Sequence[tuple[str, Spread]], x_title: str) -> None:
         """Show these, the first on top; no more than :attr:`MOST` are drawn, all are in the table."""
@@ -84,19 +64,13 @@ class BoxPlot(Figure):
     def redraw(self) -> None:
         """Draw the boxes."""
         shown = self._rows[: self.MOST]
-        if not shown or self._item is None:
-            return
-        low = min(min(row.low, *row.outliers) if row.outliers else row.low for _, row in shown)
-        high = max(max(row.high, *row.outliers) if row.outliers else row.high for _, row in shown)
-        low, high = next_range((math.nan, math.nan), (low, high))
-        axis = self.plot.getAxis("left")
-        axis.setTicks([[(place + 0.5, shortened(name)) for place, (name, _) in enumerate(shown)]])
-        axis.setWidth(max(50, 8 + 7 * max(len(shortened(name)) for name, _ in shown)))
-        self._item.set_bounds(QRectF(low, 0, high - low, len(shown)))
-        self.plot.setRange(xRange=(low, high), yRange=(0, len(shown)), padding=0)
-        self._item.update()
+        if shown:
+            low = min(min(row.low, *row.outliers) if row.outliers else row.low for _, row in shown)
+            high = max(max(row.high, *row.outliers) if row.outliers else row.high for _, row in shown)
+            self.lay_rows([name for name, _ in shown], low, high)
 
-    def _paint_rows(self, painter: QPainter) -> None:
+    def paint_rows(self, painter: QPainter) -> None:
+        """Boxes, whiskers and outliers."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         line = pen_of(self.theme.text, (), 1.2 * self.pixels)
         dot = pen_of(self.theme.text, (), 5.0 * self.pixels)

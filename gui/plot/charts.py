@@ -1,4 +1,4 @@
-"""Charts other than curves: bars, moving bands, images, intervals."""
+"""Charts other than curves: bars, moving bands, images."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter
 
 from gui.app.theme import Theme, pen_of
-from gui.plot.axes import Axis, CountAxis, NumberAxis, next_range, short
+from gui.plot.axes import CountAxis, short
 from gui.plot.figure import Figure
 from gui.plot.legend import small_font
 from gui.plot.live import LivePlot
 from gui.plot.series import Series
 from gui.plot.tables import Table
 
-__all__ = ["BandPlot", "Bars", "Interval", "IntervalPlot", "PaintedItem", "Pixels", "draw_text", "shortened"]
+__all__ = ["BandPlot", "Bars", "PaintedItem", "Pixels", "draw_text"]
 
 Floats = NDArray[np.float64]
 
@@ -306,89 +306,3 @@ class Pixels(Figure):
 
 def _rgb(colour: QColor) -> NDArray[np.int64]:
     return np.array([colour.red(), colour.green(), colour.blue()])
-
-
-def shortened(name: str) -> str:
-    """Long names without their middle."""
-    return name if len(name) <= 20 else f"{name[:9]}…{name[-10:]}"
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An estimate, an inner and an outer interval of one name."""
-
-    name: str
-    middle: float
-    inner: tuple[float, float]
-    outer: tuple[float, float]
-
-
-class IntervalPlot(Figure):
-    """Intervals beside each other, one a row: a forest plot."""
-
-    MOST = 60
-
-    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", x_title: str = "") -> None:
-        self._intervals: list[Interval] = []
-        self.x_title = x_title
-        self._item: PaintedItem | None = None
-        super().__init__(title, unit, theme=theme, key=key)
-
-    def make_axes(self) -> dict[str, pg.AxisItem]:
-        """Names at the left, numbers below."""
-        return {"left": Axis("left"), "bottom": NumberAxis("bottom", title=self.x_title)}
-
-    def populate(self) -> None:
-        """One item paints all intervals."""
-        self._item = PaintedItem(self._paint_rows)
-        self.plot.addItem(self._item, ignoreBounds=True)
-        self.plot.getViewBox().invertY(True)
-        self.plot.getAxis("left").setStyle(tickLength=0, hideOverlappingLabels=False)
-
-    def put(self, intervals: Sequence[Interval]) -> None:
-        """Show these, the first on top; no more than :attr:`MOST` are drawn, all are in the table."""
-        self._intervals = list(intervals)
-        self.dirty = True
-
-    def redraw(self) -> None:
-        """Draw the intervals."""
-        shown = self._intervals[: self.MOST]
-        if not shown or self._item is None:
-            return
-        low = min(min(row.outer[0] for row in shown), 0.0)
-        high = max(max(row.outer[1] for row in shown), 0.0)
-        low, high = next_range((math.nan, math.nan), (low, high))
-        step = max(1, math.ceil(len(shown) * 14 / max(60, self.view.height() - 40)))
-        axis = self.plot.getAxis("left")
-        axis.setTicks([[(place + 0.5, shortened(row.name)) for place, row in enumerate(shown) if place % step == 0]])
-        axis.setWidth(max(50, 8 + 7 * max(len(shortened(row.name)) for row in shown)))
-        self._item.set_bounds(QRectF(low, 0, high - low, len(shown)))
-        self.plot.setRange(xRange=(low, high), yRange=(0, len(shown)), padding=0)
-
-    def _paint_rows(self, painter: QPainter) -> None:
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        theme = self.theme
-        shown = self._intervals[: self.MOST]
-        if not shown:
-            return
-        painter.setPen(pen_of(theme.muted, (3, 3), 1.0))
-        painter.drawLine(QPointF(0, 0), QPointF(0, len(shown)))
-        for place, row in enumerate(shown):
-            y = place + 0.5
-            clear = row.outer[0] > 0 or row.outer[1] < 0
-            colour = theme.lines[0] if clear else theme.muted
-            painter.setPen(pen_of(colour, (), 1.2 * self.pixels))
-            painter.drawLine(QPointF(row.outer[0], y), QPointF(row.outer[1], y))
-            thick = pen_of(colour, (), 4.0 * self.pixels)
-            thick.setCapStyle(Qt.PenCapStyle.FlatCap)
-            painter.setPen(thick)
-            painter.drawLine(QPointF(row.inner[0], y), QPointF(row.inner[1], y))
-            dot = pen_of(theme.text, (), 6.0 * self.pixels)
-            dot.setCapStyle(Qt.PenCapStyle.RoundCap)
-            painter.setPen(dot)
-            painter.drawPoint(QPointF(row.middle, y))
-
-    def table(self) -> Table:
-        """A row for each interval."""
-        headers = ["name", "middle", "inner from", "inner to", "outer from", "outer to"]
-        return headers, [(row.name, row.middle, *row.inner, *row.outer) for row in self._intervals]

@@ -8,24 +8,19 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSettings, Qt, Signal
-from PySide6.QtWidgets import QInputDialog, QMainWindow
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QInputDialog
 
 from engine.problem import Problem
 from engine.sweep import Sweep
-from gui.app.jobs import Jobs
 from gui.problem.command_line import resume_words, solve_words
 from gui.problem.sweep import SweepPlan, plan_sweep
 from gui.runs.child import Child
-from gui.runs.library import Library
 from gui.runs.notes import RunNote
 from gui.runs.recorded import read_problem_of
-from gui.runs.run_list import RunList
 from gui.runs.standby import Standby
 from gui.runs.tab import RunTab
-from gui.window.log import LogPane
-from gui.window.problems import Problems
-from gui.window.tabs import Tabs
+from gui.window.controller import Parts, RunController
 
 __all__ = ["Launcher"]
 
@@ -41,15 +36,14 @@ class _Entry:
     shown: bool
 
 
-class Launcher(QObject):
+class Launcher(RunController):
     """Starts runs, and queues them while as many as are allowed are in progress.
 
     ``changed()`` when the queue has changed.
 
     Parameters
     ----------
-    window : QMainWindow
-        Parent of the dialogs.
+    parts : Parts
     targets : callable
         Returns the runs that an action applies to.
     command : sequence of str, optional
@@ -62,21 +56,12 @@ class Launcher(QObject):
 
     def __init__(
         self,
-        window: QMainWindow,
-        library: Library,
-        run_list: RunList,
-        tabs: Tabs,
-        problems: Problems,
-        jobs: Jobs,
-        log: LogPane,
-        settings: QSettings,
+        parts: Parts,
         targets: Callable[[], Sequence[RunNote]],
         command: Sequence[str] | None = None,
         standby: bool = False,
     ) -> None:
-        super().__init__(window)
-        self._window, self._library, self._list, self._tabs = window, library, run_list, tabs
-        self._problems, self._jobs, self._log, self._settings = problems, jobs, log, settings
+        super().__init__(parts)
         self._targets = targets
         self._queue: list[_Entry] = []
         self.held = False
@@ -86,9 +71,9 @@ class Launcher(QObject):
         self.patience = (8.0, 4.0)
         self.accepting = True
         """Whether new runs may be started; False while the window is closing."""
-        tabs.changed.connect(self._start_queued)
-        problems.changed.connect(self.prepare)
-        problems.sweep_requested.connect(self.open_sweep)
+        self._tabs.changed.connect(self._start_queued)
+        self._problems.changed.connect(self.prepare)
+        self._problems.sweep_requested.connect(self.open_sweep)
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:

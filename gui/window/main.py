@@ -28,6 +28,7 @@ from gui.runs.run_list import RunList
 from gui.runs.tab import RunTab
 from gui.window.all_runs import AllRuns
 from gui.window.appearance import Appearance
+from gui.window.controller import Parts
 from gui.window.exports import Exports
 from gui.window.help import Help
 from gui.window.launcher import Launcher
@@ -137,22 +138,11 @@ class MainWindow(QMainWindow):
             self.jobs,
             self.log,
         )
-        self.runs = Runs(
+        parts = Parts(
             self, self.library, self.run_list, self.run_tabs, self.problems, self.jobs, self.log, self.settings
         )
-        self.launcher = Launcher(
-            self,
-            self.library,
-            self.run_list,
-            self.run_tabs,
-            self.problems,
-            self.jobs,
-            self.log,
-            self.settings,
-            self.runs.targets,
-            command,
-            standby,
-        )
+        self.runs = Runs(parts)
+        self.launcher = Launcher(parts, self.runs.targets, command, standby)
         self.all_runs = AllRuns(self, self.library, self.run_list, self.run_tabs, self.settings, self.runs.targets)
         self.runs.queued = lambda: self.launcher.queued
         self.runs.table_selection = self.all_runs.selection

@@ -1,4 +1,4 @@
-"""What the desktop shows of runs while the window is not looked at: its title, and a notification at the end."""
+"""What the desktop shows of runs while the window is not looked at: title, taskbar, a notification at the end."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QSystemTrayIcon
 
 from engine.text import value_text
 from gui.app.icons import application_icon
+from gui.app.taskbar import TaskbarProgress
 from gui.runs.summary import state_text
 from gui.runs.tab import RunTab
 from gui.window.tabs import Tabs
@@ -35,11 +36,16 @@ class Notices(QObject):
         super().__init__(window)
         self._window, self._tabs = window, tabs
         self._tray: QSystemTrayIcon | None = None
+        self.taskbar = TaskbarProgress()
         tabs.run_ended.connect(self.notify)
 
     def update(self) -> None:
-        """Show the progress in the title."""
-        title = title_of(self._tabs.running())
+        """Show the progress in the title and in the taskbar."""
+        running = self._tabs.running()
+        fractions = [tab.summary.fraction for tab in running]
+        known = [fraction for fraction in fractions if fraction is not None]
+        self.taskbar.show(min(known) if known else None)
+        title = title_of(running)
         if title != self._window.windowTitle():
             self._window.setWindowTitle(title)
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QFileSystemWatcher, QObject, QSettings, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QFileSystemWatcher, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QInputDialog, QMainWindow, QMessageBox
+from PySide6.QtWidgets import QInputDialog, QMessageBox
 
 from engine.errors import QuintetError
-from gui.app.jobs import Jobs
-from gui.runs.library import TRASH_DAYS, Library
+from gui.runs.library import TRASH_DAYS
 from gui.runs.notes import RunNote
-from gui.runs.run_list import RunList
 from gui.runs.tab import RunTab
-from gui.window.log import LogPane
-from gui.window.problems import Problems
-from gui.window.tabs import Tabs
+from gui.window.controller import Parts, RunController
 
 __all__ = ["MOST_COMPARED", "Runs"]
 
@@ -25,39 +21,27 @@ MOST_COMPARED = 12
 _RESCAN_DELAY = 400  # milliseconds; a run that starts writes several times
 
 
-class Runs(QObject):
+class Runs(RunController):
     """Manages the runs in the list.
 
     ``changed()`` when runs were added, renamed or removed.
 
     Parameters
     ----------
-    window : QMainWindow
-        Parent of the dialogs.
+    parts : Parts
     """
 
     changed = Signal()
 
-    def __init__(
-        self,
-        window: QMainWindow,
-        library: Library,
-        run_list: RunList,
-        tabs: Tabs,
-        problems: Problems,
-        jobs: Jobs,
-        log: LogPane,
-        settings: QSettings,
-    ) -> None:
-        super().__init__(window)
-        self._window, self._library, self._list, self._tabs = window, library, run_list, tabs
-        self._problems, self._jobs, self._log, self._settings = problems, jobs, log, settings
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        library = parts.library
         self._trashed: list[Path] = []
         self.queued: Callable[[], Sequence[str]] = tuple
         """Returns the keys of the runs that wait in this window."""
         self.table_selection: Callable[[], list[RunNote] | None] = lambda: None
         """Returns what is selected in the run table; None if it is not shown."""
-        problems.folder_requested.connect(self.show_folder)
+        self._problems.folder_requested.connect(self.show_folder)
         library.runs.mkdir(parents=True, exist_ok=True)
         self._watcher = QFileSystemWatcher([str(library.runs)], self)
         self._rescan_timer = QTimer(self)

@@ -20,10 +20,11 @@ from gui.pictures.board import Board, queens_placement
 from gui.pictures.gantt import Gantt, schedule
 from gui.pictures.network import NetworkView, network_places
 from gui.pictures.tour import Tour, places_from_costs
-from gui.plot.charts import BandPlot, Bars, IntervalPlot, Pixels
+from gui.plot.charts import BandPlot, Bars, Pixels
 from gui.plot.figure import Figure
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
+from gui.plot.rows import IntervalPlot
 from gui.plot.stacked import StackedPlot
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -1,0 +1,134 @@
+"""Charts with a row for each name: their base, and intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QPainter
+
+from gui.app.theme import Theme, pen_of
+from gui.plot.axes import Axis, NumberAxis, next_range
+from gui.plot.charts import PaintedItem
+from gui.plot.figure import Figure
+from gui.plot.tables import Table
+
+__all__ = ["Interval", "IntervalPlot", "RowPlot", "shortened"]
+
+
+def shortened(name: str) -> str:
+    """Long names without their middle."""
+    return name if len(name) <= 20 else f"{name[:9]}…{name[-10:]}"
+
+
+class RowPlot(Figure):
+    """Names at the left, one a row, the first on top; numbers below.
+
+    Subclasses call :meth:`lay_rows` when they are drawn, and paint in :meth:`paint_rows`, where row ``k`` is between
+    ``k`` and ``k + 1``. No more than :attr:`MOST` rows are drawn; all are in the table.
+
+    Parameters
+    ----------
+    title, unit : str
+    theme : Theme
+    key : str
+        See :class:`gui.plot.figure.Figure`.
+    x_title : str
+        Title of the axis below.
+    """
+
+    MOST = 60
+
+    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", x_title: str = "") -> None:
+        self.x_title = x_title
+        self._item: PaintedItem | None = None
+        super().__init__(title, unit, theme=theme, key=key)
+
+    def make_axes(self) -> dict[str, pg.AxisItem]:
+        """Names at the left, numbers below."""
+        return {"left": Axis("left"), "bottom": NumberAxis("bottom", title=self.x_title)}
+
+    def populate(self) -> None:
+        """One item paints all rows."""
+        self._item = PaintedItem(self.paint_rows)
+        self.plot.addItem(self._item, ignoreBounds=True)
+        self.plot.getViewBox().invertY(True)
+        self.plot.getViewBox().setMouseEnabled(False, False)
+        self.plot.getAxis("left").setStyle(tickLength=0, hideOverlappingLabels=False)
+
+    def lay_rows(self, names: Sequence[str], low: float, high: float) -> None:
+        """Show these names, as many as have room, and a range of numbers."""
+        low, high = next_range((math.nan, math.nan), (low, high))
+        step = max(1, math.ceil(len(names) * 14 / max(60, self.view.height() - 40)))
+        axis = self.plot.getAxis("left")
+        axis.setTicks([[(place + 0.5, shortened(name)) for place, name in enumerate(names) if place % step == 0]])
+        axis.setWidth(max(50, 8 + 7 * max(len(shortened(name)) for name in names)))
+        if self._item is not None:
+            self._item.set_bounds(QRectF(low, 0, high - low, len(names)))
+        self.plot.setRange(xRange=(low, high), yRange=(0, len(names)), padding=0)
+
+    def paint_rows(self, painter: QPainter) -> None:
+        """Paint the rows, in the coordinates of the plot."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate, an inner and an outer interval of one name."""
+
+    name: str
+    middle: float
+    inner: tuple[float, float]
+    outer: tuple[float, float]
+
+
+class IntervalPlot(RowPlot):
+    """Intervals beside each other, one a row: a forest plot."""
+
+    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", x_title: str = "") -> None:
+        self._intervals: list[Interval] = []
+        super().__init__(title, unit, theme=theme, key=key, x_title=x_title)
+
+    def put(self, intervals: Sequence[Interval]) -> None:
+        """Show these, the first on top; no more than :attr:`MOST` are drawn, all are in the table."""
+        self._intervals = list(intervals)
+        self.dirty = True
+
+    def redraw(self) -> None:
+        """Draw the intervals."""
+        shown = self._intervals[: self.MOST]
+        if shown:
+            low = min(min(row.outer[0] for row in shown), 0.0)
+            high = max(max(row.outer[1] for row in shown), 0.0)
+            self.lay_rows([row.name for row in shown], low, high)
+
+    def paint_rows(self, painter: QPainter) -> None:
+        """A line at 0, and the intervals."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        theme = self.theme
+        shown = self._intervals[: self.MOST]
+        if not shown:
+            return
+        painter.setPen(pen_of(theme.muted, (3, 3), 1.0))
+        painter.drawLine(QPointF(0, 0), QPointF(0, len(shown)))
+        for place, row in enumerate(shown):
+            y = place + 0.5
+            clear = row.outer[0] > 0 or row.outer[1] < 0
+            colour = theme.lines[0] if clear else theme.muted
+            painter.setPen(pen_of(colour, (), 1.2 * self.pixels))
+            painter.drawLine(QPointF(row.outer[0], y), QPointF(row.outer[1], y))
+            thick = pen_of(colour, (), 4.0 * self.pixels)
+            thick.setCapStyle(Qt.PenCapStyle.FlatCap)
+            painter.setPen(thick)
+            painter.drawLine(QPointF(row.inner[0], y), QPointF(row.inner[1], y))
+            dot = pen_of(theme.text, (), 6.0 * self.pixels)
+            dot.setCapStyle(Qt.PenCapStyle.RoundCap)
+            painter.setPen(dot)
+            painter.drawPoint(QPointF(row.middle, y))
+
+    def table(self) -> Table:
+        """A row for each interval."""
+        headers = ["name", "middle", "inner from", "inner to", "outer from", "outer to"]
+        return headers, [(row.name, row.middle, *row.inner, *row.outer) for row in self._intervals]

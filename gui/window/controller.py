@@ -1,0 +1,45 @@
+"""What the controllers of runs share: the parts of the window that they work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, QSettings
+from PySide6.QtWidgets import QMainWindow
+
+from gui.app.jobs import Jobs
+from gui.runs.library import Library
+from gui.runs.run_list import RunList
+from gui.window.log import LogPane
+from gui.window.problems import Problems
+from gui.window.tabs import Tabs
+
+__all__ = ["Parts", "RunController"]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts of the window; ``window`` is the parent of dialogs."""
+
+    window: QMainWindow
+    library: Library
+    run_list: RunList
+    tabs: Tabs
+    problems: Problems
+    jobs: Jobs
+    log: LogPane
+    settings: QSettings
+
+
+class RunController(QObject):
+    """Base of the controllers of runs.
+
+    Parameters
+    ----------
+    parts : Parts
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts.window)
+        self._window, self._library, self._list, self._tabs = parts.window, parts.library, parts.run_list, parts.tabs
+        self._problems, self._jobs, self._log, self._settings = parts.problems, parts.jobs, parts.log, parts.settings
