@@ -162,8 +162,9 @@ class Recorder:
         ends: dict[int, float] = {}
         for one in self._given:
             end = one.mark if isinstance(one.mark, float) else device.seconds_at(one.mark)
-            begin = max(one.at, ends.get(one.stream, one.at))
-            ends[one.stream] = end
+            before = ends.get(one.stream, one.at)
+            begin = max(one.at, before)
+            ends[one.stream] = end = max(end, before)  # the clocks of device and host are some microseconds apart
             self._found.commands.append(Command(one.kind, one.name, one.stream, min(begin, end), end, one.nbytes))
         self._found.host = sorted(self._host, key=lambda span: span.begin)
         self._given.clear()

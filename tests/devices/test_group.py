@@ -121,3 +121,11 @@ def test_workers_that_were_made_are_closed_if_another_cannot_be(members: list[Me
     with pytest.raises(DeviceError, match="no memory"):
         WorkerGroup(members, make, [(i,) for i in range(3)])
     assert sorted(closed) == [0, 2]
+
+
+def test_a_communicator_that_was_aborted_lets_nobody_wait_again() -> None:
+    communicator = Communicator(2)
+    communicator.abort()
+    for rank in (0, 1, 0):
+        with pytest.raises(PeerFailed):
+            communicator.all_gather(rank, "value")
