@@ -29,6 +29,8 @@ TARGETS = ("target", "y", "label", "class", "outcome", "response")
 _LIBSVM_LINE = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?(\s+(qid|[0-9]+):[^\s:]+)*\s*(#.*)?")
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 _MEMORY_PER_BYTE = 70
+_MEMORY_PER_NAME = 100
+_SPARSE_FROM, _SPARSE_DENSITY = 1 << 22, 0.1  # values, and the largest share that is not 0, of a sparse table
 _LONGEST_WORD = 1000
 _TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".data", ".dat", ".txt")
 _ADVICE = "make numbers of it first, for example one column of 0 and 1 for each category"
@@ -38,10 +40,11 @@ _ADVICE = "make numbers of it first, for example one column of 0 and 1 for each 
 class Table:
     """Features and target as they were found.
 
-    ``X`` has shape (N, p); ``y`` holds N numbers or words; ``names`` are those of the columns of X.
+    ``X`` has shape (N, p), a SciPy sparse array if it is large and nearly all of it is 0; ``y`` holds N numbers or
+    words; ``names`` are those of the columns of X.
     """
 
-    X: NDArray[Any]
+    X: Any
     y: NDArray[Any]
     names: list[str]
     target: str
@@ -300,10 +303,10 @@ def _read_libsvm(text: str, path: Path) -> Table:
             raise ProblemError(f"'{line[:60]}' is not a line of LIBSVM", path, number) from None
         counts.append(len(values) - before)
         lines.append(number)
-    return _dense(np.array(labels), np.array(indices), np.array(values), np.array(counts), lines, path)
+    return _from_entries(np.array(labels), np.array(indices), np.array(values), np.array(counts), lines, path)
 
 
-def _dense(
+def _from_entries(
     labels: NDArray[np.float64],
     indices: NDArray[np.int64],
     values: NDArray[np.float64],
@@ -321,15 +324,23 @@ def _dense(
         place = int(where[np.argmax(indices < 0)])
         raise ProblemError(f"an index must be at least 0; got {indices.min()}", path, lines[place])
     columns = int(indices.max()) + 1 - base
-    require_memory(8 * rows * columns, f"a table of {rows} rows and {columns} columns", path)
+    sparse = rows * columns >= _SPARSE_FROM and len(values) <= _SPARSE_DENSITY * rows * columns
+    size = _MEMORY_PER_NAME * columns + 40 * len(values) if sparse else 8 * rows * columns
+    require_memory(size, f"a table of {rows} rows and {columns} columns", path)
     cells = where * columns + (indices - base)
     order = np.argsort(cells, kind="stable")
     repeated = np.flatnonzero(np.diff(cells[order]) == 0)
     if repeated.size:
         place = int(order[repeated[0]])
         raise ProblemError(f"a row has the index {indices[place]} twice", path, lines[int(where[place])])
-    X = np.zeros((rows, columns))
-    X[where, indices - base] = values
+    X: Any
+    if sparse:
+        from scipy.sparse import csr_array
+
+        X = csr_array((values, (where, indices - base)), shape=(rows, columns))
+    else:
+        X = np.zeros((rows, columns))
+        X[where, indices - base] = values
     return Table(X, labels, [f"x{column}" for column in range(base, columns + base)], "label")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 from samplers import sampling, state_of
 from scipy import sparse
 
+import engine
 from engine.devices import Member
+from engine.errors import ProblemError
 from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device import sparse_programs
@@ -114,3 +117,51 @@ def test_lines_of_slow_movement_are_those_of_the_dense_design(kind: str, interce
         assert np.array_equal(getattr(same, name), getattr(expected, name)), name
     for name in ("member_weight", "intercept", "row_value"):
         assert np.allclose(getattr(same, name), getattr(expected, name), rtol=1e-4, atol=1e-4), name
+
+
+def test_a_sparse_problem_stays_sparse_and_says_where_a_value_is_not_finite(tmp_path: Path) -> None:
+    X, y = sparse_data("numbers", rows=50, columns=6)
+    X.data[0] = 0.0
+    problem = HorseshoeProbit(X.astype(np.float32), y)
+    assert problem.X.nnz == X.nnz - 1
+    assert problem.X.dtype == np.float32
+    again = HorseshoeProbit.from_arrays(problem.to_arrays(), "again")
+    assert np.array_equal(again.X.toarray(), problem.X.toarray())
+    X.data[7] = np.nan
+    row, column = (int(found[7]) for found in X.tocoo().coords)
+    with pytest.raises(ProblemError, match=f"column 'x{column}' has nan in row {row}"):
+        HorseshoeProbit(X, y)
+    with pytest.raises(ProblemError, match="got complex128"):
+        HorseshoeProbit(X.astype(complex), y)
+
+
+def test_a_large_libsvm_file_is_read_as_a_sparse_array(tmp_path: Path) -> None:
+    lines = [f"{1 if row % 3 else -1} {1 + row % 7}:0.5 {1000 + row % 5 * 1000}:{row + 1}" for row in range(1000)]
+    path = tmp_path / "wide.svm"
+    path.write_text("\n".join(lines) + "\n")
+    problem = HorseshoeProbit.read(path)
+    assert sparse.issparse(problem.X)
+    assert problem.X.shape == (1000, 5000)
+    assert problem.X[2, 2] == 0.5
+    assert problem.X[4, 4999] == 5.0
+    assert problem.X.nnz == 2000
+
+
+def test_predictions_of_a_sparse_problem_are_those_of_the_dense_one() -> None:
+    X, y = sparse_data("numbers", rows=60, columns=5)
+    result = engine.solve(HorseshoeProbit(X, y), draws=10, warmup=10, seed=1)
+    dense = HorseshoeProbit(X.toarray(), y)
+    assert np.allclose(engine.log_likelihood(HorseshoeProbit(X, y), result), engine.log_likelihood(dense, result))
+
+
+def test_the_storage_follows_shape_and_share_of_zeros() -> None:
+    X = sparse.random_array((30_000, 200), density=0.02, rng=np.random.default_rng(1), format="csr")
+    y = np.arange(30_000) % 2
+    chosen = {
+        (density, storage): Design.of(HorseshoeProbit(Z, y[: Z.shape[0]]), Options(storage=storage)).storage
+        for density, Z in ((0.02, X), (1.0, X.toarray() + 1.0), ("small", X[:100]))
+        for storage in ("auto", "sparse", "float16")
+    }
+    assert chosen[0.02, "auto"] == chosen[1.0, "sparse"] == chosen["small", "sparse"] == "sparse"
+    assert chosen[1.0, "auto"] == chosen["small", "auto"] == "float32"
+    assert chosen[0.02, "float16"] == "float16"

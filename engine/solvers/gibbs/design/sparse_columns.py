@@ -64,7 +64,7 @@ class SparseColumns:
         parts = [self._column(int(j)) for j in columns]
         rows, place = np.unique(np.concatenate([rows for rows, _ in parts]), return_inverse=True)
         values = np.concatenate([factor * data for factor, (_, data) in zip(factors, parts, strict=True)])
-        return rows, np.bincount(place, values, minlength=len(rows))
+        return rows, np.bincount(place, values, minlength=len(rows)).astype(np.float64)
 
     def along(
         self, columns: NDArray[np.int64], weight: Floats, anchored: bool, flat: float
