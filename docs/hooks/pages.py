@@ -141,6 +141,13 @@ def reproductions() -> str:
     return table(("report", "device", "date", "confirmed", "not confirmed", "not tested"), rows)
 
 
+def record(file: str) -> str:
+    """The tables and lines of a record of ``docs/records``."""
+    blocks = [block for section in Report.read(_ROOT / "docs" / "records" / file).sections for block in section.blocks]
+    parts = [table(block.columns, block.rows) if block.kind == "table" else f"- {block.text}" for block in blocks]
+    return "\n\n".join(parts)
+
+
 def settings() -> str:
     """The settings of a run."""
     return _fields(Settings)
@@ -264,6 +271,7 @@ GENERATED: dict[str, Callable[..., str]] = {
         metrics,
         options,
         public_names,
+        record,
         reproductions,
         results,
         settings,

@@ -294,16 +294,18 @@ def bench_scaling(
     good = True
     compared = [_Comparison(case) for case in cases if request.only in case.name]
     latencies = {count: all_gather_seconds(count) for count in counts if count > 1}
-    for comparison in compared:
-        for count in counts:
-            cells, right = _measured(comparison, chosen[:count], latencies.get(count, 0.0), request.timeline)
-            good &= right
-            rows.append(cells)
-            print(_line(cells), flush=True)
-    record_table(f"{title}: several devices", _COLUMNS, rows)
-    for comparison in compared:
-        if comparison.profile is not None:
-            console.print(f"{comparison.case.name}: {_forecast(comparison, counts)}")
+    try:
+        for comparison in compared:
+            for count in counts:
+                cells, right = _measured(comparison, chosen[:count], latencies.get(count, 0.0), request.timeline)
+                good &= right
+                rows.append(cells)
+                print(_line(cells), flush=True)
+    finally:  # what was measured before an interrupt too
+        record_table(f"{title}: several devices", _COLUMNS, rows)
+        for comparison in compared:
+            if comparison.profile is not None:
+                console.print(f"{comparison.case.name}: {_forecast(comparison, counts)}")
     return good
 
 

@@ -58,7 +58,7 @@ def scaling_cases(quick: bool) -> Iterator[ScalingCase]:
     """
     rows, columns = (4000, 40) if quick else (4_000_000, 1000)
     for kernel, chains in (("px", 2), ("hmc", 2)) if quick else (("px", 4), ("px", 8), ("hmc", 4), ("hmc", 8)):
-        yield _case(rows, columns, kernel, chains, 8 if quick else 300)
+        yield _case(rows, columns, kernel, chains, 8 if quick else 1000 if kernel == "px" else 100)
 
 
 def _case(rows: int, columns: int, kernel: str, chains: int, iterations: int) -> ScalingCase:
