@@ -27,6 +27,10 @@ ${" ".join(machine(report.machine))}
 % for row in block.rows:
 | ${" | ".join(map(cell, row))} |
 % endfor
+% if (entry["file"], block.title) in plots:
+<% plot = plots[entry["file"], block.title] %>
+![${plot.title}](${images}/${plot.file})
+% endif
 % elif block.kind == "text":
 
 ${block.text}

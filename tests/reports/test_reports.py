@@ -10,6 +10,7 @@ from engine.cli import command_line
 from engine.cli.delegating import reproductions
 from engine.errors import InputError
 from engine.reports.machine import describe_machine
+from engine.reports.plots import Plot, bars_of, draw_plot
 from engine.reports.report import Figure, Finding, Report, Section, Table, Text
 from engine.solvers import discover
 
@@ -116,3 +117,32 @@ def test_the_page_of_benchmarks_is_that_of_the_records() -> None:
     from engine.reports.benchmarks import page
 
     assert page() == (Path(__file__).parents[2] / "BENCHMARKS.md").read_text(encoding="utf-8")
+
+
+def test_every_plot_of_the_benchmarks_is_drawn_and_linked() -> None:
+    from engine.reports.benchmarks import IMAGES, page, plots
+
+    assert plots()
+    text = page()
+    for plot in plots():
+        assert f"![{plot.title}](docs/images/benchmarks/{plot.file})" in text
+        assert (IMAGES / plot.file).is_file()
+    assert {path.name for path in IMAGES.iterdir()} == {plot.file for plot in plots()}
+
+
+def test_bars_are_the_numbers_of_the_table(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = (("CUDA", "a", "1 234 567"), ("", "b", "2.5e3 (2x)"), ("OpenCL", "a", "0.5 to 0.7"), ("OpenCL", "b", "-"))
+    report = example()
+    report.sections[0].blocks[:] = [Table("Rates", ("backend", "kernel", "cells/s"), rows)]
+    about = {"record": "r.json", "table": "Rates", "file": "r.svg", "title": "Rates & more", "unit": "cells/s"}
+    plot = Plot(**about, label=["backend", "kernel"], values=["cells/s"], log=True)
+    assert bars_of(plot, report) == {"cells/s": {"CUDA, a": 1234567, "CUDA, b": 2500, "OpenCL, a": 0.5}}
+    grouped = Plot(**about, label=["kernel"], values=["cells/s"], group="backend", where={"kernel": "a"})
+    assert bars_of(grouped, report) == {"CUDA": {"a": 1234567}, "OpenCL": {"a": 0.5}}
+    draw_plot(plot, report, tmp_path)
+    assert "Rates &amp; more" in (tmp_path / "r.svg").read_text()
+    with pytest.raises(InputError, match="no column 'nodes'"):
+        bars_of(plot.model_copy(update={"values": ["nodes"]}), report)
+    with pytest.raises(InputError, match="has no table"):
+        bars_of(plot.model_copy(update={"table": "Other"}), report)
