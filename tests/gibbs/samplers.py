@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.devices import DevicePool, Member
+from engine.solvers.gibbs.choice import with_kernel
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.families import AUXILIARY
@@ -24,7 +25,9 @@ def sampling(
 ) -> Iterator[Sampler]:
     """A sampler with its matrix made, on as many copies of a device; its state is to be set."""
     chosen = Options(**options)
-    design = Design.of((HorseshoeProbit if family == "probit" else HorseshoeLogit)(X, y), chosen)
+    problem = (HorseshoeProbit if family == "probit" else HorseshoeLogit)(X, y)
+    chosen = with_kernel(problem, chosen)
+    design = Design.of(problem, chosen)
     with (
         DevicePool([member.info] * devices) as pool,
         Sampler(pool, design, settings_for(design, chosen, seed)) as sampler,

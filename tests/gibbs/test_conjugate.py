@@ -14,9 +14,14 @@ from scipy import sparse
 import engine
 from engine.devices import Member
 from engine.numerics.philox import uniform_float64_wide, uniform_words
+from engine.solvers.gibbs.choice import with_kernel
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device.sampler import required_bytes
 from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
 from engine.solvers.gibbs.moves.latent import STREAM_LATENT, STREAM_NOISE
+from engine.solvers.gibbs.options import Options
+from engine.solvers.gibbs.solve import settings_for
 from tests.engines import engine_of
 
 
@@ -116,3 +121,46 @@ def test_a_stopped_run_resumes_to_the_same_draws(device: Member, tmp_path: Path)
     assert result.status == "complete"
     assert np.array_equal(result.arrays["beta"], whole.arrays["beta"])
     assert np.array_equal(result.arrays["log_lambda"], whole.arrays["log_lambda"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "family", "kernel"),
+    [
+        (300, 40, "probit", "hmc"),
+        (30, 9000, "probit", "px"),
+        (30, 9000, "logit", "cg"),
+        (6000, 9000, "probit", "cg"),
+        (30, 9000, "normal", "hmc"),
+    ],
+)
+def test_the_kernel_of_very_many_columns_makes_no_matrix_of_them(
+    rows: int, columns: int, family: str, kernel: str
+) -> None:
+    X = sparse.random_array((rows, columns), density=0.001, rng=np.random.default_rng(2), format="csr")
+    y = np.arange(rows) % 2
+    problem = engine.HorseshoeRegression(X, y, family=family)
+    chosen = with_kernel(problem, Options())
+    assert chosen.kernel == kernel
+    design = Design.of(problem, chosen)
+    if kernel != "hmc":
+        assert settings_for(design, chosen, 1).wide == (kernel == "px")
+        assert required_bytes_of(design, chosen) < 4 * columns**2
+
+
+def required_bytes_of(design: Design, options: Options) -> int:
+    layout = design.layout
+    sizes = layout.strips * layout.strip_rows, layout.columns, layout.stride, layout.strips
+    return required_bytes(*sizes, settings_for(design, options, 1), design.storage, 1, with_rows=False)
+
+
+def test_the_kernel_that_was_chosen_is_reported(device: Member) -> None:
+    X = sparse.random_array((40, 8300), density=0.01, rng=np.random.default_rng(2), format="csr")
+    notices: list[str] = []
+    result = engine_of(device, 1).solve(
+        engine.HorseshoeLogit(X, np.arange(40) % 2),
+        draws=4,
+        warmup=2,
+        on_event=lambda event: notices.append(event.message) if event.type == "notice" else None,
+    )
+    assert result.arrays["beta"].shape[:2] == (4, 4)
+    assert any(text.startswith("kernel = cg: matrices of the ") for text in notices)

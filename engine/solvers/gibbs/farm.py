@@ -22,6 +22,7 @@ from engine.results import Result, Status
 from engine.run import Run, StopRequested
 from engine.solvers.gibbs import solve as single
 from engine.solvers.gibbs.checkpoint import Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
+from engine.solvers.gibbs.choice import with_kernel
 from engine.solvers.gibbs.design.lines import Lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.chains import STATE, Recorded
@@ -86,6 +87,7 @@ class FarmedSampling(FarmedRun):
     """
 
     def __init__(self, problem: HorseshoeProbit, options: Options, run: Run, workers: Workers) -> None:
+        options = with_kernel(problem, options)
         self._problem, self._options, self._run = problem, options, run
         self._design = Design.of(problem, options)
         self._state = single._new_state(self._design, options)
@@ -285,6 +287,7 @@ class SamplingSlices(SliceWorker):
     """
 
     def __init__(self, problem: HorseshoeProbit, options: Options, seed: int, pool: DevicePool) -> None:
+        options = with_kernel(problem, options)
         self._problem, self._options, self._seed, self._pool = problem, options, seed, pool
         self._design = Design.of(problem, options)
         self._settings = single.settings_for(self._design, options, seed)

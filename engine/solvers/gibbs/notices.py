@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from engine.run import Run
 from engine.solvers.gibbs.design.lines import Lines
 from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.moves.conjugate import MOST_STEPS
 from engine.solvers.gibbs.options import Options
 
-__all__ = ["describe_lines", "report_design"]
+__all__ = ["describe_lines", "failure_text", "report_design", "report_kernel"]
 
 
 def report_design(run: Run, design: Design, options: Options) -> None:
@@ -53,3 +54,29 @@ def describe_lines(design: Design, lines: Lines, bounded: bool) -> list[str]:
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names[:5]) + (", ..." if len(names) > 5 else "")
+
+
+def report_kernel(run: Run, design: Design, kernel: str) -> None:
+    """What ``kernel = auto`` stands for, where that is not hmc."""
+    columns, rows = f"{design.layout.columns:,}", f"{design.layout.rows:,}"
+    how = {
+        "px": f"it factorises matrices of the {rows} rows",
+        "cg": "it solves for the coefficients by conjugate gradients",
+    }
+    if kernel in how:
+        run.notice(f"kernel = {kernel}: matrices of the {columns} columns would be large; {how[kernel]}")
+
+
+def failure_text(kernel: str, failures: int) -> str:
+    """What happened to the chains where matrices could not be factorised, or systems not be solved."""
+    if kernel == "cg":
+        return (
+            f"{failures} solutions by conjugate gradients did not reach the tolerance in {MOST_STEPS} steps; in each "
+            "of these iterations the chain kept its coefficients. The option slab bounds the prior variances that slow "
+            "them down"
+        )
+    outcome = "its trajectory was rejected" if kernel == "hmc" else "the chain kept its coefficients"
+    return (
+        f"{failures} Cholesky factorisations of a chain's matrix failed; in each of these iterations {outcome}: X has "
+        "columns that nearly depend on each other"
+    )

@@ -11,7 +11,7 @@ from engine.solvers.gibbs.priors import CONJUGATE, Prior, PriorName
 
 __all__ = ["REFRESH", "KernelName", "Options", "Storage"]
 
-KernelName = Literal["gibbs", "px", "hmc", "cg"]
+KernelName = Literal["auto", "gibbs", "px", "hmc", "cg"]
 Storage = Literal["auto", "float32", "float16", "bfloat16", "sparse"]
 
 REFRESH = 50
@@ -25,10 +25,11 @@ class Options(SolverOptions):
     """Options of the Gibbs sampler."""
 
     kernel: KernelName = Field(
-        "hmc",
+        "auto",
         description="how beta moves: gibbs (the paper: latent normals), px (gibbs with parameter expansion), hmc "
         "(Hamiltonian trajectories, with moves of their own for one-hot groups, collinear pairs and rare columns) or "
-        "cg (latent variables and conjugate gradients, for X with very many columns)",
+        "cg (latent variables and conjugate gradients, for X with very many columns); auto: hmc up to 8192 columns, "
+        "then px or cg where they apply",
     )
     tolerance: float = Field(
         1e-4,
@@ -105,7 +106,7 @@ class Options(SolverOptions):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if self.kernel == "hmc" and self.chains > 1024:
+        if self.kernel in ("auto", "hmc") and self.chains > 1024:
             raise ValueError(f"chains must be at most 1024 for the kernel hmc; got {self.chains}")
         if self.kernel in ("gibbs", "px") and self.prior not in CONJUGATE:
             raise ValueError(

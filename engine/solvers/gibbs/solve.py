@@ -17,6 +17,7 @@ from engine.errors import AuditError, OptionError
 from engine.results import Status
 from engine.run import Run, StopRequested
 from engine.solvers.gibbs.checkpoint import RunState, Snapshot, audit, checkpoint_of, restore_draws, snapshot_of
+from engine.solvers.gibbs.choice import kernel_for, with_kernel
 from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.design.separation import separating_columns
@@ -28,9 +29,8 @@ from engine.solvers.gibbs.draws.convergence import CHECKS, Mixing, check_points,
 from engine.solvers.gibbs.draws.diagnostics import diagnose
 from engine.solvers.gibbs.draws.store import Draws
 from engine.solvers.gibbs.draws.summary import posterior_of
-from engine.solvers.gibbs.moves.conjugate import MOST_STEPS
 from engine.solvers.gibbs.moves.hamiltonian import FIRST_STEPS, rescale_interval
-from engine.solvers.gibbs.notices import describe_lines, report_design
+from engine.solvers.gibbs.notices import describe_lines, failure_text, report_design, report_kernel
 from engine.solvers.gibbs.options import REFRESH, Options
 from engine.solvers.gibbs.posterior import Posterior
 from engine.solvers.gibbs.problem import HorseshoeProbit
@@ -52,7 +52,7 @@ _MOSTLY = 0.5
 def settings_for(design: Design, options: Options, seed: int) -> Settings:
     """What the iterations of a run need to know."""
     return Settings(
-        kernel=options.kernel,
+        kernel=kernel_for(design.problem, options),
         chains=options.chains,
         seed=seed,
         prior_precision=options.intercept_scale**-2,
@@ -87,6 +87,7 @@ def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[Devic
     engine.errors.OutOfDeviceMemory
         If the matrices do not fit the devices.
     """
+    options = with_kernel(problem, options)
     if options.kernel == "cg":
         if problem.family not in ("probit", "logit"):
             raise OptionError(f"kernel = cg samples probit and logit regressions; {problem.family} needs kernel = hmc")
@@ -127,9 +128,12 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
     engine.errors.DeviceError
         If a device fails; the draws up to the last checkpoint are in the run folder.
     """
+    asked, options = options.kernel, with_kernel(problem, options)
     design = Design.of(problem, options)
     state = _new_state(design, options)
     report_design(run, design, options)
+    if asked == "auto":
+        report_kernel(run, design, options.kernel)
     settings = settings_for(design, options, run.seed)
     if settings.wide and len(pool.members) > 1:
         run.notice(f"X has more columns than rows; the kernel {options.kernel} uses {pool.members[0].label} alone")
@@ -427,7 +431,7 @@ def _take(options: Options, run: Run, state: RunState, iterations: list[int], ro
             f"{failed} Cholesky factorisations have failed so far"
         )
     if failed > state.failed:
-        run.notice(_failure_text(options.kernel, failed - state.failed), level="warning")
+        run.notice(failure_text(options.kernel, failed - state.failed), level="warning")
         state.failed = failed
     kept = rows[np.array(iterations) >= options.warmup]
     if len(kept):
@@ -441,21 +445,6 @@ def _take(options: Options, run: Run, state: RunState, iterations: list[int], ro
     if now - state.traced_at >= _TRACE_INTERVAL:
         state.traced_at = now
         _trace(run, state, iterations[-1], rows[-1])
-
-
-def _failure_text(kernel: str, failures: int) -> str:
-    """What happened to the chains where matrices could not be factorised, or systems not be solved."""
-    if kernel == "cg":
-        return (
-            f"{failures} solutions by conjugate gradients did not reach the tolerance in {MOST_STEPS} steps; in each "
-            "of these iterations the chain kept its coefficients. The option slab bounds the prior variances that slow "
-            "them down"
-        )
-    outcome = "its trajectory was rejected" if kernel == "hmc" else "the chain kept its coefficients"
-    return (
-        f"{failures} Cholesky factorisations of a chain's matrix failed; in each of these iterations {outcome}: X has "
-        "columns that nearly depend on each other"
-    )
 
 
 def _trace(run: Run, state: RunState, iteration: int, row: Floats) -> None:

@@ -208,6 +208,8 @@ def storage_for(X: Any, options: Options) -> Storage:
     rows, columns = X.shape
     if options.kernel == "cg":
         return "sparse"
+    if options.kernel in ("gibbs", "px") and columns > rows:  # matrices of N x N are made of stored rows
+        return "float32"
     if options.streaming == "always" or rows * columns < _SPARSE_FROM:
         return "float32"
     return "sparse" if density(X) <= _SPARSE_DENSITY else "float32"
