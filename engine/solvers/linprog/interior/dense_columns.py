@@ -28,6 +28,8 @@ class DenseColumns:
     ----------
     kept : sparse array, shape (m, N)
         A with its dense columns empty.
+    count : int
+        Dense columns.
     """
 
     def __init__(self, columns: Any) -> None:
@@ -36,6 +38,7 @@ class DenseColumns:
         mean = max(1.0, float(entries.mean())) if count else 1.0
         dense = (entries > _TIMES_MEAN * mean) & (entries > _ENTRIES)
         self._which = np.flatnonzero(dense)
+        self.count = self._which.size
         self._columns = np.asarray(columns[:, self._which].todense(), np.float64)
         self.kept = columns.copy()
         self.kept.data[np.repeat(dense, entries)] = 0.0

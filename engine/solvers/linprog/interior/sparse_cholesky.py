@@ -118,11 +118,17 @@ class SparseNormalEquations:
         """Entries of the last factor."""
         return 0 if self._factors is None else self._factors.nonzeros
 
-    def form(self, theta: Vector) -> None:
+    @property
+    def reads_shard(self) -> bool:
+        """False: theta comes to the host."""
+        return False
+
+    def form(self, theta: Vector | None) -> None:
         """Compute the matrix for theta (N,); the first call analyses the pattern.
 
         If the child process ends meanwhile, :meth:`factor` reports a failure.
         """
+        assert theta is not None
         if self._data is not None:
             data, self._data = self._data, None
             with contextlib.suppress(ChildError):

@@ -26,13 +26,17 @@ P = ParamSpec("P")
 
 
 class NormalEquations(Protocol):
-    """A solver for ``A Theta A^T`` on the host, in place of the dense factor of the first shard."""
+    """A solver for ``A Theta A^T`` in place of the dense factor of the first shard."""
 
     @property
     def factor_nonzeros(self) -> int:
         """Entries of the last factor."""
 
-    def form(self, theta: Vector) -> None:
+    @property
+    def reads_shard(self) -> bool:
+        """Whether the only shard's theta is read on its device: :meth:`form` is then given None."""
+
+    def form(self, theta: Vector | None) -> None:
         """Compute the matrix for theta (N,)."""
 
     def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
@@ -161,12 +165,13 @@ class System:
         self.each(Shard.unit_scale)
 
     def form(self) -> None:
-        """M = A Theta A^T, on the first shard or by the host's normal equations."""
+        """M = A Theta A^T, on the first shard or by the normal equations."""
         if self.updating:
             return
         began = time.perf_counter()
         if self.normal_equations is not None:
-            self.normal_equations.form(self._joined(self.each(Shard.get_theta))[0])
+            there = len(self.shards) == 1 and self.normal_equations.reads_shard
+            self.normal_equations.form(None if there else self._joined(self.each(Shard.get_theta))[0])
         else:
             self._form()
         self._timed("form", began)

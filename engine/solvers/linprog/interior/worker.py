@@ -281,6 +281,11 @@ class DeviceShard(Shard):
         theta = self._buffers["theta"]
         self._over("fill", theta.size, count=theta.size, value=1.0, values=theta)
 
+    @property
+    def theta(self) -> Buffer:
+        """Where the present theta is; of one program, all columns and then the slacks."""
+        return self._buffers["theta"]
+
     def get_theta(self) -> Vector:
         """See :class:`Shard`."""
         return self._unflat(self.device.get(self._buffers["theta"]))

@@ -161,8 +161,13 @@ class MultifrontalNormalEquations:
                 raise ChildError("the run has ended")
             self._host = SparseNormalEquations(data)
 
-    def form(self, theta: Vector) -> None:
-        """Take theta (N,); the first call analyses the pattern.
+    @property
+    def reads_shard(self) -> bool:
+        """Whether theta is read on the device; not before the first :meth:`form`, which may leave all to the host."""
+        return self._factors is not None
+
+    def form(self, theta: Vector | None) -> None:
+        """Take theta (N,), or that of the only shard; the first call analyses the pattern.
 
         If the run ends meanwhile, :meth:`factor` reports a failure.
         """
@@ -170,11 +175,13 @@ class MultifrontalNormalEquations:
             data, self._data = self._data, None
             with contextlib.suppress(ChildError):
                 self._choose(data)
+        factors = self._factors
         if self._host is not None:
             self._host.form(theta)
-        elif self._factors is not None:
-            self._theta = theta
-            self._with_factors(lambda factors: factors.form(theta))
+        elif factors is not None and theta is not None:
+            self._on_device(lambda _: factors.form(theta))
+        elif factors is not None:
+            self._on_device(lambda shard: factors.form(shard.theta))
 
     def _with_factors(self, function: Callable[[Multifrontal], T]) -> T:
         factors = self._factors
@@ -186,12 +193,14 @@ class MultifrontalNormalEquations:
         """Factorise with ``relative`` and ``absolute`` regularisation of the diagonal; 0 or 1, (1,)."""
         if self._host is not None:
             return self._host.factor(relative, absolute)
-        if self._factors is None or not np.isfinite(self._theta).all():
+        if self._factors is None:
             return np.ones(1, np.int32)
         amounts = float(relative[0]), float(absolute[0])
         if not self._with_factors(lambda factors: factors.factor(*amounts)):
             return np.ones(1, np.int32)
-        self._dense.prepare(self._theta, lambda rhs: self._with_factors(lambda factors: factors.solve(rhs)))
+        if self._dense.count:
+            theta = self._with_factors(lambda factors: factors.theta)
+            self._dense.prepare(theta, lambda rhs: self._with_factors(lambda factors: factors.solve(rhs)))
         return np.zeros(1, np.int32)
 
     def solve(self, rhs: Vector) -> Vector:

@@ -137,9 +137,17 @@ class Multifrontal:
             self._device.release(buffer)
         self._b.clear()
 
-    def form(self, theta: Vector) -> None:
+    @property
+    def theta(self) -> Vector:
+        """What :meth:`form` was given."""
+        return self._device.get(self._b["theta"])
+
+    def form(self, theta: Vector | Buffer) -> None:
         """Take theta (N,) for the factorizations that follow."""
-        self._device.put(theta, self._b["theta"])
+        if isinstance(theta, Buffer):
+            self._device.copy(self._b["theta"], theta)
+        else:
+            self._device.put(theta, self._b["theta"])
 
     def factor(self, relative: float, absolute: float) -> bool:
         """Factorise with ``relative`` and ``absolute`` regularisation of the diagonal; whether it is definite."""
