@@ -7,7 +7,10 @@
     each = size // 16
     lost = "3e-15"               # of the diagonal entry: a pivot up to here is a rounding error
     negative = "1e-9"            # and one below minus this is none
-    huge = "1e64"                # root of the pivot of a row that depends on others
+    huge = "1e64"                # L_kk for a row that depends on others
+    tiny = "1e-64"               # 1 / L_kk for it
+    strands = items // size      # of work-items, for a row of a block on the diagonal
+    own = size // strands
 %>
 // A D A^T = L L^T by fronts (the multifrontal method).
 //
@@ -107,6 +110,57 @@ KERNEL LAUNCH_BOUNDS(32, 1) assemble(const GLOBAL i32* tasks, i64 task, const GL
 KERNEL LAUNCH_BOUNDS(${items}, 1) factor_block(const GLOBAL i32* tasks, i64 task, i32 step, const GLOBAL i32* first,
     const GLOBAL i32* widths, const GLOBAL i64* panel_at, const GLOBAL f64* diagonal, GLOBAL f64* panel, GLOBAL i32* status)
 {
+% if registers:
+    LOCAL_ARRAY(f64, column, ${2 * size});    // the present one, in turn
+    LOCAL_ARRAY(f64, inverse, ${size});
+    const i32 f = tasks[2 * (task + GROUP_ID)];
+    const i32 w = widths[f];
+    const i32 count = MIN(w - ${size} * step, ${size});
+    const GLOBAL f64* given = diagonal + first[f] + ${size} * step;
+    GLOBAL f64* a = panel + panel_at[f] + (i64)(${size} * step) * (w + 1);
+    // a work-item has every ${strands}th column of a row: of L, times L_jj, up to the diagonal, of L^-T, times L_jj, above it
+    const i32 row = LOCAL_ID / ${strands};
+    const i32 strand = LOCAL_ID % ${strands};
+    i32 negative = 0;
+% for q in range(own):
+    f64 own${q} = row < count && strand + ${strands * q} <= row ? a[(i64)row * w + strand + ${strands * q}] : 0.0;
+% endfor
+% for q in range(own):
+    for (i32 g = 0; g < ${strands} && ${strands * q} + g < count; ++g) {
+        const i32 k = ${strands * q} + g;
+        LOCAL f64* now = column + k % 2 * ${size};
+        if (strand == g)
+            now[row] = own${q};
+        BARRIER();
+        const f64 pivot = now[k];
+        const i32 is_lost = !(pivot > ${lost} * given[k]);
+        if (!(pivot >= -${negative} * given[k]))
+            negative = 1;
+        const f64 part = (row == k ? 1.0 : now[row]) * (is_lost ? ${tiny} * ${tiny} : 1.0 / pivot);
+        if (LOCAL_ID == 0)
+            inverse[k] = is_lost ? ${tiny} : 1.0 / sqrt(pivot);
+% for r in range(q, own):
+        {
+            const i32 j = strand + ${strands * r};
+            if (j > k && (row <= k || row >= j))
+                own${r} -= part * now[j];
+        }
+% endfor
+    }
+% endfor
+    BARRIER();
+    if (row < count) {
+% for q in range(own):
+        {
+            const i32 j = strand + ${strands * q};
+            if (j < count)
+                a[(i64)row * w + j] = row == j ? 1.0 / inverse[j] : own${q} * inverse[j];
+        }
+% endfor
+    }
+    if (LOCAL_ID == 0 && negative)
+        status[0] = 1;
+% else:
     LOCAL_ARRAY(f64, t, ${size * pad});
     const i32 f = tasks[2 * (task + GROUP_ID)];
     const i32 w = widths[f];
@@ -142,6 +196,7 @@ KERNEL LAUNCH_BOUNDS(${items}, 1) factor_block(const GLOBAL i32* tasks, i64 task
     for (i32 i = LOCAL_ID / ${size}; i < count; i += ${items // size})
         if (column < count)
             a[(i64)i * w + column] = t[i * ${pad} + column];
+% endif
 }
 
 <%def name="product(k_end, load_a, load_b)">

@@ -85,7 +85,7 @@ class Multifrontal:
         for name, length in lengths.items():
             self._b[name] = device.empty(length, np.float64)
         self._b["status"] = device.empty(1, np.int32)
-        numbers = device.program("linprog/fronts")
+        numbers = device.program("linprog/fronts", **_constants(device.capabilities))
         solution = device.program("linprog/fronts_solve")
         self._kernels = {
             name: self._bound(program.kernel(name), free)
@@ -264,7 +264,11 @@ _SOLUTION: dict[str, tuple[str, ...]] = {
 }
 
 
+def _constants(capabilities: Capabilities) -> dict[str, Any]:
+    return {"registers": int(capabilities.simt)}
+
+
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template of the multifrontal factor with the constants for one device."""
-    yield "linprog/fronts", {}
+    yield "linprog/fronts", _constants(capabilities)
     yield "linprog/fronts_solve", {}
