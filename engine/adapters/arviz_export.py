@@ -37,7 +37,7 @@ def to_arviz(result: Result, problem: HorseshoeProbit | None = None) -> Any:
     names = [str(arrays["names"][i]) for i in arrays["kept"].tolist()]
     posterior: dict[str, NDArray[Any]] = {"beta": arrays["beta"], "log_tau": arrays["log_tau"]}
     posterior["tau"] = np.exp(arrays["log_tau"])
-    posterior.update({name: arrays[name] for name in ("sigma", "thresholds") if name in arrays})
+    posterior.update({name: arrays[name] for name in ("sigma", "dispersion", "thresholds") if name in arrays})
     coordinates = {"coefficient": names}
     dimensions = {"beta": ["coefficient"]}
     if "log_lambda" in arrays:

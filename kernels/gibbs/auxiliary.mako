@@ -4,15 +4,19 @@
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%
     points = 16
+    counted = ""
+    if family == "counts":
+        counted = ", const GLOBAL f64* RESTRICT candidates, const GLOBAL f64* RESTRICT values, const GLOBAL f64* RESTRICT repeats, i32 distinct"
 %>
-// The auxiliary parameters of a family: log sigma, or the logarithms of the differences of successive thresholds, the first of which
-// is 0. Given the margins, ${points} points compete: a centre c ~ N(a, S) about the present point a, and ${points - 1} others ~ N(c, S), S diagonal. The
+// The auxiliary parameters of a family: log sigma; the logarithms of the differences of successive thresholds, the first of which
+// is 0; or, of counts, -log(r) / 2, the logarithm of the coefficient of variation of the mean that a negative binomial distribution has. Given the margins, ${points} points compete: a centre c ~ N(a, S) about the present point a, and ${points - 1} others ~ N(c, S), S diagonal. The
 // joint density of centre and points does not change if two points change places, so choosing one of the ${points} in proportion to its
 // posterior density leaves the posterior as it is: H. Tjelmeland, "Using all Metropolis-Hastings proposals to estimate mean values"
 // (2004).
 //
 // auxiliary: (chains, 16); candidates: (chains, ${points}, 16); shape: (chains, 16) and candidate_shape: (chains, ${points}, 16): see likelihoods.mako;
-// partial: (groups, chains, ${points}). degrees: of Student's t; categories: of an ordinal target.
+// partial: (groups, chains, ${points}). counts: the terms without the margin are added up over the `distinct` different values of the
+// target, each of which there is `repeats` times; the steps take eight sizes in turn, as the posterior of r may be narrow or wide. degrees: of Student's t; categories: of an ordinal target.
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
@@ -20,6 +24,28 @@ ${variates.scale_functions()}
 ${likelihoods.functions(family)}
 % if block == 1:
 ${likelihoods.vector_functions(8, family)}
+% endif
+
+% if family == "counts":
+// log(Gamma(y + r) / (Gamma(r) r^y)): Stirling's series for the quotient at r + 10, and ten factors below
+FUNCTION f64 log_rising(f64 y, f64 r)
+{
+    f64 ratio = 1.0;
+    f64 from = r;
+    if (r < 10.0) {
+        for (i32 k = 0; k < 10; ++k)
+            ratio *= (r + (f64)k) / (y + r + (f64)k);
+        from = r + 10.0;
+    }
+    const f64 to = from + y;
+    const f64 low = 1.0 / from;
+    const f64 high = 1.0 / to;
+    f64 rest = high / 12.0 - low / 12.0 - (high * high * high - low * low * low) / 360.0;
+    rest += (high * high * high * high * high - low * low * low * low * low) / 1260.0;
+    f64 power = (to - 0.5) * log1p(y / from) - y;
+    power += r < 10.0 ? y * log(from / r) : 0.0;
+    return power + rest + log(ratio);
+}
 % endif
 
 // What the likelihood needs of one point
@@ -33,6 +59,9 @@ FUNCTION void write_shape(const GLOBAL f64* point, GLOBAL f32* shape, i32 count,
         threshold += exp(point[k]);
         shape[k + 2] = (f32)threshold;
     }
+% elif family == "counts":
+    shape[0] = (f32)exp(-2.0 * point[0]);
+    shape[1] = (f32)(-2.0 * point[0]);
 % else:
     shape[0] = (f32)exp(-point[0]);
     shape[1] = (f32)(offset - point[0]);
@@ -58,8 +87,9 @@ KERNEL LAUNCH_BOUNDS(${points}, 1) propose_auxiliary(const GLOBAL f64* RESTRICT 
         GLOBAL f64* point = candidates + 16 * ((i64)chain * ${points} + i);
         for (i32 k = 0; k < auxiliaries; ++k) {
             const f64 here = auxiliary[16 * chain + k];
-            const f64 centre = here + auxiliary_step[k] * normal_of(philox_words(seed, number, step, k, 0u));
-            point[k] = i == 0 ? here : centre + auxiliary_step[k] * normal_of(philox_words(seed, number, step, 16 * i + k, 0u));
+            const f64 size = auxiliary_step[k]${" * exp(-0.69314718055994531 * (f64)(step % 8u))" if family == "counts" else ""};
+            const f64 centre = here + size * normal_of(philox_words(seed, number, step, k, 0u));
+            point[k] = i == 0 ? here : centre + size * normal_of(philox_words(seed, number, step, 16 * i + k, 0u));
         }
         write_shape(point, candidate_shape + 16 * ((i64)chain * ${points} + i), auxiliaries, offset, degrees);
     }
@@ -67,7 +97,7 @@ KERNEL LAUNCH_BOUNDS(${points}, 1) propose_auxiliary(const GLOBAL f64* RESTRICT 
 
 // Parts of the log-likelihood of every point. Launch: `parts` groups of ${block} a chain.
 KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT margins, const GLOBAL f32* RESTRICT target, const GLOBAL f32* RESTRICT candidate_shape,
-    GLOBAL f64* RESTRICT partial, i64 pitch, i64 row_count, i32 parts, i32 chains)
+    GLOBAL f64* RESTRICT partial, i64 pitch, i64 row_count, i32 parts, i32 chains${counted})
 {
     LOCAL_ARRAY(f64, part, ${points * block});
     const i32 chain = GROUP_ID / parts;
@@ -96,6 +126,16 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT ma
 % for i in range(points):
         sum${i} += (f64)log_likelihood(eta, y, shapes + ${16 * i});
 % endfor
+    }
+% endif
+% if family == "counts":
+    for (i32 v = number * ${block} + LOCAL_ID; v < distinct; v += parts * ${block}) {
+        const f64 y = values[v];
+        const f64 times = repeats[v];
+        const GLOBAL f64* points = candidates + ${16 * points} * (i64)chain;
+%   for i in range(points):
+        sum${i} += times * log_rising(y, exp(-2.0 * points[${16 * i}]));
+%   endfor
     }
 % endif
 % for i in range(points):

@@ -9,7 +9,8 @@ The log-likelihood of a row given its margin, and its derivatives, f32.
     likelihoods.value(family, x, row, chain), slope(...), curvature(...)     calls
 
 The margins of probit and logit rows are multiplied by their y = +-1. The other families read target[row], and 16 numbers of a chain,
-`shape`: 1 / sigma, the constant of the log-likelihood, the degrees of freedom; or the number of categories, then the thresholds.
+`shape`: 1 / sigma, the constant of the log-likelihood, the degrees of freedom; the number of categories, then the thresholds; or, of
+counts, the size r of a negative binomial distribution of mean exp(x) and variance exp(x) + exp(2 x) / r, and log r.
 
 The approximation of erfc is that of W. H. Press et al., "Numerical Recipes", section 6.2 (relative error 1.2e-7 everywhere).
 </%doc>
@@ -109,6 +110,27 @@ FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL f32* shape)
 {
     const f32 r = (y - x) * shape[0];
     return (shape[2] + 1.0f) * shape[0] * shape[0] / (shape[2] + r * r);
+}
+% elif family == "counts":
+// The log-likelihood of a count y with the logarithm x of its mean, but for what does not depend on x: y x - (y + r) log(1 + exp(x) / r)
+FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL f32* shape)
+{
+    const f32 t = x - shape[1];
+    return y * x - (y + shape[0]) * ((t > 0.0f ? t : 0.0f) + LOG1P_F32(EXP_F32(t > 0.0f ? -t : t)));
+}
+
+FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL f32* shape)
+{
+    const f32 t = x - shape[1];
+    const f32 e = EXP_F32(t > 0.0f ? -t : t);
+    return y - (y + shape[0]) * ((t > 0.0f ? 1.0f : e) / (1.0f + e));
+}
+
+FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL f32* shape)
+{
+    const f32 t = x - shape[1];
+    const f32 e = EXP_F32(t > 0.0f ? -t : t);
+    return (y + shape[0]) * e / ((1.0f + e) * (1.0f + e));
 }
 % else:
 #define NORMAL_DENSITY(x) (0.39894228f * EXP_F32(-0.5f * (x) * (x)))
@@ -253,6 +275,23 @@ FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y
     const float${width} r = (y - x) * shape[0];
     return shape[1] - 0.5f * (shape[2] + 1.0f) * log_of_vector(1.0f + r * r / shape[2]);
 }
+%   elif family == "counts":
+FUNCTION score_t score_of_vector(float${width} x, float${width} y, const GLOBAL f32* shape)
+{
+    score_t score;
+    const float${width} t = x - shape[1];
+    const int${width} right = t > 0.0f;
+    const float${width} e = exp_of_vector(right ? -t : t);
+    const float${width} below = log_of_vector(1.0f + e) + (e - ((1.0f + e) - 1.0f)) / (1.0f + e);
+    score.value = y * x - (y + shape[0]) * ((right ? t : (float${width})(0.0f)) + below);
+    score.slope = y - (y + shape[0]) * ((right ? (float${width})(1.0f) : e) / (1.0f + e));
+    return score;
+}
+
+FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL f32* shape)
+{
+    return score_of_vector(x, y, shape).value;
+}
 %   else:
 typedef struct { float${width} below, above, inside; } between_t;
 
@@ -278,10 +317,12 @@ FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y
     return between_of_vector(x, y, shape).inside;
 }
 %   endif
+%   if family != "counts":
 
 FUNCTION score_t score_of_vector(float${width} x, float${width} y, const GLOBAL f32* shape)
 {
     score_t score;
+%   endif
 %   if family == "normal":
     score.value = log_likelihood_of_vector(x, y, shape);
     score.slope = (y - x) * (shape[0] * shape[0]);
@@ -289,13 +330,15 @@ FUNCTION score_t score_of_vector(float${width} x, float${width} y, const GLOBAL 
     const float${width} r = (y - x) * shape[0];
     score.value = log_likelihood_of_vector(x, y, shape);
     score.slope = (shape[2] + 1.0f) * r * shape[0] / (shape[2] + r * r);
-%   else:
+%   elif family == "ordinal":
     const between_t at = between_of_vector(x, y, shape);
     score.value = at.inside;
     score.slope = 0.39894228f * (exp_of_vector(-0.5f * at.below * at.below - at.inside)
         - exp_of_vector(-0.5f * at.above * at.above - at.inside));
 %   endif
+%   if family != "counts":
     return score;
 }
+%   endif
 % endif
 </%def>

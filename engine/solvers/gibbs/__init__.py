@@ -27,7 +27,7 @@ PUBLIC = {
 
 SOLVER = Solver(
     name="gibbs",
-    title="Horseshoe regression by Monte Carlo: linear, logistic, probit, ordinal",
+    title="Horseshoe regression by Monte Carlo: linear, logistic, probit, ordinal, counts",
     problems=(HorseshoeProbit, HorseshoeLogit, HorseshoeRegression),
     options=Options,
     solve=LazyImport("engine.solvers.gibbs.solve", "solve"),

@@ -1,7 +1,8 @@
-"""The likelihoods of a row given its margin: probit, logit, normal, Student-t, and ordinal probit.
+"""The likelihoods of a row given its margin: probit, logit, normal, Student-t, ordinal probit, negative binomial.
 
 A family with a target has a value of its own in every row and parameters of its own beside the coefficients
-("auxiliary"): log sigma of the errors, or the logarithms of the differences of successive thresholds. The kernels have
+("auxiliary"): log sigma of the errors, the logarithms of the differences of successive thresholds, or -log(r) / 2 of
+the size r of a negative binomial distribution. The kernels have
 the same formulas in ``kernels/gibbs/likelihoods.mako``.
 """
 
@@ -14,10 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AUXILIARY", "FAMILIES", "Family", "FamilyName"]
+__all__ = ["AUXILIARY", "FAMILIES", "Family", "FamilyName", "constant_of_counts"]
 
 Floats = NDArray[np.float64]
-FamilyName = Literal["probit", "logit", "normal", "student", "ordinal"]
+FamilyName = Literal["probit", "logit", "normal", "student", "ordinal", "counts"]
 
 AUXILIARY = 16
 """Most auxiliary parameters of a chain, and one more than the most thresholds."""
@@ -49,16 +50,25 @@ class Family:
         """What the auxiliary parameters are called in results, in the units of the target."""
         if self.name == "ordinal":
             return [f"threshold {number}" for number in range(2, categories)]
+        if self.name == "counts":
+            return ["dispersion"]
         return ["sigma"] if self.targeted else []
 
     def reported(self, auxiliary: Floats, scale: float) -> Floats:
-        """The auxiliary parameters as results have them: sigma, or thresholds; shape (..., count)."""
+        """The auxiliary parameters as results have them: sigma, thresholds, or 1 / r; shape (..., count)."""
         if self.name == "ordinal":
             return np.asarray(np.cumsum(np.exp(auxiliary), axis=-1))
+        if self.name == "counts":
+            return np.asarray(np.exp(2.0 * auxiliary))
         return np.asarray(np.exp(auxiliary) * scale)
 
     def steps(self, target: NDArray[Any], categories: int, degrees: float) -> Floats:
-        """Standard deviations of the moves of the auxiliary parameters: about 1.5 times those of their posterior."""
+        """Standard deviations of the moves of the auxiliary parameters: about 1.5 times those of their posterior.
+
+        Of counts the largest of eight, each half as large as the one before.
+        """
+        if self.name == "counts":
+            return np.ones(1)
         if self.name == "ordinal":
             counts = np.bincount(target.astype(np.int64), minlength=categories)[1:]
             least = np.minimum(counts[:-1], np.maximum(1, counts[1:]))
@@ -85,7 +95,7 @@ class Family:
         return np.asarray(found.x)
 
     def log_prior(self, auxiliary: Floats) -> float:
-        """Half-Cauchy of scale 1 for sigma on the sampler's scale; normal for the logarithms of differences."""
+        """Half-Cauchy of scale 1 for sigma on the sampler's scale and for r^-1/2; normal for those of thresholds."""
         if self.name == "ordinal":
             return float(-0.5 * (auxiliary**2).sum() / THRESHOLD_SCALE**2)
         return float((auxiliary - np.log1p(np.exp(2.0 * auxiliary))).sum())
@@ -117,6 +127,24 @@ def _student(margins: Floats, target: Floats, auxiliary: Floats, degrees: float)
     return np.asarray(constant - auxiliary[..., :1] + kernel)
 
 
+def _counts(margins: Floats, target: Floats, auxiliary: Floats, degrees: float) -> Floats:
+    softplus = np.logaddexp(0.0, margins + 2.0 * auxiliary[..., :1])
+    size = np.exp(-2.0 * auxiliary[..., :1])
+    return np.asarray(constant_of_counts(target, auxiliary) + target * margins - (target + size) * softplus)
+
+
+def constant_of_counts(target: Any, auxiliary: Floats) -> Floats:
+    """The terms of the log-likelihood of counts without the margin: log(Gamma(y + r) / (Gamma(r) r^y y!))."""
+    from scipy.special import gammaln
+
+    size = np.exp(-2.0 * auxiliary[..., :1])
+    large = np.maximum(size, 1e4)  # Stirling's formula where the terms are large
+    near = (large + target - 0.5) * np.log1p(target / large) - target
+    small = np.minimum(size, 1e4)
+    exact = gammaln(target + small) - gammaln(small) - target * np.log(small)
+    return np.asarray(np.where(size > 1e4, near, exact) - gammaln(target + 1.0))
+
+
 def _ordinal(margins: Floats, target: Floats, auxiliary: Floats, degrees: float) -> Floats:
     from scipy.special import log_ndtr
 
@@ -139,5 +167,6 @@ FAMILIES: dict[str, Family] = {
         Family("normal", True, 1.0, _normal),
         Family("student", True, 1.0, _student),
         Family("ordinal", True, 2.0 / np.pi, _ordinal),
+        Family("counts", True, 1.0, _counts),
     )
 }

@@ -73,6 +73,9 @@ def posterior_predictive(problem: HorseshoeProbit, result: Result, seed: int = 0
         return np.asarray(
             margins + result.arrays["sigma"][:, :, None] * random.standard_t(_degrees(result), margins.shape)
         )
+    if family == "counts":
+        size = 1.0 / result.arrays["dispersion"][:, :, None]
+        return np.asarray(random.poisson(np.exp(margins) * random.gamma(size, 1.0 / size, margins.shape)))
     noise = random.standard_normal(margins.shape)
     if family == "normal":
         return np.asarray(margins + result.arrays["sigma"][:, :, None] * noise)
@@ -120,6 +123,8 @@ def margins_of(X: Any, result: Result) -> Floats:
 def _auxiliary(result: Result) -> Floats:
     """The family's own parameters as :mod:`engine.solvers.gibbs.families` takes them; shape (chains, draws, count)."""
     arrays = result.arrays
+    if "dispersion" in arrays:
+        return np.asarray(0.5 * np.log(arrays["dispersion"])[:, :, None])
     if "sigma" in arrays:
         return np.asarray(np.log(arrays["sigma"])[:, :, None])
     if "thresholds" in arrays:

@@ -20,6 +20,10 @@ from engine.solvers.gibbs.posterior import Posterior
 __all__ = ["HorseshoeLogit", "HorseshoeProbit", "HorseshoeRegression"]
 
 
+MOST_COUNT = 1_000_000
+"""The largest count; margins are in float32, which bounds the precision of the mean to about 1e-6."""
+
+
 class TargetOption(ReadOptions):
     """For tables: which column is the target."""
 
@@ -159,6 +163,8 @@ class HorseshoeRegression(HorseshoeProbit):
 
     - ``normal``: y_i ~ N(m_i, sigma^2);
     - ``student``: (y_i - m_i) / sigma has Student's t distribution with ``degrees`` (an option) degrees of freedom;
+    - ``counts``: y_i is a whole number with a negative binomial distribution of mean exp(m_i) and variance
+      exp(m_i) + dispersion exp(2 m_i), dispersion^1/2 ~ C+(0, 1);
     - ``ordinal``: y_i has K ordered values, and P(y_i <= k) = Phi(t_k - m_i), t_1 = 0 < t_2 < ... < t_(K-1);
     - ``probit``, ``logit``: y_i has two values, as :class:`HorseshoeProbit` and :class:`HorseshoeLogit`.
 
@@ -171,7 +177,7 @@ class HorseshoeRegression(HorseshoeProbit):
     X : array-like, SciPy sparse array or data frame, shape (N, p)
     y : array-like, shape (N,)
         Finite numbers; for ``ordinal`` 2 to 16 different values, numbers or words, in their (alphabetical) order.
-    family : {"normal", "student", "ordinal", "probit", "logit"}
+    family : {"normal", "student", "ordinal", "counts", "probit", "logit"}
     names : sequence of str, optional
         What the columns are called.
     name : str, optional
@@ -215,7 +221,8 @@ class HorseshoeRegression(HorseshoeProbit):
             super().__init__(X, y, names, name)
         else:
             self.X, self.names = _features(X, names)
-            self.y, self.classes = _numbers(y, self.X.shape[0]) if family != "ordinal" else _ordered(y, self.X.shape[0])
+            read = {"ordinal": _ordered, "counts": _counted}.get(family, _numbers)
+            self.y, self.classes = read(y, self.X.shape[0])
             self.categories = len(self.classes)
             self.name = name or f"{self.X.shape[0]} x {self.X.shape[1]}"
         self.family = family
@@ -253,7 +260,9 @@ class HorseshoeRegression(HorseshoeProbit):
         if self.family in ("probit", "logit"):
             return super().describe()
         rows, columns = self.X.shape
-        target = f"{self.categories} ordered categories" if self.family == "ordinal" else f"{self.family} errors"
+        target = {"ordinal": f"{self.categories} ordered categories", "counts": "a target of counts"}.get(
+            self.family, f"{self.family} errors"
+        )
         return f"horseshoe regression {self.name}: {rows:,} rows, {columns:,} features, {target}"
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -383,6 +392,21 @@ def _numbers(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, .
     numbers = values.astype(np.float64)
     if rows > 1 and np.ptp(numbers) == 0:
         raise ProblemError(f"y is {numbers[0]:g} in every row")
+    return frozen(numbers), ()
+
+
+def _counted(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, ...]]:
+    """The target of a regression of counts."""
+    values = _target(y, rows)
+    if values.dtype.kind not in "biuf":
+        raise ProblemError(f"y must hold whole numbers for the family counts; got {values.dtype}")
+    numbers = values.astype(np.float64)
+    wrong = (numbers < 0) | (numbers != np.floor(numbers)) | (numbers > MOST_COUNT)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ProblemError(f"y must be whole numbers from 0 to {MOST_COUNT:,}; row {row} is {numbers[row]:g}")
+    if not numbers.any():
+        raise ProblemError("y is 0 in every row")
     return frozen(numbers), ()
 
 

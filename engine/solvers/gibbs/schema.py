@@ -72,6 +72,7 @@ SCHEMA = Schema(
         ArraySpec("interval", "float64", (), title="Probability of the intervals"),
         ArraySpec("y", "bool|float64", ("rows",), title="Target"),
         ArraySpec("sigma", "float64", ("chains", "draws"), title="Draws of sigma", optional=True),
+        ArraySpec("dispersion", "float64", ("chains", "draws"), title="Draws of the dispersion", optional=True),
         ArraySpec("degrees", "float64", (), title="Degrees of freedom of the errors", optional=True),
         ArraySpec("thresholds", "float64", ("chains", "draws", None), title="Draws of the thresholds", optional=True),
         ArraySpec("separable", "text", (None,), title="Columns whose unusual value is in one class", optional=True),

@@ -13,6 +13,7 @@ from engine.run import Run
 from engine.solvers.gibbs.checkpoint import RunState
 from engine.solvers.gibbs.device.chains import REPORT
 from engine.solvers.gibbs.draws.diagnostics import diagnose
+from engine.solvers.gibbs.families import constant_of_counts
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import Posterior, verdict
 from engine.solvers.gibbs.problem import HorseshoeProbit
@@ -85,10 +86,15 @@ def posterior_of(
         arrays["lp" if name == "log_likelihood" else name] = statistics.all()[:, :, REPORT.index(name)]
     if "lp" in arrays:  # in the units of the target
         arrays["lp"] = arrays["lp"] - problem.X.shape[0] * np.log(design.target_scale)
+        if problem.family == "counts":  # the devices leave the terms without the margin out
+            raw = statistics.all()[:, :, len(REPORT) :]
+            for value, repeats in zip(*np.unique(problem.y, return_counts=True), strict=True):
+                arrays["lp"] += repeats * constant_of_counts(value, raw)[:, :, 0]
     if options.kernel == "hmc":
         arrays.update(_causes(state))
     if others.shape[2]:
-        arrays.update({"thresholds": others} if problem.family == "ordinal" else {"sigma": others[:, :, 0]})
+        name = {"ordinal": "thresholds", "counts": "dispersion"}.get(problem.family, "sigma")
+        arrays[name] = others if problem.family == "ordinal" else others[:, :, 0]
     if problem.family == "student":
         arrays["degrees"] = np.array(options.degrees)
     arrays["prior"] = np.array(options.chosen_prior.describe())

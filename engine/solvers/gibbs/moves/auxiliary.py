@@ -1,4 +1,4 @@
-"""Moves of the family's own parameters: sigma of the errors, or the thresholds of an ordinal target.
+"""Moves of the family's own parameters: sigma of the errors, the thresholds of an ordinal target, the size of counts.
 
 Sixteen points compete in every iteration; see ``kernels/gibbs/auxiliary.mako``.
 """
@@ -6,11 +6,13 @@ Sixteen points compete in every iteration; see ``kernels/gibbs/auxiliary.mako``.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from engine.devices import Buffer
 from engine.numerics.memory import Memory
+from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.chains import Chains, Settings
 from engine.solvers.gibbs.device.programs import Launcher
 from engine.solvers.gibbs.device.rows import Rows
@@ -32,6 +34,8 @@ class AuxiliaryMoves:
         Parameters of a chain; 0 for probit and logit.
     shape : Buffer of float32, shape (chains, AUXILIARY)
         What the likelihoods read.
+    values : Buffer or None
+        The different values of a target of counts.
     """
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, settings: Settings, margins: Buffer) -> None:
@@ -46,6 +50,8 @@ class AuxiliaryMoves:
         found = design.family.steps(design.problem.y, design.problem.categories, settings.degrees)
         steps[: self.count] = found[: self.count]
         self._parts = max(1, min(_MOST_PARTS, layout.rows // _ROWS_A_PART))
+        different = _different(memory, design)
+        self.values = different.get("values")
         self._launch = Launcher(
             auxiliary=chains.auxiliary,
             auxiliary_step=memory.put(steps),
@@ -63,6 +69,7 @@ class AuxiliaryMoves:
             degrees=settings.degrees,
             offset=_offset(design.problem.family, settings.degrees),
             seed=settings.seed,
+            **different,
         )
 
     def arguments(self) -> dict[str, Buffer]:
@@ -81,6 +88,15 @@ class AuxiliaryMoves:
         launch(programs.auxiliary.propose_auxiliary, chains, _POINTS, **numbers)
         launch(programs.auxiliary.weigh_candidates, self._parts * chains, programs.block)
         launch(programs.auxiliary.choose_auxiliary, chains, 1, **numbers)
+
+
+def _different(memory: Memory, design: Design) -> dict[str, Any]:
+    """The different values of a target of counts, and how often each is there."""
+    if design.problem.family != "counts":
+        return {}
+    values, repeats = np.unique(design.problem.y, return_counts=True)
+    buffers = (memory.put(array.astype(np.float64)) for array in (values, repeats))
+    return {**dict(zip(("values", "repeats"), buffers, strict=True)), "distinct": len(values)}
 
 
 def _offset(family: str, degrees: float) -> float:
