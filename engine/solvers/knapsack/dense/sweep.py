@@ -169,7 +169,7 @@ class Sweep:
         present, upcoming = next(slices, None), next(slices, None)
         messages = self._send_first(row, present)
         parts = self._planner.member_parts(present, upcoming, goal, keep)
-        last: tuple[Slice, dict[int, Report]] | None = None
+        last: tuple[Slice, dict[int, Report], Slice | None] | None = None
         try:
             while present is not None:
                 self._run.poll()
@@ -186,12 +186,16 @@ class Sweep:
                     for stage, view in report.kept.items():
                         kept[stage][index] = view
                 messages = self._deliver(reports, upcoming)
-                self.exchanged_bytes += self._item_bytes * self._planner.cells_sent(present, upcoming)
+                last, present, upcoming = (present, reports, upcoming), upcoming, later
                 if checkpoint is not None and self._run.checkpoint_due():
+                    self._publish(*last, goal, phase)
+                    last = None
                     checkpoint(row)
-                last, present, upcoming = (present, reports), upcoming, later
         except StopRequested:
             if checkpoint is not None:
+                if last is not None:
+                    self._publish(*last, goal, phase)
+                    last = None
                 checkpoint(row)
             raise
         finally:  # a stopped run has done its last slice too
@@ -256,8 +260,11 @@ class Sweep:
 
     # --- publishing ------------------------------------------------------------------------------------------------
 
-    def _publish(self, present: Slice, reports: Mapping[int, Report], goal: Goal, phase: str) -> None:
+    def _publish(
+        self, present: Slice, reports: Mapping[int, Report], upcoming: Slice | None, goal: Goal, phase: str
+    ) -> None:
         run = self._run
+        self.exchanged_bytes += self._item_bytes * self._planner.cells_sent(present, upcoming)
         end = present[-1].end
         self.cells += int(self.schedule.work(present[0].begin, end, goal).sum())
         made = self._planner.cells_made(present, goal)
