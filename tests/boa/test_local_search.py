@@ -252,13 +252,16 @@ def test_local_search_suits_the_function() -> None:
     rules = {name: improvement.rule for name, improvement in chosen.items() if improvement is not None}
     assert rules == {
         "landscape": "steepest",
-        "trap": "tabu",
+        "trap": "steepest",
         "clauses": "walk",
         "glass": "tabu",
         "cut": "tabu",
         "matrix": "tabu",
-        "mixed": "tabu",
+        "mixed": "steepest",
     }
+    alone = choose_improvement(FUNCTIONS["trap"], Options(mixing="none"))
+    assert alone is not None
+    assert alone.rule == "tabu"
     sparse = tables.max_cut(600, [(gene, (gene + 1) % 600, 1.0) for gene in range(600)])
     improvement = choose_improvement(sparse, Options())
     assert improvement is not None

@@ -37,6 +37,9 @@ _HOST_MEMORY = 512e6
 _INDIVIDUALS_PER_GENE: dict[Rule, float] = {"steepest": 4, "first": 4, "tabu": 0.25, "anneal": 0.125, "walk": 0.25}
 """The first of ever larger populations; thorough searches of few individuals solve more than short ones of many."""
 
+_MIXED_PER_GENE, _MOST_MIXED = 1.0, 1024
+"""The same for ascents whose ends partition crossover combines, and the most of them."""
+
 _MOST_LINKS = 64
 """Links of a gene to others, on average, up to which partition crossover is worth its time."""
 
@@ -162,8 +165,13 @@ def first_population(problem: BOA, options: Options) -> int:
     known = len(problem.seeds)
     if isinstance(options.population, str):
         improvement = choose_improvement(problem.fitness, options)
-        each = 4.0 if improvement is None else _INDIVIDUALS_PER_GENE[improvement.rule]
-        most = _MOST_SEARCHED if improvement and improvement.rule in ("tabu", "anneal") else MOST_INDIVIDUALS
+        each, most = 4.0, MOST_INDIVIDUALS
+        if improvement is not None:
+            each = _INDIVIDUALS_PER_GENE[improvement.rule]
+            if improvement.rule in ("tabu", "anneal"):
+                most = _MOST_SEARCHED
+            elif improvement.rule in ("steepest", "first") and mixes_parts(problem.fitness, options):
+                each, most = _MIXED_PER_GENE, _MOST_MIXED
         return min(max(_SMALLEST, min(int(each * problem.n), most), 2 * known), MOST_INDIVIDUALS)
     if options.population < known:
         raise OptionError(

@@ -37,10 +37,11 @@ def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None
     """The local search that the options ask for, or that suits the function; None for none.
 
     Of functions whose tables hold their maximum in half of their entries or more, such as clauses, most can be at their
-    maximum at once: a walk over the others. Functions of pairs of genes, and those that share no gene: tabu search,
+    maximum at once: a walk over the others. Functions of pairs of genes, and without partition crossover also those
+    that share no gene: tabu search,
     which crosses the valleys that ascents end in; for 500 genes or more of few neighbours each, annealing, whose steps
-    take no search for the best gene. Others, such as NK landscapes: steepest ascent, whose many cheap
-    local optima inform the network better than few good ones (all measured; see BENCHMARKS.md).
+    take no search for the best gene. Others, such as NK landscapes: steepest ascent, whose many cheap local optima
+    inform the network and partition crossover better than few good ones (all measured; see BENCHMARKS.md).
     """
     rule = options.local_search
     if rule == "none" or not isinstance(fitness, Decomposable):
@@ -51,7 +52,7 @@ def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None
             rule = "walk"
         elif is_pairwise(fitness):
             rule = "anneal" if n >= _LARGE and _mean_degree(fitness) <= _SPARSE else "tabu"
-        elif int(np.bincount(fitness.genes, minlength=n).max()) <= 1:
+        elif options.mixing == "none" and int(np.bincount(fitness.genes, minlength=n).max()) <= 1:
             rule = "tabu"
         else:
             rule = "steepest"
