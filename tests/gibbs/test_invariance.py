@@ -22,12 +22,14 @@ from engine.solvers.gibbs.design.lines import Lines, find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.chains import REPORT
 from engine.solvers.gibbs.device.sampler import Sampler
+from engine.solvers.gibbs.device.sparse_rows import SparseRows
 from engine.solvers.gibbs.device.worker import Worker
+from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
 from engine.solvers.gibbs.reference import ReferenceChain
 
-REPLICATES, WIDE_REPLICATES, ITERATIONS = 20_000, 6_000, 2  # wide X takes a matrix product a chain
+REPLICATES, WIDE_REPLICATES, ITERATIONS = 20_000, 6_000, 2  # wide X takes a matrix product a chain, cg launches
 INTERCEPT_SCALE = 1.5
 LEVEL = 1e-6  # of each statistic; a false alarm in about one of 10 000 runs of this file
 X = np.array([[1.2, -0.4, 0.3], [-0.7, 0.9, 0.8], [0.5, 1.1, -1.3], [-1.4, -0.2, 0.6]])
@@ -84,6 +86,25 @@ MUTANTS = {
     "intercept's prior missing in a jump": ("lines", "lines", "change -= 0.5 *", "change -= 0.0 *"),
     "intercept moved against a jump": ("lines", "lines", "b[0] += shift", "b[0] -= shift"),
     "likelihood missing in a jump": ("lines", "lines", "mine += likelihood;", ""),
+    "normals of the prior": (
+        "cg",
+        "conjugate",
+        "f64 sum = sqrt(prior[base + j])",
+        "f64 sum = 2.0 * sqrt(prior[base + j])",
+    ),
+    "normals of the rows": (
+        "cg",
+        "sparse_rows",
+        "u + (f64)sign * sqrt(drawn) * d",
+        "u + 2.0 * (f64)sign * sqrt(drawn) * d",
+    ),
+    "size of the latent variables": ("cg", "polya_gamma", "return 0.25 * x;", "return 0.5 * x;"),
+    "prior in the matrix": (
+        "cg",
+        "conjugate",
+        "(sum + prior[base + j] * s * p)",
+        "(sum + 0.5 * prior[base + j] * s * p)",
+    ),
     "prior missing in a jump": (
         "lines",
         "lines",
@@ -184,6 +205,16 @@ def advance(
     X = design.problem.X
     lines = lines_of(design, y) if with_lines else None
 
+    def set_signs(worker: Worker) -> None:
+        """A sparse design has the signs of the rows apart from its entries."""
+        moves = worker.moves
+        assert isinstance(worker.rows, SparseRows)
+        assert isinstance(moves, ConjugateMoves)
+        signs = np.zeros(worker.rows.signs.size, np.float32)
+        signs[: len(X)] = np.where(y, 1.0, -1.0)
+        worker.device.put(signs, worker.rows.signs)
+        moves.set_small(np.arange(worker.layout.columns) % 2 == 1)
+
     def work(worker: Worker) -> None:
         rows = np.zeros((worker.rows.count, worker.layout.stride), np.float32)
         inside = design.first
@@ -199,7 +230,7 @@ def advance(
         if lines is not None:
             worker.hamiltonian.set_lines(lines)
 
-    sampler.workers.each(work)
+    sampler.workers.each(set_signs if sampler.settings.kernel == "cg" else work)
     arguments = {name: draws[name] for name in ("lam", "nu")}
     state = state_of(draws["beta"], draws["tau"], xi=draws["xi"], **arguments)
     state["whole"][:, REPORT.index("slab_precision")] = draws["slab"]
@@ -306,10 +337,12 @@ def p_values(
         ("lines", True, "probit"),
         ("hmc", False, "logit"),
         ("lines", True, "logit"),
+        ("cg", False, "probit"),
+        ("cg", True, "logit"),
     ],
 )
 def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, kernel: str, intercept: bool, family: str) -> None:
-    replicates = WIDE_REPLICATES if kernel == "wide" else REPLICATES
+    replicates = WIDE_REPLICATES if kernel in ("wide", "cg") else REPLICATES
     found = p_values(device, kernel, 2, intercept, replicates, COLUMNS.get(kernel, X), family)
     assert {name: p for name, p in found.items() if p < LEVEL} == {}
 
@@ -362,11 +395,13 @@ def test_a_wrong_constant_is_found(
     first_device: Member, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel, template, right, wrong = MUTANTS[mutant]
-    intercept = "intercept" in mutant or kernel == "lines"
+    intercept, family = "intercept" in mutant or kernel in ("lines", "cg"), "logit" if kernel == "cg" else "probit"
     mutate(template, right, wrong, tmp_path, monkeypatch)
-    replicates = {"wide": WIDE_REPLICATES}.get(kernel, 2 * REPLICATES if "intercept" in mutant else REPLICATES)
+    replicates = {"wide": WIDE_REPLICATES, "cg": WIDE_REPLICATES}.get(
+        kernel, 2 * REPLICATES if "intercept" in mutant else REPLICATES
+    )
     columns = COLUMNS.get(kernel, X)
-    assert min(p_values(first_device, kernel, 2, intercept, replicates, columns).values()) < LEVEL
+    assert min(p_values(first_device, kernel, 2, intercept, replicates, columns, family).values()) < LEVEL
 
 
 def test_ranks_are_uniform_between_the_chain_and_its_time_reversal() -> None:
