@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from paper import PaperEngine
 
@@ -57,3 +59,14 @@ def test_commands_check_and_report(device: Member, capsys: pytest.CaptureFixture
     text = capsys.readouterr().out
     assert "generations equal to the NumPy reference" in text
     assert "1/1" in text
+
+
+def test_the_hard_set_is_measured_against_best_known_values(
+    device: Member, shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(shared_data / "boa" / name) for name in ("qubo/gka1a.sparse", "maxcut/pm1s_80.0")]
+    arguments = ["--set", "hard", "--quick", "--repeat", "1", "--devices", device.info.id]
+    assert bench([*arguments, *(f"--file={file}" for file in files)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any("gka1a" in line and "-3414" in line and "1/1" in line for line in lines)
+    assert any("pm1s_80" in line and "79" in line and "1/1" in line for line in lines)
