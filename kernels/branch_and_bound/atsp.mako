@@ -47,8 +47,8 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
     const i32 most = upper - state->cost;
 % endif
     table_t costs = &COST(state->last, 1);
-    mask_t kept = 0;
-    while (open) {
+    mask_t kept = NO_ITEMS;
+    while (ANY(open)) {
         const mask_t bit = LOWEST(open);
         if (costs[INDEX_OF_LOWEST(open)] < most)
             kept |= bit;

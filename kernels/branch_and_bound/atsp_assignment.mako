@@ -244,18 +244,18 @@ FUNCTION i32 arborescence(LOCAL group_t* group, i32 lane, i32 count, i32 most, t
 FUNCTION mask_t expand(LOCAL group_t* group, i32 lane, i32 depth, mask_t open, i32 upper, GLOBAL i32* levels, table_t table)
 {
     for (i32 item = lane; item < ITEMS; item += ${lanes})
-        if ((open >> item) & ONE)
-            group->city[COUNT(open & ((ONE << item) - ONE))] = item + 1;
+        if (HAS(open, item))
+            group->city[COUNT(open & BELOW(ITEM(item)))] = item + 1;
     SYNC();
     const i32 count = COUNT(open);
     const i32 last = group->last;
     const i32 gap = upper - group->bound;
     shortest_paths(group, lane, count, group->column[last], table);
-    mask_t kept = 0;
+    mask_t kept = NO_ITEMS;
     for (i32 a = lane; a < count; a += ${lanes}) {
         const i32 j = group->city[a];
         if (REDUCED(last, j) < gap)
-            kept |= ONE << (j - 1);
+            kept |= ITEM(j - 1);
     }
 % if lanes > 1:
     group->kept[lane] = kept;
@@ -264,8 +264,8 @@ FUNCTION mask_t expand(LOCAL group_t* group, i32 lane, i32 depth, mask_t open, i
         kept |= group->kept[k];
     SYNC();
 % endif
-    if (arborescence(group, lane, kept && upper != NEVER ? count : 0, gap, table) >= gap)
-        kept = 0;
+    if (arborescence(group, lane, ANY(kept) && upper != NEVER ? count : 0, gap, table) >= gap)
+        kept = NO_ITEMS;
     GLOBAL i32* const level = levels + depth * LEVEL_WORDS;
     if (count) {
         for (i32 i = lane; i < ${n}; i += ${lanes}) {
@@ -340,7 +340,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
     // The nodes of the path are expanded first, which restores what `levels` holds of them; then the search goes on.
     i32 depth = began < 0 ? -1 : 0, walk_to = began, leave = 0;
     u32 nodes = 0, leaves = 0, pushed = 0;
-    mask_t used = 0;
+    mask_t used = NO_ITEMS;
     reset(group, lane, table);
     SYNC();
     for (i32 step = 0; depth >= 0 && step < steps && !leave;) {
@@ -362,7 +362,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
                         found_value[ivm] = value;
                         for (i32 level = 0; level < LEAF_DEPTH; ++level)
                             found_path[(i64)level * slots + ivm] = (u8)INDEX_OF_LOWEST(group->rows[level]);
-                        found_sides[ivm] = 0;
+                        found_sides[ivm] = NO_ITEMS;
                     }
                 }
             }
@@ -370,7 +370,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
         SYNC();
         leave = walking ? 0 : group->leave;
         const i32 upper = walking ? NEVER : group->upper;
-        mask_t row = expand(group, lane, depth, at_leaf ? (mask_t)0 : ALL_ITEMS & ~used, upper, levels, table);
+        mask_t row = expand(group, lane, depth, at_leaf ? NO_ITEMS : ALL_ITEMS & ~used, upper, levels, table);
         if (walking) {
             row = rows[(i64)depth * slots + ivm];
         } else {
@@ -379,7 +379,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
             nodes += (u32)!at_leaf;
             pushed += (u32)COUNT(row);
             // The next node is the first open item at `depth`: a child of this node, or a sibling on the way back.
-            while (depth > 0 && !row) {
+            while (depth > 0 && !ANY(row)) {
                 --depth;
                 row = group->rows[depth];
                 used ^= LOWEST(row);
@@ -389,16 +389,16 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
         SYNC();
         if (lane == 0)
             group->rows[depth] = row;
-        place(group, lane, depth, INDEX_OF_LOWEST(row), row != 0, levels, table);
+        place(group, lane, depth, INDEX_OF_LOWEST(row), ANY(row), levels, table);
         used |= LOWEST(row);
-        depth = row ? depth + 1 : -1;
+        depth = ANY(row) ? depth + 1 : -1;
         walk_to = depth < walk_to ? walk_to : 0;
     }
     SYNC();
     if (began >= 0 && lane == 0) {
         for (i32 level = 0; level < depth; ++level)
             rows[(i64)level * slots + ivm] = group->rows[level];
-        sides[ivm] = 0;
+        sides[ivm] = NO_ITEMS;
         depths[ivm] = depth;
         if (depth < 0) {
             ATOMIC_ADD_I32(&control[ACTIVE], -1);
@@ -439,7 +439,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBA
     reset(group, lane, table);
     SYNC();
     const i32 upper = group->upper;
-    mask_t used = 0;
+    mask_t used = NO_ITEMS;
     i32 depth = 0;
     u32 lost = 0, within = 1, nodes = 0, pushed = 0;
     while (depth < down && !lost) {
@@ -450,8 +450,8 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBA
             pushed += (u32)COUNT(row);
         }
         // Keep the ranks from begin's digit on, and below end's where the two part.
-        mask_t rest = open, chosen = 0;
-        for (i32 rank = 0; rest; ++rank, rest &= rest - ONE) {
+        mask_t rest = open, chosen = NO_ITEMS;
+        for (i32 rank = 0; ANY(rest); ++rank, rest = WITHOUT_LOWEST(rest)) {
             if (rank == begin[depth])
                 chosen = LOWEST(rest);
             if (rank < begin[depth] || (within && rank > begin[depth] && rank >= end[depth]))
@@ -460,19 +460,19 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBA
         within = within && begin[depth] == end[depth];
         if (lane == 0)
             group->rows[depth] = row;
-        lost = !(row & chosen);
+        lost = !ANY(row & chosen);
         place(group, lane, depth, INDEX_OF_LOWEST(chosen), !lost, levels, table);
-        used |= lost ? (mask_t)0 : chosen;
+        used |= lost ? NO_ITEMS : chosen;
         depth += !lost;
     }
     SYNC();
     if (lane == 0) {
         if (lost) {
-            while (depth > 0 && !group->rows[depth]) {
+            while (depth > 0 && !ANY(group->rows[depth])) {
                 --depth;
                 group->rows[depth] ^= LOWEST(group->rows[depth]);
             }
-            depth = group->rows[depth] ? depth + 1 : -1;
+            depth = ANY(group->rows[depth]) ? depth + 1 : -1;
         }
         for (i32 level = 0; level < ITEMS; ++level) {
             const i64 at = (i64)level * slots + ivm;
@@ -483,7 +483,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBA
             if (depth < 0)
                 explored[at] += (i32)end[level] - (i32)begin[level];
         }
-        sides[ivm] = 0;
+        sides[ivm] = NO_ITEMS;
         depths[ivm] = depth;
         if (nodes) {
             ATOMIC_ADD_U64(&counters[0], nodes);

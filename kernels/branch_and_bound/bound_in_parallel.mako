@@ -17,7 +17,7 @@ ${masks.problem_functions()}
 // Items on the path to an IVM's node.
 FUNCTION mask_t items_used(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth)
 {
-    mask_t used = 0;
+    mask_t used = NO_ITEMS;
     for (i32 level = 0; level < depth; ++level)
         used |= LOWEST(rows[(i64)level * slots + ivm]);
     return used;
@@ -30,7 +30,7 @@ FUNCTION void walk(state_t* state, const GLOBAL mask_t* rows, i32 slots, i32 ivm
     init(state, table);
     for (i32 level = 0; level < depth; ++level) {
         const i32 item = INDEX_OF_LOWEST(rows[(i64)level * slots + ivm]);
-        place(state, level, item, before, (i32)(turned >> level) & 1, table);
+        place(state, level, item, before, (i32)HAS(turned, level), table);
         before = item;
     }
 }
@@ -53,7 +53,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) list_children(const GLOBAL mask_t* RESTRICT ro
         const i32 depth = depths[ivm];
         if (depth >= 0 && depth < LEAF_DEPTH) {
             i32 at = offsets[ivm];
-            for (mask_t left = ALL_ITEMS & ~items_used(rows, slots, ivm, depth); left; left &= left - ONE) {
+            for (mask_t left = ALL_ITEMS & ~items_used(rows, slots, ivm, depth); ANY(left); left = WITHOUT_LOWEST(left)) {
                 owners[at] = ivm;
                 items[at] = (u8)INDEX_OF_LOWEST(left);
                 ++at;
@@ -93,7 +93,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prune_children(GLOBAL mask_t* RESTRICT rows, G
     if (depth >= 0) {
         const i32 upper = *best;
         const mask_t open = ALL_ITEMS & ~items_used(rows, slots, ivm, depth);
-        mask_t survivors = 0, turned = sides[ivm];
+        mask_t survivors = NO_ITEMS, turned = sides[ivm];
         if (depth == LEAF_DEPTH) {
             state_t state;
             walk(&state, rows, slots, ivm, depth, turned, table);
@@ -116,36 +116,36 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prune_children(GLOBAL mask_t* RESTRICT rows, G
             rule_t rule;
             begin_rule(&rule);
             i32 at = offsets[ivm];
-            for (mask_t left = open; left; left &= left - ONE) {
+            for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left)) {
                 judge(&rule, LOWEST(left), fronts[at], backs[at], upper, initial);
                 ++at;
             }
             const i32 side = choose_side(rule.pruned, rule.difference, rule.least_often);
             survivors = side ? rule.kept_back : rule.kept_front;
 % if refines:
-            if (survivors) {
+            if (ANY(survivors)) {
                 state_t state;
                 walk(&state, rows, slots, ivm, depth, turned, table);
                 survivors = refine(&state, depth, open, survivors, side, upper, table);
             }
 % endif
-            turned = (turned & ~(ONE << depth)) | ((mask_t)side << depth);
+            turned = (turned & ~ITEM(depth)) | (side ? ITEM(depth) : NO_ITEMS);
             ++nodes;
             pushed = (u32)COUNT(survivors);
         }
-        if (survivors) {
+        if (ANY(survivors)) {
             rows[(i64)depth * slots + ivm] = survivors;
             ++depth;
         } else {
-            mask_t row = 0;
+            mask_t row = NO_ITEMS;
             while (depth > 0) {
                 --depth;
                 row = rows[(i64)depth * slots + ivm];
                 row ^= LOWEST(row);
-                if (row)
+                if (ANY(row))
                     break;
             }
-            if (row) {
+            if (ANY(row)) {
                 rows[(i64)depth * slots + ivm] = row;
                 ++depth;
             } else {

@@ -139,9 +139,9 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
             used |= LOWEST(row);
 % if backtrack == "stack":
             stack[depth + 1] = stack[depth];
-            place(&stack[depth + 1], depth, item, before, (i32)(turned >> depth) & 1, table);
+            place(&stack[depth + 1], depth, item, before, (i32)HAS(turned, depth), table);
 % else:
-            place(&state, depth, item, before, (i32)(turned >> depth) & 1, table);
+            place(&state, depth, item, before, (i32)HAS(turned, depth), table);
 % endif
             before = item;
             ++depth;
@@ -158,7 +158,7 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
       if (!bottom.free) {
         if (!below && (depth < 0 || step > steps))
             break;
-        mask_t survivors = 0;
+        mask_t survivors = NO_ITEMS;
         if (below) {
             below = 0;
             nodes += bottom.seen - bottom.found;
@@ -172,7 +172,7 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
         } else if (depth == LEAF_DEPTH) {
 % else:
     for (i32 step = 1; depth >= 0 && step <= steps; ++step) {
-        mask_t survivors = 0;
+        mask_t survivors = NO_ITEMS;
         if (depth == LEAF_DEPTH) {
 % endif
             ++leaves;
@@ -196,7 +196,7 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
             ++nodes;
             survivors = bound(&STATE, depth, ALL_ITEMS & ~used, upper, initial, &side, table);
             pushed += (u32)COUNT(survivors);
-            turned = (turned & ~(ONE << depth)) | ((mask_t)side << depth);
+            turned = (turned & ~ITEM(depth)) | (side ? ITEM(depth) : NO_ITEMS);
         }
 % if bottom:
         if (!below) {
@@ -226,8 +226,8 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
             depth = -1;
         }
 % else:
-        if (!row) {
-            while (depth > 0 && !row) {
+        if (!ANY(row)) {
+            while (depth > 0 && !ANY(row)) {
                 --depth;
                 row = ROW(depth);
                 const mask_t chosen = LOWEST(row);
@@ -235,30 +235,30 @@ KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
                 row ^= chosen;
 % if backtrack == "retract":
                 retract(&state, depth, INDEX_OF_LOWEST(chosen), depth > 0 ? INDEX_OF_LOWEST(ROW(depth - 1)) : -1,
-                    (i32)(turned >> depth) & 1, table);
+                    (i32)HAS(turned, depth), table);
 % endif
             }
 % if backtrack == "rebuild":
-            if (row) {
+            if (ANY(row)) {
                 init(&state, table);
                 i32 before = -1;
                 for (i32 level = 0; level < depth; ++level) {
                     const i32 item = INDEX_OF_LOWEST(ROW(level));
-                    place(&state, level, item, before, (i32)(turned >> level) & 1, table);
+                    place(&state, level, item, before, (i32)HAS(turned, level), table);
                     before = item;
                 }
             }
 % endif
         }
-        if (row) {
+        if (ANY(row)) {
             const i32 before = depth > 0 ? INDEX_OF_LOWEST(ROW(depth - 1)) : -1;
             ROW(depth) = row;
             used |= LOWEST(row);
 % if backtrack == "stack":
             stack[depth + 1] = stack[depth];
-            place(&stack[depth + 1], depth, INDEX_OF_LOWEST(row), before, (i32)(turned >> depth) & 1, table);
+            place(&stack[depth + 1], depth, INDEX_OF_LOWEST(row), before, (i32)HAS(turned, depth), table);
 % else:
-            place(&state, depth, INDEX_OF_LOWEST(row), before, (i32)(turned >> depth) & 1, table);
+            place(&state, depth, INDEX_OF_LOWEST(row), before, (i32)HAS(turned, depth), table);
 % endif
             ++depth;
         } else {
@@ -356,7 +356,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBA
         }
         state_t state;
         init(&state, table);
-        mask_t used = 0, turned = 0;
+        mask_t used = NO_ITEMS, turned = NO_ITEMS;
         i32 depth = 0, before = -1;
         u32 lost = 0, within = 1, nodes = 0, pushed = 0;
         while (depth < down && !lost) {
@@ -368,8 +368,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBA
                 pushed += (u32)COUNT(row);
             }
             // Keep the ranks from begin's digit on, and below end's where the two part.
-            mask_t rest = open, chosen = 0;
-            for (i32 rank = 0; rest; ++rank, rest &= rest - ONE) {
+            mask_t rest = open, chosen = NO_ITEMS;
+            for (i32 rank = 0; ANY(rest); ++rank, rest = WITHOUT_LOWEST(rest)) {
                 if (rank == begin[depth])
                     chosen = LOWEST(rest);
                 if (rank < begin[depth] || (within && rank > begin[depth] && rank >= end[depth]))
@@ -377,8 +377,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBA
             }
             within = within && begin[depth] == end[depth];
             rows[(i64)depth * slots + ivm] = row;
-            turned |= (mask_t)side << depth;
-            lost = !(row & chosen);
+            turned |= side ? ITEM(depth) : NO_ITEMS;
+            lost = !ANY(row & chosen);
             if (!lost) {
                 const i32 item = INDEX_OF_LOWEST(chosen);
                 place(&state, depth, item, before, side, table);
@@ -388,17 +388,17 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBA
             }
         }
         if (lost) {
-            if (!rows[(i64)depth * slots + ivm]) {
+            if (!ANY(rows[(i64)depth * slots + ivm])) {
                 while (depth > 0) {
                     --depth;
                     const mask_t row = rows[(i64)depth * slots + ivm];
                     const mask_t others = row ^ LOWEST(row);
                     rows[(i64)depth * slots + ivm] = others;
-                    if (others)
+                    if (ANY(others))
                         break;
                 }
             }
-            depth = rows[(i64)depth * slots + ivm] ? depth + 1 : -1;
+            depth = ANY(rows[(i64)depth * slots + ivm]) ? depth + 1 : -1;
         }
         sides[ivm] = turned;
         depths[ivm] = depth;

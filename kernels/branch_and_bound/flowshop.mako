@@ -149,7 +149,7 @@ FUNCTION i32 johnson_of_child(const state_t* state, mask_t open, i32 item, i32 s
     done[${i}] = LOW(child.done[${i}]);
     after[${m - 1 - i}] = HIGH(child.done[${i}]);
 % endfor
-    return johnson(done, after, open & ~(ONE << item), enough, table);
+    return johnson(done, after, open & ~ITEM(item), enough, table);
 }
 % endif
 
@@ -212,7 +212,7 @@ FUNCTION void child_bounds(const state_t* state, i32 depth, mask_t open, i32 ite
 % if bounds == "mixed":
 FUNCTION mask_t refine(const state_t* state, i32 depth, mask_t open, mask_t kept, i32 side, i32 upper, table_t table)
 {
-    for (mask_t left = kept; left; left &= left - ONE)
+    for (mask_t left = kept; ANY(left); left = WITHOUT_LOWEST(left))
         if (johnson_of_child(state, open, INDEX_OF_LOWEST(left), side, upper, table) >= upper)
             kept ^= LOWEST(left);
     return kept;

@@ -15,7 +15,7 @@
     m = machines
     heads = items * stride
     ends = heads + 2 * m
-    wide = mask == "u64"
+    mask_words = -(-items // 32)
     both = bounds == "two_machine" and branching != "forward"
     words = 2 if packed else 4
 %>
@@ -65,7 +65,7 @@ typedef struct {
 % endif
     pair_t bounds[${items}];
     i32 rest[${m}];
-    u32 dead[2];
+    u32 dead[${mask_words}];
     i32 upper;
     i32 leave;
     mask_t rows[${leaf_depth or 1}];
@@ -98,7 +98,7 @@ FUNCTION void place_all(LOCAL group_t* group, i32 lane, mask_t open, table_t tab
 {
     LOCAL pair_t* child = group->child;
     for (i32 job = lane; job < ITEMS; job += ${lanes}) {
-        if ((open >> job) & ONE) {
+        if (HAS(open, job)) {
             i32 front[${m}];
             i32 at = 0;
 % for i in range(m):
@@ -120,14 +120,14 @@ FUNCTION void one_machine(LOCAL group_t* group, i32 lane, mask_t open, table_t t
 {
     for (i32 i = lane; i < ${m}; i += ${lanes}) {
         i32 rest = 0;
-        for (mask_t left = open; left; left &= left - ONE)
+        for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left))
             rest += TIME(INDEX_OF_LOWEST(left), i);
         group->rest[i] = rest;
     }
     BARRIER();
     LOCAL pair_t* child = group->child;
     for (i32 job = lane; job < ITEMS; job += ${lanes}) {
-        if ((open >> job) & ONE) {
+        if (HAS(open, job)) {
             i32 front = 0, back = 0;
 % for i in range(m):
             {
@@ -147,52 +147,26 @@ FUNCTION void one_machine(LOCAL group_t* group, i32 lane, mask_t open, table_t t
 }
 % endif
 
-// The two-machine bounds of children over the pairs of this lane.
-// both sides: the largest of each into best; else: children with one that reaches `upper` into dead, round after round until
-// none of `kept` is left, which is what is returned.
-FUNCTION mask_t two_machine(LOCAL group_t* group, i32 lane, mask_t open, mask_t kept, i32 side, i32 upper, table_t table)
-{
-    LOCAL pair_t* child = group->child;
-    const GLOBAL entry_t* entries = (const GLOBAL entry_t*)(table + ${johnson_at});
-% if both:
-    LOCAL pair_t* best = group->best + lane;
-    for (i32 job = 0; job < ITEMS; ++job)
-        best[job * ${lanes}] = PAIR(0, 0);
-    for (i32 pair = lane; pair < ${pairs}; pair += ${lanes}) {
-% else:
-    for (i32 first = 0; first < ${pairs} && kept; first += ${lanes}) {
-      const i32 pair = first + lane;
-      mask_t reached = 0;
-      if (pair < ${pairs}) {
-% endif
-        const i32 two = table[${ends} + pair];
-        const i32 u = two & 0xffff, v = two >> 16;
-        const i32 front_u = LOW(group->done[u]), front_v = LOW(group->done[v]);
-        const i32 back_u = HIGH(group->done[u]), back_v = HIGH(group->done[v]);
-        i32 before[${items}];
-        i32 at = 0, through = NEVER, on_v = 0;
-% for k in range(items):
+<%def name="forward(k)">
         {
-            const entry_t entry = entries[${k * pairs} + pair];
+            const entry_t entry = entries[${k} * ${pairs} + pair];
             before[${k}] = through;
-            if ((open >> JOB(entry)) & ONE) {
+            if (HAS(open, JOB(entry))) {
                 at += ON_U(entry);
                 const i32 ready = at + LAG(entry);
                 through = MAX(through, ready) + ON_V(entry);
                 on_v += ON_V(entry);
             }
         }
-% endfor
-        const i32 on_u = at;
-        i32 after = NEVER, after_v = 0;
-% for k in reversed(range(items)):
+</%def>
+<%def name="backward(k)">
         {
-            const entry_t entry = entries[${k * pairs} + pair];
+            const entry_t entry = entries[${k} * ${pairs} + pair];
             const i32 job = JOB(entry);
-            if ((open >> job) & ONE) {
+            if (HAS(open, job)) {
                 at -= ON_U(entry);
 % if not both:
-                if ((kept >> job) & ONE) {
+                if (HAS(kept, job)) {
 % endif
                 const i32 all_before = before[${k}] + after_v;
                 const i32 all_after = at + after;
@@ -215,7 +189,7 @@ FUNCTION mask_t two_machine(LOCAL group_t* group, i32 lane, mask_t open, mask_t 
                 best[job * ${lanes}] = PAIR_MAX(best[job * ${lanes}], PAIR(front, back));
 % else:
                 if (${"(side ? back : front)" if branching != "forward" else "front"} >= upper)
-                    reached |= ONE << job;
+                    reached |= ITEM(job);
                 }
 % endif
                 const i32 later = LAG(entry) + ON_V(entry) + after_v;
@@ -223,7 +197,49 @@ FUNCTION mask_t two_machine(LOCAL group_t* group, i32 lane, mask_t open, mask_t 
                 after_v += ON_V(entry);
             }
         }
+</%def>
+// The two-machine bounds of children over the pairs of this lane.
+// both sides: the largest of each into best; else: children with one that reaches `upper` into dead, round after round until
+// none of `kept` is left, which is what is returned.
+FUNCTION mask_t two_machine(LOCAL group_t* group, i32 lane, mask_t open, mask_t kept, i32 side, i32 upper, table_t table)
+{
+    LOCAL pair_t* child = group->child;
+    const GLOBAL entry_t* entries = (const GLOBAL entry_t*)(table + ${johnson_at});
+% if both:
+    LOCAL pair_t* best = group->best + lane;
+    for (i32 job = 0; job < ITEMS; ++job)
+        best[job * ${lanes}] = PAIR(0, 0);
+    for (i32 pair = lane; pair < ${pairs}; pair += ${lanes}) {
+% else:
+    for (i32 first = 0; first < ${pairs} && ANY(kept); first += ${lanes}) {
+      const i32 pair = first + lane;
+      mask_t reached = NO_ITEMS;
+      if (pair < ${pairs}) {
+% endif
+        const i32 two = table[${ends} + pair];
+        const i32 u = two & 0xffff, v = two >> 16;
+        const i32 front_u = LOW(group->done[u]), front_v = LOW(group->done[v]);
+        const i32 back_u = HIGH(group->done[u]), back_v = HIGH(group->done[v]);
+        i32 before[${items}];
+        i32 at = 0, through = NEVER, on_v = 0;
+% if items > 64:
+        for (i32 k = 0; k < ITEMS; ++k)
+${forward("k")}
+% else:
+% for k in range(items):
+${forward(k)}
 % endfor
+% endif
+        const i32 on_u = at;
+        i32 after = NEVER, after_v = 0;
+% if items > 64:
+        for (i32 k = ITEMS - 1; k >= 0; --k)
+${backward("k")}
+% else:
+% for k in reversed(range(items)):
+${backward(k)}
+% endfor
+% endif
 % if both:
     }
     BARRIER();
@@ -238,15 +254,13 @@ FUNCTION mask_t two_machine(LOCAL group_t* group, i32 lane, mask_t open, mask_t 
     BARRIER();
     return open;
 % else:
-        if ((u32)reached)
-            ATOMIC_OR_U32(&group->dead[0], (u32)reached);
-% if wide:
-        if ((u32)(reached >> 32))
-            ATOMIC_OR_U32(&group->dead[1], (u32)(reached >> 32));
-% endif
+% for k in range(mask_words):
+        if (WORD(reached, ${k}))
+            ATOMIC_OR_U32(&group->dead[${k}], WORD(reached, ${k}));
+% endfor
       }
       BARRIER();
-      const mask_t dead = ${"(mask_t)group->dead[1] << 32 | group->dead[0]" if wide else "group->dead[0]"};
+      const mask_t dead = ${" | ".join(f"OF_WORD(group->dead[{k}], {k})" for k in range(mask_words))};
       kept &= ~dead;
       BARRIER();
     }
@@ -258,8 +272,8 @@ FUNCTION mask_t two_machine(LOCAL group_t* group, i32 lane, mask_t open, mask_t 
 FUNCTION mask_t bound(LOCAL group_t* group, i32 lane, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
 {
     place_all(group, lane, open, table);
-    if (lane < 2)
-        group->dead[lane] = 0;
+    for (i32 k = lane; k < ${mask_words}; k += ${lanes})
+        group->dead[k] = 0;
     BARRIER();
 % if both:
     two_machine(group, lane, open, open, 0, upper, table);
@@ -272,7 +286,7 @@ FUNCTION mask_t bound(LOCAL group_t* group, i32 lane, mask_t open, i32 upper, i3
 % if both or bounds == "mixed":
     rule_t rule;
     begin_rule(&rule);
-    for (mask_t left = open; left; left &= left - ONE) {
+    for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left)) {
         const pair_t bounds = group->bounds[INDEX_OF_LOWEST(left)];
         judge(&rule, LOWEST(left), LOW(bounds), HIGH(bounds), upper, initial);
     }
@@ -316,7 +330,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
     i32 depth = depths[ivm];
     const i32 began = depth;
     u32 nodes = 0, leaves = 0, pushed = 0;
-    mask_t used = 0, turned = sides[ivm];
+    mask_t used = NO_ITEMS, turned = sides[ivm];
     reset(group, lane, table);
     BARRIER();
     for (i32 level = 0; level < began; ++level) {
@@ -324,7 +338,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
         if (lane == 0)
             group->rows[level] = row;
         used |= LOWEST(row);
-        place(group, lane, INDEX_OF_LOWEST(row), (i32)(turned >> level) & 1, table);
+        place(group, lane, INDEX_OF_LOWEST(row), (i32)HAS(turned, level), table);
     }
     // Barriers stand where every step comes by: a leaf is bounded too, as a node without open jobs.
     i32 leave = 0;
@@ -355,16 +369,16 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
         const i32 upper = group->upper;
         leave = group->leave;
         i32 side = 0;
-        mask_t row = bound(group, lane, at_leaf ? (mask_t)0 : ALL_ITEMS & ~used, upper, initial, &side, table);
+        mask_t row = bound(group, lane, at_leaf ? NO_ITEMS : ALL_ITEMS & ~used, upper, initial, &side, table);
         leaves += (u32)at_leaf;
         nodes += (u32)!at_leaf;
         pushed += (u32)COUNT(row);
         if (!at_leaf)
-            turned = (turned & ~(ONE << depth)) | ((mask_t)side << depth);
+            turned = (turned & ~ITEM(depth)) | (side ? ITEM(depth) : NO_ITEMS);
         // The next node is the first open item at `depth`: a child of this node, or a sibling on the way back, for which
         // the state is made anew.
-        const i32 back = !row;
-        while (depth > 0 && !row) {
+        const i32 back = !ANY(row);
+        while (depth > 0 && !ANY(row)) {
             --depth;
             row = group->rows[depth];
             used ^= LOWEST(row);
@@ -376,10 +390,10 @@ KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore(GLOBAL mask_t* RESTRI
         if (back)
             reset(group, lane, table);
         BARRIER();
-        for (i32 level = back ? 0 : depth; row && level <= depth; ++level)
-            place(group, lane, INDEX_OF_LOWEST(group->rows[level]), (i32)(turned >> level) & 1, table);
+        for (i32 level = back ? 0 : depth; ANY(row) && level <= depth; ++level)
+            place(group, lane, INDEX_OF_LOWEST(group->rows[level]), (i32)HAS(turned, level), table);
         used |= LOWEST(row);
-        depth = row ? depth + 1 : -1;
+        depth = ANY(row) ? depth + 1 : -1;
     }
     BARRIER();
     if (began >= 0 && lane == 0) {
@@ -425,7 +439,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBA
     down = MIN(MAX(down + 1, fresh), LEAF_DEPTH);
     reset(group, lane, table);
     BARRIER();
-    mask_t used = 0, turned = 0;
+    mask_t used = NO_ITEMS, turned = NO_ITEMS;
     i32 depth = 0;
     u32 lost = 0, within = 1, nodes = 0, pushed = 0;
     while (depth < down && !lost) {
@@ -437,8 +451,8 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBA
             pushed += (u32)COUNT(row);
         }
         // Keep the ranks from begin's digit on, and below end's where the two part.
-        mask_t rest = open, chosen = 0;
-        for (i32 rank = 0; rest; ++rank, rest &= rest - ONE) {
+        mask_t rest = open, chosen = NO_ITEMS;
+        for (i32 rank = 0; ANY(rest); ++rank, rest = WITHOUT_LOWEST(rest)) {
             if (rank == begin[depth])
                 chosen = LOWEST(rest);
             if (rank < begin[depth] || (within && rank > begin[depth] && rank >= end[depth]))
@@ -447,8 +461,8 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBA
         within = within && begin[depth] == end[depth];
         if (lane == 0)
             group->rows[depth] = row;
-        turned |= (mask_t)side << depth;
-        lost = !(row & chosen);
+        turned |= side ? ITEM(depth) : NO_ITEMS;
+        lost = !ANY(row & chosen);
         if (!lost) {
             place(group, lane, INDEX_OF_LOWEST(chosen), side, table);
             used |= chosen;
@@ -458,15 +472,15 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) initialize(GLOBAL mask_t* RESTRICT rows, GLOBA
     BARRIER();
     if (lane == 0) {
         if (lost) {
-            if (!group->rows[depth]) {
+            if (!ANY(group->rows[depth])) {
                 while (depth > 0) {
                     --depth;
                     group->rows[depth] ^= LOWEST(group->rows[depth]);
-                    if (group->rows[depth])
+                    if (ANY(group->rows[depth]))
                         break;
                 }
             }
-            depth = group->rows[depth] ? depth + 1 : -1;
+            depth = ANY(group->rows[depth]) ? depth + 1 : -1;
         }
         for (i32 level = 0; level < ITEMS; ++level) {
             const i64 at = (i64)level * slots + ivm;

@@ -11,7 +11,7 @@ FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough,
         i32 at_u = done[u], at_v = done[v];
         table_t entry = pair + 4;
         for (i32 k = 0; k < ${items}; ++k, entry += 4) {
-            if ((open >> entry[0]) & ONE) {
+            if (HAS(open, entry[0])) {
                 at_u += entry[2];
                 const i32 ready = at_u + entry[1];
                 at_v = MAX(at_v, ready) + entry[3];
@@ -29,7 +29,7 @@ FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough,
 <%def name="function_of_lanes()">
 // The same, 16 pairs of machines at once, one a lane. Every job takes a step in every lane; one that is not open, or not
 // there, adds nothing to both times and asks for nothing.
-<% words = 2 if items > 32 else 1 %>
+<% words = -(-items // 32) %>
 FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough, table_t table)
 {
     const GLOBAL int16* entry = (const GLOBAL int16*)(table + ${johnson_at});
@@ -47,11 +47,7 @@ FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough,
         int16 at_v = *(const int16*)start_v;
         entry += 2;
         for (i32 k = 0; k < ${items}; ++k, entry += ${3 + words}) {
-% if words == 2:
-            const int16 there = ((entry[3] & (int16)(i32)open) | (entry[4] & (int16)(i32)(open >> 32))) != 0;
-% else:
-            const int16 there = (entry[3] & (int16)(i32)open) != 0;
-% endif
+            const int16 there = (${" | ".join(f"(entry[{3 + k}] & (int16)(i32)WORD(open, {k}))" for k in range(words))}) != 0;
             at_u += entry[1] & there;
             const int16 ready = (at_u + entry[0]) & there;
             at_v = MAX(at_v, ready);

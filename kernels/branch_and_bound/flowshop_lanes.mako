@@ -61,14 +61,19 @@ FUNCTION mask_t below(const lanes_t* bounds, i32 limit)
 {
     const lanes_t weight = (lanes_t)(${weights});
     const lanes_t most = (lanes_t)(value_t)MIN(limit, ${largest});
-    mask_t set = 0;
+    mask_t set = NO_ITEMS;
+    u32 word = 0;
 % for k in range(vectors):
     {
         const lanes_t bits = (bounds[${k}] < most) & weight;
         const ${vector[:-2]}8 eight = bits.lo | bits.hi;
         const ${vector[:-2]}4 four = eight.lo | eight.hi;
         const ${vector[:-2]}2 two = four.lo | four.hi;
-        set |= (mask_t)(u16)(two.x | two.y) << ${16 * k};
+        word |= (u32)(u16)(two.x | two.y) << ${16 * (k % 2)};
+% if k % 2 or k + 1 == vectors:
+        set |= OF_WORD(word, ${k // 2});
+        word = 0;
+% endif
     }
 % endfor
     return set;
@@ -77,7 +82,7 @@ FUNCTION mask_t below(const lanes_t* bounds, i32 limit)
 % if two:
 FUNCTION void two_machine(const state_t* state, mask_t open, i32 side, value_t* bounds, table_t table)
 {
-    for (mask_t left = open; left; left &= left - ONE) {
+    for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left)) {
         const i32 item = INDEX_OF_LOWEST(left);
         state_t child = *state;
         place(&child, 0, item, -1, side, table);
@@ -155,17 +160,17 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
 % if branching == "min_branch":
     if (pruned == 0)
 % endif
-        for (mask_t left = open; left; left &= left - ONE) {
+        for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left)) {
             const i32 item = INDEX_OF_LOWEST(left);
             difference += (i32)cb[item] - (i32)ce[item];
         }
 % else:
     i32 least = ${largest};
-    for (mask_t left = open; left; left &= left - ONE) {
+    for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left)) {
         const i32 item = INDEX_OF_LOWEST(left);
         least = MIN(least, (i32)MIN(cb[item], ce[item]));
     }
-    for (mask_t left = open; left; left &= left - ONE) {
+    for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left)) {
         const i32 item = INDEX_OF_LOWEST(left);
         least_often += (cb[item] == least) - (ce[item] == least);
     }
@@ -176,7 +181,7 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
 % endif
     mask_t kept = open & below(${"*side ? back : front" if both else "front"}, upper);
 % if bounds == "mixed":
-    for (mask_t left = kept; left; left &= left - ONE) {
+    for (mask_t left = kept; ANY(left); left = WITHOUT_LOWEST(left)) {
         state_t child = *state;
         place(&child, 0, INDEX_OF_LOWEST(left), -1, *side, table);
         i32 done[${machines}], after[${machines}];

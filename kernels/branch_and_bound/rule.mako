@@ -12,8 +12,8 @@ typedef struct {
 
 FUNCTION void begin_rule(rule_t* rule)
 {
-    rule->kept_front = 0;
-    rule->kept_back = 0;
+    rule->kept_front = NO_ITEMS;
+    rule->kept_back = NO_ITEMS;
     rule->pruned = 0;
     rule->difference = 0;
     rule->least = 2147483647;
@@ -22,9 +22,9 @@ FUNCTION void begin_rule(rule_t* rule)
 
 FUNCTION void judge(rule_t* rule, mask_t item, i32 front, i32 back, i32 upper, i32 initial)
 {
-    rule->kept_front |= front < upper ? item : 0;
+    rule->kept_front |= front < upper ? item : NO_ITEMS;
 % if branching != "forward":
-    rule->kept_back |= back < upper ? item : 0;
+    rule->kept_back |= back < upper ? item : NO_ITEMS;
     rule->pruned += (front >= initial) - (back >= initial);
     rule->difference += front - back;
 % if branching == "min_min":

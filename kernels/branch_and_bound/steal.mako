@@ -20,10 +20,10 @@ FUNCTION void split(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depth
         const i64 at = (i64)l * slots;
         const mask_t row = rows[at + victim];
         const mask_t chosen = LOWEST(row);
-        const u8 digit = (u8)COUNT(free & (chosen - ONE));
+        const u8 digit = (u8)COUNT(free & BELOW(chosen));
         rows[at + thief] = row;
         rows[at + victim] = chosen;
-        if (row != chosen)
+        if (ANY(row ^ chosen))
             last = l;
         free ^= chosen;
         begins[at + thief] = digit;
@@ -43,7 +43,7 @@ FUNCTION void split(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depth
         ends[below + victim] = 0;
     }
     sides[thief] = sides[victim];
-    if (!upper) {
+    if (!ANY(upper)) {
         const i64 above = (i64)last * slots + thief;
         rows[above] ^= LOWEST(rows[above]);
         level = last;
@@ -57,7 +57,7 @@ FUNCTION i32 rank_of(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 level, m
     mask_t free = ALL_ITEMS;
     for (i32 l = 0; l < level; ++l)
         free ^= LOWEST(rows[(i64)l * slots + ivm]);
-    return COUNT(free & (item - ONE));
+    return COUNT(free & BELOW(item));
 }
 
 // The upper half of the open siblings at a level, the chosen one left out: one of one, one of two, two of three.
@@ -75,7 +75,7 @@ FUNCTION i32 shallowest(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth
     const i32 until = MIN(depth, ${deepest + 1});
     for (i32 l = 0; l < until; ++l) {
         const mask_t row = rows[(i64)l * slots + ivm];
-        if (row & (row - ONE))
+        if (ANY(WITHOUT_LOWEST(row)))
             return l;
     }
     return -1;
@@ -174,7 +174,7 @@ FUNCTION u64 length_of(const GLOBAL mask_t* rows, const GLOBAL u8* ends, const G
         i64 digit = ends[(i64)l * slots + ivm];
         if (l < depth) {
             const mask_t chosen = LOWEST(rows[(i64)l * slots + ivm]);
-            digit -= COUNT(free & (chosen - ONE));
+            digit -= COUNT(free & BELOW(chosen));
             free ^= chosen;
         }
         length += (u64)digit * weights[l];
@@ -230,7 +230,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_over(GLOBAL mask_t* rows, GLOBAL mask_t*
                 middle[l] = 0;
                 if (l < depth) {
                     const mask_t chosen = LOWEST(rows[(i64)l * slots + victim]);
-                    middle[l] = (u8)COUNT(free & (chosen - ONE));
+                    middle[l] = (u8)COUNT(free & BELOW(chosen));
                     free ^= chosen;
                 }
             }
@@ -252,12 +252,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_over(GLOBAL mask_t* rows, GLOBAL mask_t*
             }
             // The level where middle leaves the path, and the open siblings from there on.
             i32 level = -1, rank = 0;
-            mask_t upper = 0, others = 0;
+            mask_t upper = NO_ITEMS, others = NO_ITEMS;
             free = ALL_ITEMS;
             for (i32 l = 0; l < MIN(depth, ${deepest + 1}); ++l) {
                 const mask_t row = rows[(i64)l * slots + victim];
                 const mask_t chosen = LOWEST(row);
-                if (middle[l] > COUNT(free & (chosen - ONE))) {
+                if (middle[l] > COUNT(free & BELOW(chosen))) {
                     mask_t below = free;
                     for (i32 r = 0; r < middle[l]; ++r)
                         below ^= LOWEST(below);
@@ -269,7 +269,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_over(GLOBAL mask_t* rows, GLOBAL mask_t*
                 others |= row ^ chosen;
                 free ^= chosen;
             }
-            if (level < 0 || !(upper | others)) {
+            if (level < 0 || !ANY(upper | others)) {
                 level = open_level;
                 upper = upper_half(rows[(i64)level * slots + victim]);
                 rank = rank_of(rows, slots, victim, level, LOWEST(upper));

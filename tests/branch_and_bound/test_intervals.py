@@ -58,7 +58,7 @@ def test_a_cut_tree_is_the_whole_tree(n: int, depth: int) -> None:
 
 def test_positions_are_the_ranks_of_the_chosen_items_among_the_open() -> None:
     # Items 2, then 0, then 3 of five: ranks 2, 0, and 3 among {1, 3, 4} is rank 1.
-    rows = np.array([[0b10100], [0b00001], [0b11000], [0], [0]], np.uint32)
+    rows = np.array([[0b10100], [0b00001], [0b11000], [0], [0]], np.uint32)[:, :, None]
     assert positions(rows, np.array([3], np.int32)).tolist() == [[2, 0, 1, 0, 0]]
     assert positions(rows, np.array([1], np.int32)).tolist() == [[2, 0, 0, 0, 0]]
 

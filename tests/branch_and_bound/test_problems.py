@@ -140,11 +140,11 @@ def test_a_value_that_breaks_a_rule_is_named(kind: Any, value: Any, rule: str) -
     assert rule in str(caught.value)
 
 
-def test_more_items_than_a_mask_holds_are_refused_with_the_limit() -> None:
-    with pytest.raises(ProblemError, match=r"at most 64 jobs, what a 64-bit mask holds; .* has 65"):
-        Flowshop(np.ones((2, 65), int)).tree("auto", "auto")
-    with pytest.raises(ProblemError, match=r"at most 65 cities, what a 64-bit mask holds; .* has 66"):
-        ATSP(np.ones((66, 66), int)).tree("auto", "auto")
+def test_more_items_than_sets_hold_are_refused_with_the_limit() -> None:
+    with pytest.raises(ProblemError, match=r"at most 128 jobs here; .* has 129"):
+        Flowshop(np.ones((2, 129), int)).tree("auto", "auto")
+    with pytest.raises(ProblemError, match=r"at most 129 cities here; .* has 130"):
+        ATSP(np.ones((130, 130), int)).tree("auto", "auto")
 
 
 def test_a_bound_of_another_problem_is_refused() -> None:

@@ -16,6 +16,7 @@ import engine
 from engine.devices import Device, Member
 from engine.events import Event, Incumbent
 from engine.solvers.branch_and_bound.intervals import Units, aligned, cut, digits_of
+from engine.solvers.branch_and_bound.masks import bits_of, empty
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.reference import search
 from engine.solvers.branch_and_bound.search import coordinator, reporting
@@ -103,12 +104,11 @@ def open_nodes(tree: Tree, frontier: FrontierSnapshot) -> int:
         path: list[int] = []
         highest = int(root[0])
         for level in range(depth + 1 if 0 <= depth < len(frontier.rows) else len(frontier.rows) if depth >= 0 else 0):
-            sides = [int(frontier.sides[ivm]) >> before & 1 for before in range(level + 1)]
+            sides = bits_of(frontier.sides[ivm])[: level + 1].astype(int).tolist()
             if level == depth:
                 least = min(least, highest)
                 break
-            row = int(frontier.rows[level, ivm])
-            items = [item for item in range(tree.items) if row >> item & 1]
+            items = np.flatnonzero(bits_of(frontier.rows[level, ivm])).tolist()
             for index, item in reversed(list(enumerate(items))):
                 bounds = tree.bounds(np.array([[*path, item]]), np.array([sides]))
                 assert bounds is not None
@@ -149,7 +149,7 @@ def test_it_is_the_least_bound_of_all_open_nodes(device: Member, name: str) -> N
 
 def test_a_device_without_work_has_nothing_below_any_bound() -> None:
     tree = flowshop(1).tree("auto", "auto")
-    frontier = FrontierSnapshot(np.zeros((LEVELS, 3), np.uint32), np.zeros(3, np.uint32), np.full(3, -1, np.int32))
+    frontier = FrontierSnapshot(empty((LEVELS, 3), tree.items), empty((3,), tree.items), np.full(3, -1, np.int32))
     assert proven_bound(tree, frontier, 0.0) == INFINITY
     queens = engine.Queens(5).tree("auto", "auto")
     assert proven_bound(queens, FrontierSnapshot(frontier.rows, frontier.sides, np.zeros(3, np.int32)), 0.0) is None

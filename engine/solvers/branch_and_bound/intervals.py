@@ -21,7 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Units", "aligned", "count_bits", "cut", "digits_of", "length_of_levels", "number_of", "positions"]
+from engine.solvers.branch_and_bound.masks import Masks, index_of_lowest
+
+__all__ = ["Units", "aligned", "cut", "digits_of", "length_of_levels", "number_of", "positions"]
 
 Digits = NDArray[np.uint8]
 
@@ -136,13 +138,13 @@ def cut(n: int, depth: int) -> Units:
     return Units(begin, end, np.array([_fresh(b) for b in begin], np.uint8))
 
 
-def positions(rows: NDArray[np.unsignedinteger], depths: NDArray[np.int32]) -> Digits:
+def positions(rows: Masks, depths: NDArray[np.int32]) -> Digits:
     """Where searches stand, as digit vectors.
 
     Parameters
     ----------
-    rows : ndarray of uint32 or uint64, shape (n, units)
-        One mask per level: the open items there, of which the lowest is the chosen one.
+    rows : ndarray of uint32 or uint64, shape (n, units, words)
+        A set per level: the open items there, of which the first is the chosen one.
     depths : ndarray of int32, shape (units,)
         Level of the node to decompose next; the rows above it count.
 
@@ -150,20 +152,9 @@ def positions(rows: NDArray[np.unsignedinteger], depths: NDArray[np.int32]) -> D
     -------
     ndarray of uint8, shape (units, n)
     """
-    n, units = rows.shape
-    free = np.full(units, (1 << n) - 1, np.uint64)
-    digits = np.zeros((units, n), np.uint8)
-    for level in range(n):
-        row = rows[level].astype(np.uint64)
-        chosen = np.where(level < depths, row & (~row + np.uint64(1)), np.uint64(0))
-        below = np.where(chosen > 0, chosen - np.uint64(1), np.uint64(0))
-        digits[:, level] = count_bits(free & below)
-        free &= ~chosen
+    chosen = index_of_lowest(rows).astype(np.uint8)
+    digits = np.zeros(chosen.shape[::-1], np.uint8)
+    for level, items in enumerate(chosen):
+        below = (chosen[:level] < items).sum(axis=0, dtype=np.uint8)
+        digits[:, level] = np.where(level < depths, items - below, 0)
     return digits
-
-
-def count_bits(words: NDArray[np.unsignedinteger]) -> Digits:
-    """How many bits of each word, shape (words,), are set."""
-    as_bytes = np.ascontiguousarray(words).view(np.uint8).reshape(len(words), words.itemsize)
-    counts: Digits = np.unpackbits(as_bytes, axis=1).sum(axis=1).astype(np.uint8)
-    return counts

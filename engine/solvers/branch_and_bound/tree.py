@@ -39,8 +39,8 @@ __all__ = [
 INFINITY = 2**31 - 1
 """The upper bound that excludes nothing."""
 
-LARGEST_TREE = 64
-"""Items that a mask of one machine word holds."""
+LARGEST_TREE = 128
+"""Items that a set of two machine words holds."""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from engine.devices import Capabilities
+from engine.solvers.branch_and_bound.masks import bytes_for
 from engine.solvers.branch_and_bound.problems.atsp import ATSPTree
 from engine.solvers.branch_and_bound.tree import CooperativeTree, DeviceTree
 
@@ -62,7 +63,7 @@ class AssignmentTree(ATSPTree):
         }
         lanes = _LANES if capabilities.simt else 1
         words = (3 * n + 3) * max(1, self.leaf_depth)
-        local = 4 * 11 * n + 16 * lanes + 8 * self.items + 32
+        local = 4 * 11 * n + (8 + bytes_for(self.items)) * lanes + bytes_for(self.items) * self.items + 32
         name = "branch_and_bound/atsp_assignment"
         cooperative = CooperativeTree(name, constants, table, lanes, local, _REGISTERS, words)
         return DeviceTree(name, "", constants, table, False, cooperative=cooperative)

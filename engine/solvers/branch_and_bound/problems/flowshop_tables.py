@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.solvers.branch_and_bound.masks import bytes_for
 from engine.solvers.branch_and_bound.problems.flowshop_tree import FlowshopTree
 from engine.solvers.branch_and_bound.tree import CooperativeTree, DeviceTree
 
@@ -18,6 +19,7 @@ __all__ = ["child_functions", "device_tree"]
 _LANES = 16
 _MAX3 = True
 _COOPERATIVE_LANES = 32
+_LOCAL_BYTES = 48 * 1024
 
 
 def device_tree(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
@@ -75,7 +77,7 @@ def _scalar(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
         child_bounds=True,
         costly=costly,
         refines=tree.bound_name == "mixed",
-        cooperative=_cooperative(tree, johnson) if costly else None,
+        cooperative=_cooperative(tree, johnson, capabilities) if costly else None,
         threads_per_unit=_threads(tree.machines if packed else 2 * tree.machines),
     )
 
@@ -132,8 +134,8 @@ def _johnson(tree: FlowshopTree) -> NDArray[np.int32]:
 def _in_lanes(rows: NDArray[np.int32], items: int) -> NDArray[np.int32]:
     """The same for 16 pairs at once.
 
-    It holds all u, all v; then of each job in order the lags, the times on u, the times on v, and the jobs as masks of
-    one or two words. The last pair fills the lanes that are left.
+    It holds all u, all v; then of each job in order the lags, the times on u, the times on v, and the jobs as sets, a
+    word for every 32. The last pair fills the lanes that are left.
     """
     if not len(rows):
         return rows
@@ -141,17 +143,18 @@ def _in_lanes(rows: NDArray[np.int32], items: int) -> NDArray[np.int32]:
     padded = rows[np.minimum(np.arange(count), len(rows) - 1)].reshape(-1, _LANES, items + 1, 4)
     ends = padded[:, :, 0, :2].transpose(0, 2, 1)
     jobs = padded[:, :, 1:, 0].astype(np.int64)
-    words = [
-        np.where(jobs // 32 == word, 1 << jobs % 32, 0).astype(np.uint32) for word in range(2 if items > 32 else 1)
-    ]
+    words = [np.where(jobs // 32 == word, 1 << jobs % 32, 0).astype(np.uint32) for word in range(-(-items // 32))]
     times = padded[:, :, 1:, 1:].transpose(0, 2, 3, 1)
     masks = np.stack([word.view(np.int32).transpose(0, 2, 1) for word in words], axis=2)
     steps = np.concatenate([times, masks], axis=2)
     return np.concatenate([ends.reshape(len(ends), -1), steps.reshape(len(steps), -1)], axis=1).astype(np.int32)
 
 
-def _cooperative(tree: FlowshopTree, johnson: NDArray[np.int32]) -> CooperativeTree:
-    """The kernels that bound a node's children cooperatively, and their table: see ``flowshop_cooperative.mako``."""
+def _cooperative(tree: FlowshopTree, johnson: NDArray[np.int32], capabilities: Capabilities) -> CooperativeTree | None:
+    """The kernels that bound a node's children cooperatively, and their table: see ``flowshop_cooperative.mako``.
+
+    None where a group would need more local memory than it may have.
+    """
     stride = tree.machines | 1
     pairs = len(johnson)
     columns = np.zeros((tree.items, stride), np.int32)
@@ -177,8 +180,9 @@ def _cooperative(tree: FlowshopTree, johnson: NDArray[np.int32]) -> CooperativeT
     both = tree.bound_name == "two_machine" and tree.branching != "forward"
     pair = 4 if tree.short else 8
     kept = pair * (tree.items * (stride + 1 + (_COOPERATIVE_LANES if both else 0)) + tree.machines)
-    word = 8 if tree.items > 32 else 4
-    local = kept + 4 * tree.machines + word * tree.leaf_depth + 32
+    local = kept + 4 * tree.machines + bytes_for(tree.items) * tree.leaf_depth + 48
+    if local > min(_LOCAL_BYTES, capabilities.local_memory):
+        return None
     table = np.concatenate([front, entries.ravel()])
     name = "branch_and_bound/flowshop_cooperative"
     return CooperativeTree(name, constants, table, _COOPERATIVE_LANES, local, max(64, -(-(tree.items + 44) // 8) * 8))

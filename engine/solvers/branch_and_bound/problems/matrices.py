@@ -56,6 +56,6 @@ def permutation(values: ArrayLike, size: int, rule: str) -> NDArray[np.int64]:
 
 
 def require_size(size: int, what: str, name: str, most: int = LARGEST_TREE) -> None:
-    """Refuse a problem, called ``name``, with more items than a mask holds; ``what`` these are."""
+    """Refuse a problem, called ``name``, with more than ``most`` items; ``what`` these are."""
     if size > most:
-        raise ProblemError(f"branch and bound takes at most {most} {what}, what a 64-bit mask holds; {name} has {size}")
+        raise ProblemError(f"branch and bound takes at most {most} {what} here; {name} has {size}")

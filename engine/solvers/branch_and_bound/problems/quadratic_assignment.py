@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["QuadraticAssignment", "QuadraticAssignmentTree"]
 
 _THREADS = 256
+_LARGEST = 64  # for the assignment problem that a work-item solves in its own memory
 _RESTARTS = 12
 
 
@@ -120,7 +121,7 @@ class QuadraticAssignment(PermutationProblem):
         """Facility after facility, the busiest first; the bound of Gilmore and Lawler."""
         if bound != "auto" or branching not in ("auto", "forward"):
             raise OptionError("quadratic assignment has no choice of bounds or branching rules")
-        require_size(self.n, "facilities", self.name)
+        require_size(self.n, "facilities", self.name, _LARGEST)
         return QuadraticAssignmentTree(self.flows, self.distances)
 
     def first_solution(

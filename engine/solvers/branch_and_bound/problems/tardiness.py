@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Tardiness", "TardinessTree"]
 
 _THREADS = 256
+_LARGEST = 64  # for the assignment problem that a work-item solves in its own memory
 _RESTARTS = 20
 _LARGEST_FILE = 10_000
 _ROWS = ("times", "weights", "due dates")
@@ -140,7 +141,7 @@ class Tardiness(PermutationProblem):
         """The last position first; the bound of an assignment of jobs to positions."""
         if bound != "auto" or branching not in ("auto", "forward"):
             raise OptionError("total weighted tardiness has no choice of bounds or branching rules")
-        require_size(self.jobs, "jobs", self.name)
+        require_size(self.jobs, "jobs", self.name, _LARGEST)
         return TardinessTree(self)
 
     def first_solution(

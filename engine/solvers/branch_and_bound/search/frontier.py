@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.solvers.branch_and_bound.intervals import Units
+from engine.solvers.branch_and_bound.masks import Masks, bits_of, empty, index_of_lowest, lowest_of
 from engine.solvers.branch_and_bound.tree import INFINITY, Tree
 
 __all__ = ["LEVELS", "FrontierSnapshot", "IntervalBounds", "proven_bound"]
@@ -34,16 +35,16 @@ class FrontierSnapshot:
 
     Attributes
     ----------
-    rows : ndarray of uint32 or uint64, shape (levels, ivms)
-        A mask per level: the open items there, of which the lowest is the chosen one.
-    sides : ndarray of uint32 or uint64, shape (ivms,)
+    rows : ndarray of uint32 or uint64, shape (levels, ivms, words)
+        A set per level: the open items there, of which the first is the chosen one.
+    sides : ndarray of uint32 or uint64, shape (ivms, words)
         Bit l: on which side level l's items are placed.
     depths : ndarray of int32, shape (ivms,)
         Level of the node that an IVM decomposes next; -1 while it is idle.
     """
 
-    rows: NDArray[np.unsignedinteger]
-    sides: NDArray[np.unsignedinteger]
+    rows: Masks
+    sides: Masks
     depths: NDArray[np.int32]
 
 
@@ -103,23 +104,22 @@ def _children(
     """The children of some nodes at one depth that have open work: their bounds, and those that can be refined."""
     ivms = np.concatenate([node.ivms for node in nodes])
     owner = np.repeat(np.arange(len(nodes)), [len(node.ivms) for node in nodes])
-    rows = snapshot.rows[depth, ivms].astype(np.uint64)
-    chosen = rows & (~rows + np.uint64(1))
-    open_items, untouched = np.zeros((2, len(nodes)), np.uint64)
+    rows = snapshot.rows[depth, ivms]
+    chosen = lowest_of(rows)
+    open_items, untouched = empty((2, len(nodes)), tree.items)
     np.bitwise_or.at(open_items, owner, rows)
     np.bitwise_or.at(untouched, owner, rows ^ chosen)
-    bits = np.arange(tree.items, dtype=np.uint64)
-    parents, items = np.nonzero(open_items[:, None] >> bits & np.uint64(1))
-    whole = (untouched[parents] >> items.astype(np.uint64) & np.uint64(1)).astype(np.bool_)
+    parents, items = np.nonzero(bits_of(open_items))
+    whole = bits_of(untouched)[parents, items]
     first = np.array([node.ivms[0] for node in nodes])
-    side = (snapshot.sides[first].astype(np.uint64) >> np.uint64(depth) & np.uint64(1)).astype(np.int64)
+    side = bits_of(snapshot.sides[first])[:, depth].astype(np.int64)
     paths = np.column_stack([np.array([node.path for node in nodes])[parents], items])
     sides = np.column_stack([np.array([node.sides for node in nodes])[parents], side[parents]])
     values = tree.bounds(paths, sides)
     assert values is not None
     number = np.full((len(nodes), tree.items), -1)
     number[parents, items] = np.arange(len(parents))
-    passed = number[owner, np.log2(chosen.astype(np.float64)).astype(np.int64)]
+    passed = number[owner, index_of_lowest(rows)]
     order = np.argsort(passed, kind="stable")
     starts = np.searchsorted(passed[order], np.arange(len(parents) + 1))
     children: list[_Node | None] = []

@@ -15,6 +15,7 @@ from engine.devices import Buffer, Device
 from engine.devices.program import BoundKernel
 from engine.numerics.memory import Memory
 from engine.solvers.branch_and_bound.intervals import Units, positions
+from engine.solvers.branch_and_bound.masks import Masks, bits_of, dtype_for, words_for
 from engine.solvers.branch_and_bound.search.frontier import LEVELS, FrontierSnapshot
 from engine.solvers.branch_and_bound.search.messages import Found, State
 from engine.solvers.branch_and_bound.search.programs import CONTROL_WORDS, COUNTERS, Programs, Shapes
@@ -74,10 +75,10 @@ class Ivms:
         slots, n = shapes.slots, tree.items
         cooperative = device_tree.cooperative
         table = device_tree.table if cooperative is None else cooperative.table
-        mask = np.uint64 if n > 32 else np.uint32
+        mask, words = dtype_for(n), words_for(n)
         self.memory = memory = Memory(device)
-        self.rows = memory.empty((n, slots), mask)
-        self.sides = memory.empty(slots, mask)
+        self.rows = memory.empty((n, slots, words), mask)
+        self.sides = memory.empty((slots, words), mask)
         self.depths = memory.put(np.full(slots, -1, np.int32))
         self.begins = memory.empty((n, slots), np.uint8)
         self.ends = memory.empty((n, slots), np.uint8)
@@ -86,7 +87,7 @@ class Ivms:
         self._upper = initial
         self.found_value = memory.put(np.full(slots, initial, np.int32))
         self.found_path = memory.empty((n, slots), np.uint8)
-        self.found_sides = memory.empty(slots, mask)
+        self.found_sides = memory.empty((slots, words), mask)
         self.control = memory.put(np.zeros(CONTROL_WORDS, np.int32))
         self.counters = memory.put(np.zeros(COUNTERS, np.uint64))
         self.table = memory.put(table)
@@ -136,8 +137,8 @@ class Ivms:
         path = tuple(
             int(self.device.get(self.found_path, level * slots + ivm, 1)[0]) for level in range(self.tree.leaf_depth)
         )
-        turned = int(self.device.get(self.found_sides, ivm, 1)[0])
-        return Found(value, path, tuple(turned >> level & 1 for level in range(self.tree.leaf_depth)))
+        turned = bits_of(self._sets(self.found_sides, ivm, 1)[0])
+        return Found(value, path, tuple(turned[: self.tree.leaf_depth].astype(int).tolist()))
 
     def state(self) -> State:
         """Their intervals, and what is explored, while no kernel runs."""
@@ -166,7 +167,8 @@ class Ivms:
         ivms = np.flatnonzero(depths >= 0)
         if not len(ivms):
             return Units.none(self.tree.items), explored
-        at = positions(self.device.get(self.rows)[:, ivms], depths[ivms])
+        rows = self._sets(self.rows, 0, self.tree.items * self.shapes.slots)
+        at = positions(rows.reshape(self.tree.items, self.shapes.slots, -1)[:, ivms], depths[ivms])
         ends = np.ascontiguousarray(self.device.get(self.ends)[:, ivms].T)
         explored[:, ivms] += at.T.astype(np.int32) - self.device.get(self.begins)[:, ivms]
         return Units(at, ends, depths[ivms].astype(np.uint8)), explored
@@ -174,10 +176,17 @@ class Ivms:
     def frontier(self, levels: int = LEVELS) -> FrontierSnapshot:
         """The open nodes of the first levels."""
         levels, ivms, slots = min(levels, self.tree.items), self.shapes.ivms, self.shapes.slots
-        rows = self.device.get(self.rows, 0, levels * slots).reshape(levels, slots)
-        return FrontierSnapshot(
-            rows[:, :ivms], self.device.get(self.sides, 0, ivms), self.device.get(self.depths, 0, ivms)
-        )
+        rows = self._sets(self.rows, 0, levels * slots).reshape(levels, slots, -1)
+        return FrontierSnapshot(rows[:, :ivms], self._sets(self.sides, 0, ivms), self.device.get(self.depths, 0, ivms))
+
+    def children(self, level: int, count: int) -> tuple[Masks, Masks]:
+        """The rows of a level and the sides of the first IVMs, shape (count, words) each."""
+        return self._sets(self.rows, level * self.shapes.slots, count), self._sets(self.sides, 0, count)
+
+    def _sets(self, buffer: Buffer, start: int, count: int) -> Masks:
+        """Sets of items from a buffer of them, shape (count, words)."""
+        words = words_for(self.tree.items)
+        return self.device.get(buffer, start * words, count * words).reshape(count, words)
 
     # --- launches -----------------------------------------------------------------------------------------------
 

@@ -13,7 +13,8 @@ from engine.devices import Capabilities, Device
 from engine.devices.program import Program
 from engine.devices.templates import render_text
 from engine.devices.variants import each_once
-from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
+from engine.solvers.branch_and_bound.masks import bytes_for, word_type
+from engine.solvers.branch_and_bound.tree import LARGEST_TREE, DeviceTree, Tree
 
 __all__ = [
     "CONTROL_WORDS",
@@ -27,7 +28,7 @@ __all__ = [
     "steal_constants_of",
 ]
 
-CONTROL_WORDS = 8 + 64
+CONTROL_WORDS = 8 + LARGEST_TREE
 """Words of the control buffer: six that masks.mako names, then one per level."""
 
 COUNTERS = 8
@@ -92,7 +93,7 @@ class Shapes:
         Per slot and level a mask, two digits, a sum, a path entry and a list entry; then the children of variant
         ``pte_peb``, and the workspace.
         """
-        word = 8 if tree.items > 32 else 4
+        word = bytes_for(tree.items)
         own = 13 * tree.items + 4 + 4 * self.workspace_words
         return self.slots * (tree.items * (word + 11) + 2 * word + 24) + self.ivms * own
 
@@ -173,7 +174,7 @@ def _local_bytes(tree: Tree, device_tree: DeviceTree) -> int:
     """Local memory of one IVM of a GPU."""
     if _bottom(tree, device_tree):
         return 16 * _quads(tree, device_tree)
-    return (8 if tree.items > 32 else 4) * tree.leaf_depth
+    return bytes_for(tree.items) * tree.leaf_depth
 
 
 def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[str, Any]:
@@ -211,7 +212,7 @@ def steal_constants_of(tree: Tree, shapes: Shapes) -> dict[str, Any]:
     return {
         "items": tree.items,
         "leaf_depth": tree.leaf_depth,
-        "mask": "u64" if tree.items > 32 else "u32",
+        "mask": word_type(tree.items),
         "block": shapes.block,
     }
 

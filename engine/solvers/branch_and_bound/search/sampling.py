@@ -27,13 +27,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.solvers.branch_and_bound.intervals import Units, count_bits
+from engine.solvers.branch_and_bound.intervals import Units
+from engine.solvers.branch_and_bound.masks import Masks, any_of, bits_of, count_of, empty, lowest_of, masks_of
 from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
 from engine.solvers.branch_and_bound.search.setup import Setup
 
 __all__ = ["SamplePlan", "TreeSampler", "error_factor", "plan_for", "short_plan_for"]
 
-Masks = NDArray[np.unsignedinteger]
 Weights = NDArray[np.float64]
 
 _SMALL_TREE = 25
@@ -153,7 +153,7 @@ def error_factor(
 
 @dataclass(frozen=True)
 class _Nodes:
-    """Nodes of one level: the chosen item of each level above as a mask, shape (level, nodes); sides; and weights."""
+    """Nodes of one level: the chosen item of each level above as a set, shape (level, nodes, words); sides; weights."""
 
     rows: Masks
     sides: Masks
@@ -201,7 +201,6 @@ class TreeSampler:
         self._device = setup.device
         self._tree = setup.tree
         self._ivms = setup.ivms(setup.programs(shapes))
-        self._mask = self._ivms.sides.dtype
 
     def release(self) -> None:
         """Free the device's memory."""
@@ -214,7 +213,8 @@ class TreeSampler:
         -------
         ndarray of float64, shape (passes,)
         """
-        root = _Nodes(np.zeros((0, 1), self._mask), np.zeros(1, self._mask), np.ones(1))
+        items = self._tree.items
+        root = _Nodes(empty((0, 1), items), empty((1,), items), np.ones(1))
         none = root[np.zeros(0, np.intp)]
         return self._passes(upper, seed, lambda level, _: none if level else root)
 
@@ -278,7 +278,8 @@ class TreeSampler:
             if len(nodes):
                 nodes = self._children(nodes, level, upper, gaps, random)
             else:
-                nodes = _Nodes(np.zeros((level + 1, 0), self._mask), np.zeros(0, self._mask), np.zeros(0))
+                items = self._tree.items
+                nodes = _Nodes(empty((level + 1, 0), items), empty((0,), items), np.zeros(0))
             if level + 1 < self._tree.leaf_depth:
                 nodes = nodes.joined(opened(level + 1, random))
         return total
@@ -288,14 +289,14 @@ class TreeSampler:
     ) -> _Nodes:
         """The children of nodes that are drawn."""
         children, sides = self._decomposed(nodes, level, upper)
-        count = count_bits(children).astype(np.float64)
+        count = count_of(children).astype(np.float64)
         parents = np.flatnonzero(count)
         scores = count + self._scores_below(nodes, level, upper, count, gaps)
         drawn, most = self.plan.drawn_at(level, self._tree.items), self._most_at(level)
         chosen, weights = _drawn(nodes.weights[parents], scores[parents], count[parents], drawn, most, random)
         chosen = parents[chosen]
-        owners, items = _bits(children[chosen], self._tree.items)
-        row = (np.uint64(1) << items.astype(np.uint64)).astype(self._mask)
+        owners, items = np.nonzero(bits_of(children[chosen]))
+        row = masks_of(items, self._tree.items)
         owned = chosen[owners]
         rows = np.concatenate([nodes.rows[:, owned], row[None, :]])
         return _Nodes(rows, sides[owned], weights[owners]).thinned(most, random)
@@ -317,7 +318,7 @@ class TreeSampler:
                 break
             gain *= _GAIN
             children, _ = self._decomposed(nodes[left], level, int(upper - gaps[index]))
-            below = count_bits(children).astype(np.float64)
+            below = count_of(children).astype(np.float64)
             scores[left] += gain * below
             grows = float(nodes.weights[left] @ below) > share * whole
             gaps[index] = max(1.0, gaps[index] * (_ADAPTATION if grows else 1 / _ADAPTATION))
@@ -329,10 +330,10 @@ class TreeSampler:
         ivms, device, count = self._ivms, self._device, len(nodes)
         slots = ivms.shapes.slots
         if level:
-            rows = np.zeros((level, slots), self._mask)
+            rows = empty((level, slots), self._tree.items)
             rows[:, :count] = nodes.rows
             device.put(rows.ravel(), ivms.rows)
-        device.put(nodes.sides, ivms.sides)
+        device.put(nodes.sides.ravel(), ivms.sides)
         depths = np.full(slots, -1, np.int32)
         depths[:count] = level
         device.put(depths, ivms.depths)
@@ -341,8 +342,9 @@ class TreeSampler:
         ivms.settle_steps(1)
         ivms.explore()
         below = device.get(ivms.depths, 0, count) == level + 1
-        children = device.get(ivms.rows, level * slots, count)
-        return np.where(below, children, self._mask.type(0)), device.get(ivms.sides, 0, count)
+        children, sides = ivms.children(level, count)
+        children[~below] = 0
+        return children, sides
 
 
 def _drawn(
@@ -373,13 +375,6 @@ def _drawn(
     return chosen, weights[chosen] / probabilities[chosen]
 
 
-def _bits(masks: Masks, items: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Whose and which each bit of some masks is."""
-    bits = np.arange(items, dtype=np.uint64)
-    owners, found = np.nonzero(masks.astype(np.uint64)[:, None] >> bits & np.uint64(1))
-    return owners, found
-
-
 def _open_nodes(
     frontier: FrontierSnapshot, weight: float, level: int, most: int, random: np.random.Generator
 ) -> _Nodes:
@@ -389,19 +384,19 @@ def _open_nodes(
         at_root = np.flatnonzero(depths == 0)
         return _Nodes(rows[:0, at_root], frontier.sides[at_root], np.full(len(at_root), weight))
     masks = rows[level - 1]
-    others = masks & (masks - masks.dtype.type(1))
-    masks = np.where(depths > level, others, np.where(depths == level, masks, masks.dtype.type(0)))
-    ivms = np.flatnonzero(masks)
+    others = masks ^ lowest_of(masks)
+    there = depths[:, None]
+    masks = np.where(there > level, others, np.where(there == level, masks, masks.dtype.type(0)))
+    ivms = np.flatnonzero(any_of(masks))
     if len(ivms) > _IVMS_LOOKED_AT:
         weight *= len(ivms) / _IVMS_LOOKED_AT
         ivms = random.choice(ivms, _IVMS_LOOKED_AT, replace=False)
-    owners, items = _bits(masks[ivms], 8 * masks.itemsize)
+    owners, items = np.nonzero(bits_of(masks[ivms]))
     if len(owners) > most:
         weight *= len(owners) / most
         kept = random.choice(len(owners), most, replace=False)
         owners, items = owners[kept], items[kept]
     owners = ivms[owners]
-    above = rows[: level - 1, owners]
-    above = above & (~above + masks.dtype.type(1))
-    row = (np.uint64(1) << items.astype(np.uint64)).astype(masks.dtype)
+    above = lowest_of(rows[: level - 1, owners])
+    row = masks_of(items, 8 * masks.shape[-1] * masks.itemsize)
     return _Nodes(np.concatenate([above, row[None, :]]), frontier.sides[owners], np.full(len(owners), weight))

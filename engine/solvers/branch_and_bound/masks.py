@@ -1,0 +1,97 @@
+"""Sets of items as kernels hold them: one or two machine words each, item i at bit i.
+
+An array of sets has a last axis of words: one of 32 bits for up to 32 items, one of 64 bits for up to 64, and two of
+64 bits beyond.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Masks",
+    "any_of",
+    "bits_of",
+    "bytes_for",
+    "count_of",
+    "dtype_for",
+    "empty",
+    "index_of_lowest",
+    "lowest_of",
+    "masks_of",
+    "word_type",
+    "words_for",
+]
+
+Masks = NDArray[np.unsignedinteger]
+
+
+def dtype_for(items: int) -> np.dtype[Any]:
+    """The type of a word of a set of so many items."""
+    return np.dtype(np.uint32 if items <= 32 else np.uint64)
+
+
+def words_for(items: int) -> int:
+    """Words of a set of so many items."""
+    return 1 if items <= 64 else 2
+
+
+def bytes_for(items: int) -> int:
+    """Bytes of a set of so many items."""
+    return dtype_for(items).itemsize * words_for(items)
+
+
+def word_type(items: int) -> str:
+    """What ``masks.mako`` calls a set of so many items."""
+    return f"u{8 * bytes_for(items)}"
+
+
+def empty(shape: tuple[int, ...], items: int) -> Masks:
+    """Empty sets, shape (*shape, words)."""
+    return np.zeros((*shape, words_for(items)), dtype_for(items))
+
+
+def any_of(masks: Masks) -> NDArray[np.bool_]:
+    """Whether sets contain anything; shape without the words."""
+    return masks.any(axis=-1)
+
+
+def count_of(masks: Masks) -> NDArray[np.int64]:
+    """How many items sets contain; shape without the words."""
+    return bits_of(masks).sum(axis=-1, dtype=np.int64)
+
+
+def lowest_of(masks: Masks) -> Masks:
+    """The first item of each set, as a set; empty of an empty one."""
+    lowest = masks & (~masks + masks.dtype.type(1))
+    if masks.shape[-1] == 2:
+        lowest[..., 1] = np.where(lowest[..., 0] > 0, lowest.dtype.type(0), lowest[..., 1])
+    return lowest
+
+
+def index_of_lowest(masks: Masks) -> NDArray[np.int64]:
+    """The first item of each set, 0 for an empty one; shape without the words."""
+    exponents = np.frexp(lowest_of(masks).astype(np.float64))[1].astype(np.int64)  # exact: powers of two
+    places = np.maximum(exponents - 1, 0) + 64 * np.arange(masks.shape[-1]) * (exponents > 0)
+    found: NDArray[np.int64] = places.max(axis=-1)
+    return found
+
+
+def masks_of(items: NDArray[np.integer[Any]], count: int) -> Masks:
+    """Sets of one item each, of ``count`` that there are; shape (*items.shape, words)."""
+    bits = 8 * dtype_for(count).itemsize
+    masks = empty(items.shape, count)
+    for word in range(words_for(count)):
+        place = items.astype(np.int64) - bits * word
+        inside = (place >= 0) & (place < bits)
+        masks[..., word] = np.where(inside, masks.dtype.type(1) << np.where(inside, place, 0).astype(masks.dtype), 0)
+    return masks
+
+
+def bits_of(masks: Masks) -> NDArray[np.bool_]:
+    """Whether each set contains each item; shape (*shape, bits)."""
+    as_bytes = np.ascontiguousarray(masks).view(np.uint8)
+    return np.unpackbits(as_bytes, axis=-1, bitorder="little").astype(np.bool_)
