@@ -22,7 +22,10 @@ from engine.errors import KernelArgumentError, KernelError, nearest
 if TYPE_CHECKING:
     from engine.devices.base import Device
 
-__all__ = ["BoundKernel", "Kernel", "Parameter", "Program", "Signature", "signatures"]
+__all__ = ["BoundKernel", "Kernel", "Launch", "Parameter", "Program", "Signature", "signatures"]
+
+Launch = Callable[[int, int, tuple[Any, ...]], None]
+"""Starts a kernel: ``launch(grid, block, values)``; see :meth:`Kernel.ordered`."""
 
 _TYPES = {
     "i8": "int8",
@@ -210,6 +213,36 @@ class Kernel:
             As for a launch.
         """
         return BoundKernel(self, arguments)
+
+    def ordered(self, *names: str) -> Launch:
+        """The kernel as a function ``launch(grid, block, values)``, for launches that are many and short.
+
+        Parameters
+        ----------
+        *names : str
+            All of its parameters, in the order that the values will have.
+
+        Raises
+        ------
+        engine.errors.KernelArgumentError
+            If a name is unknown or missing; from a launch, as from one by names.
+        """
+        if sorted(names) != sorted(parameter.name for parameter in self.signature.parameters):
+            raise self._misnamed(dict.fromkeys(names))
+        places = _getter([names.index(parameter.name) for parameter in self.signature.parameters])
+        buffers, device = self._buffers, self.device
+
+        def launch(grid: int, block: int, values: tuple[Any, ...]) -> None:
+            native = list(places(values))
+            for index, dtype in buffers:
+                buffer = native[index]
+                if buffer.__class__ is not Buffer or (dtype is not None and buffer.dtype != dtype):
+                    raise self._mistyped(index, buffer)
+                native[index] = buffer.argument
+            if grid > 0:
+                device._launch(self, grid, block, native)
+
+        return launch
 
     def native(self, index: int, value: Any) -> Any:
         """One argument as the backend takes it, checked."""

@@ -141,3 +141,20 @@ def test_an_unknown_kernel_is_named_with_the_known_ones(device: Member, template
         KernelError, match=r"has no kernel strech; did you mean 'stretch'\? \(known: stretch, nothing\)"
     ):
         device.submit(lambda running: running.program(template, value="i32").strech).result()
+
+
+def test_values_in_an_order_of_ones_own_are_checked_like_named_ones(device: Member, template: str) -> None:
+    def run(running: Device) -> list[float]:
+        program = running.program(template, value="i32")
+        out, values = running.put(np.zeros(4, np.float32)), running.put(np.arange(4, dtype=np.int32))
+        stretch = program.kernel("stretch").ordered("out", "values", "factor", "shift", "times", "count")
+        stretch(1, 16, (out, values, 3, 0.5, 1, 4))
+        with pytest.raises(KernelArgumentError, match="values must be a buffer of int32"):
+            stretch(1, 16, (out, out, 3, 0.5, 1, 4))
+        with pytest.raises(KernelArgumentError, match="factor must be uint16; got int -1"):
+            stretch(1, 16, (out, values, -1, 0.5, 1, 4))
+        with pytest.raises(KernelArgumentError, match="unknown argument 'outs'; did you mean 'out'"):
+            program.kernel("stretch").ordered("outs", "values", "factor", "shift", "times", "count")
+        return [float(value) for value in running.get(out)]
+
+    assert device.submit(run).result() == [0.5, 3.5, 6.5, 9.5]

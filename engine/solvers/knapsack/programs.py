@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from engine.devices import Buffer, Capabilities, Device
+from engine.devices.program import Launch
 from engine.devices.variants import each_once
 from engine.solvers.knapsack.dense.schedule import MOST_FUSED
 
@@ -235,6 +237,10 @@ class BatchShapes:
         return 4 * ((2 if self.lanes == 1 else 1) * self.row_cells(capacity) + self.bit_words(items, capacity))
 
 
+_VIEWS = ("source", "source_base", "source_lo", "source_hi", "full", "target", "target_base", "target_lo", "target_hi")
+"""What all kernels on rows take first: a :class:`RowView`, the profit of all items before, another RowView."""
+
+
 class RowView(NamedTuple):
     """Cells [lo, hi] of a row in a device buffer; cell c is element ``c - base``. Empty if hi < lo."""
 
@@ -282,23 +288,27 @@ class RowPrograms:
             rows.kernel("advance_row")
         if "tile" in kinds:
             tile.kernel("advance_tile")
-        for program in self._classes.values():
-            program.kernel("advance_class")
+        self._class = {
+            depth: program.kernel("advance_class").ordered(*_VIEWS, "profits", "first", "weight", "columns", "length")
+            for depth, program in self._classes.items()
+        }
         self._items = {"weights": weights, "profits": profits}
+
+    @cached_property
+    def _row(self) -> Launch:
+        return self._rows.kernel("advance_row").ordered(*_VIEWS, "span", "weight", "profit")
+
+    @cached_property
+    def _tile(self) -> Launch:
+        names = ("weights", "profits", "span", "first", "count", "halo")
+        return self._tiles.kernel("advance_tile").ordered(*_VIEWS, *names)
 
     def row(self, source: RowView, full: int, target: RowView, weight: int, profit: int) -> None:
         """One item: ``target`` becomes the row after ``source``."""
         shapes = self.shapes
         cells = target.hi - target.lo + 1
         span = _share(cells, 2 * shapes.units, 4096) if shapes.serial else shapes.block * shapes.cells_per_item
-        self._rows.advance_row(
-            _groups(cells, span),
-            shapes.block,
-            **_views(source, full, target),
-            span=span,
-            weight=weight,
-            profit=profit,
-        )
+        self._row(_groups(cells, span), shapes.block, (*source, full, *target, span, weight, profit))
 
     def tile(self, source: RowView, full: int, target: RowView, first: int, count: int, halo: int) -> None:
         """Items ``first`` .. ``first + count - 1``, whose weights add up to ``halo``."""
@@ -306,16 +316,8 @@ class RowPrograms:
         cells = target.hi - target.lo + 1
         at_once = shapes.units * shapes.tile_groups_per_unit
         span = _share(cells, at_once, shapes.tile_block, most=shapes.tile_cells - halo)
-        self._tiles.advance_tile(
-            _groups(cells, span),
-            shapes.tile_block,
-            **_views(source, full, target),
-            **self._items,
-            span=span,
-            first=first,
-            count=count,
-            halo=halo,
-        )
+        values = (*source, full, *target, *self._items.values(), span, first, count, halo)
+        self._tile(_groups(cells, span), shapes.tile_block, values)
 
     def equal_weights(self, source: RowView, full: int, target: RowView, first: int, depth: int, weight: int) -> None:
         """``depth`` items of one weight, from ``first`` on."""
@@ -326,16 +328,8 @@ class RowPrograms:
         segments = max(1, min(wanted // columns, steps // (4 * depth)))
         length = _groups(steps, segments)
         segments = _groups(steps, length)
-        self._classes[depth].advance_class(
-            _groups(columns * segments, shapes.block),
-            shapes.block,
-            **_views(source, full, target),
-            profits=self._items["profits"],
-            first=first,
-            weight=weight,
-            columns=columns,
-            length=length,
-        )
+        values = (*source, full, *target, self._items["profits"], first, weight, columns, length)
+        self._class[depth](_groups(columns * segments, shapes.block), shapes.block, values)
 
     def trace(
         self, source: Buffer, groups: Buffer, group_count: int, taken: Buffer, capacity: Buffer, choice: Buffer
@@ -352,21 +346,6 @@ class RowPrograms:
             capacity=capacity,
             choice=choice,
         )
-
-
-def _views(source: RowView, full: int, target: RowView) -> dict[str, Any]:
-    """The arguments that all kernels on rows share."""
-    return {
-        "source": source.buffer,
-        "source_base": source.base,
-        "source_lo": source.lo,
-        "source_hi": source.hi,
-        "full": full,
-        "target": target.buffer,
-        "target_base": target.base,
-        "target_lo": target.lo,
-        "target_hi": target.hi,
-    }
 
 
 def _groups(count: int, each: int) -> int:
