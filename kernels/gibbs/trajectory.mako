@@ -4,6 +4,7 @@
 <%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
 <%namespace name="priors" file="/gibbs/priors.mako"/>
+<%namespace name="serial" file="/numerics/triangular_serial.mako"/>
 <%
     WHOLE = 8
     random_slab = prior == "regularized"
@@ -189,6 +190,44 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) drift_position(GLOBAL f64* RESTRICT beta, cons
         narrow[(i64)chain * stride + j] = (f32)value;
     }
 }
+
+% if block == 1:
+${serial.functions()}
+
+// rhs = L^-1 s g; then, with `drifts`, a kick by share e, and a drift by e: scale_gradient to drift_position in one launch, L the factor of C
+KERNEL LAUNCH_BOUNDS(1, 1) advance_position(const GLOBAL f64* RESTRICT score, i32 shard_count, i32 chains, i32 width, GLOBAL f64* RESTRICT beta,
+    const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale, const GLOBAL f64* L, GLOBAL f64* rhs,
+    GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT control, GLOBAL f32* RESTRICT narrow, f64 share, i32 drifts, i32 q, i32 stride,
+    i32 first_chain, u64 seed, u32 stream, u32 step)
+{
+    const i32 chain = first_chain + GROUP_ID;
+    const i64 base = (i64)chain * q;
+    const GLOBAL f64* factor = L + (i64)GROUP_ID * q * q;
+    GLOBAL f64* r = rhs + (i64)GROUP_ID * q;
+    for (i32 j = 0; j < q; ++j) {
+        f64 sum = 0.0;
+        for (i32 shard = 0; shard < shard_count; ++shard)
+            sum += score[((i64)shard * chains + chain) * width + j];
+        r[j] = scale[base + j] * (sum - prior[base + j] * beta[base + j]);
+    }
+    serial_solve_lower(factor, r, q);
+    if (drifts) {
+        const f64 length = step_length(control[5], seed, stream, step, chain);
+        const f64 kick = share * length;
+        for (i32 j = 0; j < q; ++j) {
+            const f64 kicked = momentum[base + j] + kick * r[j];
+            momentum[base + j] = kicked;
+            r[j] = kicked;
+        }
+        serial_solve_lower_transposed(factor, r, q);
+        for (i32 j = 0; j < q; ++j) {
+            const f64 value = beta[base + j] + length * scale[base + j] * r[j];
+            beta[base + j] = value;
+            narrow[(i64)chain * stride + j] = (f32)value;
+        }
+    }
+}
+% endif
 
 // The last half kick, and whether the chain moves (Metropolis): beta and score are those of the end, or of the origin. A chain
 // whose matrix could not be factorised stays.

@@ -1,4 +1,5 @@
 <%namespace name="loops" file="/numerics/loops.mako"/>
+<%namespace name="serial" file="/numerics/triangular_serial.mako"/>
 <%
     lanes = 16
     strip = 16
@@ -264,44 +265,13 @@ ${loops.unroll(language)}
 % endfor
 % else:
 // Launch: one work-item a right-hand side, for the whole of it; `done` and `groups` are not used.
-typedef double4 vec;
-typedef double4 unaligned_vec __attribute__((aligned(8)));
+${serial.functions()}
 
-KERNEL LAUNCH_BOUNDS(1, 1) solve_lower(const GLOBAL f64* L, GLOBAL f64* R, i64 n, i64 rows_per_factor, i32 done, i32 groups)
+% for entry in ("solve_lower", "solve_lower_transposed"):
+KERNEL LAUNCH_BOUNDS(1, 1) ${entry}(const GLOBAL f64* L, GLOBAL f64* R, i64 n, i64 rows_per_factor, i32 done, i32 groups)
 {
-    const GLOBAL f64* l = L + GROUP_ID / rows_per_factor * n * n;
-    GLOBAL f64* r = R + GROUP_ID * n;
-    for (i64 i = 0; i < n; ++i) {
-        const GLOBAL f64* a = l + i * n;
-        vec s = (vec)0.0;
-        vec t = (vec)0.0;
-        i64 k = 0;
-        for (; k + 8 <= i; k += 8) {
-            s += *(const GLOBAL unaligned_vec*)(a + k) * *(const GLOBAL unaligned_vec*)(r + k);
-            t += *(const GLOBAL unaligned_vec*)(a + k + 4) * *(const GLOBAL unaligned_vec*)(r + k + 4);
-        }
-        s += t;
-        f64 sum = (s.s0 + s.s1) + (s.s2 + s.s3);
-        for (; k < i; ++k)
-            sum += a[k] * r[k];
-        r[i] = (r[i] - sum) / a[i];
-    }
+    serial_${entry}(L + GROUP_ID / rows_per_factor * n * n, R + GROUP_ID * n, n);
 }
 
-KERNEL LAUNCH_BOUNDS(1, 1) solve_lower_transposed(const GLOBAL f64* L, GLOBAL f64* R, i64 n, i64 rows_per_factor, i32 done, i32 groups)
-{
-    const GLOBAL f64* l = L + GROUP_ID / rows_per_factor * n * n;
-    GLOBAL f64* r = R + GROUP_ID * n;
-    for (i64 i = n - 1; i >= 0; --i) {
-        const GLOBAL f64* a = l + i * n;
-        const f64 v = r[i] / a[i];
-        const vec w = (vec)v;
-        r[i] = v;
-        i64 k = 0;
-        for (; k + 4 <= i; k += 4)
-            *(GLOBAL unaligned_vec*)(r + k) -= w * *(const GLOBAL unaligned_vec*)(a + k);
-        for (; k < i; ++k)
-            r[k] -= v * a[k];
-    }
-}
+% endfor
 % endif

@@ -6,16 +6,15 @@ A row-major matrix is the transpose of a column-major one, so the lower triangle
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from engine.devices import Buffer, Device
 from engine.errors import DeviceError
+from engine.numerics.blas_threads import OneThread
 from engine.numerics.linear_algebra.base import LinearAlgebra, Provider
 from engine.numerics.linear_algebra.kernels import Kernels
 
@@ -39,7 +38,7 @@ class Lapack(LinearAlgebra):
         self._blas: Any = blas
         self._lapack: Any = lapack
         self._kernels = Kernels(device)
-        self._one_thread = _OneThread()
+        self._one_thread = OneThread()
 
     def close(self) -> None:
         """Give the scratch memory back."""
@@ -185,54 +184,6 @@ def _require_indexable(n: int) -> None:
     """Refuse square matrices of 2^31 bytes and more, whose 32-bit indices BLAS or LAPACK may exceed: it would crash."""
     if 8 * n * n >= _INDEXABLE_BYTES:
         raise DeviceError(f"a matrix of {n} x {n} is too large for LAPACK on this device")
-
-
-@functools.cache
-def _libraries() -> list[Any]:
-    """The BLAS libraries of the process; to be asked for once SciPy's is loaded."""
-    found: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
-    return found
-
-
-class _OneThread(contextlib.AbstractContextManager[None]):
-    """Lets the BLAS libraries of the process use one thread; threadpoolctl's own context takes ten times as long.
-
-    It may be entered again inside, which does nothing.
-    """
-
-    def __init__(self) -> None:
-        self._libraries = _libraries()
-        self._before: list[int] = []
-        self._depth = 0
-
-    def __enter__(self) -> None:
-        self._depth += 1
-        if self._depth == 1:
-            self._before = [library.get_num_threads() for library in self._libraries]
-            self._set([1] * len(self._before))
-
-    def __exit__(self, *_: object) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self._set(self._before)
-
-    @contextlib.contextmanager
-    def suspended(self) -> Iterator[None]:
-        """All threads again for a while, if they were taken."""
-        inside, self._depth = self._depth, 0
-        if inside:
-            self._set(self._before)
-        try:
-            yield
-        finally:
-            self._depth = inside
-            if inside:
-                self._set([1] * len(self._before))
-
-    def _set(self, counts: list[int]) -> None:
-        for library, count, before in zip(self._libraries, counts, self._before, strict=True):
-            if before > 1:
-                library.set_num_threads(count)
 
 
 def _store(product: NDArray[Any], out: NDArray[Any], alpha: float, beta: float) -> None:

@@ -330,8 +330,36 @@ class HamiltonianMoves:
         size = group.count, programs.block
         own = {"first_chain": group.first, "stream": self._settings.stream(STREAM_MOMENTUM), "step": step}
         self._launch(programs.trajectory.begin_trajectory, *size, **own)
-        self._gradient(group, self._score, 1)
-        self._move(group, 0.5, step)
+        self._advance(group, self._score, 1, 0.5, step)
+
+    def _advance(self, group: Group, score: Buffer, shards: int, share: float, step: int) -> None:
+        """A kick by a share of a step, and a drift by a step; in one launch where a group of chains is a few work-items."""
+        if self._is_fused(group):
+            self._in_one(group, score, shards, share, step)
+        else:
+            self._gradient(group, score, shards)
+            self._move(group, share, step)
+
+    def _is_fused(self, group: Group) -> bool:
+        """Whether one work-item does all that a chain needs between two passes."""
+        return self._rows.programs.block == 1 and group.algebra.provider == "kernels"
+
+    def _in_one(self, group: Group, score: Buffer, shards: int, share: float, step: int) -> None:
+        """L^-1 s g, and with a share the kick and the drift."""
+        self._launch(
+            self._rows.programs.trajectory.advance_position,
+            group.count,
+            1,
+            score=score,
+            shard_count=shards,
+            L=group.matrix,
+            rhs=group.rhs,
+            share=share,
+            drifts=int(share > 0.0),
+            first_chain=group.first,
+            stream=self._settings.stream(STREAM_TRAJECTORY),
+            step=step,
+        )
 
     def _gradient(self, group: Group, score: Buffer, shards: int) -> None:
         """L^-1 s g."""
@@ -357,13 +385,15 @@ class HamiltonianMoves:
 
     def _step(self, group: Group, step: int) -> None:
         """A whole kick and a drift."""
-        self._gradient(group, self._shards, SHARDS)
-        self._move(group, 1.0, step)
+        self._advance(group, self._shards, SHARDS, 1.0, step)
 
     def _end(self, group: Group, step: int) -> None:
         """The last half kick, and acceptance."""
         programs = self._rows.programs
-        self._gradient(group, self._shards, SHARDS)
+        if self._is_fused(group):
+            self._in_one(group, self._shards, SHARDS, 0.0, step)
+        else:
+            self._gradient(group, self._shards, SHARDS)
         self._launch(
             programs.trajectory.end_trajectory,
             group.count,
