@@ -9,7 +9,7 @@
 // A tile is kept if one of its states is.
 //
 // Tiles of the table lie in slots; tiles[slot] is a tile's number. slots[number] is its slot, and valid if it is below the
-// count of tiles and tiles[slot] is that number again: so nothing has to be cleared. One step takes two launches,
+// count of tiles and tiles[slot] is that number again: so nothing has to be cleared between steps. One step takes two launches,
 // expand_tiles and advance_tiles, from one pair of tables to the other.
 //
 // status: 0: the step that ran out of slots, 1: gain of the best complete state over the first incumbent, 2: as 0, by

@@ -24,7 +24,8 @@ from lasting import CASES, differences, kill_until_done, solve_whole  # noqa: E4
 @click.option("--kills", default=1000, show_default=True, help="Kills of each solver's runs.")
 @click.option("--devices", multiple=True, default=["opencl:0"], show_default=True, help="May be repeated.")
 @click.option("--seed", default=0, show_default=True, help="Of the moments of the kills.")
-def main(solvers: tuple[str, ...], kills: int, devices: tuple[str, ...], seed: int) -> None:
+@click.option("--minutes", default=600.0, show_default=True, help="Begin no further run of a solver after this time.")
+def main(solvers: tuple[str, ...], kills: int, devices: tuple[str, ...], seed: int, minutes: float) -> None:
     """Kill runs of the SOLVERS, of all by default."""
     wrong = 0
     for name in solvers or sorted(CASES):
@@ -34,9 +35,9 @@ def main(solvers: tuple[str, ...], kills: int, devices: tuple[str, ...], seed: i
         longest = 1.2 * (time.monotonic() - began)
         done = runs = 0
         with tempfile.TemporaryDirectory() as home:
-            while done < kills:
+            while done < kills and time.monotonic() - began < 60 * minutes:
                 folder = Path(home) / f"run{runs}"
-                result, killed = kill_until_done(name, folder, devices, moments, longest, min(50, kills - done))
+                result, killed = kill_until_done(name, folder, devices, moments, longest, min(20, kills - done))
                 done, runs = done + killed, runs + 1
                 found = differences(name, result, whole)
                 wrong += len(found)

@@ -122,14 +122,22 @@ def _boa(problem: Callable[[], Any], **options: Any) -> Callable[[list[str]], No
     return lambda devices: _ignore(engine.solve(problem(), devices=devices, **given))
 
 
-def _gibbs(kernel: str, logit: bool = False, **options: Any) -> Callable[[list[str]], None]:
+def _gibbs(kernel: str, logit: bool = False, columns: int = 5, **options: Any) -> Callable[[list[str]], None]:
     def run(devices: list[str]) -> None:
-        X = RANDOM.normal(size=(60, 5))
+        X = RANDOM.normal(size=(60, columns)) * (RANDOM.random((60, columns)) < 0.5)
         kind = engine.HorseshoeLogit if logit else engine.HorseshoeProbit
         given = {"kernel": kernel, "draws": 8, "warmup": 8, "chains": 2, **options}
         engine.solve(kind(X, (X[:, 0] + RANDOM.normal(size=60) > 0).astype(int)), devices=devices, **given)
 
     return run
+
+
+def _families(devices: list[str]) -> None:
+    X = RANDOM.normal(size=(60, 4))
+    y = X[:, 0] + RANDOM.normal(size=60)
+    for family, target in (("normal", y), ("student", y), ("ordinal", np.digitize(y, [-0.5, 0.5]))):
+        problem = engine.HorseshoeRegression(X, target, family)
+        engine.solve(problem, devices=devices, draws=8, warmup=8, chains=2)
 
 
 def _program(sparse: bool) -> engine.LinearProgram:
@@ -193,10 +201,17 @@ CASES: dict[str, Callable[[list[str]], None]] = {
     "gibbs logit, bfloat16": _gibbs("hmc", logit=True, storage="bfloat16"),
     "gibbs own factors": _gibbs("gibbs", provider="kernels"),
     "gibbs streaming": _gibbs("hmc", streaming="always"),
+    "gibbs sparse": _gibbs("hmc", storage="sparse"),
+    "gibbs conjugate gradients": _gibbs("cg"),
+    "gibbs conjugate gradients, sparse logit": _gibbs("cg", logit=True, storage="sparse"),
+    "gibbs more columns than rows": _gibbs("gibbs", columns=90),
+    "gibbs other priors": _gibbs("gibbs", prior="lasso"),
+    "gibbs families": _families,
     "linprog mpc": _linprog(method="mpc"),
     "linprog own factors": _linprog(method="mpc", provider="kernels"),
     "linprog pdas": _linprog(method="pdas", max_iterations=30),
     "linprog rank updates": _linprog(method="pdas", linear_solver="sherman_morrison", max_iterations=8),
+    "linprog fronts": _linprog(sparse=True, method="mpc", linear_solver="multifrontal"),
     "linprog pdhg": _linprog(method="pdhg"),
     "linprog pdhg, sparse": _linprog(sparse=True, method="pdhg"),
     "linprog batch": lambda devices: _ignore(engine.solve_many([_program(False) for _ in range(4)], devices=devices)),

@@ -101,6 +101,8 @@ class SparseWorker:
         n = len(items)
         numbers = items.capacity // TILE + 1
         self._slots = [self._empty(numbers, np.int32) for _ in range(2)]
+        for slots in self._slots:
+            device.zero(slots)  # any values do, see the kernel; but tools that look for unset memory would report them
         self._claimed = self._empty(numbers, np.uint32)
         device.zero(self._claimed)
         self._stamp = 0
