@@ -17,6 +17,7 @@ from engine.text import short_seconds_text, value_text
 from gui.panels.base import Panel
 from gui.panels.devices import DevicesPage
 from gui.panels.reports import ReportGroup
+from gui.pictures.assignment import AssignmentView
 from gui.pictures.network import NetworkView
 from gui.plot.charts import Pixels
 from gui.plot.live import LivePlot
@@ -77,6 +78,14 @@ class BOAPanel(Panel):
         self.network = self.add(
             NetworkView("Learned network", "edges between genes", theme=theme, key="network"), model
         )
+        self.solution: AssignmentView | None = None
+        graph = getattr(self.problem, "graph", lambda: None)()
+        if graph is not None and self._genes <= AssignmentView.MOST:
+            self.solution = self.add(
+                AssignmentView("Best solution", "sides of the graph", theme=theme, key="solution"),
+                self.page("Solution", columns=1),
+            )
+            self.solution.show_network(self._genes, graph)
         population_page = self.page("Population", columns=2)
         self.individuals = self.add(
             Pixels(
@@ -122,6 +131,8 @@ class BOAPanel(Panel):
             words = np.asarray(event.values, np.uint32).reshape(self._genes, -1)
             bits = np.unpackbits(words.astype("<u4").view(np.uint8), axis=1, bitorder="little")
             self._show_individuals(bits.T[:_INDIVIDUALS])
+        elif event.name == "solution" and self.solution is not None:
+            self.solution.show_sides(np.asarray(event.values))
         elif event.name == "gene_entropy":
             self._genes = len(event.values)
             self._show_entropies(self._generations_done, event.values)
@@ -181,6 +192,8 @@ class BOAPanel(Panel):
             plot.fit(at_once=False)
         if len(result.arrays.get("edges", ())):
             self._show_network(result.arrays["edges"])
+        if self.solution is not None and result.solution is not None:
+            self.solution.show_sides(result.solution)
         bits = result.arrays.get("population")
         if bits is not None and bits.size:
             self._show_individuals(bits)

@@ -21,6 +21,7 @@ from engine.text import value_text
 from gui.app.theme import DARK, LIGHT, Theme
 from gui.panels import GenericPanel, Panel, RunInfo, panel_classes, panel_for
 from gui.panels.knapsack import chosen_items
+from gui.pictures.network import network_places
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.report.report import write_report
@@ -319,6 +320,35 @@ def test_boa_shows_every_generation_the_network_and_the_population(qtbot: Any) -
     assert [list(row) for row in figure(panel, "network").table()[1]] == result.arrays["edges"].tolist()
     bits = [list(row[1:]) for row in figure(panel, "individuals").table()[1]]
     assert bits == result.arrays["population"].tolist()
+
+
+def test_boa_draws_the_cut_of_a_graph_as_it_improves(qtbot: Any) -> None:
+    square = [(a, b, 1.0) for a in range(30) for b in (a + 1, a + 6) if b < 30 and (b != a + 1 or b % 6)]
+    problem = engine.BOA.max_cut(30, square)
+    events: list[Any] = []
+    result = engine.solve(problem, backend="opencl", local_search="none", population=100, on_event=events.append)
+    shown = [event for event in events if isinstance(event, Trace) and event.name == "solution"]
+    assert shown
+    panel = panel_for(RunInfo("boa", (), problem), LIGHT)
+    qtbot.addWidget(panel)
+    panel.feed(shown)
+    picture = figure(panel, "solution")
+    assert [row[1] for row in picture.table()[1]] == result.solution.tolist()
+    cut = round(problem.evaluate(result.solution[None])[0])
+    assert f"{cut} of {len(square)} edges between the sides" in picture.unit
+    assert result.objective == cut
+    assert panel_for(RunInfo("boa", (), engine.BOA("trap-5", 30)), LIGHT).solution is None
+
+
+def test_large_graphs_are_laid_out_by_eigenvectors() -> None:
+    side = 30
+    nodes = np.arange(side * side).reshape(side, side)
+    edges = np.concatenate([np.stack([nodes, np.roll(nodes, 1, axis)], axis=-1).reshape(-1, 2) for axis in (0, 1)])
+    places = network_places(side * side, edges)
+    assert np.isfinite(places).all()
+    lengths = np.hypot(*(places[edges[:, 0]] - places[edges[:, 1]]).T)
+    apart = np.hypot(*(places - places[np.random.default_rng(0).permutation(side * side)]).T)
+    assert lengths.mean() < 0.2 * apart.mean()
 
 
 def test_gibbs_shows_traces_convergence_and_intervals_by_size(qtbot: Any) -> None:

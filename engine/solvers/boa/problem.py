@@ -251,6 +251,18 @@ class BOA(Problem):
 
     # --- what every problem has ---------------------------------------------------------------------------------
 
+    def graph(self) -> NDArray[np.int64] | None:
+        """Pairs of genes that share a table, shape (e, 2); None unless tables have one or two genes, and some two."""
+        fitness = self.fitness
+        if not isinstance(fitness, Decomposable):
+            return None
+        widths = np.diff(fitness.scope_starts)
+        starts = fitness.scope_starts[:-1][widths == 2]
+        if not len(starts) or widths.max() > 2:
+            return None
+        pairs = np.stack([fitness.genes[starts], fitness.genes[starts + 1]], axis=1).astype(np.int64)
+        return np.unique(np.sort(pairs, axis=1), axis=0)
+
     def describe(self) -> str:
         """One line: the function, the genes, and the optimum where known."""
         text = f"{self.fitness.text} of {self.n:,} genes"

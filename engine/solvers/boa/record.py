@@ -16,11 +16,12 @@ from engine.run import Run
 from engine.solvers.boa.device.programs import HISTORY_FIELDS
 from engine.solvers.boa.device.state import PopulationState
 from engine.solvers.boa.fitness import Fitness, Function, Snippet
+from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.islands import Islands, Round
 from engine.solvers.boa.network import edge_list, individuals
 from engine.solvers.boa.options import Parameters
 from engine.solvers.boa.population import Snapshot
-from engine.solvers.boa.schema import COLUMNS, SCHEMA, SNAPSHOT_GENES, CheckpointState
+from engine.solvers.boa.schema import COLUMNS, GRAPH_GENES, SCHEMA, SNAPSHOT_GENES, CheckpointState
 from engine.solvers.boa.scores import ENTROPY_UNIT
 
 __all__ = ["Record", "gene_entropies"]
@@ -54,6 +55,7 @@ class Record:
     _island_flips: dict[int, int] = field(default_factory=dict)
     _resumed: bool = False
     _snapshot_at: float = -math.inf
+    _shown_key: int | None = None
 
     @property
     def value(self) -> int | float | None:
@@ -131,6 +133,10 @@ class Record:
             return
         self.snapshot = snapshot = islands.snapshot()
         self._snapshot_at = run.elapsed
+        if self._shown_key != self.best_key and self.best is not None and len(self.best) <= GRAPH_GENES:
+            if isinstance(self.fitness, Decomposable) and int(np.diff(self.fitness.scope_starts).max()) == 2:
+                run.trace("solution", snapshot.generation, self.best.tolist())
+            self._shown_key = self.best_key
         if islands.parameters.n <= SNAPSHOT_GENES:
             run.trace("gene_entropy", snapshot.generation, gene_entropies(snapshot).round(4).tolist())
             run.trace("edges", snapshot.generation, self._edges().ravel().tolist())

@@ -6,7 +6,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema
 
-__all__ = ["COLUMNS", "SCHEMA", "SNAPSHOT_GENES", "CheckpointState"]
+__all__ = ["COLUMNS", "GRAPH_GENES", "SCHEMA", "SNAPSHOT_GENES", "CheckpointState"]
+
+GRAPH_GENES = 5000
+"""Up to this number of genes, the best solution of a sum over pairs of genes is shown during a run."""
 
 SNAPSHOT_GENES = 1000
 """Up to this number of genes, networks and individuals are shown during a run."""

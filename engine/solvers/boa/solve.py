@@ -70,8 +70,9 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: Run) -> Result:
     Notes
     -----
     Besides the metrics, the run publishes traces whose iteration is the generation: ``"gene_entropy"``,
-    bits for each gene; ``"edges"`` of the network, from and to in turn; and ``"population"``, the bit planes of up to
-    64 individuals, from which :func:`engine.population_image` makes rows of genes.
+    bits for each gene; ``"edges"`` of the network, from and to in turn; ``"population"``, the bit planes of up to
+    64 individuals, from which :func:`engine.population_image` makes rows of genes; and ``"solution"``, the best bit
+    string of a cut, a spin glass or another sum over pairs of genes.
     """
     counting = [counting_for(options, member.info) for member in pool.members]
     with host_evaluation(problem.fitness, options) as host:
