@@ -121,6 +121,7 @@ class Population:
             (parameters, fitness, counting[member.label], slots[member.label], rows, interrupted) for member in members
         ]
         self._group: WorkerGroup[DevicePopulation] = WorkerGroup(self.members, _make, arguments, tolerant=True)
+        self._orders: tuple[int, NDArray[np.int32]] = (0, np.zeros((0, parameters.n), np.int32))
         self._peers = peers and not isinstance(fitness, Function)
         self._communicator = Communicator(len(members))
         self._group.on_failure(lambda: self._communicator.abort())
@@ -276,10 +277,23 @@ class Population:
         What is returned waits for them.
         """
         if self._is_alone:
-            orders = permutations(self.parameters, self.generation, count)
-            done = self.start(DevicePopulation.run_slice, self.generation, orders, self._ending)
+            done = self.start(DevicePopulation.run_slice, self.generation, self._next_orders(count), self._ending)
+            self._prepare_orders(self.generation + count, count)
             return lambda: self._noted(done())
         return lambda: self._advance_shared(count)
+
+    def _next_orders(self, count: int) -> NDArray[np.int32]:
+        """:func:`permutations` of the next generations; those that were prepared are not computed again."""
+        first, orders = self._orders
+        ready = orders[self.generation - first :][:count] if first <= self.generation else orders[:0]
+        if len(ready) == count:
+            return ready
+        more = permutations(self.parameters, self.generation + len(ready), count - len(ready))
+        return np.concatenate([ready, more])
+
+    def _prepare_orders(self, first: int, count: int) -> None:
+        """Compute permutations that are probably next, while the devices work."""
+        self._orders = first, permutations(self.parameters, first, count)
 
     def _advance_shared(self, count: int) -> Slice:
         done = self._noted(self._generation())
@@ -330,19 +344,22 @@ class Population:
         """Replacement on every device, and its row of the history."""
         if not self._peers:
             return self._group.each(DevicePopulation.finish, self.generation, self._ending)
-        return self._by_peers(finish_by_peers, self.generation, self._ending)
+        futures = self._begin_by_peers(finish_by_peers, self.generation, self._ending)
+        return [row for _, row in sorted(self._group.gather(futures).items())]
 
-    def _by_peers(self, function: Callable[..., T], *arguments: Any) -> list[T]:
-        """Call a function of :mod:`engine.solvers.boa.device.peers` on every device."""
-        given: list[tuple[Any, ...] | None] = [None] * len(self.members)
-        for rank, index in enumerate(self._group.alive):
-            given[index] = (*arguments, Place(self._communicator, rank, tuple(self._balance.shares)))
-        return [result for result in self._group.map(function, given) if result is not None]
+    def _begin_by_peers(self, function: Callable[..., T], *arguments: Any) -> dict[int, Future[T]]:
+        """Call a function of :mod:`engine.solvers.boa.device.peers` on every device; nothing is waited for."""
+        shares = tuple(self._balance.shares)
+        return {
+            index: self._group.submit(index, function, *arguments, Place(self._communicator, rank, shares))
+            for rank, index in enumerate(self._group.alive)
+        }
 
     def _offspring_by_peers(self) -> tuple[dict[str, float], list[float], list[float]] | None:
         """As :meth:`_offspring`, for devices that read each other's memory."""
-        order = permutations(self.parameters, self.generation, 1)
-        done = self._by_peers(offspring_by_peers, order, self.generation)
+        futures = self._begin_by_peers(offspring_by_peers, self._next_orders(1), self.generation)
+        self._prepare_orders(self.generation + 1, 1)
+        done = [one for _, one in sorted(self._group.gather(futures).items())]
         if not all(one.finished for one in done):
             return None
         sampled = [one.seconds["sampling"] + one.seconds.get("improvement", 0.0) for one in done]

@@ -62,7 +62,7 @@ def scaling_cases(quick: bool) -> Iterator[ScalingCase]:
 
 
 def _case(rows: int, columns: int, kernel: str, chains: int, iterations: int) -> ScalingCase:
-    options = Options.model_validate({"kernel": kernel, "chains": chains})
+    options = Options.model_validate({"kernel": kernel, "chains": chains, "storage": "float32"})
 
     def run(devices: list[str]) -> Outcome:
         design = repeated(rows, columns, options)
