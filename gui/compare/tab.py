@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from engine.cli_options import option_text
 from engine.events import Event, Failed, Finished, Incumbent, Metric, Started
 from engine.text import seconds_text, value_text
 from gui.app.icons import dot
@@ -238,7 +239,7 @@ class CompareTab(Cleanup, QWidget):
         """Rows for the options in which the runs differ."""
         options = [event.options if event else {} for event in self._started]
         for name in sorted(set.intersection(*(set(one) for one in options))):
-            values = [str(one[name]) for one in options]
+            values = [option_text(one[name]) for one in options]
             if len(set(values)) > 1:
                 self._add_row(name.replace("_", " "), values)
         seeds = [str(event.seed) if event else "–" for event in self._started]

@@ -332,6 +332,12 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
+_TERMS = {"ess": "ESS", "r_hat": "R-hat", "pdhg": "PDHG"}
+
+
 def _title(name: str) -> str:
+    for part, term in _TERMS.items():
+        if name == part or name.startswith(f"{part}_"):
+            return (term + name[len(part) :]).replace("_", " ")
     words = name.replace("_", " ")
     return words[:1].upper() + words[1:]

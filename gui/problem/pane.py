@@ -27,6 +27,7 @@ from gui.problem.command_line import command_line, python_snippet
 from gui.problem.form import Form, HelpLine, form_area
 from gui.problem.gallery import Gallery, elided
 from gui.problem.instance import Instance
+from gui.problem.samples import short_title
 
 __all__ = ["ProblemPane"]
 
@@ -234,7 +235,7 @@ class ProblemPane(QWidget):
             self.where.setToolTip(str(instance.source))
             self.form = Form(type(instance.base), instance.base)
             self.run_form = Form(Settings, instance.base_settings, ["seed", "checkpoint_interval"])
-            self._forms.addWidget(_heading(instance.solver.title.partition(" (")[0]))
+            self._forms.addWidget(_heading(short_title(instance.solver.title)))
             self._forms.addWidget(self.form)
             self._forms.addSpacing(6)
             self._forms.addWidget(_heading("Run settings"))

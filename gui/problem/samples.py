@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from engine.folder import RunFolder
 from engine.solvers import discover
 from gui.problem.instance import read_instance
 
-__all__ = ["Sample", "find_samples"]
+__all__ = ["Sample", "find_samples", "short_title"]
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,18 @@ class Sample:
     recorded: bool = False
 
 
+def short_title(title: str) -> str:
+    """The title of a solver without what it solves and how: "Knapsack" of "Knapsack by dynamic programming"."""
+    return re.split(r" \(|:| by | over ", title, maxsplit=1)[0]
+
+
 def find_samples() -> list[Sample]:
     """The bundled instances by solver, the one with a TOML file first; then the recorded runs."""
     found: list[Sample] = []
     recorded: list[Sample] = []
     for toml in samples():
         solver = discover().get(toml.stem)
-        title = solver.title.partition(" (")[0] if solver is not None else toml.stem
+        title = short_title(solver.title) if solver is not None else toml.stem
         folder = toml.parent / toml.stem
         named = resolve(file=toml).problem
         for path in (toml, *sorted(folder.glob("*"))):
@@ -56,7 +62,7 @@ def find_samples() -> list[Sample]:
         except QuintetError:
             continue
         solver = discover().get(str(described.get("solver")))
-        title = solver.title.partition(" (")[0] if solver is not None else folder.name
+        title = short_title(solver.title) if solver is not None else folder.name
         name = str(described.get("problem", {}).get("name") or folder.name)
         recorded.append(Sample(folder, "Recorded runs", name, f"{title}: a recorded run to replay", recorded=True))
     return found + recorded

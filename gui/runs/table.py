@@ -52,7 +52,7 @@ _WIDTHS = {
     "state": 85,
     "best": 80,
     "bound": 80,
-    "gap": 60,
+    "gap": 80,
     "time": 60,
     "seed": 45,
 }
