@@ -287,7 +287,14 @@ def engine_to_resume(
     config_file: str | Path | None = None,
     cluster: Any = None,
 ) -> Engine:
-    """An engine for the run in a folder: what is not given is as that run was asked for."""
+    """An engine for the run in a folder: what is not given is as that run was asked for.
+
+    Parameters
+    ----------
+    run_folder : path-like
+    backend, devices, config_file, cluster : optional
+        As for :func:`solve`.
+    """
     description = RunFolder.open(run_folder).description
     kept = description.get("settings", {})
     if cluster is not None:

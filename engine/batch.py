@@ -170,6 +170,11 @@ def items_of(
 ) -> list[Item]:
     """The items of a batch: problems beside options and seeds of their own; a single one of these goes with all.
 
+    Parameters
+    ----------
+    problems, each, seeds
+        As for :func:`engine.map`.
+
     Raises
     ------
     engine.errors.InputError

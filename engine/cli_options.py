@@ -76,7 +76,17 @@ def pool_options(devices: str, backend: str | None = None) -> Callable[[F], F]:
 
 
 def run_command(command: click.Command, name: str, arguments: Sequence[str], given: Any = None) -> int:
-    """Run a solver's own command, called ``name`` in its help, and return its exit code; ``given`` is its ``obj``."""
+    """Run a solver's own command, called ``name`` in its help, and return its exit code; ``given`` is its ``obj``.
+
+    Parameters
+    ----------
+    command : click.Command
+    name : str
+    arguments : sequence of str
+        The words after the command's name.
+    given : object
+        ``context.obj`` of the command.
+    """
     return int(command.main(list(arguments), prog_name=name, standalone_mode=False, obj=given) or 0)
 
 
@@ -125,7 +135,13 @@ def positionals(arguments: Sequence[str], own: Mapping[str, bool]) -> tuple[list
 
 
 def has_foreign_options(arguments: Sequence[str], own: Mapping[str, bool]) -> bool:
-    """Whether there is an option that is not the command's own."""
+    """Whether there is an option that is not the command's own.
+
+    Parameters
+    ----------
+    arguments, own
+        As for :func:`split_options`.
+    """
     before = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return any(word.startswith("--") and word.partition("=")[0] not in own for word in before)
 

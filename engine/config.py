@@ -227,6 +227,14 @@ def option_hint(name: str, solver: Solver, problem: type[Problem] | None = None)
     """What an option that this solver does not have for this problem belongs to, for the end of a message.
 
     Empty if no solver has it.
+
+    Parameters
+    ----------
+    name : str
+        The option as it was given.
+    solver : Solver
+    problem : type, optional
+        The class of the problem to solve.
     """
     if name in solver.option_names:
         classes = [kind.__name__ for kind in solver.problems if name in solver.options_model(kind).model_fields]

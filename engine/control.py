@@ -27,7 +27,13 @@ class Controllable(Protocol):
         """End soon, with the best so far."""
 
     def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
-        """Show the user a message."""
+        """Show the user a message.
+
+        Parameters
+        ----------
+        message : str
+        level : {"info", "warning"}
+        """
 
 
 class Controls:

@@ -276,6 +276,14 @@ def issue_warning(warning: QuintetWarning) -> None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """``"; did you mean 'variant'?"`` for the closest known name, else an empty string."""
+    """``"; did you mean 'variant'?"`` for the closest known name, else an empty string.
+
+    Parameters
+    ----------
+    name : str
+        What was given.
+    known : iterable of str
+        What is allowed.
+    """
     matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f"; did you mean '{matches[0]}'?" if matches else ""

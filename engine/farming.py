@@ -103,6 +103,13 @@ class FarmedRun(ABC):
     def accept(self, work: Any, answer: Any) -> None:
         """Take in the answer to what :meth:`take` returned.
 
+        Parameters
+        ----------
+        work : object
+            What :meth:`take` returned.
+        answer : object
+            What a worker's ``compute`` returned for it.
+
         Raises
         ------
         engine.errors.AuditError
@@ -124,7 +131,14 @@ class FarmedRun(ABC):
         return False
 
     def report(self, worker: str, values: Mapping[str, Any]) -> None:  # noqa: B027
-        """Take in what a slice in progress reports, beside metrics of its worker."""
+        """Take in what a slice in progress reports, beside metrics of its worker.
+
+        Parameters
+        ----------
+        worker : str
+            Its name.
+        values : mapping of str to object
+        """
 
     @abstractmethod
     def checkpoint(self) -> tuple[dict[str, Any], Any] | None:
@@ -148,7 +162,14 @@ class SliceWorker(ABC):
 
     @abstractmethod
     def compute(self, work: Any, control: SliceControl) -> Any:
-        """The answer to a slice's work, soon after ``control.ended`` is True; called for one slice at a time."""
+        """The answer to a slice's work, soon after ``control.ended`` is True; called for one slice at a time.
+
+        Parameters
+        ----------
+        work : object
+            What :meth:`prepare` returned.
+        control : SliceControl
+        """
 
     def finish(self, answer: Any) -> Any:
         """The answer as it is sent: what :meth:`compute` returned, or what is made of that."""
@@ -193,7 +214,14 @@ class SliceControl:
         self._end.set()
 
     def report(self, values: Mapping[str, Any], at_once: bool = False) -> None:
-        """Pass live values on, unless others were less than a second ago and it is not to be ``at_once``."""
+        """Pass live values on, unless others were less than a second ago and it is not to be ``at_once``.
+
+        Parameters
+        ----------
+        values : mapping of str to object
+            What can be pickled.
+        at_once : bool
+        """
         now = time.monotonic()
         if at_once or now - self._sent_at >= self.interval:
             self._sent_at = now

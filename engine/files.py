@@ -15,7 +15,14 @@ __all__ = ["remove_temporaries", "sync_folder", "temporary_beside", "whole", "wr
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is never seen in part: to a temporary name in the same folder, then renamed."""
+    """Write a file so that it is never seen in part: to a temporary name in the same folder, then renamed.
+
+    Parameters
+    ----------
+    path : Path
+        Replaced if it exists.
+    content : bytes
+    """
     with whole(path) as stream:
         stream.write(content)
 

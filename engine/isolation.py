@@ -45,6 +45,13 @@ def needs_isolation(solver: Solver, problem: Problem, devices: Sequence[DeviceIn
     """Whether a run is to be worked in a child process: it has C code of the user's, and a device is a CPU.
 
     A problem of the user's own class stays in this process: its class is not known elsewhere.
+
+    Parameters
+    ----------
+    solver : Solver
+    problem : Problem
+    devices : sequence of DeviceInfo
+        The devices of the run.
     """
     on_cpu = any(info.capabilities.shares_host_cores for info in devices)
     return on_cpu and problem.native_code is not None and type(problem) in solver.problems
@@ -52,6 +59,15 @@ def needs_isolation(solver: Solver, problem: Problem, devices: Sequence[DeviceIn
 
 def solve_isolated(problem: Problem, options: SolverOptions, pool: DevicePool, run: Run) -> Result:
     """Solve a problem in a child process, on devices that the child opens; the signature is that of a solver.
+
+    Parameters
+    ----------
+    problem : Problem
+    options : SolverOptions
+    pool : DevicePool
+        Its devices are opened again, by the child.
+    run : Run
+        Receives the child's events, and gives it the user's requests.
 
     Raises
     ------

@@ -34,6 +34,12 @@ def check_options(items: Sequence[Item], common: dict[str, Any]) -> None:
 
     Options of problems that are yet to be read are checked when they are.
 
+    Parameters
+    ----------
+    items : sequence of Item
+    common : dict
+        Options of every item.
+
     Raises
     ------
     engine.errors.OptionError
@@ -205,5 +211,14 @@ class BatchProgress:
 
 
 def as_batch(items: Sequence[Item], entries: Entries, missing: Callable[[], Exception]) -> Batch:
-    """Entries in the order of the items; what is missing is a failure."""
+    """Entries in the order of the items; what is missing is a failure.
+
+    Parameters
+    ----------
+    items : sequence of Item
+    entries : mapping of int to Result or Failure
+        By the index of the item.
+    missing : callable
+        Makes the error of an item without an entry.
+    """
     return Batch(items, [entries.get(item.index) or Failure(item.name, missing()) for item in items])

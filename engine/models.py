@@ -181,7 +181,15 @@ def _choices(model: type[BaseModel], name: str) -> list[str]:
 
 
 def alternatives(model: type[BaseModel], name: str) -> list[Any]:
-    """The alternatives of a field's type: ``int | None`` is ``[int, NoneType]``."""
+    """The alternatives of a field's type: ``int | None`` is ``[int, NoneType]``.
+
+    Parameters
+    ----------
+    model : type
+        A pydantic model.
+    name : str
+        A field; for any other name there are none.
+    """
     if name not in model.model_fields:
         return []
     return list(_flattened(model.model_fields[name].annotation))
@@ -198,13 +206,25 @@ def _flattened(annotation: Any) -> Iterator[Any]:
 
 
 def is_flag(model: type[BaseModel], name: str) -> bool:
-    """Whether a field is written ``--name`` and ``--no-name`` on a command line."""
+    """Whether a field is written ``--name`` and ``--no-name`` on a command line.
+
+    Parameters
+    ----------
+    model, name
+        As for :func:`alternatives`.
+    """
     kinds: Collection[Any] = alternatives(model, name)
     return bool in kinds and set(kinds) <= {bool, type(None)}
 
 
 def field_type(model: type[BaseModel], name: str) -> str:
-    """What a field accepts, for people: ``"integer, >= 1, or none"``, ``"rows, tiles or auto"``."""
+    """What a field accepts, for people: ``"integer, >= 1, or none"``, ``"rows, tiles or auto"``.
+
+    Parameters
+    ----------
+    model, name
+        As for :func:`alternatives`.
+    """
     words: list[str] = []
     for kind in alternatives(model, name):
         if get_origin(kind) is Literal:

@@ -93,7 +93,15 @@ class Publisher:
             delivery.queue.put(event)
 
     def call_at(self, moment: float, function: Callable[[], None]) -> None:
-        """Call a function once, on a thread of delivery, when ``time.monotonic()`` has come to ``moment``."""
+        """Call a function once, on a thread of delivery, when ``time.monotonic()`` has come to ``moment``.
+
+        Parameters
+        ----------
+        moment : float
+            A time of ``time.monotonic()``.
+        function : callable
+            Called without arguments.
+        """
         if self._deliveries:
             self._deliveries[0].call_at(moment, function)
 

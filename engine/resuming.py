@@ -28,7 +28,14 @@ def recorder_of(folder: RunFolder) -> Recorder:
 
 
 def resumed_settings(folder: RunFolder, time_limit: float | None, checkpoint_interval: float | None) -> config.Settings:
-    """The settings of a run's first start, with what is given now."""
+    """The settings of a run's first start, with what is given now.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    time_limit, checkpoint_interval : float or None
+        Seconds; None leaves the interval as it was, and the resumed run without a limit.
+    """
     kept = {**folder.description.get("settings", {}), "time_limit": None}
     former = config.Resolved(config.Settings()).with_arguments(kept)
     return former.with_arguments({"time_limit": time_limit, "checkpoint_interval": checkpoint_interval}).settings

@@ -477,7 +477,11 @@ class Run(Reporter, Generic[R]):
 def wait_or_stop(run: Run, warn: bool = True) -> Result:
     """The run's result; a KeyboardInterrupt stops it first and still returns the best so far.
 
-    ``warn``: issue Python warnings, as :meth:`engine.run.Run.wait` does.
+    Parameters
+    ----------
+    run : Run
+    warn : bool
+        Whether to issue Python warnings, as :meth:`engine.run.Run.wait` does.
     """
     wait = run.wait if warn else run.outcome
     try:

@@ -108,6 +108,12 @@ class CheckpointSpec:
     def check(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any] | BaseModel) -> BaseModel:
         """Check a checkpoint; returns its state as an instance of :attr:`state`.
 
+        Parameters
+        ----------
+        arrays : mapping of str to ndarray
+        state : mapping or pydantic model
+            The solver's scalars.
+
         Raises
         ------
         SchemaError
@@ -147,6 +153,13 @@ class Schema:
         self, arrays: Mapping[str, NDArray[Any]], counters: Mapping[str, Any], complete: bool = True
     ) -> None:
         """Check the arrays and counters of a result; arrays may be missing unless it is ``complete``.
+
+        Parameters
+        ----------
+        arrays : mapping of str to ndarray
+        counters : mapping of str to int or float
+        complete : bool
+            Whether the run ended by itself, so that nothing may be missing.
 
         Raises
         ------

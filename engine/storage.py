@@ -330,7 +330,14 @@ def identity_in(path: Path) -> str | None:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Write an ``.npz`` file whole and return its SHA-256, which is computed as the file is written."""
+    """Write an ``.npz`` file whole and return its SHA-256, which is computed as the file is written.
+
+    Parameters
+    ----------
+    path : Path
+    arrays : mapping of str to ndarray
+        None of Python objects.
+    """
     with whole(path) as stream:
         hashed = _Hashed(stream)
         np.savez(hashed, **arrays)  # type: ignore[arg-type]
@@ -339,6 +346,12 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
 
 def read_arrays(path: Path, digest: str | None = None) -> dict[str, NDArray[Any]]:
     """Read an ``.npz`` file.
+
+    Parameters
+    ----------
+    path : Path
+    digest : str, optional
+        The SHA-256 that the file must have.
 
     Raises
     ------

@@ -36,7 +36,16 @@ _SHOWN = 20
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> None:
-    """Print columns under their titles on standard output."""
+    """Print columns under their titles on standard output.
+
+    Parameters
+    ----------
+    titles : sequence of str
+    rows : iterable of sequence of str
+        A cell for each title.
+    caption : str
+        Above the table; none if empty.
+    """
     cells = [[printable(str(cell)) for cell in row] for row in rows]
     caption = printable(caption)
     if sys.stdout.isatty():
@@ -80,7 +89,15 @@ def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
 
 
 def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> None:
-    """Print what a run ended with."""
+    """Print what a run ended with.
+
+    Parameters
+    ----------
+    problem : Problem
+    result : Result
+    saved : sequence of Path
+        Files and folders that the run has written.
+    """
     optimum = getattr(problem, "optimum", None)
     pairs = [
         ("problem", problem.describe()),
@@ -112,7 +129,14 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
 
 
 def describe_devices(devices: Sequence[DeviceInfo], missing: dict[str, str]) -> None:
-    """Print what this machine has, and why a backend has nothing."""
+    """Print what this machine has, and why a backend has nothing.
+
+    Parameters
+    ----------
+    devices : sequence of DeviceInfo
+    missing : dict of str to str
+        Reasons by backend.
+    """
     if devices:
         print_table(
             ("id", "name", "driver", "memory", "units", "local", "capabilities"),
@@ -193,7 +217,15 @@ def solver_to_dict(solver: Solver) -> dict[str, Any]:
 
 
 def describe_model(model: type[BaseModel], caption: str = "") -> None:
-    """Print the fields of a model: name, what is allowed, default, description."""
+    """Print the fields of a model: name, what is allowed, default, description.
+
+    Parameters
+    ----------
+    model : type
+        A pydantic model.
+    caption : str
+        Above the table; none if empty.
+    """
     print_table(
         ("option", "value", "default", "description"),
         [

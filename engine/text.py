@@ -19,6 +19,14 @@ def number_text(value: float | int | None, digits: int = 12, grouped: bool = Fal
     """A number: integers in full, others to ``digits`` significant digits; ``"-"`` for None.
 
     ``grouped`` separates thousands by commas in integers.
+
+    Parameters
+    ----------
+    value : int, float or None
+    digits : int
+        Significant digits of floats.
+    grouped : bool
+        Whether integers have commas between thousands.
     """
     if value is None:
         return "-"

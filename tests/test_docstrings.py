@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import enum
 import inspect
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,3 +77,36 @@ def test_classes_for_writers_of_solvers_describe_their_arguments(kind: type) -> 
 
 def test_every_public_name_has_a_docstring() -> None:
     assert [name for name, found in members() if not inspect.getdoc(found)] == []
+
+
+PACKAGE = Path(engine.__file__).parent
+
+
+def shared_modules() -> list[Path]:
+    """The modules that solvers, command line and app share."""
+    files = [
+        *PACKAGE.glob("*.py"),
+        *(f for part in ("devices", "numerics", "formats") for f in PACKAGE.rglob(f"{part}/**/*.py")),
+    ]
+    return sorted(path for path in set(files) if "solvers" not in path.relative_to(PACKAGE).parts)
+
+
+def unexplained(path: Path) -> Iterator[str]:
+    """Public functions and methods of a module with two arguments or more that no docstring describes."""
+
+    def visit(body: list[ast.stmt], prefix: str) -> Iterator[str]:
+        for node in body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                yield from visit(node.body, f"{node.name}.")
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                own = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                count = sum(argument.arg not in ("self", "cls") for argument in own)
+                text = ast.get_docstring(node) or ""
+                if count > 1 and text and not any(part in text for part in (*_SECTIONS, "See :", "see :", "As :")):
+                    yield f"{path.relative_to(PACKAGE)}: {prefix}{node.name}"
+
+    yield from visit(ast.parse(path.read_text(encoding="utf-8")).body, "")
+
+
+def test_shared_functions_describe_their_arguments() -> None:
+    assert [name for path in shared_modules() for name in unexplained(path)] == []

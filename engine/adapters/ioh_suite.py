@@ -150,12 +150,27 @@ class _Watched:
 
 
 def evolutionary_algorithm(problem: Any, budget: int, seed: int) -> None:
-    """The (1+1) EA: every bit of the parent is flipped with probability 1/n, at least one; equals replace."""
+    """The (1+1) EA: every bit of the parent is flipped with probability 1/n, at least one; equals replace.
+
+    Parameters
+    ----------
+    problem : callable
+        A problem of the package ``ioh``.
+    budget : int
+        Evaluations.
+    seed : int
+    """
     _mutate(problem, budget, seed, lambda random, n: max(1, int(random.binomial(n, 1 / n))))
 
 
 def local_search(problem: Any, budget: int, seed: int) -> None:
-    """Randomised local search: one random bit is flipped; equals replace."""
+    """Randomised local search: one random bit is flipped; equals replace.
+
+    Parameters
+    ----------
+    problem, budget, seed
+        As for :func:`evolutionary_algorithm`.
+    """
     _mutate(problem, budget, seed, lambda random, n: 1)
 
 

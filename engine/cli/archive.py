@@ -39,6 +39,13 @@ def pack(folder: Path) -> tuple[IO[bytes], int]:
 def unpack(stream: IO[bytes], folder: Path) -> None:
     """Write the files of an archive to a folder, which is made.
 
+    Parameters
+    ----------
+    stream : binary file
+        The archive, from its present position on.
+    folder : Path
+        Must not exist.
+
     Raises
     ------
     engine.errors.RunFolderError
@@ -57,7 +64,13 @@ def unpack(stream: IO[bytes], folder: Path) -> None:
 
 
 def replace_files(folder: Path, received: Path) -> None:
-    """Move the files of ``received`` to a folder, and remove checkpoints and results that are only in the folder."""
+    """Move the files of ``received`` to a folder, and remove checkpoints and results that are only in the folder.
+
+    Parameters
+    ----------
+    folder, received : Path
+        Both exist.
+    """
     kept = {path.name for path in received.iterdir()}
     for path in sorted(received.iterdir()):
         between = temporary_beside(folder / path.name)

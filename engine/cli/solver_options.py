@@ -60,7 +60,15 @@ class _Split:
 
 
 def problem_file(file: str | None, config_file: str | None) -> tuple[Path | None, str | None]:
-    """The problem's path, and the configuration to read: FILE may be either."""
+    """The problem's path, and the configuration to read: FILE may be either.
+
+    Parameters
+    ----------
+    file : str or None
+        The argument FILE.
+    config_file : str or None
+        The value of ``--config``.
+    """
     if file is None or not file.lower().endswith(".toml"):
         return None if file is None else Path(file), config_file
     if config_file is not None:

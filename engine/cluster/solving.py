@@ -24,6 +24,12 @@ __all__ = ["farmed", "part_options", "require_farm"]
 def require_farm(solver: Solver, problem: Problem[Any], options: SolverOptions) -> None:
     """Refuse a run that cannot be divided among workers.
 
+    Parameters
+    ----------
+    solver : Solver
+    problem : Problem
+    options : SolverOptions
+
     Raises
     ------
     engine.errors.InputError
@@ -41,7 +47,14 @@ def require_farm(solver: Solver, problem: Problem[Any], options: SolverOptions) 
 
 
 def part_options(solver: Solver, options: SolverOptions) -> SolverOptions:
-    """Options of what one worker has at a time."""
+    """Options of what one worker has at a time.
+
+    Parameters
+    ----------
+    solver : Solver
+    options : SolverOptions
+        Of the whole run.
+    """
     if solver.farm is None or solver.farm.one is None:
         return options
     found: SolverOptions = solver.farm.one(options)
@@ -67,7 +80,15 @@ class _SliceWorkerMaker:
 
 
 def farmed(solver: Solver, connection: Connection, timing: Timing | None = None) -> Solver:
-    """The solver, with runs on a cluster."""
+    """The solver, with runs on a cluster.
+
+    Parameters
+    ----------
+    solver : Solver
+    connection : Connection
+    timing : Timing, optional
+        Limits of waiting; the defaults for None.
+    """
 
     def solve(problem: Problem[Any], options: SolverOptions, _: Any, run: Run) -> Result:
         farm = solver.farm

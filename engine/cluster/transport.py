@@ -69,7 +69,18 @@ class Transport(Protocol):
         """Labels of the workers that can be given slices now."""
 
     def submit(self, number: int, work: Any, seconds: float, shared: Any) -> None:
-        """Have a slice computed, once more if it was submitted before."""
+        """Have a slice computed, once more if it was submitted before.
+
+        Parameters
+        ----------
+        number : int
+            Of the slice.
+        work : object
+        seconds : float
+            How long the slice should take.
+        shared : object
+            The value that all workers share.
+        """
 
     def messages(self, timeout: float) -> list[Message]:
         """What has come since the last call; waits up to ``timeout`` seconds for the first.

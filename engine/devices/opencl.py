@@ -372,7 +372,14 @@ class OpenCLDevice(Device):
             )
 
     def staging(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
-        """An ordinary host array: OpenCL 1.2 promises nothing faster in all drivers."""
+        """An ordinary host array: OpenCL 1.2 promises nothing faster in all drivers.
+
+        Parameters
+        ----------
+        count : int
+            Elements.
+        dtype : dtype
+        """
         return np.empty(count, dtype)
 
     def release_staging(self, array: NDArray[Any]) -> None:

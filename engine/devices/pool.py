@@ -52,6 +52,12 @@ def beside_gpus(info: DeviceInfo, gpus: int) -> DeviceInfo:
     """A device as it is used beside GPUs: of a CPU, a core is left to each of their host threads, and one to its own.
 
     At least half of the cores remain. A GPU whose thread waits for a core is idle meanwhile.
+
+    Parameters
+    ----------
+    info : DeviceInfo
+    gpus : int
+        How many GPUs the pool has.
     """
     units = info.capabilities.compute_units
     if info.capabilities.kind != "cpu" or gpus == 0:
@@ -84,6 +90,11 @@ class Member:
 
     def submit(self, function: Callable[Concatenate[Device, P], T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run ``function(device, ...)`` on the device's thread, after what it was given before.
+
+        Parameters
+        ----------
+        function : callable
+            Called with the device and the arguments that follow.
 
         Raises
         ------

@@ -245,7 +245,14 @@ class Kernel:
         return launch
 
     def native(self, index: int, value: Any) -> Any:
-        """One argument as the backend takes it, checked."""
+        """One argument as the backend takes it, checked.
+
+        Parameters
+        ----------
+        index : int
+            Of the argument, from 0.
+        value : Buffer or number
+        """
         parameter = self.signature.parameters[index]
         if not parameter.is_buffer:
             self._packed(index, value)

@@ -32,6 +32,13 @@ def compiler_location(log: str, rendered: str) -> str | None:
     """``knapsack/rows.mako, line 7``: the first place a compiler's log names with the word error, if any.
 
     NVIDIA's OpenCL compiler does not follow ``#line``: it counts the lines of the text it was given, ``rendered``.
+
+    Parameters
+    ----------
+    log : str
+        What the compiler printed.
+    rendered : str
+        The source that it was given.
     """
     return min(_places(log, rendered), default=(0, None))[1]
 
@@ -63,6 +70,12 @@ def dump(source: Source, directory: str | Path | None = None) -> str:
     """Write rendered source where a person can look at it, and return the path.
 
     ``directory`` defaults to ``QUINTET_DUMP_KERNELS``, else a folder of the system's temporary directory.
+
+    Parameters
+    ----------
+    source : Source
+    directory : path-like, optional
+        Made if it does not exist.
     """
     default = Path(tempfile.gettempdir()) / "quintet-kernels"
     folder = Path(directory or os.environ.get("QUINTET_DUMP_KERNELS") or default)

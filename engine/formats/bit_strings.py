@@ -86,7 +86,14 @@ class Parsed:
 
 
 def recognize(path: Path, head: str) -> str | None:
-    """Name of the format a file seems to be in, or None; ``head`` is its first 4096 bytes, decoded."""
+    """Name of the format a file seems to be in, or None; ``head`` is its first 4096 bytes, decoded.
+
+    Parameters
+    ----------
+    path : Path
+    head : str
+        The file's first 4096 bytes, decoded.
+    """
     lines = head.removeprefix("\ufeff").splitlines()
     if len(head.encode("utf-8", errors="replace")) >= 4096:
         last = lines.pop() if lines else ""

@@ -62,7 +62,14 @@ class ParsedProgram:
 
 
 def recognize(path: Path, head: str) -> bool:
-    """Whether a file looks like MPS or LP: by its name, and for other names by an MPS file's first section."""
+    """Whether a file looks like MPS or LP: by its name, and for other names by an MPS file's first section.
+
+    Parameters
+    ----------
+    path : Path
+    head : str
+        The file's first 4096 bytes, decoded.
+    """
     if without_compression(path).name.lower().endswith((".mps", ".lp")):
         return True
     lines = [line for line in head.splitlines() if line.strip() and not line.startswith("*")]
@@ -379,6 +386,24 @@ def write(
     names: tuple[list[str], list[str]],
 ) -> None:
     """Write free MPS; ``columns`` yields the row indices and values of each column.
+
+    Parameters
+    ----------
+    path : path-like
+    name : str
+    c : ndarray, shape (n,)
+        Costs.
+    offset : float
+        Added to the objective.
+    maximize : bool
+    columns : iterator of (ndarray, ndarray)
+        Row indices and values of each of the n columns.
+    bounds : (ndarray, ndarray), shape (n,)
+        Of the variables.
+    rows : (ndarray, ndarray), shape (m,)
+        Least and largest values of the rows.
+    names : (list of str, list of str)
+        Of variables and rows.
 
     Raises
     ------

@@ -37,7 +37,14 @@ def read(path: str | Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def parse(text: str, path: str | Path | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """:func:`read` of a file's text; ``path`` is only for messages."""
+    """:func:`read` of a file's text; ``path`` is only for messages.
+
+    Parameters
+    ----------
+    text : str
+    path : path-like, optional
+        Only for messages.
+    """
     numbers = Numbers.of(enumerate(text.splitlines(), 1), path)
     n = numbers.take("the size")
     if not 1 <= n <= _LARGEST:
@@ -48,7 +55,14 @@ def parse(text: str, path: str | Path | None = None) -> tuple[NDArray[np.int64],
 
 
 def recognize(path: Path, head: str) -> bool:
-    """Whether a ``.dat`` file begins with its size alone, and rows of whole numbers."""
+    """Whether a ``.dat`` file begins with its size alone, and rows of whole numbers.
+
+    Parameters
+    ----------
+    path : Path
+    head : str
+        The file's first 4096 bytes, decoded.
+    """
     words = [line.split() for line in head.splitlines() if line.strip()]
     if path.suffix != ".dat" or len(words) < 2 or len(words[0]) != 1 or not _SIZE.fullmatch(words[0][0]):
         return False
@@ -56,6 +70,12 @@ def recognize(path: Path, head: str) -> bool:
 
 
 def write(path: str | Path, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
-    """Write a file with the matrices A and B, both of shape (n, n)."""
+    """Write a file with the matrices A and B, both of shape (n, n).
+
+    Parameters
+    ----------
+    path : path-like
+    first, second : ndarray of int64, shape (n, n)
+    """
     parts = ("\n".join(" ".join(map(str, row)) for row in matrix.tolist()) for matrix in (first, second))
     write_whole(Path(path), "\n\n".join([str(len(first)), *parts, ""]).encode())

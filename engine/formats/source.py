@@ -130,6 +130,12 @@ def read_bytes(path: str | Path, what: str) -> bytes:
 def read_head(path: str | Path, size: int) -> str:
     """The first ``size`` bytes of a file, unpacked and decoded; what is not UTF-8 is replaced.
 
+    Parameters
+    ----------
+    path : path-like
+    size : int
+        Bytes.
+
     Raises
     ------
     OSError
@@ -173,6 +179,12 @@ def _all_of(stream: io.BufferedIOBase, what: str, path: Path) -> bytes:
 
 def read_text(path: str | Path, what: str) -> str:
     """The content of a text file in UTF-8, unpacked if it is compressed; see :func:`read_bytes`.
+
+    Parameters
+    ----------
+    path : path-like
+    what : str
+        What is read, for messages.
 
     Raises
     ------

@@ -89,6 +89,12 @@ def recognize(path: Path, head: str) -> str | None:
     """``"parquet"``, ``"libsvm"``, ``"csv"`` or ``"tsv"``, by the name and the first lines; None for anything else.
 
     Text with separators is recognised if a title in its header is one of :data:`TARGETS`.
+
+    Parameters
+    ----------
+    path : Path
+    head : str
+        The file's first 4096 bytes, decoded.
     """
     if path.suffix.lower() in (".parquet", ".pq") and head.startswith("PAR1"):
         return "parquet"
@@ -101,7 +107,13 @@ def recognize(path: Path, head: str) -> str | None:
 
 
 def looks_like_text(path: Path, head: str) -> bool:
-    """Whether a file may be a table of text with separators, whatever its columns are called."""
+    """Whether a file may be a table of text with separators, whatever its columns are called.
+
+    Parameters
+    ----------
+    path, head
+        As for :func:`recognize`.
+    """
     lines = _lines(head)
     return path.suffix.lower() in _TEXT_SUFFIXES and len(lines) > 1 and len(_cells(lines[0], _separator(lines[0]))) > 1
 
@@ -371,7 +383,16 @@ def _read_parquet(path: Path, target: str | int | None) -> Table:
 
 
 def write_csv(path: Path, X: NDArray[Any], y: NDArray[Any], names: list[str]) -> None:
-    """Write features and a 0/1 target called ``y``, with a header."""
+    """Write features and a 0/1 target called ``y``, with a header.
+
+    Parameters
+    ----------
+    path : Path
+    X : ndarray, shape (N, p)
+    y : ndarray, shape (N,)
+    names : list of str
+        Of the p columns.
+    """
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow([*names, "y"])

@@ -57,7 +57,14 @@ def read(path: str | Path) -> list[ParsedFlowshop]:
 
 
 def parse(text: str, path: str | Path | None = None) -> list[ParsedFlowshop]:
-    """The instances of a file's text; ``path`` is only for messages."""
+    """The instances of a file's text; ``path`` is only for messages.
+
+    Parameters
+    ----------
+    text : str
+    path : path-like, optional
+        Only for messages.
+    """
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
         raise ProblemError(

@@ -29,6 +29,12 @@ class Numbers:
     def of(cls, lines: Iterable[tuple[int, str]], path: str | Path | None = None) -> Numbers:
         """Of (line number, text) pairs.
 
+        Parameters
+        ----------
+        lines : iterable of (int, str)
+        path : path-like, optional
+            Only for messages.
+
         Raises
         ------
         ProblemError
@@ -60,7 +66,14 @@ class Numbers:
         return int(word.partition(".")[0])
 
     def matrix(self, rows: int, columns: int, what: str) -> list[list[int]]:
-        """The next ``rows * columns`` words, row by row."""
+        """The next ``rows * columns`` words, row by row.
+
+        Parameters
+        ----------
+        rows, columns : int
+        what : str
+            What it is, for messages.
+        """
         return [[self.take(f"{what} ({row}, {column})") for column in range(columns)] for row in range(rows)]
 
     def end(self, what: str) -> None:

@@ -41,7 +41,14 @@ def read(path: str | Path) -> tuple[str, NDArray[np.int64]]:
 
 
 def parse(text: str, path: str | Path | None = None) -> tuple[str, NDArray[np.int64]]:
-    """:func:`read` of a file's text; ``path`` is only for messages."""
+    """:func:`read` of a file's text; ``path`` is only for messages.
+
+    Parameters
+    ----------
+    text : str
+    path : path-like, optional
+        Only for messages.
+    """
     header: dict[str, tuple[str, int]] = {}
     lines = list(enumerate(text.splitlines(), 1))
     start = None
@@ -83,7 +90,16 @@ def recognize(head: str) -> bool:
 
 
 def write(path: str | Path, name: str, costs: NDArray[np.int64], comment: str = "") -> None:
-    """Write an explicit full matrix, shape (n, n)."""
+    """Write an explicit full matrix, shape (n, n).
+
+    Parameters
+    ----------
+    path : path-like
+    name : str
+    costs : ndarray of int64, shape (n, n)
+    comment : str
+        One line; none if empty.
+    """
     rows = "\n".join(" ".join(str(value) for value in row) for row in costs.tolist())
     text = (
         f"NAME: {name}\nTYPE: ATSP\nCOMMENT: {comment}\nDIMENSION: {len(costs)}\nEDGE_WEIGHT_TYPE: EXPLICIT\n"

@@ -26,7 +26,13 @@ class Memory:
         return self._buffers[-1]
 
     def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> Buffer:
-        """The same, of zeros."""
+        """The same, of zeros.
+
+        Parameters
+        ----------
+        shape, dtype
+            As for :meth:`empty`.
+        """
         buffer = self.empty(shape, dtype)
         self.device.zero(buffer)
         return buffer

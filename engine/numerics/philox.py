@@ -82,6 +82,13 @@ def philox4x32(counters: ArrayLike, keys: ArrayLike, rounds: int = 10) -> NDArra
 def stream_word(stream: int, chain: int = 0) -> int:
     """The counter's last word: which of an algorithm's draws, and which of its independent chains.
 
+    Parameters
+    ----------
+    stream : int
+        Which of the algorithm's draws.
+    chain : int
+        Which independent chain.
+
     Raises
     ------
     ValueError
@@ -140,7 +147,13 @@ def uniform_float64(words: NDArray[np.uint32]) -> NDArray[np.float64]:
 
 
 def uniform_float64_wide(high: NDArray[np.uint32], low: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """``((high * 2**32 + low) // 2**12 + 1/2) / 2**52``: in (0, 1), from 2**-53 to 1 - 2**-53; every step is exact."""
+    """``((high * 2**32 + low) // 2**12 + 1/2) / 2**52``: in (0, 1), from 2**-53 to 1 - 2**-53; every step is exact.
+
+    Parameters
+    ----------
+    high, low : ndarray of uint32, any one shape
+        Two random words for each number.
+    """
     bits = (high.astype(np.uint64) << np.uint64(20)) | (low >> np.uint32(12)).astype(np.uint64)
     return (bits.astype(np.float64) + 0.5) * 2.0**-52
 

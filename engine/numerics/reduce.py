@@ -82,6 +82,13 @@ class Reducer(Closing):
 
         Integers are added in int64 and wrap beyond it, as in NumPy; floats in their own type.
 
+        Parameters
+        ----------
+        buffer : Buffer
+            Elements of the reducer's type.
+        start, count : int
+            The elements to add; by default all from ``start`` on.
+
         Raises
         ------
         TypeError, ValueError
@@ -95,6 +102,13 @@ class Reducer(Closing):
     def min(self, buffer: Buffer, start: int = 0, count: int | None = None) -> int | float:
         """Least of ``count`` elements from ``start`` on (all by default); NaN if one of them is.
 
+        Parameters
+        ----------
+        buffer : Buffer
+            Elements of the reducer's type.
+        start, count : int
+            The elements to compare; by default all from ``start`` on.
+
         Raises
         ------
         TypeError, ValueError
@@ -104,6 +118,11 @@ class Reducer(Closing):
 
     def max(self, buffer: Buffer, start: int = 0, count: int | None = None) -> int | float:
         """Greatest of ``count`` elements from ``start`` on (all by default); NaN if one of them is.
+
+        Parameters
+        ----------
+        buffer, start, count
+            As for :meth:`min`.
 
         Raises
         ------
@@ -116,6 +135,11 @@ class Reducer(Closing):
         """The least of ``count`` elements from ``start`` on, and the first index, counted from ``start``, that has it.
 
         A NaN is less than everything, as in :func:`numpy.argmin`.
+
+        Parameters
+        ----------
+        buffer, start, count
+            As for :meth:`min`.
 
         Raises
         ------
@@ -177,25 +201,50 @@ class Reducer(Closing):
 
 
 def reduce_sum(device: Device, buffer: Buffer) -> int | float:
-    """:meth:`Reducer.sum` of a whole buffer, once."""
+    """:meth:`Reducer.sum` of a whole buffer, once.
+
+    Parameters
+    ----------
+    device : Device
+    buffer : Buffer
+        int32, int64, float32 or float64.
+    """
     with Reducer(device, buffer.dtype) as reducer:
         return reducer.sum(buffer)
 
 
 def reduce_min(device: Device, buffer: Buffer) -> int | float:
-    """:meth:`Reducer.min` of a whole buffer, once."""
+    """:meth:`Reducer.min` of a whole buffer, once.
+
+    Parameters
+    ----------
+    device, buffer
+        As for :func:`reduce_sum`.
+    """
     with Reducer(device, buffer.dtype) as reducer:
         return reducer.min(buffer)
 
 
 def reduce_max(device: Device, buffer: Buffer) -> int | float:
-    """:meth:`Reducer.max` of a whole buffer, once."""
+    """:meth:`Reducer.max` of a whole buffer, once.
+
+    Parameters
+    ----------
+    device, buffer
+        As for :func:`reduce_sum`.
+    """
     with Reducer(device, buffer.dtype) as reducer:
         return reducer.max(buffer)
 
 
 def argmin(device: Device, buffer: Buffer) -> tuple[int | float, int]:
-    """:meth:`Reducer.argmin` of a whole buffer, once."""
+    """:meth:`Reducer.argmin` of a whole buffer, once.
+
+    Parameters
+    ----------
+    device, buffer
+        As for :func:`reduce_sum`.
+    """
     with Reducer(device, buffer.dtype) as reducer:
         return reducer.argmin(buffer)
 

@@ -74,6 +74,15 @@ class Scanner(Closing):
         """The same without waiting: the first element of the buffer returned, of int64, will be the sum of all.
 
         It lasts until the next scan; there is none, and nothing to add, for no values.
+
+        Parameters
+        ----------
+        values : Buffer
+            What is added.
+        prefixes : Buffer
+            Where the sums before each value are written.
+        count : int, optional
+            How many values; all by default.
         """
         if (values.dtype.name, prefixes.dtype.name) not in _PAIRS:
             pairs = ", ".join(f"{value} to {prefix}" for value, prefix in _PAIRS)
@@ -128,7 +137,15 @@ def exclusive_scan(device: Device, values: Buffer, dtype: DTypeLike | None = Non
 
 
 def host_exclusive_scan(values: NDArray[Any], dtype: DTypeLike | None = None) -> tuple[NDArray[Any], int]:
-    """:func:`exclusive_scan` in NumPy: prefixes of shape (n,), and the total."""
+    """:func:`exclusive_scan` in NumPy: prefixes of shape (n,), and the total.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        Integers.
+    dtype : dtype, optional
+        Of the prefixes; that of the values by default.
+    """
     sums = np.zeros(values.size + 1, np.int64)
     np.cumsum(values, dtype=np.int64, out=sums[1:])
     return sums[:-1].astype(values.dtype if dtype is None else dtype), int(sums[-1])

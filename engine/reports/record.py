@@ -42,7 +42,15 @@ class BenchConsole(Console):
 
 
 def record_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Add a table to the record, if the benchmark is recorded."""
+    """Add a table to the record, if the benchmark is recorded.
+
+    Parameters
+    ----------
+    title : str
+    columns : sequence of str
+    rows : sequence of sequence of str
+        A cell for each column.
+    """
     _add(Table(title, tuple(columns), tuple(map(tuple, rows))))
 
 

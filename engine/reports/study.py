@@ -61,11 +61,24 @@ class Study:
         self._began = time.perf_counter()
 
     def pick(self, quick: Any, cpu: Any, gpu: Any) -> Any:
-        """The value for the chosen profile."""
+        """The value for the chosen profile.
+
+        Parameters
+        ----------
+        quick, cpu, gpu
+            The value of each profile.
+        """
         return {"quick": quick, "cpu": cpu, "gpu": gpu}[self.profile]
 
     def section(self, title: str, text: str = "") -> None:
-        """Begin a section, with a paragraph if one is given; what was found so far is written."""
+        """Begin a section, with a paragraph if one is given; what was found so far is written.
+
+        Parameters
+        ----------
+        title : str
+        text : str
+            Its first paragraph; none if empty.
+        """
         self.report.seconds = time.perf_counter() - self._began
         if self.report.sections:
             self.report.write(self._folder)

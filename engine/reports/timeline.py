@@ -47,7 +47,15 @@ def _intervals(spans: Iterable[tuple[float, float]], window: tuple[float, float]
 
 
 def covered(spans: Iterable[tuple[float, float]], window: tuple[float, float]) -> float:
-    """Seconds of a window that spans (begin, end) cover; what several cover counts once."""
+    """Seconds of a window that spans (begin, end) cover; what several cover counts once.
+
+    Parameters
+    ----------
+    spans : iterable of (float, float)
+        Seconds.
+    window : (float, float)
+        Begin and end, seconds.
+    """
     intervals = _intervals(spans, window)
     return float((intervals[:, 1] - intervals[:, 0]).sum())
 
@@ -69,7 +77,16 @@ def shares_of(device: DeviceTimeline, window: tuple[float, float]) -> Shares:
 
 
 def busiest_window(timeline: Timeline, window: tuple[float, float], seconds: float) -> tuple[float, float]:
-    """The part of a window, of so many seconds, in its middle by commands: what a detail shows."""
+    """The part of a window, of so many seconds, in its middle by commands: what a detail shows.
+
+    Parameters
+    ----------
+    timeline : Timeline
+    window : (float, float)
+        Begin and end, seconds.
+    seconds : float
+        Length of the part.
+    """
     begins = sorted(
         one.begin for device in timeline.devices for one in device.commands if window[0] <= one.begin <= window[1]
     )

@@ -77,6 +77,14 @@ def read(path: str | Path, instance: int = 1) -> ParsedKnapsack:
 def parse(data: bytes, path: str | Path | None = None, instance: int = 1) -> ParsedKnapsack:
     """Parse the content of a knapsack file; ``path`` is only for messages.
 
+    Parameters
+    ----------
+    data : bytes
+    path : path-like, optional
+        Only for messages.
+    instance : int
+        Which of several in the file, from 1.
+
     Raises
     ------
     ProblemError

@@ -48,7 +48,16 @@ class ParsedKnapsack:
 
 
 def check_ids(ids: NDArray[np.int64], lines: Sequence[int] | NDArray[np.int64], path: str | Path | None) -> None:
-    """Ids count up by one from 0 or 1, so that an item's position is its index."""
+    """Ids count up by one from 0 or 1, so that an item's position is its index.
+
+    Parameters
+    ----------
+    ids : ndarray of int64, shape (n,)
+    lines : sequence of int
+        The line of each.
+    path : path-like or None
+        Only for messages.
+    """
     if not ids.size:
         return
     first = int(ids[0])

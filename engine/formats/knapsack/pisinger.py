@@ -31,6 +31,16 @@ _BLOCK_END = re.compile(rb"^[ \t]*-{3,}[ \t]*$", re.MULTILINE)
 def parse(text: bytes, first_line: int, path: str | Path | None, instance: int = 1) -> ParsedKnapsack:
     """One block of a ``knapPI`` file, counted from 1.
 
+    Parameters
+    ----------
+    text : bytes
+    first_line : int
+        The number of its first line in the file.
+    path : path-like or None
+        Only for messages.
+    instance : int
+        The block, from 1.
+
     Raises
     ------
     ProblemError
@@ -120,7 +130,14 @@ def recognize(lines: list[str]) -> bool:
 
 
 def written(name: str, items: list[tuple[int, int]], capacity: int, optimum: int) -> Iterator[str]:
-    """The lines of a file of one block, from (profit, weight) pairs."""
+    """The lines of a file of one block, from (profit, weight) pairs.
+
+    Parameters
+    ----------
+    name : str
+    items : list of (int, int)
+    capacity, optimum : int
+    """
     # A name that could be taken for a comment or a number of items would not be read again.
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", name)
     yield name if name[:1].isalpha() else f"knapsack_{name}"

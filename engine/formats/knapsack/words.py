@@ -77,16 +77,38 @@ class Words:
         return values
 
     def refuse(self, index: int, what: str) -> ProblemError:
-        """The error for a word that is not a 64-bit integer."""
+        """The error for a word that is not a 64-bit integer.
+
+        Parameters
+        ----------
+        index : int
+            Of the word.
+        what : str
+            What the word should be.
+        """
         return refusal(self.word(index), what, self.path, int(self.lines[index]))
 
     def error(self, message: str, row: int) -> ProblemError:
-        """An error about one line that is not blank."""
+        """An error about one line that is not blank.
+
+        Parameters
+        ----------
+        message : str
+        row : int
+            Of the line among those that are not blank.
+        """
         return ProblemError(message, self.path, int(self.rows[row]))
 
 
 def plain_text(data: bytes, path: str | Path | None) -> tuple[bytes, int]:
-    """The text after its opening comments with plain line ends, and the number of its first line."""
+    """The text after its opening comments with plain line ends, and the number of its first line.
+
+    Parameters
+    ----------
+    data : bytes
+    path : path-like or None
+        Only for messages.
+    """
     text = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     try:
         text.decode("utf-8")
@@ -108,7 +130,14 @@ def plain_text(data: bytes, path: str | Path | None) -> tuple[bytes, int]:
 
 
 def rows_of(text: bytes, first_line: int) -> Iterator[Row]:
-    """The lines that are not blank, one by one."""
+    """The lines that are not blank, one by one.
+
+    Parameters
+    ----------
+    text : bytes
+    first_line : int
+        The number of its first line in the file.
+    """
     position = 0
     while position < len(text):
         end = text.find(b"\n", position)
@@ -137,7 +166,16 @@ def integer(word: bytes) -> int:
 
 
 def refusal(word: bytes, what: str, path: str | Path | None, line: int) -> ProblemError:
-    """The error for a word, called ``what``, that is not a 64-bit integer."""
+    """The error for a word, called ``what``, that is not a 64-bit integer.
+
+    Parameters
+    ----------
+    word : bytes
+    what : str
+        What the word should be.
+    path : path-like or None
+    line : int
+    """
     rule = "must fit a 64-bit signed integer" if is_integer(word) else "must be an integer"
     return ProblemError(f"{what} {rule}; got {excerpt(word)}", path, line)
 
