@@ -98,6 +98,8 @@ def test_flowshops_of_odd_shapes_are_solved(device: Member, jobs: int, machines:
     for bound in ("auto", "mixed") if machines < 12 else ("auto",):
         tree = random_flowshop(jobs, machines, seed=jobs).tree(bound, "auto")
         assert explore(device, tree).best == brute_force(tree)
+    if jobs < 3:
+        assert explore(device, tree, capabilities=as_gpu(device)).best == brute_force(tree)
 
 
 def test_times_too_long_for_sixteen_bits_are_searched_with_thirty_two(device: Member) -> None:

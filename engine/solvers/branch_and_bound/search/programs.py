@@ -132,7 +132,7 @@ def shapes_for(capabilities: Capabilities, tree: Tree, device_tree: DeviceTree, 
     saves = device_tree.saved_words > 0
     backtrack = "retract" if device_tree.retract else "saved" if saves else "rebuild"
     steps = _BOTTOM_STEPS if _bottom(tree, device_tree) else 64
-    words = 4 * _saved_quads(tree, device_tree) * tree.leaf_depth if saves else 0
+    words = 4 * _saved_quads(tree, device_tree) * max(1, tree.leaf_depth) if saves else 0
     return Shapes(
         *(block, groups, count, min(16384, count), backtrack, steps, 4),
         workspace_words=words,
