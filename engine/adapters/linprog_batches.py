@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from engine import config
 from engine.devices import Backend
@@ -17,7 +18,11 @@ from engine.events import Progress
 from engine.publisher import as_observers
 from engine.results import Result
 from engine.solvers import solver_named
-from engine.solvers.linprog.batches.solve import batches, solve_batch
+from engine.solvers.linprog.batches.family import VARYING, Family
+from engine.solvers.linprog.batches.results import FamilyResult, Solved
+from engine.solvers.linprog.batches.solve import MADE_DENSE, batches, solve_batch
+from engine.solvers.linprog.batches.solve_family import solve_family
+from engine.solvers.linprog.batches.together import fits
 from engine.solvers.linprog.problem import LinearProgram
 
 if TYPE_CHECKING:
@@ -26,30 +31,53 @@ if TYPE_CHECKING:
 __all__ = ["solve_many"]
 
 _PROGRESS_SECONDS = 0.1
+_FAMILY = 8  # programs of one shape from which they are solved together
+
+
+@overload
+def solve_many(problems: Sequence[LinearProgram], **options: Any) -> list[Result]: ...
+
+
+@overload
+def solve_many(problems: LinearProgram, **options: Any) -> FamilyResult: ...
 
 
 def solve_many(
-    problems: Sequence[LinearProgram],
+    problems: Sequence[LinearProgram] | LinearProgram,
     *,
+    c: ArrayLike | None = None,
+    b_ub: ArrayLike | None = None,
+    b_eq: ArrayLike | None = None,
+    row_lower: ArrayLike | None = None,
+    row_upper: ArrayLike | None = None,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
     backend: Backend | None = None,
     devices: Sequence[str] | None = None,
     on_event: Observer | Sequence[Observer] | None = None,
     **options: Any,
-) -> list[Result]:
-    """Solve many linear programs; dense and small sparse ones of equal shape together on each device.
+) -> list[Result] | FamilyResult:
+    """Solve many linear programs of equal shape together on each device: a list, or one with vectors that vary.
 
-    All programs of a batch take each step together, by the method ``mpc`` (without centrality correctors) with batched
-    products and factors. Only fixed variables, and rows and columns without entries, are removed first, so programs of
-    equal shape stay so; others form batches of their own.
+    Programs of up to 128 rows are solved by one work-group each, from Mehrotra's starting point to the end; larger
+    ones take all steps together, with batched products and factors. Both use the method ``mpc`` without centrality
+    correctors. Only fixed variables, and rows and columns without entries, are removed first.
 
-    Programs that do not reach an audited optimum in their batch are then solved one after the other, as
-    :func:`engine.solve` does: programs that are infeasible or unbounded (with checked certificates), or hard. So are
-    sparse programs of more than 40 000 entries, zeros counted, and all programs if the options ask for another method
-    or linear solver, a basis, or an initial point.
+    Programs that do not reach an audited optimum so are then solved one after the other, as :func:`engine.solve` does:
+    programs that are infeasible or unbounded (with checked certificates), or hard. So are sparse programs of more than
+    40 000 entries, zeros counted, and all programs if the options ask for another method or linear solver, a basis, or
+    an initial point.
 
     Parameters
     ----------
-    problems : sequence of LinearProgram
+    problems : sequence of LinearProgram, or LinearProgram
+        With one program, at least one of the following arrays says what differs; everything else is the program's.
+    c, lower, upper : array-like, shape (k, n), optional
+        Costs and bounds of k programs; infinite where there is no bound.
+    b_ub, b_eq : array-like, shapes (k, m_ub) and (k, m_eq), optional
+        Right-hand sides.
+    row_lower, row_upper : array-like, shape (k, m), optional
+        Sides of all rows, for programs that were read from files.
     backend, devices : optional
         As for :func:`engine.solve`; the programs of a batch are distributed evenly.
     on_event : callable or sequence of callables, optional
@@ -59,23 +87,31 @@ def solve_many(
 
     Returns
     -------
-    list of Result
+    list of Result, or FamilyResult
         In the order of the problems, each with the statuses, audit, arrays and certificates of a single solving. A
-        program solved in a batch has no ``history``; ``seconds``, ``factorizations`` and ``refinements`` are those of
-        the batch.
+        program solved in a batch has no ``history``; ``seconds`` are those of the batch. For one program with arrays a
+        sequence that has all results as arrays, too: ``status``, ``objective`` (k,), ``solution`` (k, n), ``row_duals``
+        (k, m), ...
 
     Raises
     ------
     engine.errors.ProblemError
-        If an entry is not a linear program.
+        If an entry is not a linear program, or an array does not fit.
     engine.errors.OptionError
         If an option is unknown or not allowed.
     engine.errors.OutOfDeviceMemory
         If a device's share does not fit.
     """
     chosen: Any = config.solver_options(solver_named("linprog"), None, options)
+    varying = dict(zip(VARYING, (c, b_ub, b_eq, row_lower, row_upper, lower, upper), strict=True))
+    varied = [name for name, array in varying.items() if array is not None]
     if isinstance(problems, LinearProgram):
-        raise ProblemError("problems must be a sequence of linear programs; got a single one, for engine.solve")
+        family = Family.varied(problems, varying)
+        report = _ProgressReport(len(family), as_observers(on_event))
+        with Engine(backend, devices) as owner:
+            return _solved_family(owner, family, chosen, options, report)
+    if varied:
+        raise ProblemError(f"{', '.join(varied)} vary one program; got a sequence of programs")
     for index, problem in enumerate(problems):
         if not isinstance(problem, LinearProgram):
             raise ProblemError(f"entry {index} of problems must be a LinearProgram; got {type(problem).__name__}")
@@ -83,17 +119,57 @@ def solve_many(
     results: dict[int, Result] = {}
     with Engine(backend, devices) as owner:
         report.emit(0)
-        alone = chosen.basis or chosen.ranging or chosen.initial is not None
-        if chosen.method in ("auto", "mpc") and chosen.linear_solver in ("auto", "cholesky") and not alone:
-            for batch in batches(problems, chosen):
-                before = report.done
-                pool = owner._open()
-                results |= solve_batch(pool, batch, chosen, owner.backend, functools.partial(report.add, before))
+        if _together(chosen):
+            for indices in _families(problems, chosen):
+                family = Family.of([problems[index].to_dense() for index in indices])
+                add = functools.partial(report.add, report.done)
+                solved = solve_family(owner._open(), family, chosen, owner.backend, add)
+                results |= {indices[place]: solved.result(place) for place in np.flatnonzero(solved.good).tolist()}
+                report.emit(len(results))
+            rest = [index for index in range(len(problems)) if index not in results]
+            for batch in batches([problems[index] for index in rest], chosen):
+                add = functools.partial(report.add, report.done)
+                found = solve_batch(owner._open(), batch, chosen, owner.backend, add)
+                results |= {rest[place]: result for place, result in found.items()}
         for index, problem in enumerate(problems):
             if index not in results:
                 results[index] = owner.solve(problem, **options)
-                report.emit(report.done + 1)
+                report.emit(len(results))
     return [results[index] for index in range(len(problems))]
+
+
+def _together(options: Any) -> bool:
+    """Whether the options leave programs to be solved together."""
+    alone = options.basis or options.ranging or options.initial is not None
+    return options.method in ("auto", "mpc") and options.linear_solver in ("auto", "cholesky") and not alone
+
+
+def _families(problems: Sequence[LinearProgram], options: Any) -> list[list[int]]:
+    """Indices of programs of one shape that the kernel for many programs takes."""
+    shapes: dict[tuple[int, int], list[int]] = {}
+    if options.provider != "auto":
+        return []
+    for index, problem in enumerate(problems):
+        if fits(problem.m, problem.n) and (not problem.is_sparse or problem.m * problem.n <= MADE_DENSE):
+            shapes.setdefault((problem.m, problem.n), []).append(index)
+    return [indices for indices in shapes.values() if len(indices) >= _FAMILY]
+
+
+def _solved_family(
+    owner: Engine, family: Family, chosen: Any, options: dict[str, Any], report: _ProgressReport
+) -> FamilyResult:
+    """All programs of a family: those that the kernel for many programs does not solve, one after the other."""
+    report.emit(0)
+    if _together(chosen) and fits(*family.A.shape[1:]) and chosen.provider == "auto":
+        solved = solve_family(owner._open(), family, chosen, owner.backend, report.emit)
+    else:
+        solved = Solved.none(family)
+    others: dict[int, Result] = {}
+    for index in np.flatnonzero(~solved.good).tolist():
+        others[index] = owner.solve(family.program(index), **options)
+        report.emit(len(family) - int((~solved.good).sum()) + len(others))
+    report.emit(len(family))
+    return FamilyResult(solved, others)
 
 
 class _ProgressReport:

@@ -215,6 +215,7 @@ CASES: dict[str, Callable[[list[str]], None]] = {
     "linprog pdhg": _linprog(method="pdhg"),
     "linprog pdhg, sparse": _linprog(sparse=True, method="pdhg"),
     "linprog batch": lambda devices: _ignore(engine.solve_many([_program(False) for _ in range(4)], devices=devices)),
+    "linprog together": lambda devices: _ignore(engine.solve_many([_program(False) for _ in range(8)], devices=devices)),
 }
 
 

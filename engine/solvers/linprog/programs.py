@@ -8,6 +8,7 @@ from typing import Any
 from engine.devices import Capabilities
 from engine.devices.variants import each_once
 from engine.solvers.linprog import pdhg
+from engine.solvers.linprog.batches import together
 from engine.solvers.linprog.interior import worker
 from engine.solvers.linprog.multifrontal import factor
 
@@ -20,3 +21,4 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
     yield from worker.kernel_variants(capabilities)
     yield from factor.kernel_variants(capabilities)
     yield from pdhg.kernel_variants(capabilities)
+    yield from together.kernel_variants(capabilities)

@@ -25,10 +25,10 @@ from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.verification.outcome import AuditedPoint
 
-_MADE_DENSE = 40_000  # entries, zeros counted, up to which sparse programs are batched as dense ones
+MADE_DENSE = 40_000  # entries, zeros counted, up to which sparse programs are batched as dense ones
 _STACKED = 8  # programs of equal shape from which they are prepared and audited together
 
-__all__ = ["BatchEntry", "batches", "solve_batch"]
+__all__ = ["MADE_DENSE", "BatchEntry", "batches", "solve_batch"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class BatchEntry:
 def batches(problems: Sequence[LinearProgram], options: Options) -> Iterator[list[BatchEntry]]:
     """Dense and small sparse programs grouped by their shape in standard form; empty ones are left out."""
     shapes: dict[tuple[int, int], list[int]] = {}
-    problems = [problem.to_dense() if problem.m * problem.n <= _MADE_DENSE else problem for problem in problems]
+    problems = [problem.to_dense() if problem.m * problem.n <= MADE_DENSE else problem for problem in problems]
     for index, problem in enumerate(problems):
         if not problem.is_sparse:
             shapes.setdefault((problem.m, problem.n), []).append(index)

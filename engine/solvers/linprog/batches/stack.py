@@ -7,16 +7,17 @@ What is computed here is that of :mod:`engine.solvers.linprog.forms.standard` an
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.solvers.linprog.batches.audits import audit_family
+from engine.solvers.linprog.batches.family import Family
 from engine.solvers.linprog.forms.standard import Prepared, Standard
 from engine.solvers.linprog.problem import LinearProgram
-from engine.solvers.linprog.verification.audit import Audit, objective_size
+from engine.solvers.linprog.verification.audit import Audit
 from engine.solvers.linprog.verification.outcome import AuditedPoint
 
 __all__ = ["Stack"]
@@ -24,7 +25,6 @@ __all__ = ["Stack"]
 Vector = NDArray[np.float64]
 _CHUNK = 1 << 22  # elements of the matrices that are worked on at a time
 _CLEAR = 1e-8  # relative violations up to which a program need not be audited alone
-_BLOCK = 32  # columns whose products are added without compensation
 
 
 @dataclass
@@ -45,12 +45,10 @@ class Stack:
     problems: Sequence[LinearProgram]
 
     def __post_init__(self) -> None:
-        problems = self.problems
-        self.A = np.stack([problem.A for problem in problems])
-        self.c = np.stack([-problem.c if problem.maximize else problem.c for problem in problems])
-        self.lower, self.upper = (np.stack([getattr(p, name) for p in problems]) for name in ("lower", "upper"))
-        self.row_lower = np.stack([problem.row_lower for problem in problems])
-        self.row_upper = np.stack([problem.row_upper for problem in problems])
+        family = self._family = Family.of(self.problems)
+        self.A, self.c = np.broadcast_to(family.A, (len(family), *family.A.shape[1:])), family.c
+        self.lower, self.upper = family.lower, family.upper
+        self.row_lower, self.row_upper = family.row_lower, family.row_upper
         self.row_scale, self.column_scale = np.ones(self.row_lower.shape), np.ones(self.c.shape)
         self.column_shift = np.zeros(self.c.shape)
 
@@ -120,60 +118,23 @@ class Stack:
         return found
 
     def _audited(self, chosen: NDArray[np.int64], x: Vector, y: Vector) -> list[AuditedPoint]:
-        lower, upper, costs = self.lower[chosen], self.upper[chosen], self.c[chosen]
-        low, high, a = self.row_lower[chosen], self.row_upper[chosen], self.A[chosen]
-        x = np.clip(self.column_shift[chosen] + self.column_scale[chosen] * x, lower, upper)
-        y = self.row_scale[chosen] * y
-        y = np.where((y > 0) & np.isneginf(low) | (y < 0) & np.isposinf(high), 0.0, y)
-        with np.errstate(over="ignore", invalid="ignore"):
-            activities, reduced = _products(a, x), costs - _products(a.transpose(0, 2, 1), y)
-            row_side, column_side = _sides(y, low, high), _sides(reduced, lower, upper)
-            below = np.maximum(np.maximum(low - activities, activities - high), 0.0)
-            crossed = np.where(activities > high, high, low)
-            crossed = np.abs(np.where(np.isfinite(crossed), crossed, 0.0))
-            priceless = ~np.isfinite(np.where(reduced > 0, lower, upper)) & (reduced != 0.0)
-            wrong = np.where(priceless, np.abs(reduced), 0.0)
-            mismatch = (np.abs(y) * np.abs(activities - row_side)).sum(axis=1)
-            mismatch += (np.abs(reduced) * np.abs(x - column_side)).sum(axis=1)
-            terms = np.abs(costs * x).sum(axis=1)
-            # relative to sides and costs alone: never less than what the single audit finds
-            primal_error, dual_error = _largest_quotient(below, crossed), _largest_quotient(wrong, np.abs(costs))
-            clear = (np.maximum(primal_error, dual_error) <= _CLEAR) & np.isfinite(mismatch)
+        x = self.column_shift[chosen] + self.column_scale[chosen] * x
+        found = audit_family(self._family, chosen, x, self.row_scale[chosen] * y)
+        clear = (np.maximum(found.primal_infeasibility, found.dual_infeasibility) <= _CLEAR) & np.isfinite(found.error)
         points = []
         for k, position in enumerate(chosen.tolist()):
-            problem = self.problems[position]
             if not clear[k]:
-                points.append(AuditedPoint.of(problem, x[k], y[k]))
+                points.append(AuditedPoint.of(self.problems[position], found.x[k], found.y[k]))
                 continue
-            offset = -problem.offset if problem.maximize else problem.offset
-            primal = math.fsum((costs[k] * x[k]).tolist()) + offset
-            dual = math.fsum([*(y[k] * row_side[k]).tolist(), *(reduced[k] * column_side[k]).tolist()]) + offset
-            size = objective_size(primal, dual, offset, float(terms[k]), problem)
-            errors = float(mismatch[k]) / size, float(primal_error[k]), float(dual_error[k])
-            points.append(AuditedPoint(x[k], y[k], Audit(primal, dual, *errors, activities[k], reduced[k], size)))
+            audit = Audit(
+                primal=float(found.primal[k]),
+                dual=float(found.dual[k]),
+                objective_error=float(found.objective_error[k]),
+                primal_infeasibility=float(found.primal_infeasibility[k]),
+                dual_infeasibility=float(found.dual_infeasibility[k]),
+                activities=found.activities[k],
+                reduced_costs=found.reduced_costs[k],
+                size=float(found.size[k]),
+            )
+            points.append(AuditedPoint(found.x[k], found.y[k], audit))
         return points
-
-
-def _sides(duals: Vector, low: Vector, high: Vector) -> Vector:
-    """The side that each dual prices; 0 where there is none."""
-    side = np.where(duals > 0, low, high)
-    return np.where(np.isfinite(side), side, 0.0)
-
-
-def _largest_quotient(violations: Vector, sizes: Vector) -> Vector:
-    """The largest violation of each program relative to its size."""
-    there = violations > 0.0
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.where(there, violations / np.where(there, sizes, 1.0), 0.0).max(axis=1, initial=0.0))
-
-
-def _products(matrices: Vector, vectors: Vector) -> Vector:
-    """``A v`` of each program: blocks of columns, whose sums are added with their rounding errors."""
-    total = np.zeros(matrices.shape[:2])
-    error = np.zeros(matrices.shape[:2])
-    for begin in range(0, matrices.shape[2], _BLOCK):
-        part = np.matmul(matrices[:, :, begin : begin + _BLOCK], vectors[:, begin : begin + _BLOCK, None])[:, :, 0]
-        before, total = total, total + part
-        virtual = total - before
-        error += (before - (total - virtual)) + (part - virtual)
-    return np.asarray(total + error)

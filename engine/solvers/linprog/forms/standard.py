@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.problem import LinearProgram, Matrix, sp
 
-__all__ = ["NoOptimum", "Prepared", "Standard", "big_m", "prepare", "shard_data"]
+__all__ = ["NoOptimum", "Prepared", "Standard", "big_m", "equilibrate", "prepare", "shard_data"]
 
 Vector = NDArray[np.float64]
 _FEASIBLE = 1e-9
@@ -202,7 +202,7 @@ def _standardized(
     shift = np.where(free, 0.0, np.where(mirrored, upper, lower))
     row_scale, column_scale = np.ones(rows.size), np.ones(columns.size)
     if scale and rows.size and columns.size:
-        row_scale, column_scale = _equilibrate(matrix)
+        row_scale, column_scale = equilibrate(matrix)
     column_scale = column_scale * np.where(mirrored, -1.0, 1.0)
     shifted = np.asarray(matrix @ shift) if shift.any() else np.zeros(rows.size)
     low, high = problem.row_lower[rows] - activity - shifted, problem.row_upper[rows] - activity - shifted
@@ -230,7 +230,7 @@ def _submatrix(matrix: Matrix, rows: NDArray[np.int64], columns: NDArray[np.int6
     return sp.csr_array(matrix)[rows][:, columns] if sp.issparse(matrix) else np.asarray(matrix)[np.ix_(rows, columns)]
 
 
-def _equilibrate(matrix: Matrix, passes: int = 12) -> tuple[Vector, Vector]:
+def equilibrate(matrix: Matrix, passes: int = 12) -> tuple[Vector, Vector]:
     """Powers of two that bring the largest entry of every row and column near one."""
     m, n = matrix.shape
     rows, columns = np.ones(m), np.ones(n)

@@ -1,0 +1,161 @@
+"""Many linear programs of one shape as arrays: made from a list of programs, or from one whose vectors vary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import ProblemError
+from engine.solvers.linprog.forms.standard import equilibrate
+from engine.solvers.linprog.problem import LinearProgram
+
+__all__ = ["VARYING", "Family"]
+
+Vector = NDArray[np.float64]
+VARYING = ("c", "b_ub", "b_eq", "row_lower", "row_upper", "lower", "upper")
+"""What may differ among the programs of a family that share their matrix."""
+_NEAR_ONE = 0.25, 64.0  # largest entries of rows and columns that are not scaled
+
+
+@dataclass(frozen=True)
+class Family:
+    """k programs of m rows and n variables, as minimizations.
+
+    Attributes
+    ----------
+    A : ndarray, shape (k, m, n) or (1, m, n)
+        One matrix for each program, or one for all.
+    c, lower, upper : ndarray, shape (k, n)
+    row_lower, row_upper : ndarray, shape (k, m)
+    offset, sign : ndarray, shape (k,)
+        Constants of the objectives, as of minimizations; -1 where the program given is a maximization.
+    """
+
+    A: Vector
+    c: Vector
+    lower: Vector
+    upper: Vector
+    row_lower: Vector
+    row_upper: Vector
+    offset: Vector
+    sign: Vector
+
+    def __len__(self) -> int:
+        return int(self.c.shape[0])
+
+    @property
+    def shared(self) -> bool:
+        """Whether all programs have the same matrix."""
+        return self.A.shape[0] == 1 and len(self) != 1
+
+    @classmethod
+    def of(cls, problems: Sequence[LinearProgram]) -> Family:
+        """Programs of one shape with dense matrices."""
+        sign = np.array([-1.0 if problem.maximize else 1.0 for problem in problems])
+        names = "lower", "upper", "row_lower", "row_upper"
+        parts = {name: np.stack([getattr(problem, name) for problem in problems]) for name in names}
+        first = problems[0].A
+        one = all(problem.A is first for problem in problems)
+        return cls(
+            A=np.asarray(first)[None] if one else np.stack([np.asarray(problem.A) for problem in problems]),
+            c=np.stack([problem.c for problem in problems]) * sign[:, None],
+            offset=np.array([problem.offset for problem in problems]) * sign,
+            sign=sign,
+            **parts,
+        )
+
+    @classmethod
+    def varied(cls, problem: LinearProgram, given: Mapping[str, ArrayLike | None]) -> Family:
+        """The programs that have the matrix of one, and vectors of their own.
+
+        Parameters
+        ----------
+        problem : LinearProgram
+            Where all other vectors are from.
+        given : mapping of str to array-like
+            Arrays (k, ...) by names of :data:`VARYING`; those that are None are left out.
+
+        Raises
+        ------
+        ProblemError
+            If an array has another shape, or breaks a rule of linear programs.
+        """
+        arrays = {name: np.asarray(values, np.float64) for name, values in given.items() if values is not None}
+        if not arrays:
+            raise ProblemError(f"one program needs at least one of {', '.join(VARYING)} as an array for many")
+        counts = {array.shape[0] if array.ndim == 2 else -1 for array in arrays.values()}
+        sizes = {"c": problem.n, "lower": problem.n, "upper": problem.n}
+        sizes |= {"b_ub": problem.m_ub, "b_eq": problem.m - problem.m_ub}
+        for name, array in arrays.items():
+            width = sizes.get(name, problem.m)
+            if array.ndim != 2 or array.shape[1] != width or len(counts) != 1:
+                raise ProblemError(
+                    f"{name} must have the shape (programs, {width}), with as many programs as the other arrays; "
+                    f"got {array.shape}"
+                )
+        k = counts.pop()
+
+        def taken(name: str) -> Vector:
+            shape = k, sizes.get(name, problem.m)
+            return np.array(arrays[name] if name in arrays else np.broadcast_to(getattr(problem, name), shape))
+
+        row_lower, row_upper = taken("row_lower"), taken("row_upper")
+        if "b_ub" in arrays:
+            row_upper[:, : problem.m_ub] = arrays["b_ub"]
+        if "b_eq" in arrays:
+            row_lower[:, problem.m_ub :] = row_upper[:, problem.m_ub :] = arrays["b_eq"]
+        sign = -1.0 if problem.maximize else 1.0
+        family = cls(
+            A=np.asarray(problem.to_dense().A)[None],
+            c=sign * taken("c"),
+            lower=taken("lower"),
+            upper=taken("upper"),
+            row_lower=row_lower,
+            row_upper=row_upper,
+            offset=np.full(k, sign * problem.offset),
+            sign=np.full(k, sign),
+        )
+        family._require_programs()
+        return family
+
+    def _require_programs(self) -> None:
+        if not np.isfinite(self.c).all():
+            raise ProblemError(f"costs must be finite; program {_row(~np.isfinite(self.c))} has one that is not")
+        for low, high, what in ((self.lower, self.upper, "variable"), (self.row_lower, self.row_upper, "row")):
+            wrong = ~(low <= high) | np.isposinf(low) | np.isneginf(high)
+            if wrong.any():
+                raise ProblemError(
+                    f"a lower bound must be at most its upper bound; program {_row(wrong)} breaks this for {what} "
+                    f"{int(np.argmax(wrong[_row(wrong)]))}"
+                )
+
+    def program(self, index: int, name: str = "") -> LinearProgram:
+        """One of the programs, in the sense of the program given."""
+        sign = self.sign[index]
+        arrays: dict[str, NDArray[Any]] = {
+            "A": self.A[0 if self.A.shape[0] == 1 else index],
+            "c": sign * self.c[index],
+            "offset": np.array(sign * self.offset[index]),
+            "maximize": np.array(sign < 0.0),
+        }
+        arrays |= {key: getattr(self, key)[index] for key in ("lower", "upper", "row_lower", "row_upper")}
+        return LinearProgram.from_arrays(arrays, name or f"program {index}")
+
+    def scales(self) -> tuple[Vector, Vector]:
+        """Powers of two for rows (1, m) or (k, m), and columns (1, n) or (k, n), that bring large entries near one."""
+        in_rows, in_columns = (np.maximum(self.A.max(axis=axis), -self.A.min(axis=axis)) for axis in (2, 1))
+        rows, columns = np.ones_like(in_rows), np.ones_like(in_columns)
+        low, high = _NEAR_ONE
+        near = ((in_rows == 0.0) | (in_rows > low) & (in_rows < high)).all(axis=1)
+        near &= ((in_columns == 0.0) | (in_columns > low) & (in_columns < high)).all(axis=1)
+        for index in np.flatnonzero(~near):
+            rows[index], columns[index] = equilibrate(self.A[index])
+        return rows, columns
+
+
+def _row(wrong: NDArray[np.bool_]) -> int:
+    return int(np.argmax(wrong.any(axis=1)))

@@ -1,0 +1,136 @@
+"""Results of many programs that share their matrix, as arrays and one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.results import Result, Status
+from engine.solvers.linprog.batches.audits import Audits
+from engine.solvers.linprog.batches.family import Family
+
+__all__ = ["FamilyResult", "Solved"]
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Optima of some programs of a family.
+
+    Attributes
+    ----------
+    family : Family
+    chosen : ndarray of int, shape (count,)
+        Which programs the audits and iterations are of.
+    audits : Audits
+    iterations : ndarray of int, shape (count,)
+    good : ndarray of bool, shape (count,)
+        Which of them are optimal to the tolerance.
+    seconds : float
+    device_bytes : int
+    backend : str
+    devices : tuple of str
+    """
+
+    family: Family
+    chosen: NDArray[np.int64]
+    audits: Audits
+    iterations: NDArray[np.int32]
+    good: NDArray[np.bool_]
+    seconds: float
+    device_bytes: int
+    backend: str
+    devices: tuple[str, ...]
+
+    @classmethod
+    def none(cls, family: Family) -> Solved:
+        """What is known when no program has been solved together with the others."""
+        k, (m, n) = len(family), family.A.shape[1:]
+        rows, columns, numbers = np.full((k, m), np.nan), np.full((k, n), np.nan), np.full(k, np.nan)
+        audits = Audits(columns, rows, rows.copy(), columns.copy(), *(numbers,) * 6)
+        nothing = np.zeros(k, np.int32)
+        return cls(family, np.arange(k), audits, nothing, np.zeros(k, bool), 0.0, 0, "", ())
+
+    def result(self, place: int) -> Result:
+        """One of the optima as a result of its own; ``seconds`` are those of all."""
+        audits, m, n = self.audits, *self.family.A.shape[1:]
+        sign, iterations = float(self.family.sign[self.chosen[place]]), int(self.iterations[place])
+        counters: dict[str, int | float] = {
+            "iterations": iterations,
+            "factorizations": iterations + 1,
+            "refinements": 0,
+            "device_bytes": self.device_bytes,
+            "rows": m,
+            "variables": n,
+            "primal_infeasibility": float(audits.primal_infeasibility[place]),
+            "dual_infeasibility": float(audits.dual_infeasibility[place]),
+            "relative_gap": float(abs(audits.primal[place] - audits.dual[place]) / audits.size[place]),
+        }
+        return Result(
+            Status.OPTIMAL,
+            sign * float(audits.primal[place]),
+            sign * float(audits.dual[place]),
+            audits.x[place],
+            seconds=self.seconds,
+            backend=self.backend,
+            devices=self.devices,
+            counters=counters,
+            arrays={
+                "row_duals": sign * audits.y[place],
+                "reduced_costs": sign * audits.reduced_costs[place],
+                "activities": audits.activities[place],
+            },
+        )
+
+
+class FamilyResult(Sequence[Result]):
+    """Results of programs that share their matrix: arrays of all of them, and a sequence of :class:`Result`.
+
+    Attributes
+    ----------
+    status : ndarray of str, shape (k,)
+    objective : ndarray, shape (k,)
+    solution : ndarray, shape (k, n)
+    row_duals, activities : ndarray, shape (k, m)
+    reduced_costs : ndarray, shape (k, n)
+        NaN where a program has no such number.
+    """
+
+    def __init__(self, solved: Solved, others: Mapping[int, Result]) -> None:
+        self._solved, self._others = solved, dict(others)
+        family, audits = solved.family, solved.audits
+        sign = family.sign[:, None]
+        self.status = np.full(len(family), Status.OPTIMAL.value, dtype="U16")
+        self.objective = family.sign * audits.primal
+        self.solution, self.activities = audits.x, audits.activities
+        self.row_duals, self.reduced_costs = sign * audits.y, sign * audits.reduced_costs
+        for index, result in self._others.items():
+            self.status[index] = result.status.value
+            self.objective[index] = np.nan if result.objective is None else result.objective
+            self.solution[index] = np.nan if result.solution is None else result.solution
+            for name in ("row_duals", "reduced_costs", "activities"):
+                getattr(self, name)[index] = result.arrays.get(name, np.nan)
+
+    def __len__(self) -> int:
+        return len(self._solved.family)
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Result]: ...
+
+    def __getitem__(self, index: int | slice) -> Result | list[Result]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = range(len(self))[index]
+        return self._others[place] if place in self._others else self._solved.result(place)
+
+    def __repr__(self) -> str:
+        names, counts = np.unique(self.status, return_counts=True)
+        return f"<FamilyResult: {', '.join(f'{count} {name}' for name, count in zip(names, counts, strict=True))}>"

@@ -1,0 +1,567 @@
+// Small dense linear programs, each solved by one group from the start to the end by Mehrotra's predictor-corrector method:
+//
+//   minimize c x  subject to  row_lower <= A x <= row_upper,  lower <= x <= upper
+//
+// In the standard form a variable with a bound is counted from it, row i has the slack n + i, and the kinds are: 0 a variable from
+// zero up, 1 one with an upper bound u too, 2 a free one, 3 a fixed one, which does not move. A variable whose upper bound alone
+// is finite is mirrored: sign -1. The formulas are those of point.mako.
+//
+// Up to ${rows} rows. A has a matrix for each program, or one for all (matrix_stride 0); At is the same by columns, which
+// work-items read side by side; where a group is one work-item, it is not read.
+<%
+    local_matrix = block > 1 and rows <= 64
+    space = "GLOBAL" if block == 1 else "LOCAL"
+    vectors = ["u", "cost", "sign", "kind", "x", "s", "w", "z", "dx", "ds", "dw", "dz", "rd", "ru", "theta", "rxs", "rwz", "g", "v"]
+    row_vectors = ["y", "b", "rp", "dy", "q", "inverse"]
+    stride = rows + 1
+%>
+% if block == 1:
+#define SYNCHRONIZE()
+#define APART static __attribute__((noinline))  // copies in all places would take seconds to compile
+typedef double4 vec;
+typedef double4 unaligned_vec __attribute__((aligned(8)));
+#define VECTOR(pointer) (*(const GLOBAL unaligned_vec*)(pointer))
+
+FUNCTION f64 inner(i64 count, const GLOBAL f64* a, const GLOBAL f64* b)
+{
+    vec one = 0.0;
+    vec two = 0.0;
+    i64 k = 0;
+    for (; k + 8 <= count; k += 8) {
+        one += VECTOR(a + k) * VECTOR(b + k);
+        two += VECTOR(a + k + 4) * VECTOR(b + k + 4);
+    }
+    one += two;
+    f64 sum = one.x + one.y + one.z + one.w;
+    for (; k < count; ++k)
+        sum += a[k] * b[k];
+    return sum;
+}
+% else:
+#define SYNCHRONIZE() BARRIER()
+#define APART FUNCTION
+% endif
+
+% for name, take in (("sum_of", "part[LOCAL_ID] += other;"), ("greatest_of", "if (other > part[LOCAL_ID] || other != other) part[LOCAL_ID] = other;")):
+// Over all work-items of the group; each gets it. A NaN wins.
+FUNCTION f64 ${name}(LOCAL f64* part, f64 value)
+{
+% if block == 1:
+    return value;
+% else:
+    part[LOCAL_ID] = value;
+    for (i32 width = ${block // 2}; width > 0; width /= 2) {
+        SYNCHRONIZE();
+        if (LOCAL_ID < width) {
+            const f64 other = part[LOCAL_ID + width];
+            ${take}
+        }
+    }
+    SYNCHRONIZE();
+    const f64 found = part[0];
+    SYNCHRONIZE();
+    return found;
+% endif
+}
+
+% endfor
+// out = A v + the slacks' part of v, for v with its signs. Barriers before and after.
+APART void multiply(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At, const GLOBAL f64* v, ${space} f64* out)
+{
+    SYNCHRONIZE();
+    for (i64 i = LOCAL_ID; i < m; i += ${block}) {
+% if block == 1:
+        out[i] = inner(n, A + i * n, v) + v[n + i];
+% else:
+        f64 sum = v[n + i];
+        for (i64 j = 0; j < n; ++j)
+            sum += At[j * m + i] * v[j];
+        out[i] = sum;
+% endif
+    }
+    SYNCHRONIZE();
+}
+
+// out = A^T y with the signs, and the slacks' part. Barriers before and after.
+APART void multiply_transposed(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* sign, const ${space} f64* y, GLOBAL f64* out)
+{
+    SYNCHRONIZE();
+% if block == 1:
+    i64 j = 0;
+    for (; j + 16 <= n; j += 16) {
+% for part in range(4):
+        vec sum${part} = 0.0;
+% endfor
+        for (i64 i = 0; i < m; ++i) {
+% for part in range(4):
+            sum${part} += y[i] * VECTOR(A + i * n + j + ${4 * part});
+% endfor
+        }
+% for part in range(4):
+        *(GLOBAL unaligned_vec*)(out + j + ${4 * part}) = sum${part} * VECTOR(sign + j + ${4 * part});
+% endfor
+    }
+% else:
+    i64 j = LOCAL_ID;
+% endif
+    for (; j < n; j += ${block}) {
+        f64 sum = 0.0;
+        for (i64 i = 0; i < m; ++i)
+            sum += y[i] * A[i * n + j];
+        out[j] = sum * sign[j];
+    }
+    for (i64 i = LOCAL_ID; i < m; i += ${block})
+        out[n + i] = sign[n + i] * y[i];
+    SYNCHRONIZE();
+}
+
+// M = A diag(theta) A^T + the slacks' theta, lower triangle; `scaled` has room for n numbers.
+APART void form(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At, const GLOBAL f64* theta, GLOBAL f64* scaled,
+    ${"LOCAL" if local_matrix else "GLOBAL"} f64* M)
+{
+    SYNCHRONIZE();
+% if block == 1:
+    for (i64 i = 0; i < m; ++i) {
+        for (i64 j = 0; j < n; ++j)
+            scaled[j] = theta[j] * A[i * n + j];
+        for (i64 k = 0; k <= i; ++k)
+            M[i * ${stride} + k] = inner(n, scaled, A + k * n);
+        M[i * ${stride} + i] += theta[n + i];
+    }
+% else:
+    for (i32 e = LOCAL_ID; e < m * (m + 1) / 2; e += ${block}) {  // entry e of the triangle, row after row
+        i32 i = (i32)((sqrt(8.0f * (f32)e + 1.0f) - 1.0f) * 0.5f);
+        while ((i + 1) * (i + 2) / 2 <= e)
+            ++i;
+        while (i * (i + 1) / 2 > e)
+            --i;
+        const i32 k = e - i * (i + 1) / 2;
+        f64 sum = i == k ? theta[n + i] : 0.0;
+        for (i64 j = 0; j < n; ++j)
+            sum += At[j * m + i] * theta[j] * At[j * m + k];
+        M[i * ${stride} + k] = sum;
+    }
+% endif
+    SYNCHRONIZE();
+}
+
+// M = L L^T in place, lower triangle; inverse = 1 / diagonal of L. Dependent rows get an infinite pivot: their part is zero.
+APART void factor(i64 m, f64 relative, f64 absolute, ${"LOCAL" if local_matrix else "GLOBAL"} f64* M, ${space} f64* inverse)
+{
+% if block == 1:
+    for (i64 i = 0; i < m; ++i) {
+        GLOBAL f64* row = M + i * ${stride};
+        const f64 given = row[i] + relative * row[i] + absolute;
+        for (i64 k = 0; k < i; ++k)
+            row[k] = (row[k] - inner(k, row, M + k * ${stride})) * inverse[k];
+        const f64 pivot = given - inner(i, row, row);
+        inverse[i] = pivot > 1.0e-14 * given ? 1.0 / sqrt(pivot) : 0.0;
+    }
+% else:
+    for (i64 i = LOCAL_ID; i < m; i += ${block}) {
+        const f64 given = M[i * ${stride} + i] + relative * M[i * ${stride} + i] + absolute;
+        M[i * ${stride} + i] = given;
+        inverse[i] = 1.0e-14 * given;
+    }
+    for (i64 k = 0; k < m; ++k) {
+        SYNCHRONIZE();
+        const f64 pivot = M[k * ${stride} + k];
+        const f64 reciprocal = pivot > inverse[k] ? 1.0 / sqrt(pivot) : 0.0;
+        for (i64 i = k + 1 + LOCAL_ID; i < m; i += ${block})
+            M[i * ${stride} + k] *= reciprocal;
+        SYNCHRONIZE();
+        if (LOCAL_ID == 0)
+            inverse[k] = reciprocal;
+        for (i64 i = k + 1 + LOCAL_ID / 8; i < m; i += ${block // 8}) {
+            const f64 left = M[i * ${stride} + k];
+            for (i64 j = k + 1 + LOCAL_ID % 8; j <= i; j += 8)
+                M[i * ${stride} + j] -= left * M[j * ${stride} + k];
+        }
+    }
+% endif
+    SYNCHRONIZE();
+}
+
+// L L^T r = r in place. Barriers before and after.
+APART void solve(i64 m, const ${"LOCAL" if local_matrix else "GLOBAL"} f64* L, const ${space} f64* inverse, ${space} f64* r)
+{
+% if block == 1:
+    for (i64 i = 0; i < m; ++i)
+        r[i] = (r[i] - inner(i, L + i * ${stride}, r)) * inverse[i];
+    for (i64 i = m - 1; i >= 0; --i) {
+        const f64 value = r[i] * inverse[i];
+        r[i] = value;
+        for (i64 k = 0; k < i; ++k)
+            r[k] -= value * L[i * ${stride} + k];
+    }
+% else:
+    for (i64 k = 0; k < m; ++k) {
+        SYNCHRONIZE();
+        const f64 value = r[k] * inverse[k];
+        for (i64 i = k + 1 + LOCAL_ID; i < m; i += ${block})
+            r[i] -= value * L[i * ${stride} + k];
+    }
+    SYNCHRONIZE();
+    for (i64 i = LOCAL_ID; i < m; i += ${block})
+        r[i] *= inverse[i];
+    for (i64 k = m - 1; k >= 0; --k) {
+        SYNCHRONIZE();
+        const f64 value = r[k] * inverse[k];
+        for (i64 i = LOCAL_ID; i < k; i += ${block})
+            r[i] -= value * L[k * ${stride} + i];
+    }
+    SYNCHRONIZE();
+    for (i64 i = LOCAL_ID; i < m; i += ${block})
+        r[i] *= inverse[i];
+    SYNCHRONIZE();
+% endif
+}
+
+FUNCTION i32 is_finite(f64 value)
+{
+    return value - value == 0.0;
+}
+<%def name="each()">
+    for (i64 i = LOCAL_ID; i < size; i += ${block})</%def>
+<%def name="each_row()">for (i64 i = LOCAL_ID; i < m; i += ${block})</%def>
+// Launch: any number of groups of ${block}; program first + GROUP_ID and every GROUP_COUNT-th after it, up to first + count - 1.
+// scratch: scratch_stride numbers a group, ${len(vectors)} (n + m) + ${len(row_vectors)} m + m ${stride} at least.
+// x_out, y_out: the best point, by its error in the standard form, and that error; the iterations made.
+KERNEL LAUNCH_BOUNDS(${block}, 1) solve_programs(i64 first, i64 count, i64 m, i64 n, i64 matrix_stride, const GLOBAL f64* A,
+    const GLOBAL f64* At, const GLOBAL f64* c, const GLOBAL f64* lower, const GLOBAL f64* upper, const GLOBAL f64* row_lower,
+    const GLOBAL f64* row_upper, i32 most, i32 patience, f64 goal, i64 scratch_stride, GLOBAL f64* scratch, GLOBAL f64* x_out,
+    GLOBAL f64* y_out, GLOBAL f64* error_out, GLOBAL i32* iterations_out)
+{
+    const i64 size = n + m;
+% for place, name in enumerate(vectors):
+    GLOBAL f64* ${name} = scratch + GROUP_ID * scratch_stride + ${place} * size;
+% endfor
+    GLOBAL f64* rest = scratch + GROUP_ID * scratch_stride + ${len(vectors)} * size;
+    LOCAL_ARRAY(f64, part, ${block});
+% if block == 1:
+% for place, name in enumerate(row_vectors):
+    GLOBAL f64* ${name} = rest + ${place} * m;
+% endfor
+% else:
+% for name in row_vectors:
+    LOCAL_ARRAY(f64, ${name}, ${rows});
+% endfor
+% endif
+% if local_matrix:
+    LOCAL_ARRAY(f64, M, ${rows * stride});
+% else:
+    GLOBAL f64* M = rest + ${len(row_vectors)} * m;
+% endif
+    for (i64 p = first + GROUP_ID; p < first + count; p += GROUP_COUNT) {
+        const GLOBAL f64* a = A + p * matrix_stride;
+        const GLOBAL f64* at = At + p * matrix_stride;
+        f64 pairs = 0.0;
+        f64 size_of_c = 0.0;
+        f64 size_of_u = 0.0;
+        SYNCHRONIZE();
+        // --- the standard form; v has where variables are counted from ---
+        for (i64 j = LOCAL_ID; j < n; j += ${block}) {
+            const f64 low = lower[p * n + j];
+            const f64 high = upper[p * n + j];
+            const i32 mirrored = !is_finite(low) && is_finite(high);
+            sign[j] = mirrored ? -1.0 : 1.0;
+            kind[j] = low == high ? 3.0 : is_finite(low) ? (is_finite(high) ? 1.0 : 0.0) : mirrored ? 0.0 : 2.0;
+            u[j] = kind[j] == 1.0 ? high - low : 0.0;
+            v[j] = is_finite(low) ? low : mirrored ? high : 0.0;
+            cost[j] = sign[j] * c[p * n + j];
+        }
+${each_row()}
+            v[n + i] = 0.0;
+        multiply(m, n, a, at, v, q);
+${each_row()} {
+            const f64 low = row_lower[p * m + i];
+            const f64 high = row_upper[p * m + i];
+            sign[n + i] = is_finite(low) && !is_finite(high) ? -1.0 : 1.0;
+            kind[n + i] = low == high ? 3.0 : is_finite(low) && is_finite(high) ? 1.0 : is_finite(low) || is_finite(high) ? 0.0 : 2.0;
+            u[n + i] = kind[n + i] == 1.0 ? high - low : 0.0;
+            cost[n + i] = 0.0;
+            b[i] = is_finite(high) ? high - q[i] : is_finite(low) ? low - q[i] : 0.0;
+        }
+        f64 size_of_b = 0.0;
+${each_row()}
+            size_of_b = MAX(size_of_b, MAX(b[i], -b[i]));
+${each()} {
+            theta[i] = kind[i] == 3.0 ? 0.0 : 1.0;
+            pairs += kind[i] == 0.0 ? 1.0 : kind[i] == 1.0 ? 2.0 : 0.0;
+            size_of_c = MAX(size_of_c, MAX(cost[i], -cost[i]));
+            size_of_u = MAX(size_of_u, u[i]);
+            v[i] = kind[i] == 3.0 ? 0.0 : sign[i] * cost[i];
+        }
+        pairs = MAX(sum_of(part, pairs), 1.0);
+        size_of_b = 1.0 + greatest_of(part, size_of_b);
+        size_of_c = 1.0 + greatest_of(part, size_of_c);
+        size_of_u = 1.0 + greatest_of(part, size_of_u);
+        // --- Mehrotra's starting point ---
+        form(m, n, a, at, theta, g, M);
+        factor(m, 1.0e-12, 1.0e-10, M, inverse);
+        multiply(m, n, a, at, v, y);
+${each_row()}
+            q[i] = b[i];
+        solve(m, M, inverse, y);
+        solve(m, M, inverse, q);
+        multiply_transposed(m, n, a, sign, q, x);
+        multiply_transposed(m, n, a, sign, y, v);
+        f64 least_primal = 0.0;
+        f64 least_dual = 0.0;
+${each()} {
+            const f64 reduced = cost[i] - v[i];
+            const f64 k = kind[i];
+            w[i] = k == 1.0 ? u[i] - x[i] : 1.0;
+            s[i] = k == 1.0 ? MAX(reduced, 0.0) : k == 0.0 ? reduced : 1.0;
+            z[i] = k == 1.0 ? MAX(-reduced, 0.0) : 1.0;
+            if (k == 3.0)
+                x[i] = 0.0;
+            if (k < 2.0) {
+                least_primal = MAX(least_primal, -x[i]);
+                least_dual = MAX(least_dual, -s[i]);
+            }
+            if (k == 1.0)
+                least_primal = MAX(least_primal, -w[i]);
+        }
+        const f64 primal_shift = 1.5 * greatest_of(part, least_primal);
+        const f64 dual_shift = 1.5 * greatest_of(part, least_dual);
+        f64 products = 0.0;
+        f64 primal_sum = 0.0;
+        f64 dual_sum = 0.0;
+${each()} {
+            if (kind[i] < 2.0) {
+                x[i] += primal_shift;
+                s[i] += dual_shift;
+                products += x[i] * s[i];
+                primal_sum += x[i];
+                dual_sum += s[i];
+            }
+            if (kind[i] == 1.0) {
+                w[i] += primal_shift;
+                z[i] += dual_shift;
+                products += w[i] * z[i];
+                primal_sum += w[i];
+                dual_sum += z[i];
+            }
+        }
+        products = sum_of(part, products);
+        primal_sum = sum_of(part, primal_sum);
+        dual_sum = sum_of(part, dual_sum);
+        const f64 more_primal = products > 0.0 ? MAX(0.5 * products / MAX(dual_sum, 1.0e-300), primal_shift == 0.0 ? 1.0e-3 : 0.0) : 1.0;
+        const f64 more_dual = products > 0.0 ? MAX(0.5 * products / MAX(primal_sum, 1.0e-300), dual_shift == 0.0 ? 1.0e-3 : 0.0) : 1.0;
+${each()} {
+            if (kind[i] < 2.0) {
+                x[i] = 3.0 * (x[i] + more_primal);
+                s[i] += more_dual;
+            }
+            if (kind[i] == 1.0) {
+                w[i] = 3.0 * (w[i] + more_primal);
+                z[i] += more_dual;
+            }
+        }
+        // --- iterations ---
+        f64 best = 1.0e300;
+        i32 best_at = 0;
+        i32 iteration = 0;
+        while (1) {
+            // residuals, theta, measures
+            multiply_transposed(m, n, a, sign, y, v);
+            products = 0.0;
+            f64 primal = 0.0;
+            f64 above = 0.0;
+            f64 worst_d = 0.0;
+            f64 worst_u = 0.0;
+${each()} {
+                const f64 k = kind[i];
+                f64 d = cost[i] - v[i];
+                f64 weight = k == 2.0 ? 1.0e-7 : 1.0e-10;
+                ru[i] = 0.0;
+                if (k < 2.0) {
+                    d -= s[i];
+                    products += x[i] * s[i];
+                    weight += s[i] / x[i];
+                }
+                if (k == 1.0) {
+                    const f64 r = u[i] - x[i] - w[i];
+                    d += z[i];
+                    products += w[i] * z[i];
+                    above += u[i] * z[i];
+                    ru[i] = r;
+                    worst_u = MAX(worst_u, MAX(r, -r));
+                    weight += z[i] / w[i];
+                }
+                if (k == 3.0)
+                    d = 0.0;
+                primal += cost[i] * x[i];
+                rd[i] = d;
+                worst_d = !(d <= worst_d) ? d : !(-d <= worst_d) ? -d : worst_d;
+                theta[i] = k == 3.0 ? 0.0 : 1.0 / weight;
+            }
+            SYNCHRONIZE();
+${each()}
+                v[i] = sign[i] * x[i];
+            multiply(m, n, a, at, v, q);
+            f64 worst_p = 0.0;
+            f64 dual = -above;
+${each_row()} {
+                const f64 r = b[i] - q[i];
+                rp[i] = r;
+                dual += b[i] * y[i];
+                worst_p = !(r <= worst_p) ? r : !(-r <= worst_p) ? -r : worst_p;
+            }
+            products = sum_of(part, products);
+            primal = sum_of(part, primal);
+            dual = sum_of(part, dual);
+            worst_p = greatest_of(part, worst_p);
+            worst_d = greatest_of(part, worst_d);
+            worst_u = greatest_of(part, worst_u);
+            const f64 gap = MAX(primal - dual, dual - primal) / (1.0 + MAX(primal, -primal));
+            f64 error = MAX(gap, MAX(worst_d / size_of_c, MAX(worst_p / size_of_b, worst_u / size_of_u)));
+            if (!is_finite(gap) || !is_finite(worst_d) || !is_finite(worst_p) || !is_finite(worst_u))
+                error = 1.0e300;
+            if (error < best) {
+                best = error;
+                best_at = iteration;
+                for (i64 j = LOCAL_ID; j < n; j += ${block}) {
+                    const f64 low = lower[p * n + j];
+                    const f64 from = is_finite(low) ? low : sign[j] < 0.0 ? upper[p * n + j] : 0.0;
+                    x_out[p * n + j] = from + sign[j] * x[j];
+                }
+${each_row()}
+                    y_out[p * m + i] = y[i];
+            }
+            if (error <= goal || iteration >= most || iteration - best_at > patience || error >= 1.0e300)
+                break;
+            const f64 mu = MAX(products / pairs, 1.0e-300);
+            const f64 enough = MAX(1.0e-3 * worst_p, MAX(0.01 * goal, 1.0e-13) * size_of_b);
+            form(m, n, a, at, theta, g, M);
+            factor(m, 1.0e-13, 1.0e-10, M, inverse);
+            // the affine direction, then the one to the centre with its second-order term
+            f64 wanted = 0.0;
+            f64 primal_step = 0.0;
+            f64 dual_step = 0.0;
+            for (i32 mode = 0; mode < 2; ++mode) {
+${each()} {
+                    const f64 k = kind[i];
+                    f64 sum = -rd[i];
+                    if (k < 2.0) {
+                        const f64 r = wanted - x[i] * s[i] - (mode == 1 ? dx[i] * ds[i] : 0.0);
+                        rxs[i] = r;
+                        sum += r / x[i];
+                    }
+                    if (k == 1.0) {
+                        const f64 r = wanted - w[i] * z[i] - (mode == 1 ? dw[i] * dz[i] : 0.0);
+                        rwz[i] = r;
+                        sum -= (r - z[i] * ru[i]) / w[i];
+                    }
+                    g[i] = sum;
+                    v[i] = sign[i] * theta[i] * sum;
+                }
+                multiply(m, n, a, at, v, q);
+${each_row()}
+                    dy[i] = rp[i] - q[i];
+                solve(m, M, inverse, dy);
+                for (i32 turn = 0; turn < 3; ++turn) {  // dx, and refinement of dy while A dx is not rp
+                    multiply_transposed(m, n, a, sign, dy, v);
+${each()} {
+                        dx[i] = theta[i] * (v[i] + g[i]);
+                        v[i] = sign[i] * dx[i];
+                    }
+                    if (turn == 2)
+                        break;
+                    multiply(m, n, a, at, v, q);
+                    f64 lacking = 0.0;
+${each_row()} {
+                        const f64 r = rp[i] - q[i];
+                        q[i] = r;
+                        lacking = !(r <= lacking) ? r : !(-r <= lacking) ? -r : lacking;
+                    }
+                    lacking = greatest_of(part, lacking);
+                    if (!(lacking > enough))
+                        break;
+                    solve(m, M, inverse, q);
+${each_row()}
+                        dy[i] += q[i];
+                }
+                f64 to_primal = 0.0;
+                f64 to_dual = 0.0;
+                f64 by_primal = 0.0;
+                f64 by_dual = 0.0;
+                f64 by_both = 0.0;
+${each()} {
+                    const f64 k = kind[i];
+                    if (k < 2.0) {
+                        const f64 move = dx[i];
+                        const f64 d = (rxs[i] - s[i] * move) / x[i];
+                        ds[i] = d;
+                        to_primal = !(-move / x[i] <= to_primal) ? -move / x[i] : to_primal;
+                        to_dual = !(-d / s[i] <= to_dual) ? -d / s[i] : to_dual;
+                        by_primal += s[i] * move;
+                        by_dual += x[i] * d;
+                        by_both += move * d;
+                    }
+                    if (k == 1.0) {
+                        const f64 up = ru[i] - dx[i];
+                        const f64 d = (rwz[i] - z[i] * up) / w[i];
+                        dw[i] = up;
+                        dz[i] = d;
+                        to_primal = !(-up / w[i] <= to_primal) ? -up / w[i] : to_primal;
+                        to_dual = !(-d / z[i] <= to_dual) ? -d / z[i] : to_dual;
+                        by_primal += z[i] * up;
+                        by_dual += w[i] * d;
+                        by_both += up * d;
+                    }
+                }
+                to_primal = greatest_of(part, to_primal);
+                to_dual = greatest_of(part, to_dual);
+                if (mode == 0) {
+                    by_primal = sum_of(part, by_primal);
+                    by_dual = sum_of(part, by_dual);
+                    by_both = sum_of(part, by_both);
+                    primal_step = 1.0 / MAX(to_primal, 1.0);
+                    dual_step = 1.0 / MAX(to_dual, 1.0);
+                    const f64 after = products + primal_step * by_primal + dual_step * by_dual + primal_step * dual_step * by_both;
+                    const f64 ratio = after / pairs / mu;
+                    const f64 sigma = ratio * ratio * ratio;
+                    wanted = mu * (is_finite(sigma) ? MIN(MAX(sigma, 1.0e-8), 1.0) : 1.0);
+                } else {
+                    const f64 near = error < 1.0e-4 ? 0.9999 : 0.99;
+                    primal_step = near / MAX(to_primal, near);
+                    dual_step = near / MAX(to_dual, near);
+                }
+            }
+            if (!is_finite(primal_step) || !is_finite(dual_step))
+                break;
+${each()} {
+                const f64 k = kind[i];
+                if (k != 3.0)
+                    x[i] += primal_step * dx[i];
+                if (k < 2.0)
+                    s[i] += dual_step * ds[i];
+                if (k == 1.0) {
+                    w[i] += primal_step * dw[i];
+                    z[i] += dual_step * dz[i];
+                }
+            }
+${each_row()}
+                y[i] += dual_step * dy[i];
+            ++iteration;
+        }
+        if (LOCAL_ID == 0) {
+            error_out[p] = best;
+            iterations_out[p] = iteration;
+        }
+    }
+}
+% if block > 1:
+
+// Each of `count` matrices by columns: out[p][j][i] = A[p][i][j]. Launch: any.
+KERNEL LAUNCH_BOUNDS(${block}, 1) transpose(i64 count, i64 m, i64 n, const GLOBAL f64* A, GLOBAL f64* out)
+{
+    for (i64 e = GLOBAL_ID; e < count * m * n; e += GLOBAL_SIZE) {
+        const i64 p = e / (m * n);
+        const i64 j = e % (m * n) / m;
+        out[e] = A[p * m * n + e % m * n + j];
+    }
+}
+% endif
