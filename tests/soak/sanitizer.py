@@ -140,6 +140,10 @@ def _families(devices: list[str]) -> None:
         engine.solve(problem, devices=devices, draws=8, warmup=8, chains=2)
 
 
+def _linprogs(count: int) -> Callable[[list[str]], None]:
+    return lambda devices: _ignore(engine.solve_many([_program(False) for _ in range(count)], devices=devices))
+
+
 def _program(sparse: bool) -> engine.LinearProgram:
     A = RANDOM.random((30, 50)) * (RANDOM.random((30, 50)) < (0.2 if sparse else 1.0))
     A[:, 0] += 1.0
@@ -214,8 +218,8 @@ CASES: dict[str, Callable[[list[str]], None]] = {
     "linprog fronts": _linprog(sparse=True, method="mpc", linear_solver="multifrontal"),
     "linprog pdhg": _linprog(method="pdhg"),
     "linprog pdhg, sparse": _linprog(sparse=True, method="pdhg"),
-    "linprog batch": lambda devices: _ignore(engine.solve_many([_program(False) for _ in range(4)], devices=devices)),
-    "linprog together": lambda devices: _ignore(engine.solve_many([_program(False) for _ in range(8)], devices=devices)),
+    "linprog batch": _linprogs(4),
+    "linprog together": _linprogs(8),
 }
 
 
