@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -28,14 +29,22 @@ class HorseshoeEstimator(BaseEstimator):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else [str(name) for name in names]
 
-    def _sample(self, problem: Problem, X: NDArray[Any], **options: Any) -> NDArray[np.float64]:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _sample(self, problem: Problem, X: Any, **options: Any) -> NDArray[np.float64]:
         """Draw from the posterior, keep ``result_`` and ``n_iter_``, and warn if the chains have not mixed.
 
         The posterior means are returned: of the intercept, if it is fitted, and of the coefficients.
         """
         options |= {name: getattr(self, name) for name in _PASSED}
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        standardize = self.standardize and bool((X.max(axis=0) > X.min(axis=0)).any())
+        low, high = X.min(axis=0), X.max(axis=0)
+        if sparse.issparse(X):
+            low, high = low.toarray(), high.toarray()
+        standardize = self.standardize and bool((high > low).any())
         with Engine(self.backend, self.devices) as owner:
             run = owner.start(problem, seed=seed, standardize=standardize, intercept=self.fit_intercept, **options)
             result = wait_or_stop(run, warn=False)  # scikit-learn's own class of warning follows

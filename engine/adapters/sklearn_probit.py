@@ -25,7 +25,7 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
     ----------
     family : {"probit", "logit"}
         The distribution function F in P(y = 1) = F(margin).
-    kernel : {"hmc", "px", "gibbs"}
+    kernel : {"auto", "hmc", "cg", "px", "gibbs"}
     draws : int or None
         Draws kept of each chain; None: until every quantity has an effective sample size of ``ess`` and an R-hat of
         at most 1.01, or ``max_draws`` are kept.
@@ -33,7 +33,7 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
     max_draws : int
     warmup, thin, chains : int
         Iterations before the first draw, iterations per draw, and chains.
-    storage : {"float32", "float16", "bfloat16"}
+    storage : {"auto", "float32", "float16", "bfloat16", "sparse"}
     standardize, fit_intercept : bool
     intercept_scale, tau_scale : float
         Scales of the priors of the intercept (normal) and of tau (half-Cauchy).
@@ -67,14 +67,14 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
         self,
         *,
         family: str = "probit",
-        kernel: str = "hmc",
+        kernel: str = "auto",
         draws: int | None = None,
         ess: float = 400.0,
         max_draws: int = 10_000,
         warmup: int = 300,
         thin: int = 1,
         chains: int = 4,
-        storage: str = "float32",
+        storage: str = "auto",
         standardize: bool = True,
         fit_intercept: bool = True,
         intercept_scale: float = 10.0,
@@ -110,12 +110,12 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
 
         Parameters
         ----------
-        X : array-like, shape (N, p)
+        X : array-like or SciPy sparse array, shape (N, p)
             Features.
         y : array-like, shape (N,)
             Two classes.
         """
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) > 2:
@@ -138,12 +138,12 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
         from scipy.special import expit, ndtr
 
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=[np.float64, np.float32])
         beta = self.result_.arrays["beta"]
         beta = beta.reshape(-1, beta.shape[2])
         rows = max(1, _AT_ONCE // len(beta))
-        ones = np.empty(len(X))
-        for at in range(0, len(X), rows):
+        ones = np.empty(X.shape[0])
+        for at in range(0, X.shape[0], rows):
             part = X[at : at + rows]
             eta = part @ beta[:, -part.shape[1] :].T
             if self.fit_intercept:

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -31,7 +32,7 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
     max_draws : int
     warmup, thin, chains : int
         Iterations before the first draw, iterations per draw, and chains.
-    storage : {"float32", "float16", "bfloat16"}
+    storage : {"auto", "float32", "float16", "bfloat16", "sparse"}
     standardize, fit_intercept : bool
     intercept_scale, tau_scale : float
         Scales of the priors of the intercept (normal) and of tau (half-Cauchy), where y has mean 0 and variance 1.
@@ -67,7 +68,7 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
         warmup: int = 300,
         thin: int = 1,
         chains: int = 4,
-        storage: str = "float32",
+        storage: str = "auto",
         standardize: bool = True,
         fit_intercept: bool = True,
         intercept_scale: float = 10.0,
@@ -98,10 +99,10 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
 
         Parameters
         ----------
-        X : array-like, shape (N, p)
+        X : array-like or SciPy sparse array, shape (N, p)
         y : array-like, shape (N,)
         """
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True)
         if self.family not in ("normal", "student"):
             raise ValueError(f"family must be 'normal' or 'student'; got {self.family!r}")
         problem = HorseshoeRegression(X, np.asarray(y, np.float64), self.family, names=self._names())
@@ -117,7 +118,7 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
 
         Parameters
         ----------
-        X : array-like, shape (N, p)
+        X : array-like or SciPy sparse array, shape (N, p)
         return_std : bool
 
         Notes
@@ -125,10 +126,11 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
         With Student's t errors of at most 2 degrees of freedom the standard deviation is infinite.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=[np.float64, np.float32])
         mean: NDArray[np.float64] = X @ self.coef_ + self.intercept_
         if not return_std:
             return mean
+        X = X.toarray() if sparse.issparse(X) else X
         arrays = self.result_.arrays
         draws = arrays["beta"].reshape(-1, arrays["beta"].shape[2])[:, -X.shape[1] :]
         apart = X - X.mean(axis=0)  # of the intercept at the mean row and the slopes about it

@@ -80,3 +80,21 @@ def test_names_of_a_data_frame_are_in_the_summary_and_logarithms_agree() -> None
     fitted.fit(frame, frame["dose"] + random.standard_normal(80) > 0)
     assert [row.name for row in fitted.result_.summary] == ["intercept", "age", "dose", "log_tau"]
     np.testing.assert_allclose(np.exp(fitted.predict_log_proba(frame)), fitted.predict_proba(frame))
+
+
+def test_sparse_features_give_the_answers_of_dense_ones() -> None:
+    from scipy import sparse
+
+    random = np.random.default_rng(6)
+    X = sparse.random_array((150, 8), density=0.3, rng=random, format="csr")
+    number = X[:, [0]].toarray().ravel() * 3.0 + 0.2 * random.standard_normal(150)
+    options: dict[str, Any] = {"draws": 40, "warmup": 40, "random_state": 2}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for estimator, y in (
+            (engine.HorseshoeClassifier(**options), number > 1.0),
+            (engine.HorseshoeRegressor(**options), number),
+        ):
+            given, same = (estimator.fit(features, y).predict(features) for features in (X.tocoo(), X.toarray()))
+            assert np.allclose(np.asarray(given, float), np.asarray(same, float), rtol=1e-9)
+    assert np.allclose(estimator.predict(X, return_std=True)[1], estimator.predict(X.toarray(), return_std=True)[1])
