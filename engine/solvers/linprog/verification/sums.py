@@ -2,12 +2,15 @@
 
 Activities and reduced costs are added up with error-free transformations (Ogita, Rump, Oishi, *Accurate sum and dot
 product*, SIAM J. Sci. Comput. 26, 2005). Large dense matrices are multiplied in blocks of 32 columns; the sums of the
-blocks are added with these transformations.
+blocks are added with these transformations. Rows of very large ones are shared by threads.
 """
 
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +22,9 @@ __all__ = ["exact_sum", "product", "term_sizes", "transposed"]
 Vector = NDArray[np.float64]
 
 _LARGE = 1 << 16
+_SHARED = 1 << 22  # entries from which threads share a matrix
+_ROWS_ENTRIES = 1 << 20  # of the rows that a thread takes at a time
+_MOST_THREADS = 8
 _BLOCK = 32
 _SPLIT = 134217729.0  # 2^27 + 1
 _SPLITS = 1e150  # the largest number that is split
@@ -34,7 +40,7 @@ def term_sizes(matrix: Matrix, vector: Vector) -> Vector:
     squares = vector * vector
     if isinstance(matrix, sp.csr_array):
         return np.asarray(np.sqrt(matrix.power(2) @ squares))
-    return np.asarray(np.sqrt(np.einsum("ij,ij,j->i", matrix, matrix, squares)))
+    return _by_rows(matrix, lambda part: np.sqrt(np.einsum("ij,ij,j->i", part, part, squares)))
 
 
 def exact_sum(terms: Vector) -> float:
@@ -50,6 +56,8 @@ def product(matrix: Matrix, vector: Vector) -> Vector:
     if isinstance(matrix, sp.csr_array):
         high, low = _two_products(matrix.data, vector[matrix.indices])
         return _segment_sums(high, low, matrix.indptr)
+    if matrix.size >= _SHARED and matrix.flags.c_contiguous:
+        return _by_rows(matrix, lambda part: _tree_sum(_block_sums(part, vector)))
     if matrix.size > _LARGE:
         total, error = np.zeros(rows), np.zeros(rows)
         for first in range(0, columns, _BLOCK):
@@ -57,7 +65,32 @@ def product(matrix: Matrix, vector: Vector) -> Vector:
             total, more = _two_sums(total, part)
             error += more
         return np.asarray(total + error)
-    high, low = _two_products(np.ascontiguousarray(matrix.T), vector[:, None])
+    return _tree_sum(*_two_products(np.ascontiguousarray(matrix.T), vector[:, None]))
+
+
+def _by_rows(matrix: NDArray[np.float64], function: Callable[[NDArray[np.float64]], Vector]) -> Vector:
+    """A function of the rows of a matrix, a number for each, by several threads where the matrix is very large."""
+    if matrix.size < _SHARED:
+        return np.asarray(function(matrix))
+    rows = max(1, _ROWS_ENTRIES // matrix.shape[1])
+    parts = [matrix[first : first + rows] for first in range(0, len(matrix), rows)]
+    with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1, len(parts))) as threads:
+        return np.concatenate(list(threads.map(function, parts)))
+
+
+def _block_sums(matrix: NDArray[np.float64], vector: Vector) -> NDArray[np.float64]:
+    """The products of each row with the vector, block by block: shape (blocks, rows)."""
+    rows, columns = matrix.shape
+    whole = columns - columns % _BLOCK
+    left, right = matrix[:, :whole].reshape(rows, -1, _BLOCK), vector[:whole].reshape(-1, _BLOCK)
+    sums = np.einsum("rbk,bk->br", left, right)
+    return sums if whole == columns else np.concatenate([sums, (matrix[:, whole:] @ vector[whole:])[None]])
+
+
+def _tree_sum(high: NDArray[np.float64], low: NDArray[np.float64] | None = None) -> Vector:
+    """Compensated sums over the first axis, by a tree; ``low`` are the errors of the terms."""
+    if low is None:
+        low = np.zeros_like(high)
     while len(high) > 1:
         half = len(high) // 2
         total, error = _two_sums(high[:half], high[half : 2 * half])
