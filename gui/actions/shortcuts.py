@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
     QGridLayout,
     QLabel,
     QScrollArea,
+    QStyle,
     QVBoxLayout,
     QWidget,
 )
@@ -60,4 +61,18 @@ class ShortcutSheet(QDialog):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(area)
-        self.resize(inner.sizeHint().width() + 40, min(inner.sizeHint().height() + 10, 640))
+        self._inner = inner
+        self._fit()
+
+    def _fit(self) -> None:
+        """As wide as the texts, and as high as a small screen allows."""
+        hint = self._inner.sizeHint()
+        self.resize(
+            hint.width() + self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent) + 24,
+            min(hint.height() + 10, 640),
+        )
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Fit the size, now that the fonts of the style are known."""
+        super().showEvent(event)
+        self._fit()

@@ -49,11 +49,17 @@ def grouped(notes: Sequence[RunNote]) -> list[Group]:
     for note in notes:
         instance = note.problem or note.title
         found.setdefault((instance, *(str(note.options.get(name, "")) for name in names)), []).append(note)
-    several = len({key[0] for key in found}) > 1
+    instances = {key[0] for key in found}
+    brief = {instance: instance.partition(":")[0] for instance in instances}
+    if len(set(brief.values())) < len(instances):  # instances whose sizes alone differ
+        brief = {instance: instance for instance in instances}
     groups = []
     for (instance, *values), runs in sorted(found.items()):
         options = dict(zip(names, values, strict=True))
-        parts = [*([instance] if several or not names else []), *(f"{k} = {v or '–'}" for k, v in options.items())]
+        parts = [
+            *([brief[instance]] if len(instances) > 1 or not names else []),
+            *(f"{k} = {v or '–'}" for k, v in options.items()),
+        ]
         groups.append(Group(", ".join(parts), instance, options, runs))
     return groups
 

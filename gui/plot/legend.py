@@ -14,6 +14,9 @@ from gui.app.theme import Theme, pen_of
 __all__ = ["FlowLayout", "Heading", "LegendEntry", "small_font"]
 
 
+_ABOVE = 4  # pixels above a heading, so that its first line is level with the buttons beside it
+
+
 def small_font() -> Any:
     """The font of axes and legends."""
     font = QApplication.font()
@@ -103,7 +106,7 @@ class Heading(QWidget):
 
     def sizeHint(self) -> QSize:
         """One line."""
-        return QSize(120, self._line_height() + 2)
+        return QSize(120, _ABOVE + self._line_height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Use as many lines as the width needs."""
@@ -115,7 +118,7 @@ class Heading(QWidget):
 
     def _fit(self) -> None:
         lines = max((line for *_, line in self._words()), default=0) + 1
-        self.setFixedHeight(lines * self._line_height() + 2)
+        self.setFixedHeight(_ABOVE + lines * self._line_height())
 
     def _words(self) -> Iterator[tuple[str, bool, int, int]]:
         """Every word, whether it is of the title, its distance from the left, and its line."""
@@ -140,7 +143,7 @@ class Heading(QWidget):
             font.setBold(titled)
             painter.setFont(font)
             painter.setPen(QColor(self.theme.text if titled else self.theme.muted))
-            painter.drawText(QPoint(left, line * height + 1 + self.fontMetrics().ascent()), word)
+            painter.drawText(QPoint(left, _ABOVE + line * height + self.fontMetrics().ascent()), word)
         painter.end()
 
 

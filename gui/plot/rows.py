@@ -8,20 +8,22 @@ from dataclasses import dataclass
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QFontMetricsF, QPainter
 
 from gui.app.theme import Theme, pen_of
 from gui.plot.axes import Axis, NumberAxis, next_range
 from gui.plot.charts import PaintedItem
 from gui.plot.figure import Figure
+from gui.plot.legend import small_font
 from gui.plot.tables import Table
 
 __all__ = ["Interval", "IntervalPlot", "RowPlot", "shortened"]
 
 
-def shortened(name: str) -> str:
-    """Long names without their middle."""
-    return name if len(name) <= 20 else f"{name[:9]}…{name[-10:]}"
+def shortened(name: str, most: int = 20) -> str:
+    """Names longer than so many characters without their middle."""
+    kept = most - 1
+    return name if len(name) <= most else f"{name[: kept // 2]}…{name[-(kept - kept // 2) :]}"
 
 
 class RowPlot(Figure):
@@ -64,8 +66,11 @@ class RowPlot(Figure):
         low, high = next_range((math.nan, math.nan), (low, high))
         step = max(1, math.ceil(len(names) * 14 / max(60, self.view.height() - 40)))
         axis = self.plot.getAxis("left")
-        axis.setTicks([[(place + 0.5, shortened(name)) for place, name in enumerate(names) if place % step == 0]])
-        axis.setWidth(max(50, 8 + 7 * max(len(shortened(name)) for name in names)))
+        metrics = QFontMetricsF(axis.style["tickFont"] or small_font())
+        most = max(20, int(0.45 * self.view.width() / metrics.averageCharWidth()))
+        texts = [shortened(name, most) for name in names]
+        axis.setTicks([[(place + 0.5, text) for place, text in enumerate(texts) if place % step == 0]])
+        axis.setWidth(max(50, math.ceil(14 + max(metrics.horizontalAdvance(text) for text in texts))))
         if self._item is not None:
             self._item.set_bounds(QRectF(low, 0, high - low, len(names)))
         self.plot.setRange(xRange=(low, high), yRange=(0, len(names)), padding=0)

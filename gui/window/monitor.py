@@ -57,7 +57,7 @@ class MonitorTab(Cleanup, QWidget):
             "Processes on GPUs",
             theme=theme,
             key="processes",
-            empty="No process uses a GPU, or its driver does not say.",
+            empty="No process uses a GPU, or its driver does not report them.",
         )
         page.put(self.processes, wide=2)
         layout = QVBoxLayout(self)
