@@ -61,9 +61,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) count_${mode}(${rows.row_arguments()},
             pairs[(i64)j * n + node] = histogram[3];
         }
 % else:
-        const i32 each = (1 << level) - 1;
-        for (i32 m = LOCAL_ID; m < each; m += ${block})
-            counts[((i64)slot * rows + (each - level) + m) * n + j] = histogram[(2 << level) | (1 << level) | (m + 1)];
+        const i32 lowest = (1 << level) - per;
+        for (i32 m = LOCAL_ID; m < per; m += ${block})
+            counts[((i64)slot * rows + base + m) * n + j] = histogram[(2 << level) | (1 << level) | (m + lowest)];
 % endif
         BARRIER();
     }

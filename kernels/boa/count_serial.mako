@@ -15,11 +15,10 @@ KERNEL LAUNCH_BOUNDS(1, 1) count_${mode}(${rows.row_arguments()})
     const GLOBAL u64* mask = (const GLOBAL u64*)(planes + (i64)node * words);
     GLOBAL i32* target = pairs + (i64)node * n;
 % else:
-    const i32 each = (1 << level) - 1;
-    if (GROUP_ID >= active[0] * each)
+    if (GROUP_ID >= active[0] * per)
         return;
-    const i32 slot = active[1 + GROUP_ID / each];
-    const i64 row = (i64)slot * rows + (each - level) + GROUP_ID % each;
+    const i32 slot = active[1 + GROUP_ID / per];
+    const i64 row = (i64)slot * rows + base + GROUP_ID % per;
     const i32 candidates = first_node + slot;
     const GLOBAL u64* mask = (const GLOBAL u64*)(masks + row * words);
     GLOBAL i32* target = counts + row * n;

@@ -60,7 +60,6 @@ KERNEL LAUNCH_BOUNDS(256, 2) count_${mode}(${rows.row_arguments()})
     const i32 last_node = MIN(first_row + 127, n - 1);
     const i32 needed = status[0] == 0 && first_candidate <= last_node;
 % else:
-    const i32 per = (1 << level) - 1;
     const i32 total = active[0] * per;
     const i32 last = MIN(first_row + 127, total - 1);
     const i32 needed = status[0] == 0 && first_row < total && first_candidate < first_node + active[1 + last / per];
@@ -91,7 +90,7 @@ KERNEL LAUNCH_BOUNDS(256, 2) count_${mode}(${rows.row_arguments()})
 % if mode == "pairs":
         planes + (i64)row${part} * words + LOCAL_ID % 4 * 4;
 % else:
-        masks + ((i64)active[1 + row${part} / per] * rows + (per - level) + row${part} % per) * words + LOCAL_ID % 4 * 4;
+        masks + ((i64)active[1 + row${part} / per] * rows + base + row${part} % per) * words + LOCAL_ID % 4 * 4;
 % endif
 % endfor
 
@@ -145,7 +144,7 @@ ${copy_stage(f"start + {16 * (stages - 1)}", "writing")}
 % else:
             const i32 slot = active[1 + row / per];
             const i32 limit = first_node + slot;
-            GLOBAL i32* target = counts + ((i64)slot * rows + (per - level) + row % per) * n;
+            GLOBAL i32* target = counts + ((i64)slot * rows + base + row % per) * n;
 % endif
             for (i32 j = 0; j < 4; ++j)
                 for (i32 side = 0; side < 2; ++side) {

@@ -18,7 +18,6 @@ KERNEL LAUNCH_BOUNDS(256, 1) count_${mode}(${rows.row_arguments()})
     const i32 last_node = MIN(first_row + ${edge - 1}, n - 1);
     const i32 needed = status[0] == 0 && first_candidate <= last_node;
 % else:
-    const i32 per = (1 << level) - 1;
     const i32 total = active[0] * per;
     const i32 last = MIN(first_row + ${edge - 1}, total - 1);
     const i32 needed = status[0] == 0 && first_row < total && first_candidate < first_node + active[1 + last / per];
@@ -45,7 +44,7 @@ KERNEL LAUNCH_BOUNDS(256, 1) count_${mode}(${rows.row_arguments()})
             left[word * ${edge + 1} + line] = row < total ? planes[(i64)row * words + start + word] : 0u;
 % else:
             left[word * ${edge + 1} + line] = row < total
-                ? masks[((i64)active[1 + row / per] * rows + (per - level) + row % per) * words + start + word] : 0u;
+                ? masks[((i64)active[1 + row / per] * rows + base + row % per) * words + start + word] : 0u;
 % endif
         }
         BARRIER();
@@ -72,7 +71,7 @@ KERNEL LAUNCH_BOUNDS(256, 1) count_${mode}(${rows.row_arguments()})
 % else:
             const i32 slot = active[1 + row / per];
             const i32 limit = first_node + slot;
-            GLOBAL i32* target = counts + ((i64)slot * rows + (per - level) + row % per) * n;
+            GLOBAL i32* target = counts + ((i64)slot * rows + base + row % per) * n;
 % endif
 % for j in range(each):
             {

@@ -4,6 +4,8 @@ Greedy edge addition, in lockstep over nodes; counts come from the counting kern
 Of a node: parents[node max_parents + i], parent_count[node], its score, and totals[node 2^(max_parents + 1) + m], the
 individuals in each configuration m (bit 0 the node, bit i its i-th parent). active[0] nodes are still open; they are
 active[1], active[2], ..., ascending, as slots from first_node on.
+
+pair_table  whether `pairs` has the counts of all pairs; else it has those of single genes, and rows.mako says where pairs are
 </%doc>
 <%namespace name="scan" file="/common/scan.mako"/>
 <% cells = 2 << level %>
@@ -36,7 +38,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) choose_parents(const GLOBAL i32* RESTRICT pair
     GLOBAL i32* own_totals = totals + (i64)node * ${2 << max_parents};
     if (LOCAL_ID == 0) {
 % if level == 0:
-        const i32 ones = pairs[(i64)node * n + node];
+        const i32 ones = ${ones('node')};
         own_totals[0] = selected - ones;
         own_totals[1] = ones;
         parent_count[node] = 0;
@@ -60,7 +62,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) choose_parents(const GLOBAL i32* RESTRICT pair
     const GLOBAL i32* own = counts + (i64)slot * rows * n;
 % for i in range(level + 1):
     const i32 member${i} = member[${i}];
+% if pair_table:
     const GLOBAL i32* pair${i} = pairs + (i64)member${i} * n;
+% endif
 % endfor
     i64 best = 0;
 % if linked:
@@ -76,10 +80,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) choose_parents(const GLOBAL i32* RESTRICT pair
             continue;
 % endif
         i32 v[${cells}];
-        v[0] = pairs[(i64)j * n + j];
+        v[0] = ${ones('j')};
 % for m in range(1, cells):
 <% top = m.bit_length() - 1 %>\
-% if m == 1 << top:
+% if not pair_table:
+        v[${m}] = own[(i64)${m - 1} * n + j];
+% elif m == 1 << top:
         v[${m}] = pair${top}[j];
 % else:
         v[${m}] = own[(i64)${(1 << top) - 1 - top + m - (1 << top) - 1} * n + j];
@@ -115,10 +121,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) choose_parents(const GLOBAL i32* RESTRICT pair
     if (LOCAL_ID == 0 && best > 0) {
         const i32 j = n - (i32)(best & 0x7FFFFFFF);
         i32 v[${cells}];
-        v[0] = pairs[(i64)j * n + j];
+        v[0] = ${ones('j')};
 % for m in range(1, cells):
 <% top = m.bit_length() - 1 %>\
-% if m == 1 << top:
+% if not pair_table:
+        v[${m}] = own[(i64)${m - 1} * n + j];
+% elif m == 1 << top:
         v[${m}] = pair${top}[j];
 % else:
         v[${m}] = own[(i64)${(1 << top) - 1 - top + m - (1 << top) - 1} * n + j];
@@ -171,31 +179,58 @@ ${scan.block_inclusive("part", "i32", group)}
 // extend_masks: planes of the subsets with p_s, for each open node: plane of p_s AND plane of the rest.
 // Launch: work-items share the words of all rows.
 KERNEL LAUNCH_BOUNDS(${block}, 1) extend_masks(const GLOBAL u32* RESTRICT planes, i32 words, GLOBAL u32* RESTRICT masks,
-    const GLOBAL i32* RESTRICT active, const GLOBAL i32* RESTRICT parents, i32 level, i32 rows, i32 first_node,
-    const GLOBAL i64* RESTRICT status)
+    const GLOBAL i32* RESTRICT active, const GLOBAL i32* RESTRICT parents, i32 level, i32 per, i32 base, i32 rows,
+    i32 first_node, const GLOBAL i64* RESTRICT status)
 {
     if (status[0] != 0)
         return;
-    const i32 each = (1 << level) - 1;
-    const i64 lines = (i64)active[0] * each;
+    const i64 lines = (i64)active[0] * per;
     const i32 wide = words / 16;
     for (i64 item = GLOBAL_ID; item < lines * wide; item += GLOBAL_SIZE) {
         const i32 line = (i32)(item / wide);
         const i32 start = (i32)(item % wide) * 16;
-        const i32 slot = active[1 + line / each];
+        const i32 slot = active[1 + line / per];
         const i32 node = first_node + slot;
-        const i32 rest = line % each + 1;
-        const GLOBAL u32* newest = planes + (i64)parents[(i64)node * ${max_parents} + level - 1] * words + start;
-        const GLOBAL u32* others;
+        const i32 place = line % per;
+        const i32 rest = place + (1 << level) - per;
+        const i32 member = level == 0 ? node : parents[(i64)node * ${max_parents} + level - 1];
+        const GLOBAL u32* newest = planes + (i64)member * words + start;
+        const GLOBAL u32* others = newest;
         i32 top = 0;
         while (rest >> (top + 1))
             ++top;
         if (rest == 1 << top)
             others = planes + (i64)(top == 0 ? node : parents[(i64)node * ${max_parents} + top - 1]) * words + start;
-        else
-            others = masks + ((i64)slot * rows + (1 << top) - 1 - top + rest - (1 << top) - 1) * words + start;
-        GLOBAL u32* target = masks + ((i64)slot * rows + each - level + rest - 1) * words + start;
+        else if (rest)
+            others = masks + ((i64)slot * rows + ${"(1 << top) - 1 - top + rest - (1 << top) - 1" if pair_table else "rest - 1"}) * words + start;
+        GLOBAL u32* target = masks + ((i64)slot * rows + base + place) * words + start;
         for (i32 w = 0; w < 16; ++w)
             target[w] = newest[w] & others[w];
     }
 }
+
+// count_ones: how many of the selected have each gene at one.
+// Launch: a group of ${block} work-items a gene.
+KERNEL LAUNCH_BOUNDS(${block}, 1) count_ones(const GLOBAL u32* RESTRICT planes, i32 words, GLOBAL i32* RESTRICT pairs,
+    const GLOBAL i64* RESTRICT status)
+{
+    LOCAL_ARRAY(i32, part, ${block});
+    if (status[0] != 0)
+        return;
+    const GLOBAL u32* plane = planes + (i64)GROUP_ID * words;
+    i32 sum = 0;
+    for (i32 w = LOCAL_ID; w < words; w += ${block})
+        sum += COUNT_BITS_U32(plane[w]);
+    part[LOCAL_ID] = sum;
+% if block > 1:
+    BARRIER();
+    for (i32 reach = ${block // 2}; reach > 0; reach /= 2) {
+        if (LOCAL_ID < reach)
+            part[LOCAL_ID] += part[LOCAL_ID + reach];
+        BARRIER();
+    }
+% endif
+    if (LOCAL_ID == 0)
+        pairs[GROUP_ID] = part[0];
+}
+<%def name="ones(gene)">${f"pairs[(i64){gene} * n + {gene}]" if pair_table else f"pairs[{gene}]"}</%def>

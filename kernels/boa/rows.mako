@@ -10,6 +10,10 @@ of those, {p_s} alone is a row of the pair counts.
     subset m   bit 0 of m is the node, bit i its i-th parent. With at least two members and the highest member s, it
                is row (2^s - 1 - s) + (m - 2^s - 1) of its node's ${"rows"} rows, in `masks` and in `counts`.
 
-A launch for level s takes every active node's 2^s - 1 rows of highest member s, one after the other.
+A launch for level s takes every active node's 2^s - 1 rows of highest member s, one after the other: `per` rows a node, the
+first of which is row `base` of its node.
+
+Where the pair counts of many genes would take too much memory, there are none. A subset of one member has a row then,
+too: subset m is row m - 1, `per` is 2^s, and the rows of level 0 are the nodes' own planes.
 </%doc>
-<%def name="row_arguments()">const GLOBAL u32* RESTRICT planes, i32 words, i32 n, GLOBAL i32* RESTRICT pairs, const GLOBAL u32* RESTRICT masks, GLOBAL i32* RESTRICT counts, const GLOBAL i32* RESTRICT active, i32 level, i32 rows, i32 first_node, const GLOBAL i64* RESTRICT status</%def>
+<%def name="row_arguments()">const GLOBAL u32* RESTRICT planes, i32 words, i32 n, GLOBAL i32* RESTRICT pairs, const GLOBAL u32* RESTRICT masks, GLOBAL i32* RESTRICT counts, const GLOBAL i32* RESTRICT active, i32 level, i32 per, i32 base, i32 rows, i32 first_node, const GLOBAL i64* RESTRICT status</%def>

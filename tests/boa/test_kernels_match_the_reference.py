@@ -162,6 +162,23 @@ def test_nodes_learned_a_few_at_a_time_are_the_same(device: Member) -> None:
     device.submit(follow, BASE, functions.trap(30, 5), slots=7).result()
 
 
+@pytest.mark.parametrize("counting", ["popcount", "histogram", "tensor"])
+def test_networks_without_a_table_of_all_pairs_are_the_same(
+    device: Member, counting: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if counting == "tensor" and not device.info.capabilities.bit_tensor_cores:
+        pytest.skip("tensor cores that multiply bits need an NVIDIA GPU of compute capability 8.0")
+    monkeypatch.setattr("engine.solvers.boa.device.memory._MOST_PAIR_BYTES", 0)
+    for variant in ("plain", "six-parents", "one-parent", "kept-structure"):
+        if variant != "plain" and counting == "histogram":
+            continue
+        parameters = dataclasses.replace(BASE, **VARIANTS[variant])
+        device.submit(follow, parameters, functions.trap(parameters.n, 5), counting, generations=2, slots=7).result()
+    if counting == "popcount":
+        many = shapes_for(dataclasses.replace(device.info.capabilities, simt=True, max_block=256))
+        device.submit(follow, BASE, functions.trap(30, 5), shapes=many, generations=2, slots=11).result()
+
+
 def test_kernels_with_many_items_a_group_give_the_same(device: Member) -> None:
     many = shapes_for(dataclasses.replace(device.info.capabilities, simt=True, max_block=256))
     device.submit(follow, BASE, functions.trap(30, 5), shapes=many, generations=2).result()

@@ -49,10 +49,10 @@ class Learner:
             active=memory.active,
             status=memory.status,
         )
-        rows = (1 << level) - 1
-        if level:
+        per, base = self._rows(level)
+        if per:
             program.extend_masks(
-                min(slots * rows * memory.chosen_words // 16 // shapes.node_block + 1, shapes.groups),
+                min(slots * per * memory.chosen_words // 16 // shapes.node_block + 1, shapes.groups),
                 shapes.node_block,
                 planes=memory.chosen,
                 words=memory.chosen_words,
@@ -60,11 +60,13 @@ class Learner:
                 active=memory.active,
                 parents=memory.parents,
                 level=level,
+                per=per,
+                base=base,
                 rows=memory.rows,
                 first_node=first_node,
                 status=memory.status,
             )
-            self._count("rows", slots if self._programs.by_node else slots * rows, level, first_node)
+            self._count("rows", slots if self._programs.by_node else slots * per, level, first_node)
         depths = memory.depth + 1
         program.choose_parents(
             *(slots, shapes.node_block),
@@ -88,9 +90,25 @@ class Learner:
             **memory.link_arguments,
         )
 
+    def _rows(self, level: int) -> tuple[int, int]:
+        """How many rows a node has at a level, and which is the first; see rows.mako."""
+        if self._memory.has_pair_table:
+            return (1 << level) - 1, (1 << level) - 1 - level
+        return 1 << level, (1 << level) - 1
+
     def count_pairs(self) -> None:
-        """How many of the selected have both, for all pairs of genes."""
-        self._count("pairs", self._parameters.n, 0, 0)
+        """How many of the selected have both of all pairs of genes; without a table of pairs, each gene at one."""
+        memory = self._memory
+        if memory.has_pair_table:
+            self._count("pairs", self._parameters.n, 0, 0)
+            return
+        self._programs.learn[0].count_ones(
+            *(self._parameters.n, self._programs.shapes.node_block),
+            planes=memory.chosen,
+            words=memory.chosen_words,
+            pairs=memory.pairs,
+            status=memory.status,
+        )
 
     def _count(self, mode: str, lines: int, level: int, first_node: int) -> None:
         memory, n = self._memory, self._parameters.n
@@ -103,6 +121,8 @@ class Learner:
             "counts": memory.counts,
             "active": memory.active,
             "level": level,
+            "per": self._rows(level)[0],
+            "base": self._rows(level)[1],
             "rows": memory.rows,
             "first_node": first_node,
             "status": memory.status,

@@ -12,7 +12,15 @@ from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.options import Parameters, padded_words
 from engine.solvers.boa.scores import entropy_table, score_tables
 
-__all__ = ["FIELDS", "SAMPLE_WORDS", "PopulationMemory", "largest_buffer", "node_bytes", "required_bytes"]
+__all__ = [
+    "FIELDS",
+    "SAMPLE_WORDS",
+    "PopulationMemory",
+    "has_pair_table",
+    "largest_buffer",
+    "node_bytes",
+    "required_bytes",
+]
 
 FIELDS = len(HISTORY_FIELDS)
 """Numbers in a row of the history, and in the status."""
@@ -21,12 +29,32 @@ SAMPLE_WORDS = 2
 """Words of individuals that are shown of a population."""
 
 
+_MOST_PAIR_BYTES = 1 << 30
+
+
+def has_pair_table(parameters: Parameters) -> bool:
+    """Whether the counts of all pairs of genes are kept, which takes 4 n^2 bytes; else of some nodes at a time."""
+    return parameters.max_parents > 0 and 4 * parameters.n**2 <= _MOST_PAIR_BYTES
+
+
+def _pair_counts(parameters: Parameters) -> int:
+    return parameters.n**2 if has_pair_table(parameters) else parameters.n
+
+
+def _node_rows(parameters: Parameters) -> int:
+    """Rows of masks and counts of a node; see rows.mako."""
+    k = parameters.max_parents
+    if k == 0:
+        return 0
+    return (1 << k) - 1 - (k if has_pair_table(parameters) else 0)
+
+
 def required_bytes(parameters: Parameters, slots: int) -> int:
     """Device memory that a run takes, with ``slots`` nodes learned at a time."""
     n, k = parameters.n, max(1, parameters.max_parents)
     words = sum(padded_words(count) for count in (parameters.population, parameters.selected, parameters.offspring))
     planes = 4 * n * words
-    rows = (1 << k) - k - 1
+    rows = _node_rows(parameters)
     network = 4 * n * (k + (3 << k) + 8)
     row_bytes, rows_of_genes = 4 * -(-n // 32), 0
     if parameters.replacement == "rtr" or parameters.improvement is not None:
@@ -39,7 +67,7 @@ def required_bytes(parameters: Parameters, slots: int) -> int:
     return (
         links
         + planes
-        + 4 * n * n
+        + 4 * _pair_counts(parameters)
         + node_bytes(parameters) * slots * (rows > 0)
         + network
         + rows_of_genes
@@ -51,13 +79,12 @@ def required_bytes(parameters: Parameters, slots: int) -> int:
 def largest_buffer(parameters: Parameters) -> int:
     """Bytes of the largest single buffer, with one node learned at a time."""
     words = max(padded_words(parameters.population), padded_words(parameters.selected))
-    return 4 * parameters.n * max(words, parameters.n)
+    return 4 * max(parameters.n * words, _pair_counts(parameters))
 
 
 def node_bytes(parameters: Parameters) -> int:
     """Memory for the masks and counts of a node."""
-    k = max(1, parameters.max_parents)
-    return 4 * ((1 << k) - k - 1) * (padded_words(parameters.selected) + parameters.n)
+    return 4 * _node_rows(parameters) * (padded_words(parameters.selected) + parameters.n)
 
 
 class PopulationMemory(Memory):
@@ -79,7 +106,8 @@ class PopulationMemory(Memory):
         self.slots = slots
         n, k = parameters.n, parameters.max_parents
         self.depth = max(1, k)
-        self.rows = (1 << self.depth) - self.depth - 1  # masks of a node: 2^level - 1 at each level
+        self.has_pair_table = has_pair_table(parameters)
+        self.rows = _node_rows(parameters)
         self.words = padded_words(parameters.population)
         self.chosen_words = padded_words(parameters.selected)
         self.offspring_words = padded_words(parameters.offspring)
@@ -95,7 +123,7 @@ class PopulationMemory(Memory):
         self.source = empty(parameters.population, np.int32)
         self.order = empty(history * n, np.int32)
         self.present_order = empty(n, np.int32)
-        self.pairs = empty(n * n, np.int32)
+        self.pairs = empty(_pair_counts(parameters), np.int32)
         self.masks = empty(slots * self.rows * self.chosen_words, np.uint32)
         self.counts = empty(slots * self.rows * n, np.int32)
         self.active = empty(slots + 1, np.int32)

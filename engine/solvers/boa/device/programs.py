@@ -169,7 +169,13 @@ Spec = tuple[str, dict[str, Any]]
 
 
 def _specs(
-    shapes: Shapes, max_parents: int, laplace: bool, tournament: int, fitness: Fitness | None, linked: bool = False
+    shapes: Shapes,
+    max_parents: int,
+    laplace: bool,
+    tournament: int,
+    fitness: Fitness | None,
+    linked: bool = False,
+    pair_table: bool = True,
 ) -> dict[str, Spec]:
     """Every program but those for counting and local search, by the name it has in :class:`Programs`."""
     block, group, node, k = shapes.block, shapes.group, shapes.node_block, max_parents
@@ -191,7 +197,14 @@ def _specs(
     for level in range(k):
         specs[f"learn{level}"] = (
             "learn",
-            {"block": node, "group": group, "level": level, "max_parents": k, "linked": linked},
+            {
+                "block": node,
+                "group": group,
+                "level": level,
+                "max_parents": k,
+                "linked": linked,
+                "pair_table": pair_table,
+            },
         )
     if fitness is not None:
         specs["fitness"] = _fitness_spec(fitness, shapes)
@@ -263,6 +276,7 @@ class Programs:
         local_search: LocalSearchProgram | None = None,
         linked: bool = False,
         mixes: bool = False,
+        pair_table: bool = True,
     ) -> None:
         if not device.capabilities.simt and shapes.simt and max_parents > _MOST_PARENTS_ELSEWHERE:
             raise ValueError(f"a CPU's compiler takes minutes for the shapes of GPUs with {max_parents} parents")
@@ -272,7 +286,9 @@ class Programs:
         self._counting: Counting = counting
         made = {
             name: device.program(f"boa/{template}", **constants)
-            for name, (template, constants) in _specs(shapes, max_parents, laplace, tournament, fitness, linked).items()
+            for name, (template, constants) in _specs(
+                shapes, max_parents, laplace, tournament, fitness, linked, pair_table
+            ).items()
         }
         self.initialise, self.select, self.tournaments = made["initialise"], made["select"], made["tournaments"]
         self.gather, self.network, self.sample = made["gather"], made["network"], made["sample"]
@@ -376,6 +392,7 @@ def _wanted(capabilities: Capabilities) -> Iterator[Spec]:
     for k in (0, 3):
         yield from _specs(shapes, k, k == 3, 2, None).values()
     yield from _specs(shapes, 3, False, 2, None, linked=True).values()
+    yield from _specs(shapes, 3, False, 2, None, pair_table=False).values()
     fitnesses: list[Fitness] = [onemax(4), trap(10), Hierarchy("hiff", 8), Hierarchy("htrap", 27)]
     fitnesses += [Decomposable(4, [[0], [1, 2]], [[0, 0.5], [0, 1e9, 2, 3]]), Snippet("fitness = BIT(0);", 4)]
     for fitness in fitnesses:

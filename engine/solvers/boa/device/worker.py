@@ -80,6 +80,7 @@ class DevicePopulation:
             local_search=search,
             linked=parameters.linked,
             mixes=parameters.mixes,
+            pair_table=self.memory.has_pair_table,
         )
         self.learner = Learner(self.memory, self.programs, parameters)
         self.selection = Selection(self.memory, self.programs, parameters)
