@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.devices import Capabilities, Device
-from engine.devices.slices import SliceLength
+from engine.devices import Capabilities, Device, StreamEvent
+from engine.devices.slices import SLICE_SECONDS, SliceLength
 from engine.errors import OptionError
 from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.options import Options
@@ -118,7 +118,8 @@ class SearchWorker:
         ----------
         task : Task
         interrupted : callable, optional
-            Asked after every round of stealing and searching; where it says so, the turn ends early.
+            Asked after every round of stealing and searching; where it says so, the turn ends early. A device that does
+            not share the host's cores has another round to do meanwhile.
         """
         ivms = self._ivms
         began = time.perf_counter()
@@ -200,9 +201,11 @@ class SearchWorker:
         one = time.perf_counter() - began
         self._search()
         rounds = 1
+        ahead = self._setup.traits.simt and seconds >= SLICE_SECONDS
+        before_last: StreamEvent | None = None
         while rounds < self._rounds:
             if interrupted is not None:
-                self.device.sync()
+                before_last = self._await_round(before_last, ahead)
                 if interrupted() or time.perf_counter() - began > 1.5 * seconds:
                     break
             ivms.steal()
@@ -216,6 +219,16 @@ class SearchWorker:
         self._rate, self._rate_before = max(self._rate, nodes / max(elapsed, 1e-9)), self._rate
         self._adapt(elapsed, seconds, nodes, rounds)
         return stealing
+
+    def _await_round(self, before_last: StreamEvent | None, ahead: bool) -> StreamEvent | None:
+        """Wait for the last round, or with ``ahead`` for the one before it, so that the device always has one to do."""
+        if not ahead:
+            self.device.sync()
+            return None
+        last = self.device.record_event()
+        if before_last is not None:
+            self.device.synchronize_event(before_last)
+        return last
 
     def _adapt(self, elapsed: float, seconds: float, nodes: int, rounds: int) -> None:
         """Make the next slice about as long as it should be.
