@@ -25,7 +25,7 @@ from engine.solvers.linprog.interior.driver import Counters
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.racers.base import News, Racer
-from engine.solvers.linprog.racers.highs import HighsThread
+from engine.solvers.linprog.racers.highs import HighsRacer, HighsThread
 from engine.solvers.linprog.racers.interior import InteriorRacer
 from engine.solvers.linprog.racers.pdhg import PdhgRacer
 from engine.solvers.linprog.racers.start import (
@@ -106,7 +106,7 @@ class _Solving:
         self._solved_at_once = False
         self._restores: dict[Racer, _Restore] = {}
         self._unpresolve = False
-        self._presolved_once = False
+        self._starting = True
         self._stopping = False
         self.counters: Counters = dict.fromkeys(("iterations", "factorizations", "refinements", "device_bytes"), 0)
         self.counters |= {"rows": problem.m, "variables": problem.n}
@@ -140,24 +140,22 @@ class _Solving:
         began = time.perf_counter()
         self._poll()
         self._judge_initial()
+        no_optimum = False
         if self.method == "race" and not self._decided:
             self._start_highs(began)
-        no_optimum = False
-        if not self._decided and self._form == "presolved":
-            try:
+        with contextlib.suppress(_Decided):
+            program = self.problem if self._form == "given" else None
+            restore: _Restore = _unchanged
+            if not self._decided and self._form == "presolved":
                 program, restore = self._presolved(stack)
-            except _Decided:
-                return None
-            self._presolved_once = True
-            no_optimum = program is None
-            if self.method == "race" and program is not None:
-                self._await_highs(began + head_start(self.pool.members[0]))
+                no_optimum = program is None
+                if self.method == "race" and program is not None:
+                    self._await_highs(began + head_start(self.pool.members[0]))
             if program is not None and not self._decided:
                 self._start_own(program, restore, began)
+            self._starting = False
             self._race()
-        elif self._form == "given":
-            self._start_own(self.problem, _unchanged, began)
-            self._race()
+        self._starting = False
         return None if self._decided else self._without_optimum(no_optimum)
 
     def _judge_initial(self) -> None:
@@ -260,6 +258,7 @@ class _Solving:
     def _start_own(self, program: LinearProgram, restore: _Restore, began: float) -> None:
         """Start our own methods on the reduced program, unless it is decided without."""
         prepared = prepare(program, scale=self.options.scale)
+        self._poll_race()
         self.counters["seconds_prepare"] = time.perf_counter() - began
         if isinstance(prepared, NoOptimum):
             if program is self.problem:
@@ -275,9 +274,10 @@ class _Solving:
             return
         if self.restored is not None:
             check_restored(self.restored, prepared, program)
-        others = len(self.racers)
+        others = set(self.racers)
         if self.method != "pdhg":
             self._start_interior(prepared, program)
+            self._poll_race()
         if self.method == "pdhg" or (self.method == "race" and pdhg_takes_part(program, self.pool.members[-1])):
             member = self.pool.members[-1 if self.method == "race" else 0]
             restored = self.restored if self.restored is not None and self.restored[1].pdhg else None
@@ -285,7 +285,7 @@ class _Solving:
             initial = self._initial if same else None
             self.racers.append(PdhgRacer(program, self.sign, self.options, member, same, restored, initial))
         if restore is not _unchanged:
-            self._restores |= dict.fromkeys(self.racers[others:], restore)
+            self._restores |= dict.fromkeys([racer for racer in self.racers if racer not in others], restore)
 
     def _start_interior(self, prepared: Prepared, program: LinearProgram) -> None:
         values = prepared.values.copy()
@@ -315,26 +315,26 @@ class _Solving:
         Raises
         ------
         _Decided
-            If that decides the race.
+            If that decides the race before our methods have started.
         """
         self._poll()
-        for racer in [racer for racer in self.racers if racer.future.done() and racer not in self._restores]:
-            self._take_news(racer)
-        if self._decided and not self._presolved_once:
+        for racer in [racer for racer in self.racers if isinstance(racer, HighsThread | HighsRacer)]:
+            if racer.future.done():
+                self._take_news(racer)
+        if self._decided and self._starting:
             raise _Decided
 
     def _race(self) -> None:
         """Let the racers work until one wins, or all have ended."""
-        while self.racers or self._unpresolve:
+        while not self._decided and (self.racers or self._unpresolve):
             if self._unpresolve:
                 self._start_without_presolve()
             self.run.poll()
             wait([racer.future for racer in self.racers], timeout=_WAIT_SECONDS, return_when=FIRST_COMPLETED)
             for racer in [racer for racer in self.racers if racer.future.done()]:
-                self._take_news(racer)
-                if self._decided:
-                    return
-            if self.run.checkpoint_due():
+                if not self._decided:
+                    self._take_news(racer)
+            if not self._decided and self.run.checkpoint_due():
                 self._save_checkpoint()
 
     def _start_without_presolve(self) -> None:
