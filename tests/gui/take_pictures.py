@@ -1,0 +1,103 @@
+"""Take the pictures of the documentation again: ``python tests/gui/take_pictures.py [NAME ...]``.
+
+They show the runs in ``samples/recorded``, drawn offscreen, and a second run of BOA, which takes some seconds.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from measuring import ROOT, Measured
+
+IMAGES = ROOT / "docs" / "images"
+DASHBOARDS = {  # name: solver and page
+    "branch-and-bound": ("branch_and_bound", 0),
+    "schedule": ("branch_and_bound", 2),
+    "knapsack": ("knapsack", 0),
+    "network": ("boa", 1),
+    "posterior": ("gibbs", 2),
+    "linear-program": ("linprog", 0),
+}
+OTHERS = ("window-light", "window-dark", "preview", "compare")
+WINDOW, PANEL = (1360, 850), (1136, 860)
+
+
+class Camera:
+    """Opens runs in a window and takes pictures of it."""
+
+    def __init__(self, app: Measured, home: Path) -> None:
+        self.app, self.window, self.home = app, app.window, home
+
+    def open(self, solver: str) -> Any:
+        """The tab of the recorded run of a solver."""
+        folder = self.home / "runs" / solver
+        if not folder.exists():
+            shutil.copytree(ROOT / "samples" / "recorded" / solver, folder)
+        self.window.runs.show_folder(folder)
+        tab = self.window.run_tabs.current_run()
+        self.app.wait_until(lambda: tab.complete, 90)
+        return tab
+
+    def take(self, name: str, widget: Any = None, milliseconds: int = 3000) -> None:
+        """Write a picture once all is drawn."""
+        self.app.wait(milliseconds)
+        (widget or self.window).grab().save(str(IMAGES / f"{name}.png"))
+        print(name)
+
+    def dashboard(self, name: str) -> None:
+        """A page of a dashboard, without the panes beside it."""
+        solver, page = DASHBOARDS[name]
+        for dock in self.window.docks.values():
+            dock.hide()
+        self.window.resize(*PANEL)
+        panel = self.open(solver).panel
+        panel.pages.setCurrentIndex(page)
+        self.take(name, panel)
+        for dock in self.window.docks.values():
+            dock.show()
+
+    def other(self, name: str) -> None:
+        """The whole window."""
+        self.window.resize(*WINDOW)
+        self.window.appearance.choose("dark" if name == "window-dark" else "light")
+        if name == "preview":
+            self.window.problems.load(ROOT / "samples" / "branch_and_bound" / "ta030.txt")
+            self.app.wait_until(lambda: self.window.problems.ready, 60)
+        elif name == "compare":
+            self._compare()
+        else:
+            self.open("gibbs" if name == "window-dark" else "branch_and_bound").panel.pages.setCurrentIndex(0)
+        self.take(name)
+
+    def _compare(self) -> None:
+        """Two runs of BOA, against evaluations."""
+        import engine
+
+        self.open("boa")
+        problem, folder = engine.BOA("trap-5", 150), self.home / "runs" / "another"
+        engine.solve(problem, backend="opencl", seed=7, local_search="none", run_folder=folder)
+        self.window.library.rescan(lambda _note: False, 10.0)
+        self.window.run_list.reload()
+        notes = [note for note in self.window.library.notes if note.solver == "boa"]
+        self.window.run_tabs.compare(notes)
+        tab = self.window.run_tabs.current()
+        self.app.wait_until(lambda: tab.complete, 60)
+        tab.against.setCurrentIndex(tab.against.findText("evaluations"))
+
+
+def main(names: list[str]) -> None:
+    """Take these pictures, or all."""
+    wanted = names or [*DASHBOARDS, *OTHERS]
+    with tempfile.TemporaryDirectory() as home, Measured(Path(home)) as app:
+        app.window.appearance.choose("light")
+        camera = Camera(app, Path(home))
+        for name in wanted:
+            (camera.dashboard if name in DASHBOARDS else camera.other)(name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
