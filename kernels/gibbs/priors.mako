@@ -42,6 +42,9 @@ ${"static __device__ const f64" if language == "cuda" else "__constant f64"} ${n
 };
 </%def>
 <%def name="density_functions(prior, degrees)">
+<%
+    apart = "static __device__ __noinline__" if language == "cuda" else "static"    # kernels have many calls of these long functions
+%>
 % if prior == "horseshoe":
 // log of the density of x = beta / tau but for a constant; k is not used
 FUNCTION f64 log_prior_density(f64 x, f64 k)
@@ -64,23 +67,26 @@ FUNCTION f64 log_prior_density(f64 x, f64 k)
     large = [(math.exp(t), w) for t, w in grid(1.9)]
 %>
 ${array("SMALL_SQUARES", [u * u for u, w in small])}
+${array("SMALL_VALUES", [u for u, w in small])}
 ${array("SMALL_WEIGHTS", [2.0 * w * u / (1.0 + u * u) for u, w in small])}
 ${array("LARGE_SQUARES", [v * v for v, w in large])}
 ${array("LARGE_WEIGHTS", [2.0 * w * v * math.exp(-v * v) for v, w in large])}
 // log of J(m, k) = int_0^inf sqrt((r + k) / r) exp(-m r) / (1 + r) dr, m = x^2 / 2, k = tau^2 s: the density of beta is
 // J / tau exp(-s beta^2 / 2) but for a constant. With r = u^2 the part beyond k = 0, which is that of the horseshoe, decreases fast on
 // both sides in log u, also where m is small; where m is large all of J does, in log(sqrt(m) u). Relative error 1e-8 for k <= 1.
-FUNCTION f64 log_prior_density(f64 x, f64 k)
+${apart} f64 log_prior_density(f64 x, f64 k)
 {
     f64 m = 0.5 * x * x;
     m = m < 1.0e-280 ? 1.0e-280 : (m > 1.0e30 ? 1.0e30 : m);
     f64 sum = 0.0;
     if (m < 1.0) {
+#pragma unroll 1
         for (i32 i = 0; i < ${NODES}; ++i)
-            sum += SMALL_WEIGHTS[i] * exp(-m * SMALL_SQUARES[i]) * k / (sqrt(SMALL_SQUARES[i] + k) + sqrt(SMALL_SQUARES[i]));
+            sum += SMALL_WEIGHTS[i] * exp(-m * SMALL_SQUARES[i]) * k / (sqrt(SMALL_SQUARES[i] + k) + SMALL_VALUES[i]);
         return log(exp(log_horseshoe_density(x)) + sum);
     }
     const f64 inverse = 1.0 / m;
+#pragma unroll 1
     for (i32 i = 0; i < ${NODES}; ++i)
         sum += LARGE_WEIGHTS[i] * sqrt(LARGE_SQUARES[i] + k * m) / (1.0 + LARGE_SQUARES[i] * inverse);
     return log(sum * inverse);
@@ -99,21 +105,24 @@ ${array("LAGUERRE_VALUES", [t for t, w in scaled])}
 ${array("LAGUERRE_WEIGHTS", [w for t, w in scaled])}
 // log of int_0^inf t^(a - 1) (1 + t)^-a exp(-b t) dt, a = ${a}, b = x^2 / (2 nu), nu = ${degrees}: the density of x = beta / tau but for a
 // constant. In log t, where b is small as the difference from the horseshoe's, which decreases on both sides. Relative error 1e-7.
-FUNCTION f64 log_prior_density(f64 x, f64 k)
+${apart} f64 log_prior_density(f64 x, f64 k)
 {
     f64 b = 0.5 * x * x / ${degrees};
     b = b < 1.0e-280 ? 1.0e-280 : (b > 1.0e60 ? 1.0e60 : b);
     f64 sum = 0.0;
     if (b < 1.0) {
+#pragma unroll 1
         for (i32 i = 0; i < ${NODES}; ++i)
             sum += NODE_DIFFERENCES[i] * exp(-b * NODE_VALUES[i]);
         return log(exp(log_horseshoe_density(x * ${repr(degrees ** -0.5)})) + sum);
     }
     if (b < 20.0) {
+#pragma unroll 1
         for (i32 i = 0; i < ${NODES}; ++i)
             sum += NODE_WEIGHTS[i] * exp(-b * NODE_VALUES[i]);
         return log(sum);
     }
+#pragma unroll 1
     for (i32 i = 0; i < 24; ++i)
         sum += LAGUERRE_WEIGHTS[i] * exp(${-a} * log1p(LAGUERRE_VALUES[i] / b));
     return log(sum) - ${a} * log(b);

@@ -333,7 +333,7 @@ class HamiltonianMoves:
         self._advance(group, self._score, 1, 0.5, step)
 
     def _advance(self, group: Group, score: Buffer, shards: int, share: float, step: int) -> None:
-        """A kick by a share of a step, and a drift by a step; in one launch where a group of chains is a few work-items."""
+        """A kick by a share of a step, and a drift by a step; in one launch on devices with vector lanes."""
         if self._is_fused(group):
             self._in_one(group, score, shards, share, step)
         else:
