@@ -1,7 +1,4 @@
-"""The OpenCL backend: any OpenCL 1.2 device through PyOpenCL; CPUs through PoCL.
-
-``pyopencl`` is imported here and nowhere else, and only when a device is listed or opened.
-"""
+"""The OpenCL backend: any OpenCL 1.2 device through PyOpenCL; CPUs through PoCL."""
 
 from __future__ import annotations
 
@@ -20,12 +17,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from engine.devices.backends import BackendModule
 from engine.devices.base import Device
-from engine.devices.cpu_driver import leaves_out, prepare
 from engine.devices.handles import Buffer, StreamEvent
 from engine.devices.info import Capabilities, DeviceInfo, MemoryInfo
+from engine.devices.opencl_listing import list_devices, native_devices, pyopencl
 from engine.devices.program import Kernel, Signature
 from engine.devices.source import Source, compiler_location, dump
-from engine.errors import BackendUnavailable, DeviceError, KernelError
+from engine.errors import DeviceError, KernelError
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -43,130 +40,19 @@ _UNCHECKED = "bBef"
 
 _BUILDING = threading.Lock()  # warnings are filtered for the whole process
 _AWAKE_SECONDS = 1e-4  # about what it takes to fall asleep, be woken, and find the caches cold
-_PREFERRED_BLOCK = {"gpu": 256, "cpu": 64, "other": 64}
-
-
-def _pyopencl() -> Any:
-    prepare()
-    try:
-        import pyopencl
-    except ImportError as error:
-        raise BackendUnavailable(
-            'OpenCL is unavailable: the package pyopencl is not installed (pip install "pyopencl[pocl]")'
-        ) from error
-    return pyopencl
-
-
-def _native_devices() -> list[cl.Device]:
-    """All OpenCL devices, GPUs before others before CPUs; each platform's own order is kept."""
-    cl = _pyopencl()
-    try:
-        platforms = cl.get_platforms()
-    except cl.Error as error:
-        raise BackendUnavailable(
-            'OpenCL is unavailable: no OpenCL driver is registered; for CPUs, pip install "pyopencl[pocl]"'
-        ) from error
-    used = [platform for platform in platforms if not leaves_out(platform.name)] if len(platforms) > 1 else platforms
-    devices = [device for platform in used for device in platform.get_devices()]
-    if not devices:
-        names = ", ".join(platform.name for platform in platforms)
-        raise BackendUnavailable(f"OpenCL is unavailable: the installed drivers ({names}) see no device")
-    rank = {"gpu": 0, "other": 1, "cpu": 2}
-    return sorted(devices, key=lambda device: rank[_kind(device)])
-
-
-def _kind(device: cl.Device) -> Any:
-    cl = _pyopencl()
-    if device.type & cl.device_type.GPU:
-        return "gpu"
-    return "cpu" if device.type & cl.device_type.CPU else "other"
-
-
-def list_devices() -> list[DeviceInfo]:
-    """Describe every OpenCL device; raises :class:`BackendUnavailable` with what is missing."""
-    return [_describe(index, device) for index, device in enumerate(_native_devices())]
-
-
-def _describe(index: int, device: cl.Device) -> DeviceInfo:
-    kind = _kind(device)
-    extensions = device.extensions.split()
-    max_block = int(device.max_work_group_size)
-    local = int(device.local_mem_size)
-    nvidia = "NVIDIA" in device.platform.name
-    compute_capability = _nvidia_compute_capability(device) if nvidia else None
-    capabilities = Capabilities(
-        kind=kind,
-        fp64="cl_khr_fp64" in extensions,
-        int64_atomics="cl_khr_int64_base_atomics" in extensions,
-        host_visible_memory=kind == "cpu",
-        linear_algebra="lapack" if kind == "cpu" else "kernels",
-        compute_units=int(device.max_compute_units),
-        local_memory=local,
-        local_memory_per_unit=_nvidia_local_memory_per_unit(device) if nvidia else local,
-        preferred_block=min(max_block, _PREFERRED_BLOCK[kind]),
-        max_block=max_block,
-        lanes=int(device.native_vector_width_int) if kind == "cpu" else 1,
-        simt=kind != "cpu",
-        inline_ptx=nvidia,
-        bit_tensor_cores=(compute_capability or (0, 0)) >= (8, 0),
-        shares_host_cores=kind == "cpu",
-        compute_capability=compute_capability,
-        constant_memory=int(device.max_constant_buffer_size),
-    )
-    return DeviceInfo(
-        language="opencl",
-        index=index,
-        name=_short_name(device.name),
-        platform=f"{device.platform.name.strip()} ({device.platform.version.strip()})",
-        driver=device.driver_version.strip(),
-        uuid=_uuid(device, index),
-        memory=int(device.global_mem_size),
-        max_allocation=int(device.max_mem_alloc_size),
-        capabilities=capabilities,
-    )
-
-
-def _short_name(name: str) -> str:
-    """PoCL prefixes the CPU's name with its scheduling driver (``pthread-``); users know the CPU by its own."""
-    return name.strip().removeprefix("pthread-").removeprefix("cpu-").removeprefix("basic-")
-
-
-def _nvidia_compute_capability(device: cl.Device) -> tuple[int, int] | None:
-    try:
-        return int(device.compute_capability_major_nv), int(device.compute_capability_minor_nv)
-    except Exception:
-        return None
-
-
-def _nvidia_local_memory_per_unit(device: cl.Device) -> int:
-    """What NVIDIA's OpenCL does not report: shared memory of a multiprocessor (CUDA guide, table 21)."""
-    known = {(7, 0): 96, (7, 5): 64, (8, 0): 164, (8, 6): 100, (8, 9): 100, (9, 0): 228, (10, 0): 228, (12, 0): 100}
-    return 1024 * known.get(_nvidia_compute_capability(device) or (0, 0), 48)
-
-
-def _uuid(device: cl.Device, index: int) -> str:
-    """The driver's UUID where it and PyOpenCL report it, else a name that is stable on this machine."""
-    raw = getattr(device, "uuid_khr", None) if "cl_khr_device_uuid" in device.extensions.split() else None
-    if raw is not None:
-        return "GPU-" + _hyphenated(bytes(raw).hex())
-    return f"{device.platform.name.strip()}/{device.name.strip()}/{index}"
-
-
-def _hyphenated(digits: str) -> str:
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
 
 
 def _has_fine_grained_memory(device: cl.Device) -> bool:
     """Whether host and device may use the same allocation without mapping it."""
     try:
-        return bool(device.svm_capabilities & _pyopencl().device_svm_capabilities.FINE_GRAIN_BUFFER)
+        return bool(device.svm_capabilities & pyopencl().device_svm_capabilities.FINE_GRAIN_BUFFER)
     except Exception:  # before OpenCL 2.0
         return False
 
 
 def _part_of(device: cl.Device, described: Capabilities) -> cl.Device:
     """As many of a CPU's compute units as it is described with, if the driver can divide it (OpenCL 1.2, 4.3)."""
-    cl = _pyopencl()
+    cl = pyopencl()
     units = described.compute_units
     if described.kind != "cpu" or units >= device.max_compute_units:
         return device
@@ -208,9 +94,9 @@ class OpenCLDevice(Device):
 
     def __init__(self, info: DeviceInfo) -> None:
         super().__init__(info)
-        self._cl = _pyopencl()
+        self._cl = pyopencl()
         try:
-            native = _native_devices()[info.index]
+            native = native_devices()[info.index]
             self._part = part = _part_of(native, info.capabilities)
             self._awake_seconds = _AWAKE_SECONDS if part is native else 0.0
             self._context = self._cl.Context([part])
