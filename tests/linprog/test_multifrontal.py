@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ import scipy.sparse as sp
 
 import engine
 from engine.devices import Device, Member
+from engine.devices.variants import CUDA_GPU
+from engine.solvers.linprog.interior import driver
 from engine.solvers.linprog.interior.shard import ShardData
-from engine.solvers.linprog.multifrontal import equations, ordering, plan, symbolic
+from engine.solvers.linprog.multifrontal import choice, equations, ordering, plan, symbolic
 from engine.solvers.linprog.multifrontal.factor import Multifrontal
 from engine.solvers.linprog.multifrontal.ordering import EliminationTree
 
@@ -235,7 +238,7 @@ def on(device: Member, given: ShardData, warnings: list[str]) -> equations.Multi
 
         return device.submit(there).result()
 
-    return equations.MultifrontalNormalEquations(given, device.info, "device", call, warnings.append)
+    return equations.MultifrontalNormalEquations(given, device.info, "device", False, call, warnings.append)
 
 
 def test_dense_columns_are_taken_into_account(device: Member) -> None:
@@ -294,14 +297,48 @@ def test_a_cancelled_factorization_is_a_failed_one(device: Member) -> None:
     assert found.factor(np.zeros(1), np.ones(1)).any()
 
 
+def sparse_problem(rows: int) -> engine.LinearProgram:
+    random = np.random.default_rng(7)
+    a = sp.random_array((rows, 2 * rows), density=6 / rows, rng=random, format="csr")
+    x = random.random(2 * rows)
+    return engine.LinearProgram(random.random(2 * rows), A_ub=a, b_ub=a @ x + 1.0, A_eq=a[:40], b_eq=a[:40] @ x)
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_method_reaches_the_optimum_of_the_host_s_factor(device: Member, count: int) -> None:
-    random = np.random.default_rng(7)
-    a = sp.random_array((150, 260), density=0.04, rng=random, format="csr")
-    x = random.random(260)
-    problem = engine.LinearProgram(random.random(260), A_ub=a, b_ub=a @ x + 1.0, A_eq=a[:40], b_eq=a[:40] @ x)
+    problem = sparse_problem(150)
     with engine.Engine(devices=[device.info.id] * count) as owner:
         results = [owner.solve(problem, linear_solver=solver) for solver in ("sparse_cholesky", "multifrontal")]
     assert [result.status for result in results] == ["optimal"] * 2
     assert results[0].objective == pytest.approx(results[1].objective, rel=1e-8)
     assert results[1].counters["factor_nonzeros"] > 0
+
+
+def predicted(columns: Any, dense_fits: bool, **traits: Any) -> str:
+    fronts = symbolic.analyse(tree_of(columns))
+    return choice.fastest(fronts, plan.make_plan(fronts), replace(CUDA_GPU, **traits), dense_fits)
+
+
+def test_devices_factorise_what_they_are_fast_at() -> None:
+    few, many = MATRICES["scattered"], grid(120)
+    assert predicted(few, dense_fits=True) == "dense"
+    assert predicted(many, dense_fits=True) == "device"
+    assert predicted(many, dense_fits=False) == "device"
+    assert predicted(many, dense_fits=True, simt=False) == "host"
+    assert predicted(many, dense_fits=False, launch_cost=1.0) == "host"
+
+
+@pytest.mark.parametrize("who", ["device", "host", "dense"])
+def test_the_optimum_does_not_depend_on_who_factorises(
+    device: Member, monkeypatch: pytest.MonkeyPatch, who: choice.Choice
+) -> None:
+    monkeypatch.setattr(driver, "multifrontal_runs_on", lambda _: True)
+    monkeypatch.setattr(equations, "fastest", lambda *_: who)
+    problem = sparse_problem(260)
+    with engine.Engine(devices=[device.info.id]) as owner:
+        result = owner.solve(problem, method="mpc", presolve=False)
+        expected = owner.solve(problem, method="mpc", presolve=False, linear_solver="cholesky")
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(expected.objective, rel=1e-8)
+    assert ("fronts" in result.counters) == (who == "device")
+    assert ("factor_nonzeros" in result.counters) == (who != "dense")

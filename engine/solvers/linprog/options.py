@@ -25,7 +25,7 @@ class Options(SolverOptions):
         description="mpc and pdas: how A D A^T is solved with: cholesky (dense, on the device), sparse_cholesky "
         "(sparse programs, on the host), multifrontal (sparse programs, on the first device), sherman_morrison (the "
         "paper's updates of (A A^T)^-1 by one column after another, in blocks; pdas on dense data and one device "
-        "only), or auto: cholesky or sparse_cholesky, whichever is predicted to be faster",
+        "only), or auto: cholesky, sparse_cholesky or, on GPUs, multifrontal, whichever is predicted to be faster",
     )
     tolerance: float = Field(
         1e-8,

@@ -71,6 +71,7 @@ SCHEMA = Schema(
         CounterSpec("rows", "Rows after presolve"),
         CounterSpec("variables", "Variables after presolve"),
         CounterSpec("factor_nonzeros", "Entries of the sparse factor"),
+        CounterSpec("fronts", "Fronts of a sparse factor on the device"),
         CounterSpec("device_bytes", "Planned memory of a device", "bytes"),
         CounterSpec("update_solves", "Solutions by updates"),
         CounterSpec("update_residual", "Largest residual of the updates"),

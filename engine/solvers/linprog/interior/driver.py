@@ -17,10 +17,11 @@ from engine.solvers.linprog.interior.host_memory import make_shard
 from engine.solvers.linprog.interior.method import InteriorPoint, Measures, Settings
 from engine.solvers.linprog.interior.shard import ShardData, shard_bytes
 from engine.solvers.linprog.interior.sherman_morrison import updates_bytes
-from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, dense_is_faster
+from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, dense_is_faster, is_nearly_dense
 from engine.solvers.linprog.interior.system import PoolSystem, System
 from engine.solvers.linprog.interior.worker import DeviceShard
 from engine.solvers.linprog.multifrontal.equations import MultifrontalNormalEquations
+from engine.solvers.linprog.multifrontal.factor import multifrontal_runs_on
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import sp
 
@@ -90,7 +91,8 @@ def open_system(
     """A system on members of a pool, to be used as a context manager; its memory is planned first.
 
     A sparse program gets sparse normal equations where they are predicted to be faster than a dense factor on the first
-    device, or where that would not fit; the host factorises them, unless the options ask for the device.
+    device, or where that would not fit; a GPU factorises them itself where that is predicted to be faster than on the
+    host.
 
     Raises
     ------
@@ -100,11 +102,20 @@ def open_system(
     used = list(members[: max(1, data.n)])
     infos = [member.info for member in used]
     what = f"a factor of {data.m} x {data.m} ({bytes_text(8 * data.m**2)}) and a matrix of {data.m} x {data.n}"
-    sparse = _sparse_choice(data, options, infos, what)
-    needed, largest = planned_bytes(data, len(used), options, sparse is None)
-    require_fit(infos, needed, largest, what)
     advice = "add devices, which share the matrix, or use one with more memory"
-    pool.require_memory({member.label: needed for member in used}, what, advice, largest=largest)
+
+    sparse, dense_fits = _sparse_choice(data, options, infos, what)
+    dense = sparse is None or dense_fits
+    while True:
+        needed, largest = planned_bytes(data, len(used), options, dense)
+        try:
+            require_fit(infos, needed, largest, what)
+            pool.require_memory({member.label: needed for member in used}, what, advice, largest=largest)
+            break
+        except OutOfDeviceMemory:
+            if not dense_fits:
+                raise
+            dense = dense_fits = False  # other work has the memory
     counters["device_bytes"] = max(int(counters["device_bytes"]), needed)
     provider = None if options.provider == "auto" else options.provider
 
@@ -120,26 +131,27 @@ def open_system(
             return system.first(DeviceShard.call, function)
 
         warn = system.warnings.append
-        system.normal_equations = MultifrontalNormalEquations(data, infos[0], sparse, on_device, warn)
+        system.normal_equations = MultifrontalNormalEquations(data, infos[0], sparse, dense_fits, on_device, warn)
     return system
 
 
 def _sparse_choice(
     data: ShardData, options: Options, infos: Sequence[DeviceInfo], what: str
-) -> Literal["host", "device", "auto"] | None:
-    """Who has sparse normal equations, where they are the better choice, else None."""
-    choice = options.linear_solver
+) -> tuple[Literal["host", "device", "auto"] | None, bool]:
+    """Who has sparse normal equations, None for dense ones; and whether a dense factor is still a choice."""
+    choice, first = options.linear_solver, infos[0].capabilities
     if not sp.issparse(data.A) or choice in ("cholesky", "sherman_morrison"):
-        return None
-    if choice == "sparse_cholesky":
-        return "host"
-    if choice == "multifrontal":
-        return "device"
+        return None, False
+    if choice != "auto":
+        return ("host" if choice == "sparse_cholesky" else "device"), False
     try:
         require_fit(infos, *planned_bytes(data, len(infos), options), what)
+        fits = True
     except OutOfDeviceMemory:
-        return "host"
-    return None if dense_is_faster(data, infos[0].capabilities) else "host"
+        fits = False
+    if not multifrontal_runs_on(first):
+        return (None if fits and dense_is_faster(data, first) else "host"), False
+    return (None if fits and is_nearly_dense(data) else "auto"), fits and not is_nearly_dense(data)
 
 
 def new_method(system: System, b: Vector, options: Options) -> InteriorPoint:
@@ -177,6 +189,9 @@ def add_counters(counters: Counters, system: System, method: InteriorPoint, sinc
     counters["refinements"] += method.refinements
     if system.normal_equations is not None:
         counters["factor_nonzeros"] = system.normal_equations.factor_nonzeros
+        if system.normal_equations.fronts:
+            counters["fronts"] = system.normal_equations.fronts
+            counters["device_bytes"] = max(int(counters["device_bytes"]), system.normal_equations.device_bytes)
     if system.update_solves:
         counters["update_solves"] = counters.get("update_solves", 0) + system.update_solves
         counters["update_residual"] = max(counters.get("update_residual", 0.0), system.worst_residual)

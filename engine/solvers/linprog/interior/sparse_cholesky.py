@@ -27,7 +27,7 @@ from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.interior.worker import with_slacks
 from engine.solvers.linprog.problem import sp
 
-__all__ = ["SparseNormalEquations", "dense_is_faster"]
+__all__ = ["SparseNormalEquations", "dense_is_faster", "is_nearly_dense"]
 
 Vector = NDArray[np.float64]
 
@@ -82,6 +82,9 @@ class SparseNormalEquations:
         One program with a sparse matrix.
     """
 
+    reads_shard = leaves_to_shard = False
+    fronts = device_bytes = 0
+
     def __init__(self, data: ShardData) -> None:
         self._data: ShardData | None = data
         self._closed = False
@@ -117,11 +120,6 @@ class SparseNormalEquations:
     def factor_nonzeros(self) -> int:
         """Entries of the last factor."""
         return 0 if self._factors is None else self._factors.nonzeros
-
-    @property
-    def reads_shard(self) -> bool:
-        """False: theta comes to the host."""
-        return False
 
     def form(self, theta: Vector | None) -> None:
         """Compute the matrix for theta (N,); the first call analyses the pattern.
@@ -257,6 +255,12 @@ def _places(pattern: Any, row: NDArray[np.integer], column: NDArray[np.integer])
     return found
 
 
+def is_nearly_dense(data: ShardData) -> bool:
+    """Whether A has so few rows, or so many entries in its columns, that only a dense factor is worth while."""
+    entries = np.diff(sp.csc_array(data.A).indptr).astype(np.float64)
+    return data.m <= _DENSE_ROWS or float((entries**2).sum()) > 12.5 * data.m**2
+
+
 def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
     """Whether a dense factor on the device is predicted to take less time than a sparse one on the host.
 
@@ -269,11 +273,11 @@ def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
         return False
     rate = (_DEVICE_RATE if device.simt else _HOST_RATE) * device.compute_units
     dense = m**3 / 3 / rate + 2e-4
+    if is_nearly_dense(data):
+        return True
     columns = sp.csc_array(data.A)
     entries = np.diff(columns.indptr).astype(np.float64)
     ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
-    if float((entries**2).sum()) > 0.25 * m * m * 50:
-        return True
     lower = 0.5 * ((ones @ ones.T).nnz + m)
     filled = min(0.5 * m * m, 12.0 * lower)
     sparse = filled**2 / m / (_SPARSE_RATE * min(4, os.cpu_count() or 1)) + 2e-8 * float((entries**2).sum()) + 1e-3

@@ -33,6 +33,18 @@ class NormalEquations(Protocol):
         """Entries of the last factor."""
 
     @property
+    def fronts(self) -> int:
+        """Fronts of a factor on the device, else 0."""
+
+    @property
+    def device_bytes(self) -> int:
+        """Bytes that the factor takes on the device."""
+
+    @property
+    def leaves_to_shard(self) -> bool:
+        """Whether the first :meth:`form` has found that the first shard's dense factor is the better choice."""
+
+    @property
     def reads_shard(self) -> bool:
         """Whether the only shard's theta is read on its device: :meth:`form` is then given None."""
 
@@ -172,7 +184,9 @@ class System:
         if self.normal_equations is not None:
             there = len(self.shards) == 1 and self.normal_equations.reads_shard
             self.normal_equations.form(None if there else self._joined(self.each(Shard.get_theta))[0])
-        else:
+            if self.normal_equations.leaves_to_shard:
+                self.normal_equations = None
+        if self.normal_equations is None:
             self._form()
         self._timed("form", began)
 

@@ -1,9 +1,8 @@
-"""Normal equations of a sparse program with a multifrontal factor on a device, or on the host where that is faster."""
+"""Normal equations of a sparse program with a multifrontal factor on a device, where that is the fastest choice."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -17,39 +16,22 @@ from engine.devices.info import bytes_text
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.interior.dense_columns import DenseColumns
 from engine.solvers.linprog.interior.shard import ShardData
-from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations, has_rslab
+from engine.solvers.linprog.interior.sparse_cholesky import SparseNormalEquations
 from engine.solvers.linprog.interior.worker import DeviceShard, with_slacks
+from engine.solvers.linprog.multifrontal.choice import fastest
 from engine.solvers.linprog.multifrontal.factor import Multifrontal, matrix_bytes
 from engine.solvers.linprog.multifrontal.ordering import best_tree
 from engine.solvers.linprog.multifrontal.plan import Plan, make_plan
 from engine.solvers.linprog.multifrontal.symbolic import Fronts, analyse
 from engine.solvers.linprog.problem import sp
 
-__all__ = ["MultifrontalNormalEquations", "device_is_faster"]
+__all__ = ["MultifrontalNormalEquations"]
 
 Vector = NDArray[np.float64]
 T = TypeVar("T")
 
-_SMALL_PATTERN = 20_000  # entries of A A^T up to which the host is always faster
 _WAIT_SECONDS = 0.02
-_MOST_PRODUCTS = 20_000_000_000
-_DEVICE_RATE = 2e10  # multiplications a second of a multiprocessor
-_HOST_RATE = {True: 4e9, False: 1e9}  # and of a core with rslab, or of SuperLU
-_HOST_CORES = 8  # cores that rslab makes use of
-
-
-def device_is_faster(fronts: Fronts, plan: Plan, info: DeviceInfo) -> bool:
-    """Whether a factorization is predicted to take less time on the device than by a library on the host.
-
-    The device's time is that of its launches and of the multiplications; the host's that of the multiplications.
-    """
-    traits = info.capabilities
-    if not traits.simt:
-        return False
-    work = fronts.multiplications
-    device = 2 * plan.launches * traits.launch_cost + work / (_DEVICE_RATE * traits.compute_units)
-    cores = min(_HOST_CORES, os.cpu_count() or 1) if has_rslab() else 1
-    return device < work / (_HOST_RATE[has_rslab()] * cores)
+_MOST_PRODUCTS = 1_000_000_000  # of two entries, for which A A^T is not formed
 
 
 class MultifrontalNormalEquations:
@@ -62,12 +44,23 @@ class MultifrontalNormalEquations:
     info : DeviceInfo
         The device that factorises.
     choice : {"device", "auto"}
-        With ``"auto"`` the host factorises where that is predicted to be faster. It always does where the factor does
-        not fit on the device.
+        With ``"auto"`` the host, or the shard by a dense factor, factorises where that is predicted to be faster. The
+        host always does where the factor does not fit on the device.
+    dense_fits : bool
+        Whether a dense factor fits on the device.
     on_device : callable
         Calls a function with the device's shard, on the device's thread; the shard then owns the factor.
     warn : callable
-        Called with the reason where the device was asked for and the host factorises.
+        Called with the reason where the host factorises although the device would be faster, or was asked for.
+
+    Attributes
+    ----------
+    fronts : int
+        Fronts of the factor on the device; 0 if there is none.
+    device_bytes : int
+        Bytes that the factor takes there.
+    leaves_to_shard : bool
+        Whether the shard is to factorise a dense matrix; known after the first :meth:`form`.
     """
 
     def __init__(
@@ -75,17 +68,21 @@ class MultifrontalNormalEquations:
         data: ShardData,
         info: DeviceInfo,
         choice: Literal["device", "auto"],
+        dense_fits: bool,
         on_device: Callable[[Callable[[DeviceShard], Any]], Any],
         warn: Callable[[str], None],
     ) -> None:
         self._data: ShardData | None = data
-        self._info, self._choice = info, choice
+        self._info, self._choice, self._dense_fits = info, choice, dense_fits
         self._on_device, self._warn = on_device, warn
         self._host: SparseNormalEquations | None = None
         self._factors: Multifrontal | None = None
         self._closed = threading.Event()
         self._lock = threading.Lock()
         self._nonzeros = 0
+        self.fronts = 0
+        self.device_bytes = 0
+        self.leaves_to_shard = False
 
     @property
     def factor_nonzeros(self) -> int:
@@ -104,6 +101,13 @@ class MultifrontalNormalEquations:
             return self._use_host(data, found)
         self._dense, fronts, plan = found
         kept = self._dense.kept
+        if self._choice == "auto":
+            choice = fastest(fronts, plan, self._info.capabilities, self._dense_fits)
+            self.leaves_to_shard = choice == "dense"
+            if choice == "host":
+                self._use_host(data, "")
+            if choice != "device":
+                return None
         needed = plan.nbytes + matrix_bytes(kept.nnz, *kept.shape)
         largest, free = self._info.max_allocation, self._on_device(lambda shard: shard.device.memory().free)
         if needed > free or plan.largest > largest:
@@ -114,14 +118,16 @@ class MultifrontalNormalEquations:
         def make(shard: DeviceShard) -> Multifrontal:
             factors = Multifrontal(shard.device, kept, fronts, plan)
             shard.owned.append(factors)
+            if self._closed.is_set():
+                factors.cancel()
             return factors
 
         self._factors = self._on_device(make)
-        self._nonzeros = fronts.nonzeros
+        self._nonzeros, self.fronts, self.device_bytes = fronts.nonzeros, fronts.count, needed
         return None
 
     def _analysed(self, data: ShardData) -> tuple[DenseColumns, Fronts, Plan] | str:
-        """The columns, fronts and plan for the device; or why the host factorises, empty if it is faster."""
+        """The columns, fronts and plan for the device; or why it cannot factorise."""
         columns = sp.csc_array(with_slacks(data))
         columns.sort_indices()
         dense = DenseColumns(columns)
@@ -129,13 +135,8 @@ class MultifrontalNormalEquations:
         if products > _MOST_PRODUCTS:
             return f"A A^T has {products:.2g} products of entries"
         pattern = _lower_pattern(dense.kept)
-        if self._choice == "auto" and pattern.nnz <= _SMALL_PATTERN:
-            return ""
         fronts = analyse(best_tree(pattern.indices, pattern.indptr))
-        plan = make_plan(fronts)
-        if self._choice == "auto" and not device_is_faster(fronts, plan, self._info):
-            return ""
-        return dense, fronts, plan
+        return dense, fronts, make_plan(fronts)
 
     def _unless_closed(self, function: Callable[[], T]) -> T:
         """Call a function on a thread that is abandoned when the run ends."""

@@ -16,7 +16,7 @@ from engine.solvers.linprog.multifrontal.plan import BLOCK, Level, Plan, Tasks
 from engine.solvers.linprog.multifrontal.symbolic import Fronts
 from engine.solvers.linprog.problem import sp
 
-__all__ = ["Multifrontal", "kernel_variants", "matrix_bytes"]
+__all__ = ["Multifrontal", "kernel_variants", "matrix_bytes", "multifrontal_runs_on"]
 
 Vector = NDArray[np.float64]
 
@@ -262,6 +262,11 @@ _SOLUTION: dict[str, tuple[str, ...]] = {
     "backward": ("task",),
     "backward_block": ("task", "step"),
 }
+
+
+def multifrontal_runs_on(device: Capabilities) -> bool:
+    """Whether a device is a GPU whose groups are large enough."""
+    return device.simt and device.max_block >= GROUP
 
 
 def _constants(capabilities: Capabilities) -> dict[str, Any]:
