@@ -112,6 +112,9 @@ if TYPE_CHECKING:
         QuadraticAssignment as QuadraticAssignment,
     )
     from engine.solvers.branch_and_bound.problems.queens import Queens as Queens
+    from engine.solvers.branch_and_bound.problems.schedules import BlockingFlowshop as BlockingFlowshop
+    from engine.solvers.branch_and_bound.problems.schedules import FlowTime as FlowTime
+    from engine.solvers.branch_and_bound.problems.schedules import NoWaitFlowshop as NoWaitFlowshop
     from engine.solvers.branch_and_bound.problems.tardiness import Tardiness as Tardiness
     from engine.solvers.branch_and_bound.tree import PermutationProblem as PermutationProblem
     from engine.solvers.gibbs.draws.diagnostics import diagnose as _diagnose

@@ -252,6 +252,9 @@ def _boa(problem: Any, data: PreviewData) -> None:
 
 _MAKERS: dict[str, Callable[[Any, PreviewData], None]] = {
     "Flowshop": _flowshop,
+    "FlowTime": _flowshop,
+    "BlockingFlowshop": _flowshop,
+    "NoWaitFlowshop": _flowshop,
     "ATSP": _atsp,
     "Queens": _queens,
     "Knapsack": _knapsack,

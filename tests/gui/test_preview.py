@@ -40,6 +40,9 @@ PROBLEMS: dict[str, Any] = {
         RANDOM.standard_normal((40, 3)), ["low", "mid", "high", "mid"] * 10, family="ordinal"
     ),
     "assignment": lambda: engine.QuadraticAssignment(RANDOM.integers(0, 9, (5, 5)), RANDOM.integers(0, 9, (5, 5))),
+    "flow time": lambda: engine.FlowTime(RANDOM.integers(1, 9, (3, 4))),
+    "blocking": lambda: engine.BlockingFlowshop(RANDOM.integers(1, 9, (3, 4))),
+    "no-wait": lambda: engine.NoWaitFlowshop(RANDOM.integers(1, 9, (3, 4))),
     "tardiness": lambda: engine.Tardiness([3, 1, 2], [1, 1, 2], [4, 4, 1]),
     "linprog": lambda: engine.LinearProgram(np.ones(5), csr_array(np.eye(3, 5)), np.ones(3)),
     "boa": lambda: engine.BOA("trap-5", 20),

@@ -15,6 +15,7 @@ from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.quadratic_assignment import QuadraticAssignment
 from engine.solvers.branch_and_bound.problems.queens import Queens
+from engine.solvers.branch_and_bound.problems.schedules import BlockingFlowshop, FlowTime, NoWaitFlowshop
 from engine.solvers.branch_and_bound.problems.tardiness import Tardiness
 from engine.solvers.branch_and_bound.schema import SCHEMA
 from engine.solvers.branch_and_bound.tree import PermutationProblem
@@ -26,7 +27,17 @@ kernel_variants = LazyImport("engine.solvers.branch_and_bound.search.programs", 
 SOLVER = Solver(
     name="branch_and_bound",
     title="Branch and bound over permutations (flowshop, n-queens, asymmetric TSP, quadratic assignment, tardiness)",
-    problems=(Flowshop, Queens, ATSP, QuadraticAssignment, Tardiness, PermutationProblem),
+    problems=(
+        Flowshop,
+        Queens,
+        ATSP,
+        QuadraticAssignment,
+        Tardiness,
+        FlowTime,
+        BlockingFlowshop,
+        NoWaitFlowshop,
+        PermutationProblem,
+    ),
     options={
         Flowshop: FlowshopOptions,
         Queens: Options,

@@ -56,12 +56,14 @@ def empty(shape: tuple[int, ...], items: int) -> Masks:
 
 def any_of(masks: Masks) -> NDArray[np.bool_]:
     """Whether sets contain anything; shape without the words."""
-    return masks.any(axis=-1)
+    found: NDArray[np.bool_] = np.any(masks, axis=-1)
+    return found
 
 
 def count_of(masks: Masks) -> NDArray[np.int64]:
     """How many items sets contain; shape without the words."""
-    return bits_of(masks).sum(axis=-1, dtype=np.int64)
+    found: NDArray[np.int64] = bits_of(masks).sum(axis=-1, dtype=np.int64)
+    return found
 
 
 def lowest_of(masks: Masks) -> Masks:

@@ -221,8 +221,8 @@ def child_constants_of(tree: Tree, functions: DeviceTree, shapes: Shapes) -> dic
     """What ``bound_in_parallel.mako`` is rendered with."""
     functions = dataclasses.replace(functions, cooperative=None)
     constants = constants_of(tree, functions, shapes)
-    unused = ("local_table", "table_words", "poll", "groups_per_unit", "backtrack", "quads", "ramp_steps")
-    unused += ("rows_in_local", "mask_words", "saved_quads")
+    unused = {"local_table", "table_words", "poll", "groups_per_unit", "backtrack", "quads", "ramp_steps"}
+    unused |= {"rows_in_local", "mask_words", "saved_quads"}
     return {name: value for name, value in constants.items() if name not in unused} | {
         "refines": functions.refines,
         "bottom": 0,
@@ -284,6 +284,7 @@ def _trees() -> Sequence[Tree]:
     from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
     from engine.solvers.branch_and_bound.problems.quadratic_assignment import QuadraticAssignment
     from engine.solvers.branch_and_bound.problems.queens import Queens
+    from engine.solvers.branch_and_bound.problems.schedules import BlockingFlowshop, FlowTime
     from engine.solvers.branch_and_bound.problems.tardiness import Tardiness
 
     small = [[3, 1, 2], [2, 2, 9], [1, 4, 1]]
@@ -294,6 +295,9 @@ def _trees() -> Sequence[Tree]:
         *(Flowshop(small).tree(bound, "max_sum") for bound in ("one_machine", "two_machine", "mixed")),
         *(Flowshop.taillard(21).tree("one_machine", rule) for rule in ("forward", "min_branch", "min_min")),
         Flowshop([[5000] * 40] * 5).tree("mixed", "auto"),
+        Flowshop([[5] * 70] * 3).tree("one_machine", "auto"),
+        FlowTime(small).tree(),
+        BlockingFlowshop(small).tree(),
         QuadraticAssignment(small, small).tree(),
         Tardiness([3, 1, 2], [2, 9, 4], [1, 4, 1]).tree(),
     )

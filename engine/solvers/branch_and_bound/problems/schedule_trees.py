@@ -1,0 +1,217 @@
+"""Search trees of flowshops with total flow time, with blocking, and without waiting; all are branched from the front.
+
+References
+----------
+E. Ignall, L. Schrage, "Application of the branch and bound technique to some flow-shop scheduling problems", Operations
+Research 13 (1965) 400-412.
+D. P. Ronconi, "A branch-and-bound algorithm to minimize the makespan in a flowshop with blocking", Annals of Operations
+Research 138 (2005) 53-65.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.solvers.branch_and_bound.problems.atsp import ATSPTree
+from engine.solvers.branch_and_bound.problems.atsp_assignment import LARGEST_COST, AssignmentTree
+from engine.solvers.branch_and_bound.tree import DeviceTree, Tree
+
+if TYPE_CHECKING:
+    from engine.devices import Capabilities
+
+__all__ = ["BlockingTree", "FlowTimeTree", "no_wait_tree"]
+
+Vector = NDArray[np.int64]
+
+_THREADS = 512
+
+
+class _ForwardTree(Tree):
+    """Items are jobs, the first of the order first."""
+
+    def __init__(self, times: NDArray[np.int64]) -> None:
+        self.times = times
+        self.machines, self.items = times.shape
+        self.leaf_depth = self.items - 1
+        done = np.cumsum(times, axis=0)
+        self.heads = (done - times).min(axis=1)
+        self.tails = done[-1] - done
+        """Time of each job after each machine, shape (machines, jobs)."""
+
+    @abstractmethod
+    def child_bound(self, state: Any, item: int, others: Sequence[int]) -> int:
+        """The bound of the child with a job, of which the ``others``, at least one, stay open."""
+
+    @abstractmethod
+    def value(self, state: Any) -> int:
+        """The objective of a state with all jobs."""
+
+    def bound(
+        self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
+    ) -> tuple[int, list[int]]:
+        """See :meth:`Tree.bound`."""
+        jobs = list(open_items)
+        others = ([other for other in jobs if other != job] for job in jobs)
+        values = [self.child_bound(state, job, rest) for job, rest in zip(jobs, others, strict=True)]
+        return 0, [job for job, value in zip(jobs, values, strict=True) if value < upper]
+
+    def leaf(self, state: Any, open_items: Sequence[int]) -> int:
+        """See :meth:`Tree.leaf`: with the last job at the end."""
+        return self.value(self.place(state, self.leaf_depth, open_items[0], 0))
+
+    def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
+        """See :meth:`Tree.bounds`."""
+        return np.array([self._bound_of(path) for path in paths.tolist()], np.int64)
+
+    def _bound_of(self, path: list[int]) -> int:
+        if not path:
+            return self.lower_bound()
+        state = self.root()
+        for depth, item in enumerate(path[:-1]):
+            state = self.place(state, depth, item, 0)
+        others = [job for job in range(self.items) if job not in path]
+        if others:
+            return max(self.lower_bound(), self.child_bound(state, path[-1], others))
+        return self.value(self.place(state, len(path) - 1, path[-1], 0))
+
+    def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
+        """The order of all jobs."""
+        return np.array([*path, *(job for job in range(self.items) if job not in path)], np.int64)
+
+    def evaluate(self, solution: NDArray[np.int64]) -> int:
+        """The objective, from the times alone."""
+        state = self.root()
+        for depth, job in enumerate(solution.tolist()):
+            state = self.place(state, depth, job, 0)
+        return self.value(state)
+
+    def _device_tree(self, template: str, table: NDArray[np.int64], words: int) -> DeviceTree:
+        constants = {"machines": self.machines}
+        return DeviceTree(
+            *(f"branch_and_bound/{template}", "", constants, table.astype(np.int32), False),
+            saved_words=words,
+            threads_per_unit=_THREADS,
+        )
+
+
+class FlowTimeTree(_ForwardTree):
+    """Total flow time; the state is when each machine is done, and the flow time so far.
+
+    On one machine the jobs that are open are done at the earliest, in total, if the shortest come first; each of them
+    then needs the time of the machines behind it. The bound is the largest such sum over all machines.
+    """
+
+    def device(self, capabilities: Capabilities) -> DeviceTree:
+        """See :meth:`Tree.device`; table: by machine, times, times after it, and the jobs by time."""
+        by_time = np.argsort(self.times, axis=1, kind="stable")
+        table = np.concatenate([part.ravel() for part in (self.times, self.tails, by_time)])
+        return self._device_tree("flow_time", table, self.machines + 1)
+
+    def root(self) -> tuple[Vector, int]:
+        """See :meth:`Tree.root`."""
+        return np.zeros(self.machines, np.int64), 0
+
+    def place(self, state: Any, depth: int, item: int, side: int) -> tuple[Vector, int]:
+        """See :meth:`Tree.place`."""
+        done, total = state[0].copy(), state[1]
+        at = 0
+        for machine in range(self.machines):
+            at = max(at, int(done[machine])) + int(self.times[machine, item])
+            done[machine] = at
+        return done, total + at
+
+    def child_bound(self, state: Any, item: int, others: Sequence[int]) -> int:
+        """See :meth:`_ForwardTree.child_bound`."""
+        done, total = self.place(state, 0, item, 0)
+        return total + self._of_open(done, list(others))
+
+    def _of_open(self, done: Vector, jobs: list[int]) -> int:
+        """The least total flow time of the open jobs, given when each machine is free."""
+        completions = np.cumsum(np.sort(self.times[:, jobs], axis=1), axis=1).sum(axis=1)
+        return int((len(jobs) * done + completions + self.tails[:, jobs].sum(axis=1)).max())
+
+    def value(self, state: Any) -> int:
+        """See :meth:`_ForwardTree.value`."""
+        return int(state[1])
+
+    def lower_bound(self) -> int:
+        """See :meth:`Tree.lower_bound`."""
+        return self._of_open(self.heads, list(range(self.items)))
+
+
+class BlockingTree(_ForwardTree):
+    """Makespan with blocking; the state is when the last job leaves each machine.
+
+    The open jobs pass a machine one after another once the last job has left it, and then the shortest time that any
+    job needs behind the machine is left. The bound is the largest such sum over all machines.
+    """
+
+    def device(self, capabilities: Capabilities) -> DeviceTree:
+        """See :meth:`Tree.device`; table: times by job, then the least times after each machine."""
+        table = np.concatenate([self.times.T.ravel(), self.tails.min(axis=1)])
+        return self._device_tree("blocking", table, 2 * self.machines)
+
+    def root(self) -> tuple[int, ...]:
+        """See :meth:`Tree.root`."""
+        return tuple(0 for _ in range(self.machines))
+
+    def place(self, state: Any, depth: int, item: int, side: int) -> tuple[int, ...]:
+        """See :meth:`Tree.place`."""
+        at, left = int(state[0]), list[int]()
+        for machine in range(self.machines):
+            free = int(state[machine + 1]) if machine + 1 < self.machines else 0
+            at = max(at + int(self.times[machine, item]), free)
+            left.append(at)
+        return tuple(left)
+
+    def child_bound(self, state: Any, item: int, others: Sequence[int]) -> int:
+        """See :meth:`_ForwardTree.child_bound`."""
+        return self._of_open(np.array(self.place(state, 0, item, 0)), list(others))
+
+    def _of_open(self, left: Vector, jobs: list[int]) -> int:
+        return int((left + self.times[:, jobs].sum(axis=1) + self.tails.min(axis=1)).max())
+
+    def value(self, state: Any) -> int:
+        """See :meth:`_ForwardTree.value`."""
+        return int(state[-1])
+
+    def lower_bound(self) -> int:
+        """See :meth:`Tree.lower_bound`."""
+        one = self._of_open(self.heads, list(range(self.items)))
+        return max(one, int(self.times.sum(axis=0).max()))
+
+
+class _Orders:
+    """Of an asymmetric TSP whose tours stand for orders of jobs: city j + 1 is job j, and city 0 beginning and end."""
+
+    costs: NDArray[np.int64]
+
+    def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
+        """The order of all jobs."""
+        jobs = range(len(self.costs) - 1)
+        return np.array([*path, *(job for job in jobs if job not in path)], np.int64)
+
+    def evaluate(self, solution: NDArray[np.int64]) -> int:
+        """Cost of the tour."""
+        cities = np.pad(solution + 1, 1)
+        return int(self.costs[cities[:-1], cities[1:]].sum())
+
+
+class _AssignmentOfOrders(_Orders, AssignmentTree):
+    pass
+
+
+class _ArcsOfOrders(_Orders, ATSPTree):
+    pass
+
+
+def no_wait_tree(delays: NDArray[np.int64]) -> Tree:
+    """The tree of a no-wait flowshop, from its costs as an asymmetric TSP, shape (jobs + 1, jobs + 1)."""
+    if len(delays) > 3 and int(delays.max()) <= LARGEST_COST:
+        return _AssignmentOfOrders(delays)
+    return _ArcsOfOrders(delays, cheapest=True)

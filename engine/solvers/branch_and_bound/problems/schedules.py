@@ -1,0 +1,335 @@
+"""Permutation flowshops with other rules than the makespan: total flow time, blocking, and no waiting."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import OptionError, ProblemError
+from engine.formats import taillard
+from engine.formats.source import read_text
+from engine.problem import InstanceOption
+from engine.solvers.branch_and_bound.problems.atsp import ATSP
+from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+from engine.solvers.branch_and_bound.problems.matrices import permutation, require_size
+from engine.solvers.branch_and_bound.tree import PermutationProblem, Tree
+
+__all__ = ["BlockingFlowshop", "FlowTime", "NoWaitFlowshop"]
+
+_RESTARTS = 30
+_REMOVED = 4
+_SUM_LIMIT = 2**30
+
+
+class _Schedule(PermutationProblem):
+    """What these problems share: the times, the file, and a local search for the first schedule."""
+
+    word: ClassVar[str]
+    """The first word of a file; an instance in a layout of :mod:`engine.formats.taillard` follows."""
+
+    title: ClassVar[str]
+    read_options = InstanceOption
+
+    def __init__(self, times: ArrayLike, name: str | None = None) -> None:
+        checked = Flowshop(times)
+        self.times = checked.times
+        self.machines, self.jobs = self.times.shape
+        self.name = name if name is not None else f"{self.title} of {self.jobs} jobs"
+
+    @classmethod
+    def read(cls, path: str | Path, instance: int = 1) -> Self:
+        """Read a file: the problem's word on a line of its own, then a layout of :mod:`engine.formats.taillard`.
+
+        Parameters
+        ----------
+        path : path-like
+        instance : int
+            Which one, counted from 1, of a file that holds several.
+
+        Raises
+        ------
+        ProblemError
+            If the file cannot be read, breaks its layout or a rule of the problem, or holds fewer instances.
+        """
+        first, _, rest = read_text(path, f"the file of a {cls.title}").partition("\n")
+        if first.strip().lower() != cls.word:
+            raise ProblemError(f"a file of a {cls.title} begins with the line '{cls.word}'", path, 1)
+        found = taillard.parse("\n" + rest, path)
+        if not 1 <= instance <= len(found):
+            raise ProblemError(f"there is no instance {instance}; the file holds {len(found)}", path)
+        stem = Path(path).stem
+        try:
+            problem = cls(found[instance - 1].times, stem if len(found) == 1 else f"{stem}-{instance}")
+        except ProblemError as error:
+            raise ProblemError(str(error), path, found[instance - 1].line) from error
+        problem.instances_in_file = len(found)
+        return problem
+
+    @classmethod
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Whether the first line of the file is the problem's word."""
+        return head.partition("\n")[0].strip().lower() == cls.word
+
+    def describe(self) -> str:
+        """One line: the sizes and the range of times."""
+        text = f"{self.title} {self.name}: {self.jobs} jobs, {self.machines} machines"
+        return f"{text}, times {self.times.min():,} to {self.times.max():,}"
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """``times``: shape (machines, jobs)."""
+        return {"times": self.times}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """The inverse of :meth:`to_arrays`."""
+        if "times" not in arrays:
+            raise ProblemError(f"the arrays of a {cls.title} lack 'times'")
+        return cls(arrays["times"], name)
+
+    @abstractmethod
+    def objectives(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The objectives of several orders of the same number of jobs, all of them or some.
+
+        Parameters
+        ----------
+        orders : ndarray of int64, shape (orders, length)
+
+        Returns
+        -------
+        ndarray of int64, shape (orders,)
+        """
+
+    def evaluate(self, jobs: ArrayLike) -> int:
+        """The objective of an order of all jobs.
+
+        Raises
+        ------
+        ProblemError
+            If it is not a permutation of 0 ... jobs - 1.
+        """
+        order = permutation(jobs, self.jobs, f"an order must list each of the jobs 0 to {self.jobs - 1} once")
+        return int(self.objectives(order[None, :])[0])
+
+    def tree(self, bound: str = "auto", branching: str = "auto") -> Tree:
+        """Orders built from the front; there is no choice of bounds or branching rules."""
+        if bound != "auto" or branching not in ("auto", "forward"):
+            raise OptionError(f"a {self.title} has no choice of bounds or branching rules")
+        require_size(self.jobs, "jobs", self.name)
+        return self._tree()
+
+    @abstractmethod
+    def _tree(self) -> Tree: ...
+
+    def first_solution(
+        self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
+    ) -> NDArray[np.int64] | None:
+        """Jobs inserted one after another, longest first, then local search and restarts; None for ``infinity``."""
+        if method == "infinity":
+            return None
+        random = np.random.Generator(np.random.PCG64(seed))
+        order = np.zeros(0, np.int64)
+        jobs = np.argsort(-self.times.sum(axis=0), kind="stable")
+        for place, job in enumerate(jobs.tolist()):
+            if expired():
+                return np.concatenate([order, jobs[place:]])
+            order, _ = self._inserted(order, job)
+        best = self._improved(order, random, expired)
+        for _ in range(_RESTARTS):
+            if expired():
+                break
+            removed = random.permutation(self.jobs)[: min(_REMOVED, self.jobs)]
+            order = best[~np.isin(best, removed)]
+            for job in removed.tolist():
+                order, _ = self._inserted(order, job)
+            best = min(best, self._improved(order, random, expired), key=self.evaluate)
+        return best
+
+    def _inserted(self, order: NDArray[np.int64], job: int) -> tuple[NDArray[np.int64], int]:
+        """An order with one more job at its best place, and the objective."""
+        orders = np.array([np.insert(order, place, job) for place in range(len(order) + 1)], np.int64)
+        values = self.objectives(orders)
+        return orders[int(values.argmin())], int(values.min())
+
+    def _improved(
+        self, order: NDArray[np.int64], random: np.random.Generator, expired: Callable[[], bool]
+    ) -> NDArray[np.int64]:
+        """Every job moved to its best place, again and again, until that improves none."""
+        value, better = self.evaluate(order), True
+        while better:
+            better = False
+            for job in random.permutation(self.jobs).tolist():
+                if expired():
+                    return order
+                moved, found = self._inserted(order[order != job], job)
+                if found < value:
+                    order, value, better = moved, found, True
+        return order
+
+
+class FlowTime(_Schedule):
+    """Find the order of jobs with the least total flow time in a permutation flowshop.
+
+    The total flow time is the sum of the times at which the jobs are done on the last machine. A solution lists the
+    jobs, counted from 0.
+
+    Parameters
+    ----------
+    times : array-like of int, shape (machines, jobs)
+        Processing times, at least 0; all of them together, times the number of jobs, must be below 2^30.
+    name : str, optional
+
+    Attributes
+    ----------
+    times : ndarray of int64, shape (machines, jobs)
+        Read-only.
+    jobs, machines : int
+
+    Raises
+    ------
+    ProblemError
+        If the times are not a matrix of whole numbers or break these rules.
+    """
+
+    kind: ClassVar[str] = "flowtime"
+    word: ClassVar[str] = "flowtime"
+    title: ClassVar[str] = "total flow time flowshop"
+
+    def __init__(self, times: ArrayLike, name: str | None = None) -> None:
+        super().__init__(times, name)
+        total = self.jobs * int(self.times.sum())
+        if total >= _SUM_LIMIT:
+            raise ProblemError(
+                f"the processing times add up to {total} over all {self.jobs} jobs' flow times; that must stay below "
+                f"2^30 ({_SUM_LIMIT})"
+            )
+
+    def objectives(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sums of the completion times on the last machine."""
+        done = np.zeros((self.machines, len(orders)), np.int64)
+        total = np.zeros(len(orders), np.int64)
+        for jobs in orders.T:
+            at = np.zeros(len(orders), np.int64)
+            for machine in range(self.machines):
+                at = np.maximum(at, done[machine]) + self.times[machine, jobs]
+                done[machine] = at
+            total += at
+        return total
+
+    def _tree(self) -> Tree:
+        from engine.solvers.branch_and_bound.problems.schedule_trees import FlowTimeTree
+
+        return FlowTimeTree(self.times)
+
+
+class BlockingFlowshop(_Schedule):
+    """Find the order of jobs with the smallest makespan in a flowshop without buffers between the machines.
+
+    A job that is done on a machine stays there, and blocks it, until the next machine is free. A solution lists the
+    jobs, counted from 0.
+
+    Parameters
+    ----------
+    times : array-like of int, shape (machines, jobs)
+        Processing times, at least 0. All times together must be below 2^30.
+    name : str, optional
+
+    Attributes
+    ----------
+    times : ndarray of int64, shape (machines, jobs)
+        Read-only.
+    jobs, machines : int
+
+    Raises
+    ------
+    ProblemError
+        If the times are not a matrix of whole numbers or break these rules.
+    """
+
+    kind: ClassVar[str] = "blocking"
+    word: ClassVar[str] = "blocking"
+    title: ClassVar[str] = "blocking flowshop"
+
+    def objectives(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:
+        """When the last job of each order is done."""
+        left = np.zeros((self.machines + 1, len(orders)), np.int64)
+        for jobs in orders.T:
+            at = left[0]
+            for machine in range(self.machines):
+                at = np.maximum(at + self.times[machine, jobs], left[machine + 1])
+                left[machine] = at
+        found: NDArray[np.int64] = left[self.machines - 1]
+        return found
+
+    def _tree(self) -> Tree:
+        from engine.solvers.branch_and_bound.problems.schedule_trees import BlockingTree
+
+        return BlockingTree(self.times)
+
+
+class NoWaitFlowshop(_Schedule):
+    """Find the order of jobs with the smallest makespan in a flowshop whose jobs never wait between machines.
+
+    The delay between the starts of two jobs depends on these two alone, which makes it an asymmetric TSP with one city
+    for each job, and one for the beginning and the end; it is searched as such. A solution lists the jobs, counted
+    from 0.
+
+    Parameters
+    ----------
+    times : array-like of int, shape (machines, jobs)
+        Processing times, at least 0. All times together must be below 2^30.
+    name : str, optional
+
+    Attributes
+    ----------
+    times : ndarray of int64, shape (machines, jobs)
+        Read-only.
+    jobs, machines : int
+    delays : ndarray of int64, shape (jobs + 1, jobs + 1)
+        The costs of the asymmetric TSP; job j is city j + 1.
+
+    Raises
+    ------
+    ProblemError
+        If the times are not a matrix of whole numbers or break these rules.
+
+    References
+    ----------
+    D. A. Wismer, "Solution of the flowshop-scheduling problem with no intermediate queues", Operations Research 20
+    (1972) 689-697.
+    """
+
+    kind: ClassVar[str] = "nowait"
+    word: ClassVar[str] = "nowait"
+    title: ClassVar[str] = "no-wait flowshop"
+
+    def __init__(self, times: ArrayLike, name: str | None = None) -> None:
+        super().__init__(times, name)
+        done = np.cumsum(self.times, axis=0)
+        self.delays = np.zeros((self.jobs + 1, self.jobs + 1), np.int64)
+        self.delays[1:, 1:] = (done[:, :, None] - (done - self.times)[:, None, :]).max(axis=0)
+        self.delays[1:, 0] = done[-1]
+        np.fill_diagonal(self.delays, 0)
+        self.delays.setflags(write=False)
+
+    def objectives(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:
+        """When the last job of each order is done."""
+        cities = np.pad(orders + 1, ((0, 0), (1, 1)))
+        found: NDArray[np.int64] = self.delays[cities[:, :-1], cities[:, 1:]].sum(axis=1)
+        return found
+
+    def _tree(self) -> Tree:
+        from engine.solvers.branch_and_bound.problems.schedule_trees import no_wait_tree
+
+        return no_wait_tree(self.delays)
+
+    def first_solution(
+        self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
+    ) -> NDArray[np.int64] | None:
+        """The order of a tour by the local search of :class:`ATSP`; None for ``infinity``."""
+        tour = ATSP(self.delays).first_solution(method, seed, expired)
+        return None if tour is None else tour[1:] - 1

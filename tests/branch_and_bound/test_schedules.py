@@ -1,0 +1,142 @@
+"""Claims about flowshops with total flow time, with blocking and without waiting: simulated, and in all orders."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from searching import as_gpu, counts, explore, factorial_of
+
+import engine
+from engine.devices import Member
+from engine.errors import OptionError, ProblemError
+from engine.formats import taillard
+from engine.solvers import recognize
+from engine.solvers.branch_and_bound.problems.schedules import BlockingFlowshop, FlowTime, NoWaitFlowshop
+from engine.solvers.branch_and_bound.reference import search
+
+CLASSES = (FlowTime, BlockingFlowshop, NoWaitFlowshop)
+
+
+def instance(kind: Any, jobs: int, machines: int, seed: int) -> Any:
+    return kind(np.random.default_rng(seed).integers(0, 30, (machines, jobs)))
+
+
+def simulated(problem: Any, order: tuple[int, ...]) -> int:
+    """The objective, unit by unit of the rules: every operation as early as the rules allow."""
+    times = problem.times
+    machines = len(times)
+    if isinstance(problem, NoWaitFlowshop):
+        busy_until, start = [0] * machines, 0
+        for job in order:
+            offsets = [int(times[:machine, job].sum()) for machine in range(machines)]
+            while any(start + offset < until for offset, until in zip(offsets, busy_until, strict=True)):
+                start += 1
+            busy_until = [start + offsets[machine] + int(times[machine, job]) for machine in range(machines)]
+        return busy_until[-1]
+    free, total = [0] * machines, 0
+    for job in order:
+        begin = [0] * machines
+        ready = 0
+        for machine in range(machines):
+            begin[machine] = max(ready, free[machine])
+            ready = begin[machine] + int(times[machine, job])
+        ends = [begin[machine] + int(times[machine, job]) for machine in range(machines)]
+        blocking = isinstance(problem, BlockingFlowshop)
+        free = [
+            begin[machine + 1] if blocking and machine + 1 < machines else ends[machine] for machine in range(machines)
+        ]
+        total += ends[-1]
+    return total if isinstance(problem, FlowTime) else ends[-1]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+@pytest.mark.parametrize(("jobs", "machines"), [(1, 3), (2, 2), (4, 1), (5, 4)])
+def test_the_objective_is_that_of_a_simulation(kind: Any, jobs: int, machines: int) -> None:
+    problem = instance(kind, jobs, machines, seed=jobs)
+    tree = problem.tree()
+    for order in itertools.islice(itertools.permutations(range(jobs)), 40):
+        value = simulated(problem, order)
+        assert problem.evaluate(order) == value
+        assert tree.evaluate(np.array(order)) == value
+        assert tree.lower_bound() <= value
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+@pytest.mark.parametrize(("jobs", "machines"), [(1, 2), (2, 3), (3, 1), (6, 3), (7, 5)])
+def test_the_optimum_is_that_of_all_orders(device: Member, kind: Any, jobs: int, machines: int) -> None:
+    problem = instance(kind, jobs, machines, seed=10 * jobs)
+    best = min(problem.evaluate(order) for order in itertools.permutations(range(jobs)))
+    found = engine.solve(problem, devices=[device.info.id], initial="infinity")
+    assert found.status == "optimal"
+    assert found.objective == best
+    assert problem.evaluate(found.solution) == best
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_kernels_visit_the_nodes_of_the_reference(device: Member, kind: Any) -> None:
+    problem = instance(kind, 8, 4, seed=3)
+    tree = problem.tree()
+    optimum = search(tree).best
+    expected = counts(search(tree, optimum))
+    assert expected[4] == factorial_of(tree)
+    for capabilities in (None, as_gpu(device)) if kind is not NoWaitFlowshop else (None,):
+        assert counts(explore(device, tree, optimum, capabilities=capabilities)) == expected
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_bounds_of_nodes_are_below_all_their_leaves(kind: Any) -> None:
+    problem = instance(kind, 6, 3, seed=4)
+    tree = problem.tree()
+    for depth in range(4):
+        for path in itertools.permutations(range(6), depth):
+            bound = tree.bounds(np.array([path], np.int64).reshape(1, depth), np.zeros((1, depth), np.int64))[0]
+            left = [job for job in range(6) if job not in path]
+            assert bound <= min(problem.evaluate([*path, *rest]) for rest in itertools.permutations(left))
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_a_heuristic_finds_good_orders_and_keeps_the_seed(kind: Any) -> None:
+    problem = instance(kind, 12, 4, seed=6)
+    order = problem.first_solution("heuristic", 1)
+    assert np.array_equal(order, problem.first_solution("heuristic", 1))
+    shuffled = np.random.default_rng(1).permuted(np.tile(np.arange(12), (300, 1)), axis=1)
+    assert problem.evaluate(order) <= problem.objectives(shuffled).min()
+    assert problem.first_solution("infinity", 1) is None
+    assert sorted(problem.first_solution("heuristic", 1, lambda: True)) == list(range(12))
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_a_file_is_the_word_and_a_flowshop(tmp_path: Path, kind: Any) -> None:
+    problem = instance(kind, 5, 3, seed=2)
+    plain = tmp_path / "plain.txt"
+    taillard.write(plain, problem.times)
+    path = tmp_path / "schedule.txt"
+    path.write_text(f"{kind.word}\n{plain.read_text()}")
+    assert recognize(path) is kind
+    assert recognize(plain) is engine.Flowshop
+    again = kind.read(path)
+    assert np.array_equal(again.times, problem.times)
+    assert np.array_equal(kind.from_arrays(again.to_arrays(), "x").times, problem.times)
+    assert kind.title in again.describe()
+    with pytest.raises(ProblemError, match=f"begins with the line '{kind.word}'"):
+        kind.read(plain)
+    with pytest.raises(ProblemError, match="there is no instance 2; the file holds 1"):
+        kind.read(path, instance=2)
+    path.write_text(f"{kind.word}\n2 2\nnothing\n")
+    with pytest.raises(ProblemError, match="line 3"):
+        kind.read(path)
+
+
+def test_what_does_not_apply_is_refused() -> None:
+    with pytest.raises(OptionError, match="no choice of bounds"):
+        FlowTime([[1, 2]]).tree("partial")
+    with pytest.raises(ProblemError, match="must stay below 2\\^30"):
+        FlowTime([[2**25] * 8])
+    with pytest.raises(ProblemError, match="at least 0"):
+        BlockingFlowshop([[1, -2]])
+    with pytest.raises(ProblemError, match="at most 128 jobs"):
+        BlockingFlowshop(np.ones((2, 129), int)).tree()
