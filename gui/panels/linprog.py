@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.events import Finished, Incumbent, Metric, Progress
 from engine.problem import Problem
@@ -29,7 +30,7 @@ _PHASES = ("products", "form", "factor", "solve")
 
 
 class LinearProgramPanel(Panel):
-    """Objectives, gap and infeasibilities by iteration, step sizes, spread of D, time, values and duals."""
+    """Objectives, gap and infeasibilities by iteration, step sizes, spread of D, the race, time, values and duals."""
 
     solver = "linprog"
 
@@ -71,6 +72,13 @@ class LinearProgramPanel(Panel):
         empty = "Values, reduced costs and duals are listed when the run ends."
         self.variables = self.add(Listing("Variables", theme=theme, key="variables", empty=empty), values)
         self.rows = self.add(Listing("Rows", theme=theme, key="rows", empty=empty), values)
+        race = self.page("Race", columns=2)
+        self.errors: LivePlot = self.add(
+            LivePlot("Error of each method", "relative", theme=theme, key="race", y_title="error", log=True), race
+        )
+        self.follow(self.errors, "interior_error", "pdhg_error", names=["interior point", "pdhg"])
+        empty = "The methods of a race are listed when the run ends; HiGHS reports nothing while it works."
+        self.racers = self.add(Listing("Methods", theme=theme, key="racers", empty=empty), race)
         more = self.page("Time", columns=2)
         self.totals = self.add(Bars("Time of each part in total", "% of the measured time", theme=theme), more, wide=2)
         self.seconds = self.add(StackedPlot("Time of each part", "s", theme=theme, key="seconds"), more)
@@ -143,7 +151,9 @@ class LinearProgramPanel(Panel):
                 plot, title = self._places[name]
                 plot.series(title).replace(series)
                 plot.fit(at_once=False)
-        for listing, name in ((self.variables, "variables"), (self.rows, "rows")):
+        if "winner" in processed:
+            self.tile("Winner").show_value(processed["winner"])
+        for listing, name in ((self.variables, "variables"), (self.rows, "rows"), (self.racers, "racers")):
             if name in processed:
                 headers, rows, unit = processed[name]
                 listing.put(headers, rows)
@@ -158,9 +168,11 @@ def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[st
         for column in schema.history:
             if column.name != "iteration":
                 made["curves"][column.name] = Series.of(iteration, schema.column(result, column.name))
+    arrays = result.arrays
+    if len(arrays.get("racers", ())):
+        made |= _postprocess_race(arrays)
     if result.solution is None:
         return made
-    arrays = result.arrays
     names = problem.names or [f"x{j}" for j in range(problem.n)]
     columns = [result.solution, problem.lower, problem.upper, problem.c]
     if "reduced_costs" in arrays:
@@ -181,6 +193,15 @@ def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[st
             f"{value_text(problem.m)}, {value_text(binding)} of them with a dual",
         )
     return made
+
+
+def _postprocess_race(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """The methods of a race, the winner first, and how far each came."""
+    names, errors = arrays["racers"].tolist(), arrays["racer_errors"].tolist()
+    outcomes = arrays["racer_outcomes"].tolist() if "racer_outcomes" in arrays else [""] * len(names)
+    rows = [(name, _number(error), outcome) for name, error, outcome in zip(names, errors, outcomes, strict=True)]
+    made: dict[str, Any] = {"racers": (["method", "error of its best point", "outcome"], rows, "")}
+    return made | {"winner": names[0]} if outcomes[0] == "won" else made
 
 
 def _number(value: float) -> float | None:

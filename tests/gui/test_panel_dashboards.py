@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import engine
 from engine.events import DeviceStatus, Event, Failed, Incumbent, Metric, Started, StateChanged, Trace
@@ -469,3 +470,23 @@ def test_linear_programming_shows_every_iteration_and_the_solution_with_its_dual
     assert sum(row[1] * row[4] for row in variables) == pytest.approx(result.objective, rel=1e-9)
     activities = [row[1] for row in figure(panel, "rows").table()[1]]
     assert activities == pytest.approx((problem.A @ result.solution).tolist(), abs=1e-7)  # type: ignore[union-attr]
+
+
+def test_a_race_shows_the_error_of_each_method_and_who_has_won(qtbot: Any, tmp_path: Path) -> None:
+    random = np.random.default_rng(4)
+    matrix = sp.random_array((400, 600), density=0.02, rng=random, format="csr")
+    x, y = random.random(600), -random.random(400)
+    problem = engine.LinearProgram(matrix.T @ y + random.random(600), A_ub=matrix, b_ub=matrix @ x)
+    folder = tmp_path / "race"
+    found = engine.solve(problem, method="race", run_folder=folder, backend="opencl")
+    panel = played(qtbot, folder)
+    headers, rows = figure(panel, "racers").table()
+    assert headers == ["method", "error of its best point", "outcome"]
+    assert [row[0] for row in rows] == found.arrays["racers"].tolist()
+    assert [row[2] for row in rows].count("won") == 1
+    assert dict(panel.summary())["Winner"] == rows[0][0]
+    alone = tmp_path / "alone"
+    engine.solve(problem, method="pdhg", tolerance=1e-3, acceptable=1e-2, run_folder=alone, backend="opencl")
+    headers, rows = figure(played(qtbot, alone), "race").table()
+    assert headers[1:] == ["pdhg"]
+    assert rows[-1][1] <= 1e-3

@@ -28,14 +28,31 @@ def report_error(run: Run, found: Audit, options: Options, ended: Status | None)
         )
 
 
-def report_race(run: Run, winner: Racer | None, closed: Sequence[Racer], result: Result) -> None:
-    """Report who has won and how far the others were, also as arrays of the result."""
+def report_race(
+    run: Run, winner: Racer | None, closed: Sequence[Racer], ended: Sequence[Racer], result: Result
+) -> None:
+    """Report who has won and how far the others were, also as arrays of the result.
+
+    Parameters
+    ----------
+    run : Run
+    winner : Racer or None
+    closed : sequence of Racer
+        All that took part.
+    ended : sequence of Racer
+        Those that ended by themselves without an answer.
+    result : Result
+        Gets the arrays ``racers``, ``racer_errors`` and ``racer_outcomes``.
+    """
     others = [racer for racer in closed if racer is not winner]
     order = [*([winner] if winner is not None else []), *others]
     if not order:
         return
     result.arrays["racers"] = np.array([racer.name for racer in order])
     result.arrays["racer_errors"] = np.array([racer.error for racer in order])
+    result.arrays["racer_outcomes"] = np.array(
+        ["won" if racer is winner else "ended" if racer in ended else "stopped" for racer in order]
+    )
     first = f"{winner.name} has won" if winner is not None else "no method has won"
     rest = ", ".join(f"{racer.name}: error {racer.error:.1e}" for racer in others)
     run.notice(f"race: {first}" + (f"; {rest}" if rest else ""))

@@ -58,6 +58,9 @@ SCHEMA = Schema(
         ArraySpec("side_from", "float64", ("rows",), title="Least side with this basis", optional=True),
         ArraySpec("side_to", "float64", ("rows",), title="Greatest side with this basis", optional=True),
         ArraySpec("racers", "text", ("racers",), title="Methods of a race, the winner first", optional=True),
+        ArraySpec(
+            "racer_outcomes", "text", ("racers",), title="Won, stopped, or ended without an answer", optional=True
+        ),
         ArraySpec("racer_errors", "float64", ("racers",), title="Error of each method's best point", optional=True),
     ),
     counters=(

@@ -471,7 +471,7 @@ class _Solving:
                 self.run.incumbent(result.objective, result.bound)
         result.arrays.update(self.arrays)
         if self.method == "race" and not self._solved_at_once:
-            report_race(self.run, self.winner, self._closed, result)
+            report_race(self.run, self.winner, self._closed, self.finished, result)
         if self.history:
             result.arrays["history"] = np.array(self.history)
         return result

@@ -193,6 +193,8 @@ class InteriorRacer(Racer):
         for name, value in latest.items():
             if name != "iteration" and np.isfinite(value):
                 run.metric(name, value)
+        if np.isfinite(self.error):
+            run.metric("interior_error", self.error)
         for name, seconds in self._system.seconds.items():
             run.metric(f"seconds_{name}", seconds)
         run.progress("iterations", latest["iteration"], self.options.max_iterations, "iterations", limit=True)
