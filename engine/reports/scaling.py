@@ -8,6 +8,7 @@ is also predicted, from the recording of one (:mod:`engine.reports.scaling_model
 from __future__ import annotations
 
 import functools
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -369,7 +370,7 @@ def _forecast(comparison: _Comparison, counts: Sequence[int]) -> str:
 
 def _draw(folder: Path, name: str, count: int, timeline: Timeline, window: tuple[float, float]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    file = "".join(letter if letter.isalnum() else "-" for letter in f"{name} {count}")
+    file = re.sub(r"[^A-Za-z0-9]+", "-", f"{name} {count}")
     title = f"{name}, {count} device{'s' if count > 1 else ''}"
     (folder / f"{file}.svg").write_text(picture(timeline, title, window), encoding="utf-8")
 

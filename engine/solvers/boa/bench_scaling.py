@@ -57,7 +57,10 @@ def _case(genes: int, population: int, generations: int) -> ScalingCase:
         return lambda devices: Exchange(_ROUNDS * done, planes * done * (devices - 1) / devices)
 
     def exchanged(result: Result, devices: int) -> float:
-        return planes * result.counters["generations"] * (devices - 1)
+        if all(name.startswith("cuda") for name in result.devices):  # they read each other's memory
+            return planes * result.counters["generations"] * (devices - 1)
+        offspring = 0.8 * population * genes / 8  # of every device to the host, and back
+        return 2 * devices * offspring * result.counters["generations"] if devices > 1 else 0.0
 
     name = f"trap-5, {genes} genes, N = {population:,}"
     return solving_case(
