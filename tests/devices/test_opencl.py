@@ -15,6 +15,7 @@ import pytest
 
 from engine.devices import Device, DevicePool, Member, available, select
 from engine.devices import opencl as backend
+from engine.devices import opencl_listing as listing
 from engine.errors import BackendUnavailable, DeviceError, KernelError
 from engine.numerics.scan import Scanner
 
@@ -43,8 +44,8 @@ class FakePyOpenCL:
 
 
 def test_gpus_come_first_then_accelerators_then_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend, "_pyopencl", lambda: FakePyOpenCL([[2, 4], [8, 4], [2]]))
-    labels = [device.label for device in backend._native_devices()]
+    monkeypatch.setattr(listing, "pyopencl", lambda: FakePyOpenCL([[2, 4], [8, 4], [2]]))
+    labels = [device.label for device in listing.native_devices()]
     assert labels == [(0, 1), (1, 1), (1, 0), (0, 0), (2, 0)]
 
 
@@ -55,10 +56,10 @@ def test_a_missing_package_a_missing_driver_and_a_missing_device_are_told_apart(
         patch.setitem(sys.modules, "pyopencl", None)
         with pytest.raises(BackendUnavailable, match="the package pyopencl is not installed"):
             select("opencl")
-    monkeypatch.setattr(backend, "_pyopencl", lambda: FakePyOpenCL(None))
+    monkeypatch.setattr(listing, "pyopencl", lambda: FakePyOpenCL(None))
     with pytest.raises(BackendUnavailable, match="no OpenCL driver is registered"):
         select("opencl")
-    monkeypatch.setattr(backend, "_pyopencl", lambda: FakePyOpenCL([[], []]))
+    monkeypatch.setattr(listing, "pyopencl", lambda: FakePyOpenCL([[], []]))
     with pytest.raises(BackendUnavailable, match=r"the installed drivers \(driver0, driver1\) see no device"):
         select("opencl")
     assert available("opencl")[0] == []
@@ -73,11 +74,11 @@ def test_a_missing_package_a_missing_driver_and_a_missing_device_are_told_apart(
     ],
 )
 def test_the_name_of_a_cpu_is_shown_without_pocls_prefix(native: str, shown: str) -> None:
-    assert backend._short_name(native) == shown
+    assert listing._short_name(native) == shown
 
 
 def test_a_device_that_has_gone_is_a_device_error(opencl: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend, "_native_devices", list)
+    monkeypatch.setattr(backend, "native_devices", list)
     with pytest.raises(DeviceError, match=rf"cannot open {opencl.info.id} \("):
         backend.OpenCLDevice(opencl.info)
 
