@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -17,7 +17,6 @@ import numpy as np
 from engine import config, isolation, tables
 from engine.api import engine_to_resume
 from engine.cli.reading import read
-from engine.cli.remote import RemoteRun, resume_there, solve_there
 from engine.cli.solver_options import NoProblem, SolverCommand, problem_file
 from engine.cli.standby import hand_over
 from engine.cli_options import (
@@ -40,6 +39,9 @@ from engine.problem import Problem
 from engine.replay import Replay
 from engine.results import Result
 from engine.run import Observer, Run
+
+if TYPE_CHECKING:
+    from engine.cli.remote import RemoteRun
 
 __all__ = ["replay", "resume", "solve"]
 
@@ -115,6 +117,8 @@ def solve(
     with limited(resolved.settings.max_read_bytes):
         problem = read(path, context.meta["quintet.reading"], trust)
     if host is not None:
+        from engine.cli.remote import solve_there  # 10 ms that other runs do not need
+
         _require_one(host, cluster)
         trusted = trust or problem.native_code is not None  # which reading it has asked about
         there = solve_there(host, problem, resolved, arguments, context.meta["quintet.options"], trusted)
@@ -154,6 +158,8 @@ def resume(
     """Resume the run in the folder DIR from its last checkpoint, by default on the devices it was started with."""
     _require_folder(solution)
     if host is not None:
+        from engine.cli.remote import resume_there
+
         _require_one(host, cluster)
         trust = arguments.pop("trust")
         there = resume_there(host, folder, {"backend": backend, "devices": devices, **arguments}, trust)

@@ -120,8 +120,9 @@ class Child(QObject):
         self._escalate()
 
     def stop_soon(self, patience: tuple[float, float]) -> None:
-        """Like :meth:`stop`, with shorter waiting times."""
-        self.patience = patience
+        """Like :meth:`stop`, with shorter waiting times, except for a run on another host, which sends its folder."""
+        if "--host" not in self.words:
+            self.patience = patience
         self._escalate()
 
     def kill(self) -> None:

@@ -24,6 +24,9 @@ from gui.window.controller import Parts, RunController
 
 __all__ = ["Launcher"]
 
+_FAR_PATIENCE = (120.0, 30.0)
+"""Seconds, as of :class:`gui.runs.child.Child`: a run on another host has to send its folder when it is stopped."""
+
 
 @dataclass(frozen=True)
 class _Entry:
@@ -200,7 +203,7 @@ class Launcher(RunController):
         entry.note.state = "starting"
         tab = self._tabs.runs.get(entry.note.key) or self._tabs.add(entry.note, hidden=True)
         child = self.standby.take(entry.words) or Child(entry.words, command=self._command)
-        child.patience = self.patience
+        child.patience = _FAR_PATIENCE if entry.note.settings.get("host") else self.patience
         self._log.add("started: quintet " + " ".join(entry.words), run=entry.note.title)
         tab.show_live(child, entry.problem, entry.recorded)
 
