@@ -34,7 +34,7 @@ Numbers of up to four chains lie side by side, so that one access fetches those 
                 const f64 ${name}3 = ${name}_high.y;
 % endif
 </%def>
-<%def name="add_entries(start, end, index, base, array, chains, vector, sum, step, lane, implicit)">
+<%def name="add_entries(start, end, index, base, array, chains, vector, sum, step, lane, implicit, power=1)">
             for (i64 k = (i64)(${start}) + ${lane}; k < (i64)(${end}); k += ${step}) {
 ${load("b", array, f"{base} + (i64){index}[k]", chains, vector)}
 % if implicit:
@@ -42,7 +42,7 @@ ${load("b", array, f"{base} + (i64){index}[k]", chains, vector)}
                 a${c} += (${sum})b${c};
 % endfor
 % else:
-                const ${vector} v = (${vector})values[k];
+                const ${vector} v = (${vector})values[k]${" * (" + vector + ")values[k]" if power == 2 else ""};
 % for c in range(chains):
                 a${c} += (${sum})(v * b${c});
 % endfor

@@ -71,6 +71,91 @@ ${sparse.add_lanes(lanes, block, chains, sum_type, shuffle)}
     }
 }
 
+% if vector == "f64":
+// The two parts, sum w v and sum w v^2, of sum_i w_i x_ij^2 in every segment: partial (segments, 2, ${chains}) from 2 beta_first segments on.
+// Launch: as add_segments.
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_segment_squares(const GLOBAL ${start}* RESTRICT segment_start, const GLOBAL i32* RESTRICT segment_row,
+    const GLOBAL ${index}* RESTRICT rows_of,${"" if implicit else " const GLOBAL f32* RESTRICT values,"} const GLOBAL f64* RESTRICT weighted,
+    GLOBAL f64* RESTRICT partial, i64 rows, i32 segments, i32 beta_first)
+{
+% if lanes > 1 and not shuffle:
+    LOCAL_ARRAY(f64, lanes_, ${block * chains});
+% endif
+    const i32 lane = LOCAL_ID % ${lanes};
+    const GLOBAL f64* from = weighted + beta_first * rows;
+    GLOBAL f64* out = partial + 2 * (i64)beta_first * segments;
+    for (i64 first = (i64)GROUP_ID * ${block // lanes}; first < segments; first += (i64)GROUP_COUNT * ${block // lanes}) {
+        const i64 segment = first + LOCAL_ID / ${lanes};
+        const i32 inside = segment < segments;
+        const i64 begin = inside ? (i64)segment_start[segment] : 0;
+        const i64 end = inside ? (i64)segment_start[segment + 1] : 0;
+        const i64 base = inside ? (i64)segment_row[segment] : 0;
+% for power in (1,) if implicit else (1, 2):
+        {
+            f64 ${", ".join(f"a{c} = 0" for c in range(chains))};
+${sparse.add_entries("begin", "end", "rows_of", "base", "from", chains, vector, "f64", lanes, "lane", implicit, power)}
+${sparse.add_lanes(lanes, block, chains, "f64", shuffle)}
+            if (inside && lane == 0) {
+%   for c in range(chains):
+                out[segment * ${2 * chains} + ${(power - 1) * chains + c}] = a${c};
+%     if implicit:
+                out[segment * ${2 * chains} + ${chains + c}] = a${c};
+%     endif
+%   endfor
+            }
+        }
+% endfor
+    }
+}
+
+// shards_out = sum_i w_i x_ij^2 of the rows of a shard; 0 behind the columns. strip_sums has the sum of w as what else is added up.
+// Launch: as finish_columns.
+KERNEL LAUNCH_BOUNDS(${block}, 1) finish_squares(const GLOBAL f64* RESTRICT partial, const GLOBAL i32* RESTRICT column_segment,
+    const GLOBAL f64* RESTRICT strip_sums, const GLOBAL i32* RESTRICT strip_bounds, const GLOBAL f64* RESTRICT factor,
+    const GLOBAL f64* RESTRICT centre, GLOBAL f64* RESTRICT shards_out, i32 segments, i32 strips, i32 q, i32 first, i32 width, i32 tile,
+    i32 first_shard, i32 beta_first, i32 betas)
+{
+    LOCAL_ARRAY(f64, part, ${block * chains});
+    const i32 tiles = (width + tile - 1) / tile;
+    const i32 shard = GROUP_ID / tiles;
+    const i32 begin = GROUP_ID % tiles * tile;
+    const GLOBAL f64* sums = strip_sums + 2 * (i64)beta_first * strips;
+    const GLOBAL f64* from = partial + 2 * (i64)beta_first * segments;
+    const GLOBAL i32* place = column_segment + (i64)shard * (q - first + 1);
+    GLOBAL f64* out = shards_out + ((i64)(first_shard + shard) * betas + beta_first) * width;
+    f64 ${", ".join(f"m{c} = 0.0" for c in range(chains))};
+    for (i32 strip = strip_bounds[shard] + LOCAL_ID; strip < strip_bounds[shard + 1]; strip += ${block}) {
+% for c in range(chains):
+        m${c} += sums[(i64)strip * ${2 * chains} + ${chains + c}];
+% endfor
+    }
+% for c in range(chains):
+    part[${c * block} + LOCAL_ID] = m${c};
+% endfor
+    ${reduce.block_sums("part", "f64", block, chains)}
+    for (i32 j = begin + LOCAL_ID; j < MIN(begin + tile, width); j += ${block}) {
+        if (j >= first && j < q) {
+            f64 ${", ".join(f"a{c} = 0.0, s{c} = 0.0" for c in range(chains))};
+            for (i32 s = place[j - first]; s < place[j - first + 1]; ++s) {
+% for c in range(chains):
+                a${c} += from[(i64)s * ${2 * chains} + ${c}];
+                s${c} += from[(i64)s * ${2 * chains} + ${chains + c}];
+% endfor
+            }
+            const f64 f = factor[j];
+            const f64 m = centre[j];
+% for c in range(chains):
+            out[(i64)${c} * width + j] = MAX(f * f * s${c} - 2.0 * f * m * a${c} + m * m * part[${c * block}], 0.0);
+% endfor
+        } else {
+% for c in range(chains):
+            out[(i64)${c} * width + j] = j < first ? part[${c * block}] : 0.0;
+% endfor
+        }
+    }
+}
+% endif
+
 // shards_out = factor_j sum of column j's segments - centre_j sum of w, the sum of w for the intercept, and behind the columns the other sum.
 // Launch: a group of ${block} for every shard and tile of `tile` of the width's numbers.
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_columns(const GLOBAL f64* RESTRICT partial, const GLOBAL i32* RESTRICT column_segment,

@@ -21,7 +21,7 @@
 //     w = omega eta / s
 % elif mode == "augment":
 //     w = s u + sqrt(omega) d, d ~ N(0, 1): u = z as above and omega = 1, or u = 1/2 and omega ~ PG(1, eta) for logit; and the
-//     sum of log F(eta)
+//     sum of omega
 % else:
 //     w = s f(eta), f = (log F)', F the distribution function of the ${family} model, and the sum of log F(eta)
 % endif
@@ -33,7 +33,7 @@
 ${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
-% if scored or mode == "augment":
+% if scored:
 ${likelihoods.functions(family)}
 % endif
 % if vectors:
@@ -191,7 +191,7 @@ ${sparse.add_lanes(lanes, block, chains, sum_type, shuffle)}
 %     endif
                     omega[beta_first * rows + local_row * ${chains} + c] = drawn;
                     const f64 w = used ? u + (f64)sign * sqrt(drawn) * d : 0.0;
-                    const f64 added = used ? (f64)log_likelihood(sign * (f32)eta) : 0.0;
+                    const f64 added = used ? drawn : 0.0;
 %   else:
                     const f32 w = used ? ${likelihoods.slope(family, "eta", "row", "beta_first + c")} : 0.0f;
                     const f64 added = used ? (f64)${likelihoods.value(family, "eta", "row", "beta_first + c")} : 0.0;

@@ -39,10 +39,9 @@ def normals(seed: int, stream: int, step: int, count: int, chain: int) -> NDArra
     return np.asarray(radius * np.cos(2.0 * np.pi * uniform_float64_wide(words[:, 2], words[:, 3])))
 
 
-@pytest.mark.parametrize("slab", [None, 2.0])
-def test_a_draw_is_that_of_the_cholesky_factor_within_the_tolerance(device: Member, slab: float | None) -> None:
+def errors_of_a_draw(device: Member, tolerance: float, slab: float | None) -> list[float]:
+    """Distances of three chains from the draws by Cholesky factors with the same normals, in standard deviations."""
     X, y = data()
-    tolerance = 1e-3
     options = {"kernel": "cg", "chains": 3, "tolerance": tolerance, "slab": slab}
     with sampling(device, X, y, seed=4, family="logit", **options) as sampler:
         layout = sampler.design.layout
@@ -60,6 +59,7 @@ def test_a_draw_is_that_of_the_cholesky_factor_within_the_tolerance(device: Memb
         padded = layout.strips * layout.strip_rows
         design = sampler.design.rows(0, layout.rows)[:, : layout.columns].astype(np.float64)
         design *= np.where(y, 1.0, -1.0)[:, None]
+    errors = []
     for chain, first, group in ((0, 0, 2), (1, 0, 2), (2, 2, 1)):
         weights = omega[first * padded :][: group * padded].reshape(padded, group)[: layout.rows, chain - first]
         d = normals(4, STREAM_LATENT + 1, 0, layout.rows, chain)
@@ -67,8 +67,15 @@ def test_a_draw_is_that_of_the_cholesky_factor_within_the_tolerance(device: Memb
         matrix = design.T @ (weights[:, None] * design) + np.diag(prior[chain])
         rhs = design.T @ (np.where(y, 0.5, -0.5) + np.sqrt(weights) * d) + np.sqrt(prior[chain]) * e
         apart = beta[chain] - np.linalg.solve(matrix, rhs)
-        assert 0 < np.sqrt(apart @ matrix @ apart) < tolerance * 1.01
-        assert np.abs(apart).max() > 1e-9  # it was not solved to the last digit
+        errors.append(float(np.sqrt(apart @ matrix @ apart)))
+    return errors
+
+
+@pytest.mark.parametrize("slab", [None, 2.0])
+def test_a_draw_is_that_of_the_cholesky_factor_within_the_tolerance(device: Member, slab: float | None) -> None:
+    loose, tight = (errors_of_a_draw(device, tolerance, slab) for tolerance in (0.5, 1e-6))
+    assert max(tight) < 1e-6
+    assert 1e-6 < max(loose) < 0.5  # it was not solved further than asked for
 
 
 @pytest.mark.parametrize("family", ["probit", "logit"])
@@ -81,7 +88,7 @@ def test_its_posterior_is_that_of_hmc(device: Member, family: str) -> None:
     error = 4 * np.hypot(exact.arrays["mcse_mean"], found.arrays["mcse_mean"])
     assert (np.abs(exact.arrays["mean"] - found.arrays["mean"]) < error).all()
     assert np.allclose(exact.arrays["sd"], found.arrays["sd"], rtol=0.25)
-    assert found.counters["passes"] > 9 * 1400
+    assert found.counters["passes"] > 5 * 1400
 
 
 def test_any_number_of_devices_makes_the_same_draws(device: Member) -> None:

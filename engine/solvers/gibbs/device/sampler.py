@@ -38,7 +38,7 @@ def required_bytes(
     chains, width = settings.chains, stride + 8
     share = -(-rows // devices)
     if settings.kernel == "cg":
-        return 8 * chains * (8 * columns + 8 * width) + 32 * share * chains
+        return 8 * chains * (9 * columns + 16 * width) + 32 * share * chains
     owned = share_of_chains(columns, chains, 0, devices)[1]  # the first device has the most
     item = 4 if storage == "float32" else 2
     matrices = 8 * columns * columns * (owned + 3)

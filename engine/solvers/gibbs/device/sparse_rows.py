@@ -6,7 +6,7 @@ Neither the centres nor the scales of the columns fill the design in; see ``kern
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from engine.numerics.memory import Memory
 from engine.solvers.gibbs.design.entries import Entries, column_segments
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.exchange import Part, Peer
+from engine.solvers.gibbs.device.programs import Launcher
 from engine.solvers.gibbs.device.rows import Rows
 from engine.solvers.gibbs.device.sparse_programs import SparseMode, SparsePrograms
 from engine.solvers.gibbs.priors import Prior
@@ -35,7 +36,9 @@ class Vectors:
     weighted : Buffer, shape (rows, betas)
     offsets : Buffer of float64, shape (tiles, betas)
     strip_sums : Buffer of float64, shape (strips, 2, betas)
-    partial : Buffer of float64, shape (segments, betas)
+    partial : Buffer of float64, shape (segments, betas), for float64 twice that
+    of_rows, of_columns : Launcher
+        Of the kernels of the two parts.
     """
 
     betas: int
@@ -44,6 +47,8 @@ class Vectors:
     offsets: Buffer
     strip_sums: Buffer
     partial: Buffer
+    of_rows: Launcher = field(default_factory=Launcher)
+    of_columns: Launcher = field(default_factory=Launcher)
 
 
 class SparseRows(Rows):
@@ -119,9 +124,52 @@ class SparseRows(Rows):
                 memory.zeros(max(1, self.count) * betas, dtype),
                 memory.empty(self.sparse.tiles * betas),
                 memory.zeros(max(1, self.strips) * 2 * betas),
-                memory.empty(max(1, self.segments) * betas),
+                memory.empty(max(1, self.segments) * betas * (1 if vector == "f32" else 2)),
             )
+            found.of_rows, found.of_columns = self._launchers(found)
         return found
+
+    def _launchers(self, vectors: Vectors) -> tuple[Launcher, Launcher]:
+        """Launchers of the kernels of ``sparse_rows`` and of ``sparse_columns``."""
+        layout, sparse = self.layout, self.sparse
+        common = {
+            "coefficients": vectors.coefficients,
+            "offsets": vectors.offsets,
+            "weighted": vectors.weighted,
+            "strip_sums": vectors.strip_sums,
+            "strips": self.strips,
+            "q": layout.columns,
+            "betas": vectors.betas,
+        }
+        of_rows = Launcher(
+            **common,
+            **self._values,
+            row_start=self._row_start,
+            columns=self._columns,
+            tiles=sparse.tiles,
+            signs=self.signs,
+            first_row=self.first_row,
+            row_count=layout.rows,
+            strip_rows=layout.strip_rows,
+        )
+        of_columns = Launcher(
+            **common,
+            **self._column_values,
+            factor=self.factor,
+            centre=self.centre,
+            partial=vectors.partial,
+            segment_start=self._segment_start,
+            segment_row=self._segment_row,
+            rows_of=self._rows_of,
+            rows=self.count,
+            segments=self.segments,
+            column_segment=self._column_segment,
+            strip_bounds=self.bounds,
+            first=self.design.first,
+            width=layout.width,
+            first_shard=self.first_shard,
+        )
+        return of_rows, of_columns
 
     def sweep(self, mode: Any, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:
         """The first part of a pass: see ``kernels/gibbs/sparse_rows.mako``; beta has rows of the layout's stride."""
@@ -132,97 +180,51 @@ class SparseRows(Rows):
 
     def spread(self, vectors: Vectors, vector: str, beta: Buffer, stride: int) -> None:
         """Coefficients of the stored values, and the offset, of vectors beta."""
+        sparse = self.sparse
         for first, count in chain_groups(vectors.betas):
-            self.sparse.columns(count, vector).spread_coefficients(
-                self.sparse.tiles,
-                self.sparse.block,
-                beta=beta,
-                stride=stride,
-                factor=self.factor,
-                centre=self.centre,
-                coefficients=vectors.coefficients,
-                offsets=vectors.offsets,
-                q=self.layout.columns,
-                tile=self.sparse.tile,
-                beta_first=first,
-                betas=vectors.betas,
-            )
+            kernel = sparse.columns(count, vector).spread_coefficients
+            own = {"beta": beta, "stride": stride, "tile": sparse.tile, "beta_first": first}
+            vectors.of_columns(kernel, sparse.tiles, sparse.block, **own)
 
     def pass_rows(self, mode: SparseMode, vectors: Vectors, vector: str, **arguments: Any) -> None:
         """Margins and weights of the rows, for coefficients that are spread."""
-        layout, sparse = self.layout, self.sparse
         self._last = vectors, vector
         own = dict(self.programs.likelihood) if mode in ("score", "margins") else {}
-        if mode != "combine":
-            own |= {
-                "row_start": self._row_start,
-                "columns": self._columns,
-                **self._values,
-                "coefficients": vectors.coefficients,
-                "offsets": vectors.offsets,
-                "tiles": sparse.tiles,
-                "q": layout.columns,
-            }
+        groups = self.sparse.row_groups(self.strips)
         for first, count in chain_groups(vectors.betas):
-            kernel, block = sparse.rows(mode, count, vector)
-            kernel(
-                sparse.row_groups(self.strips),
-                block,
-                signs=self.signs,
-                weighted=vectors.weighted,
-                strip_sums=vectors.strip_sums,
-                first_row=self.first_row,
-                row_count=layout.rows,
-                strips=self.strips,
-                strip_rows=layout.strip_rows,
-                beta_first=first,
-                betas=vectors.betas,
-                **own,
-                **arguments,
-            )
+            kernel, block = self.sparse.rows(mode, count, vector)
+            vectors.of_rows(kernel, groups, block, beta_first=first, **own, **arguments)
 
     def gather(self, partial: Buffer, count: int, shards: Buffer) -> None:
         """The second part of the last pass: sums over all rows, of all devices, as SHARDS rows of ``count``."""
         assert self._last is not None
-        layout, sparse, (vectors, vector) = self.layout, self.sparse, self._last
+        vectors, vector = self._last
+        self._add_up(vectors, vector, "add_segments", "finish_columns", vectors.weighted, shards)
+
+    def add_squares(self, vectors: Vectors, weights: Buffer, shards: Buffer) -> None:
+        """sum_i w_i x_ij^2 of every column, as SHARDS rows, of float64 weights; the last pass has added these up."""
+        self._add_up(vectors, "f64", "add_segment_squares", "finish_squares", weights, shards)
+
+    def _add_up(
+        self, vectors: Vectors, vector: str, segments: str, finish: str, weighted: Buffer, shards: Buffer
+    ) -> None:
+        """Sums over the segments, and of these; then of the other devices."""
+        sparse, tile = self.sparse, self.sparse.finish_tile
+        groups = (self.last_shard - self.first_shard) * -(-self.layout.width // tile)
         for first, chains in chain_groups(vectors.betas):
             program = sparse.columns(chains, vector)
             if self.segments:
-                program.add_segments(
+                vectors.of_columns(
+                    getattr(program, segments),
                     sparse.segment_groups(self.segments),
                     sparse.block,
-                    segment_start=self._segment_start,
-                    segment_row=self._segment_row,
-                    rows_of=self._rows_of,
-                    weighted=vectors.weighted,
-                    partial=vectors.partial,
-                    rows=self.count,
-                    segments=self.segments,
+                    weighted=weighted,
                     beta_first=first,
-                    **self._column_values,
                 )
-            tile = sparse.finish_tile
-            program.finish_columns(
-                (self.last_shard - self.first_shard) * -(-layout.width // tile),
-                sparse.block,
-                partial=vectors.partial,
-                column_segment=self._column_segment,
-                strip_sums=vectors.strip_sums,
-                strip_bounds=self.bounds,
-                factor=self.factor,
-                centre=self.centre,
-                shards_out=shards,
-                segments=self.segments,
-                strips=self.strips,
-                q=layout.columns,
-                first=self.design.first,
-                width=layout.width,
-                tile=tile,
-                first_shard=self.first_shard,
-                beta_first=first,
-                betas=vectors.betas,
-            )
+            own = {"shards_out": shards, "tile": tile, "beta_first": first}
+            vectors.of_columns(getattr(program, finish), groups, sparse.block, **own)
         if self.peer is not None:
+            count = vectors.betas * self.layout.width
             self.peer.exchange(Part(shards, self.first_shard * count, self.last_shard * count))
 
     # --- X'X ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The kernel ``cg``: latent variables and beta given each other, beta by prior-preconditioned conjugate gradients.
+"""The kernel ``cg``: latent variables and beta given each other, beta by preconditioned conjugate gradients.
 
 No matrix of the size of X'X is made, so p may be large. The latent variables are those of Polson, Scott and Windle
 (2013) for logit, and of Albert and Chib (1993) for probit; see ``kernels/gibbs/conjugate.mako``.
@@ -28,7 +28,7 @@ __all__ = ["MOST_STEPS", "ConjugateMoves"]
 MOST_STEPS = 2000
 """Steps of the conjugate gradients after which a chain keeps its coefficients."""
 
-_AT_LEAST, _MORE = 8, 4  # steps between two looks at the residuals
+_AT_LEAST, _MORE = 6, 3  # steps before the first look at the errors, and between two looks
 
 
 class ConjugateMoves:
@@ -49,7 +49,7 @@ class ConjugateMoves:
         self._device, self._matrices = memory.device, matrices
         count, q = settings.chains, rows.layout.columns
         self.passes = self.steps = 0
-        self._shards = memory.empty((SHARDS, count * rows.layout.width))
+        self._shards, self._diagonals = (memory.empty((SHARDS, count * rows.layout.width)) for _ in range(2))
         self._vectors = {name: memory.empty((count, q)) for name in ("residual", "direction", "product", "solution")}
         self._program = memory.device.program("gibbs/conjugate", block=rows.programs.block)
         self._pitch = rows.layout.strips * rows.layout.strip_rows
@@ -66,7 +66,7 @@ class ConjugateMoves:
         self.omega = memory.zeros(max(1, rows.count) * count)
         self._passed = rows.vectors("f64", count)
         groups = [group for group in chain_groups(count) for _ in range(group[1])]
-        self._squares = memory.empty((2, count, tiles))
+        self._errors = memory.empty((2, count, tiles))
         self._launch = Launcher(
             **shared_arguments(rows, self._chains, self._matrices, self._settings),
             **self._vectors,
@@ -74,7 +74,9 @@ class ConjugateMoves:
             shard_count=SHARDS,
             factor=rows.factor,
             centre=rows.centre,
-            residual_squares=self._squares,
+            diagonals=self._diagonals,
+            residual_squares=memory.empty((2, count, tiles)),
+            errors=self._errors,
             curvature=memory.empty((count, tiles)),
             group_first=memory.put(np.array([first for first, _ in groups], np.int32)),
             group_count=memory.put(np.array([number for _, number in groups], np.int32)),
@@ -114,8 +116,8 @@ class ConjugateMoves:
             for _ in range(wanted):
                 self._step(number)
                 number += 1
-            needed = self._longest(number)
-            if needed <= settings.tolerance or number >= MOST_STEPS or not np.isfinite(needed):
+            error = self._largest_error(number)
+            if error <= settings.tolerance or number >= MOST_STEPS or not np.isfinite(error):
                 break
             wanted = min(_MORE, MOST_STEPS - number)
         self.steps = max(_AT_LEAST, number - _MORE)
@@ -143,11 +145,13 @@ class ConjugateMoves:
         self.passes += 1
 
     def _draw_latent(self, step: int) -> None:
-        """Omega, and X'(u + Omega^1/2 d) in the shards."""
+        """Omega, X'(u + Omega^1/2 d) in the shards, and the diagonal of X' Omega X."""
         rows, settings, chains = self._rows, self._settings, self._chains
         rows.spread(self._passed, "f64", chains.beta, rows.layout.columns)
         numbers = {"seed": settings.seed, "stream": settings.stream(STREAM_LATENT), "step": step}
         self._pass("augment", **numbers)
+        rows.add_squares(self._passed, self.omega, self._diagonals)
+        self.passes += 1
 
     def _step(self, number: int) -> None:
         """One step of the conjugate gradients of every chain."""
@@ -167,11 +171,11 @@ class ConjugateMoves:
         groups = self._chains.count * self._rows.sparse.tiles
         self._launch(getattr(self._program, name), groups, self._rows.programs.block, **own)
 
-    def _longest(self, number: int) -> float:
-        """The length of the longest residual of a chain; the same on all devices."""
-        squares = self._device.get(self._squares)[number % 2].sum(axis=1)
-        longest = float(np.sqrt(squares.max()))
-        return longest if self._rows.peer is None else self._rows.peer.largest(longest)
+    def _largest_error(self, number: int) -> float:
+        """The largest bound of a chain's distance from its draw; the same on all devices."""
+        squares = self._device.get(self._errors)[number % 2].sum(axis=1)
+        largest = float(np.sqrt(squares.max()))
+        return largest if self._rows.peer is None else self._rows.peer.largest(largest)
 
     def _agree(self) -> None:
         """Let every device have the first one's chains, so that differences of rounding do not add up."""
