@@ -92,6 +92,7 @@ class Ivms:
         self.counters = memory.put(np.zeros(COUNTERS, np.uint64))
         self.table = memory.put(table)
         self._workspace: dict[str, Buffer] = {}
+        self._narrower: dict[int, BoundKernel] = {}
         if shapes.workspace_words:
             self._workspace["workspace"] = memory.empty((shapes.ivms, shapes.workspace_words), np.int32)
         leaves = math.factorial(n)
@@ -179,9 +180,9 @@ class Ivms:
         rows = self._sets(self.rows, 0, levels * slots).reshape(levels, slots, -1)
         return FrontierSnapshot(rows[:, :ivms], self._sets(self.sides, 0, ivms), self.device.get(self.depths, 0, ivms))
 
-    def children(self, level: int, count: int) -> tuple[Masks, Masks]:
-        """The rows of a level and the sides of the first IVMs, shape (count, words) each."""
-        return self._sets(self.rows, level * self.shapes.slots, count), self._sets(self.sides, 0, count)
+    def children(self, start: int, count: int) -> tuple[Masks, Masks]:
+        """So many rows from the one numbered ``start``, and the sides of the first IVMs, shape (count, words) each."""
+        return self._sets(self.rows, start, count), self._sets(self.sides, 0, count)
 
     def _sets(self, buffer: Buffer, start: int, count: int) -> Masks:
         """Sets of items from a buffer of them, shape (count, words)."""
@@ -204,6 +205,9 @@ class Ivms:
 
     @functools.cached_property
     def _explore(self) -> BoundKernel:
+        return self._bound_explore(self.shapes.ivms, self.shapes.slots)
+
+    def _bound_explore(self, ivms: int, slots: int) -> BoundKernel:
         return self.programs.explore.explore.bind(
             **self._intervals,
             **self._workspace,
@@ -216,8 +220,8 @@ class Ivms:
             counters=self.counters,
             data=self.table,
             initial=self.initial,
-            ivms=self.shapes.ivms,
-            slots=self.shapes.slots,
+            ivms=ivms,
+            slots=slots,
         )
 
     @functools.cached_property
@@ -310,6 +314,12 @@ class Ivms:
     def explore(self) -> None:
         """Let every IVM select, branch, bound and prune (variant ``pte``)."""
         self._explore(*self.programs.explore_grid(self.shapes.ivms))
+
+    def explore_first(self, count: int) -> None:
+        """The same as if there were only so many IVMs and slots: buffers by level hold ``count`` entries a level."""
+        if count not in self._narrower:
+            self._narrower[count] = self._bound_explore(count, count)
+        self._narrower[count](*self.programs.explore_grid(count))
 
     def steal(self) -> None:
         """Let the idle ones steal from the others."""

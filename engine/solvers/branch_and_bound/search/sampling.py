@@ -201,6 +201,7 @@ class TreeSampler:
         self._device = setup.device
         self._tree = setup.tree
         self._ivms = setup.ivms(setup.programs(shapes))
+        self._width = 0
 
     def release(self) -> None:
         """Free the device's memory."""
@@ -288,7 +289,8 @@ class TreeSampler:
         self, nodes: _Nodes, level: int, upper: int, gaps: list[float], random: np.random.Generator
     ) -> _Nodes:
         """The children of nodes that are drawn."""
-        children, sides = self._decomposed(nodes, level, upper)
+        self._load(nodes, level)
+        children, sides = self._decomposed(np.ones(len(nodes), np.bool_), level, upper)
         count = count_of(children).astype(np.float64)
         parents = np.flatnonzero(count)
         scores = count + self._scores_below(nodes, level, upper, count, gaps)
@@ -312,37 +314,44 @@ class TreeSampler:
         if self._tree.counts:
             return scores
         whole = float(nodes.weights @ count)
-        left, gain = np.flatnonzero(count), 1.0
+        left, gain = count > 0, 1.0
         for index, share in enumerate(_SHARES):
-            if not len(left):
+            if not left.any():
                 break
             gain *= _GAIN
-            children, _ = self._decomposed(nodes[left], level, int(upper - gaps[index]))
+            children, _ = self._decomposed(left, level, int(upper - gaps[index]))
             below = count_of(children).astype(np.float64)
-            scores[left] += gain * below
-            grows = float(nodes.weights[left] @ below) > share * whole
+            scores += gain * below
+            grows = float(nodes.weights @ below) > share * whole
             gaps[index] = max(1.0, gaps[index] * (_ADAPTATION if grows else 1 / _ADAPTATION))
-            left = left[below > 0]
+            left = below > 0
         return scores
 
-    def _decomposed(self, nodes: _Nodes, level: int, upper: int) -> tuple[Masks, Masks]:
-        """One step of the search for each node: its children as masks, and the sides with that of its own level."""
+    def _load(self, nodes: _Nodes, level: int) -> None:
+        """Write the paths of some nodes to the device, for :meth:`_decomposed`."""
         ivms, device, count = self._ivms, self._device, len(nodes)
-        slots = ivms.shapes.slots
+        self._width = min(ivms.shapes.slots, max(self._ivms.shapes.block, 1 << (count - 1).bit_length()))
         if level:
-            rows = empty((level, slots), self._tree.items)
+            rows = empty((level, self._width), self._tree.items)
             rows[:, :count] = nodes.rows
             device.put(rows.ravel(), ivms.rows)
         device.put(nodes.sides.ravel(), ivms.sides)
-        depths = np.full(slots, -1, np.int32)
-        depths[:count] = level
+
+    def _decomposed(self, chosen: NDArray[np.bool_], level: int, upper: int) -> tuple[Masks, Masks]:
+        """One step of the search for each loaded node that is chosen.
+
+        The children as sets, none of nodes that are not chosen, and the sides with that of the nodes' own level.
+        """
+        ivms, device, count = self._ivms, self._device, len(chosen)
+        depths = np.full(self._width, -1, np.int32)
+        depths[:count][chosen] = level
         device.put(depths, ivms.depths)
-        device.put(np.array([count], np.int32), ivms.control)
+        device.put(np.array([chosen.sum()], np.int32), ivms.control)
         device.put(np.array([upper], np.int32), ivms.best)
         ivms.settle_steps(1)
-        ivms.explore()
+        ivms.explore_first(self._width)
         below = device.get(ivms.depths, 0, count) == level + 1
-        children, sides = ivms.children(level, count)
+        children, sides = ivms.children(level * self._width, count)
         children[~below] = 0
         return children, sides
 
