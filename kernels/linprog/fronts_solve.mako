@@ -1,5 +1,6 @@
 <%
     size = 64     # pivots, and rows, of a tile
+    span = 256    # pivots of a launch, of wide fronts
     items = 256
     parts = items // size
     lanes = 16
@@ -103,27 +104,52 @@ ${gathered("value", "i")}
     }
 }
 
-// Then each block of ${size} pivots. Launch: a group of ${items} for ${size} rows below the block, at least one a front.
-KERNEL LAUNCH_BOUNDS(${items}, 1) forward_block(${layout}, i32 step, GLOBAL f64* work, GLOBAL f64* ys)
+// Then each span of ${span} pivots, by blocks of ${size}. Launch: a group of ${items} for ${size} rows below the span, at least one a
+// front; each solves for the whole span by itself.
+KERNEL LAUNCH_BOUNDS(${items}, 1) forward_span(${layout}, i32 step, GLOBAL f64* work, GLOBAL f64* ys)
 {
-    LOCAL_ARRAY(f64, right, ${size});
-    LOCAL_ARRAY(f64, y, ${size});
+    LOCAL_ARRAY(f64, rights, ${span});
+    LOCAL_ARRAY(f64, y, ${span});
     LOCAL_ARRAY(f64, sums, ${items});
     LOCAL_ARRAY(f64, meet, ${size * (lanes + 1)});
     const i32 f = tasks[2 * (task + GROUP_ID)];
     const i32 tile = tasks[2 * (task + GROUP_ID) + 1];
     const i32 n = sizes[f];
     const i32 w = widths[f];
-    const i32 done = ${size} * step;
-    const i32 count = MIN(w - done, ${size});
-    const i32 row0 = done + count + ${size} * tile;
-    const GLOBAL f64* block = panel + panel_at[f] + (i64)done * (w + 1);
-    if (LOCAL_ID < count)
-        right[LOCAL_ID] = work[rows_at[f] + done + LOCAL_ID];
+    const i32 done = ${span} * step;
+    const i32 length = MIN(w - done, ${span});
+    const i32 row0 = done + length + ${size} * tile;
+    const GLOBAL f64* own = panel + panel_at[f] + (i64)done * (w + 1);
+    rights[LOCAL_ID] = LOCAL_ID < length ? work[rows_at[f] + done + LOCAL_ID] : 0.0;
     BARRIER();
-${solve_block()}
-    if (tile == 0 && LOCAL_ID < count)
+    for (i32 begin = 0; begin < length; begin += ${size}) {
+        const i32 count = MIN(length - begin, ${size});
+        const GLOBAL f64* block = own + (i64)begin * (w + 1);
+        LOCAL f64* right = rights + begin;
+        {
+            const i32 j = LOCAL_ID % ${size};
+            f64 sum = 0.0;
+            if (j < count)
+                for (i32 k = LOCAL_ID / ${size}; k <= j; k += ${parts})
+                    sum += (k == j ? 1.0 / block[(i64)k * w + k] : block[(i64)k * w + j]) * right[k];
+            sums[LOCAL_ID] = sum;
+        }
+        BARRIER();
+        if (LOCAL_ID < ${size})
+            y[begin + LOCAL_ID] = sums[LOCAL_ID] + sums[LOCAL_ID + ${size}] + sums[LOCAL_ID + ${2 * size}] + sums[LOCAL_ID + ${3 * size}];
+        BARRIER();
+        if (LOCAL_ID >= begin + ${size} && LOCAL_ID < length) {    // the rows of later blocks of the span
+            const GLOBAL f64* from = own + (i64)LOCAL_ID * w + begin;
+            f64 sum = 0.0;
+            for (i32 k = 0; k < ${size}; ++k)
+                sum += from[k] * y[begin + k];
+            rights[LOCAL_ID] -= sum;
+        }
+        BARRIER();
+    }
+    if (tile == 0 && LOCAL_ID < length)
         ys[first[f] + done + LOCAL_ID] = y[LOCAL_ID];
+    const i32 count = length;
 ${subtract_rows()}
     if (LOCAL_ID < ${size} && row0 + LOCAL_ID < n)
         work[rows_at[f] + row0 + LOCAL_ID] -= product;
@@ -189,35 +215,52 @@ ${write_x("place")}
     }
 }
 
-// Other fronts: each block of ${size} pivots, the last one first. Launch: a group of ${items} for ${size} columns from the first on; the
-// last group of a front has the block itself.
-KERNEL LAUNCH_BOUNDS(${items}, 1) backward_block(${layout}, i32 step, const GLOBAL i32* order, GLOBAL f64* ys, GLOBAL f64* xs,
+// Other fronts: each span of ${span} pivots, the last one first. Launch: a group of ${items} for ${size} columns before the span, at
+// least one a front; each solves for the whole span by itself.
+KERNEL LAUNCH_BOUNDS(${items}, 1) backward_span(${layout}, i32 step, const GLOBAL i32* order, GLOBAL f64* ys, GLOBAL f64* xs,
     GLOBAL f64* x)
 {
-    LOCAL_ARRAY(f64, right, ${size});
-    LOCAL_ARRAY(f64, y, ${size});
+    LOCAL_ARRAY(f64, rights, ${span});
+    LOCAL_ARRAY(f64, ys_here, ${span});
     LOCAL_ARRAY(f64, sums, ${items});
     const i32 f = tasks[2 * (task + GROUP_ID)];
     const i32 tile = tasks[2 * (task + GROUP_ID) + 1];
     const i32 w = widths[f];
-    const i32 done = ${size} * step;
-    const i32 count = MIN(w - done, ${size});
-    const GLOBAL f64* block = panel + panel_at[f] + (i64)done * (w + 1);
-    if (LOCAL_ID < count)
-        y[LOCAL_ID] = ys[first[f] + done + LOCAL_ID];
+    const i32 done = ${span} * step;
+    const i32 length = MIN(w - done, ${span});
+    const GLOBAL f64* own = panel + panel_at[f] + (i64)done * (w + 1);
+    ys_here[LOCAL_ID] = LOCAL_ID < length ? ys[first[f] + done + LOCAL_ID] : 0.0;
     BARRIER();
+    for (i32 begin = (length - 1) / ${size} * ${size}; begin >= 0; begin -= ${size}) {
+        const i32 count = MIN(length - begin, ${size});
+        const GLOBAL f64* block = own + (i64)begin * (w + 1);
+        LOCAL f64* right = rights + begin;
+        LOCAL const f64* y = ys_here + begin;
 ${solve_transposed()}
-    if (tile == step) {
-${write_x("first[f] + done")}
-    } else {
+        if (LOCAL_ID < begin) {    // the columns of earlier blocks of the span
+            const GLOBAL f64* from = own + (i64)begin * w + LOCAL_ID;
+            f64 sum = 0.0;
+            for (i32 k = 0; k < count; ++k)
+                sum += from[(i64)k * w] * right[k];
+            ys_here[LOCAL_ID] -= sum;
+        }
+        BARRIER();
+    }
+    if (tile == 0 && LOCAL_ID < length) {
+        xs[first[f] + done + LOCAL_ID] = rights[LOCAL_ID];
+        x[order[first[f] + done + LOCAL_ID]] = rights[LOCAL_ID];
+    }
+    {
         const i32 j = LOCAL_ID % ${size};
-        const GLOBAL f64* from = panel + panel_at[f] + (i64)done * w + ${size} * tile + j;
         f64 sum = 0.0;
-        for (i32 i = LOCAL_ID / ${size}; i < count; i += ${parts})
-            sum += from[(i64)i * w] * right[i];
+        if (${size} * tile < done) {
+            const GLOBAL f64* from = panel + panel_at[f] + (i64)done * w + ${size} * tile + j;
+            for (i32 i = LOCAL_ID / ${size}; i < length; i += ${parts})
+                sum += from[(i64)i * w] * rights[i];
+        }
         sums[LOCAL_ID] = sum;
     }
     BARRIER();
-    if (tile != step && LOCAL_ID < ${size})
+    if (${size} * tile < done && LOCAL_ID < ${size})
         ys[first[f] + ${size} * tile + LOCAL_ID] -= sums[LOCAL_ID] + sums[LOCAL_ID + ${size}] + sums[LOCAL_ID + ${2 * size}] + sums[LOCAL_ID + ${3 * size}];
 }

@@ -238,12 +238,12 @@ class Multifrontal:
         for level in self._plan.levels:
             self._launch("forward", level.forward)
             self._launch("gather", level.gather)
-            for tasks in level.forward_blocks:
-                self._launch("forward_block", tasks, step=tasks.step)
+            for tasks in level.forward_spans:
+                self._launch("forward_span", tasks, step=tasks.step)
         for level in reversed(self._plan.levels):
             self._launch("backward", level.backward)
-            for tasks in reversed(level.backward_blocks):
-                self._launch("backward_block", tasks, step=tasks.step)
+            for tasks in reversed(level.backward_spans):
+                self._launch("backward_span", tasks, step=tasks.step)
         return self._device.get(b["x"])
 
 
@@ -258,9 +258,9 @@ _NUMERIC: dict[str, tuple[str, ...]] = {
 _SOLUTION: dict[str, tuple[str, ...]] = {
     "forward": ("task",),
     "gather": ("task",),
-    "forward_block": ("task", "step"),
+    "forward_span": ("task", "step"),
     "backward": ("task",),
-    "backward_block": ("task", "step"),
+    "backward_span": ("task", "step"),
 }
 
 

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from engine.solvers.linprog.multifrontal.symbolic import Fronts, heights
 
-__all__ = ["BLOCK", "Level", "Plan", "Tasks", "make_plan"]
+__all__ = ["BLOCK", "SPAN", "Level", "Plan", "Tasks", "make_plan"]
 
 Index = NDArray[np.int64]
 
 BLOCK = 64  # pivots, rows and columns of a tile of the kernels
+SPAN = 256  # pivots of a wide front that a launch of the solution takes
 LARGE_FRONT = 3e8  # multiplications from which on a front is factorised alone, by products over the whole device
 _GATHERED = 256  # rows that a group of the solution gathers
 
@@ -44,7 +45,7 @@ class Level:
     forward, gather, backward : Tasks
     multiplications : float
         Of all fronts but the large ones.
-    forward_blocks, backward_blocks : list of Tasks
+    forward_spans, backward_spans : list of Tasks
     """
 
     assemble: Tasks
@@ -56,8 +57,8 @@ class Level:
     steps: list[tuple[Tasks, Tasks, Tasks]] = field(default_factory=list)
     large: list[int] = field(default_factory=list)
     large_steps: list[tuple[list[Tasks], list[Tasks]]] = field(default_factory=list)
-    forward_blocks: list[Tasks] = field(default_factory=list)
-    backward_blocks: list[Tasks] = field(default_factory=list)
+    forward_spans: list[Tasks] = field(default_factory=list)
+    backward_spans: list[Tasks] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -220,11 +221,11 @@ def _level(builder: _Builder, fronts: Fronts, has_children: NDArray[np.int32], c
                     builder.add(some, _tiles(_below(fronts, some, step)), step),
                 )
             )
-        some = wide[widths[wide] > BLOCK * step]
-        if some.size:
-            below = np.maximum(1, _tiles(_below(fronts, some, step)))
-            found.forward_blocks.append(builder.add(some, below, step))
-            found.backward_blocks.append(builder.add(some, np.full_like(some, step + 1), step))
+    for step in range(-(-int(widths[wide].max(initial=0)) // SPAN)):
+        some = wide[widths[wide] > SPAN * step]
+        below = _tiles(sizes[some] - np.minimum(widths[some], SPAN * (step + 1)))
+        found.forward_spans.append(builder.add(some, np.maximum(1, below), step))
+        found.backward_spans.append(builder.add(some, np.full_like(some, max(1, step * (SPAN // BLOCK))), step))
     return found
 
 
