@@ -69,8 +69,9 @@ KERNEL LAUNCH_BOUNDS(32, 1) form_columns(const GLOBAL i32* a_starts, const GLOBA
     }
 }
 
-// A row of a front: what its children give. Launch: a group of 32 a row (the tile of a task).
-KERNEL LAUNCH_BOUNDS(32, 1) assemble(const GLOBAL i32* tasks, i64 task, const GLOBAL i32* widths, const GLOBAL i32* sizes,
+% for entry, members in (("assemble", 32), ("assemble_long", items)):
+// A row of a front: what its children give. Launch: a group of ${members} a row (the tile of a task).
+KERNEL LAUNCH_BOUNDS(${members}, 1) ${entry}(const GLOBAL i32* tasks, i64 task, const GLOBAL i32* widths, const GLOBAL i32* sizes,
     const GLOBAL i64* starts, const GLOBAL i32* relative, const GLOBAL i64* panel_at, const GLOBAL i64* update_at,
     const GLOBAL i64* rows_at, const GLOBAL i32* contribution_starts, const GLOBAL i32* contribution_front,
     const GLOBAL i32* contribution_row, GLOBAL f64* panel, GLOBAL f64* update)
@@ -81,7 +82,7 @@ KERNEL LAUNCH_BOUNDS(32, 1) assemble(const GLOBAL i32* tasks, i64 task, const GL
     const i32 u = sizes[f] - w;
     GLOBAL f64* left = panel + panel_at[f] + (i64)i * w;
     GLOBAL f64* right = update + update_at[f] + (i64)(i - w) * u;
-    for (i32 k = LOCAL_ID; k <= i - w; k += 32)
+    for (i32 k = LOCAL_ID; k <= i - w; k += ${members})
         right[k] = 0.0;
     BARRIER();
     for (i32 q = contribution_starts[rows_at[f] + i]; q < contribution_starts[rows_at[f] + i + 1]; ++q) {
@@ -90,7 +91,7 @@ KERNEL LAUNCH_BOUNDS(32, 1) assemble(const GLOBAL i32* tasks, i64 task, const GL
         const i32 length = sizes[child] - widths[child];
         const GLOBAL f64* from = update + update_at[child] + (i64)row * length;
         const GLOBAL i32* columns = relative + starts[child];
-        for (i32 k = LOCAL_ID; k <= row; k += 32) {
+        for (i32 k = LOCAL_ID; k <= row; k += ${members}) {
             const i32 c = columns[k];
             if (c < w)
                 left[c] += from[k];
@@ -100,6 +101,7 @@ KERNEL LAUNCH_BOUNDS(32, 1) assemble(const GLOBAL i32* tasks, i64 task, const GL
         BARRIER();
     }
 }
+% endfor
 
 // The block of up to ${size} pivots from ${size} `step` on: its factor L and, above the diagonal, L^-T, by eliminating in both
 // the block and the identity. Launch: a group of ${items} a front.

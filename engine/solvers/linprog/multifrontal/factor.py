@@ -172,6 +172,7 @@ class Multifrontal:
         if not self._give(level.multiplications):
             return
         self._launch("assemble", level.assemble)
+        self._launch("assemble_long", level.assemble_long)
         for update, diagonal, rows in level.steps:
             self._launch("update_block", update, step=update.step)
             self._launch("factor_block", diagonal, step=diagonal.step)
@@ -250,6 +251,7 @@ class Multifrontal:
 _NUMERIC: dict[str, tuple[str, ...]] = {
     "form_columns": ("relative", "absolute"),
     "assemble": ("task",),
+    "assemble_long": ("task",),
     "factor_block": ("task", "step"),
     "solve_rows": ("task", "step"),
     "update_block": ("task", "step"),

@@ -17,6 +17,7 @@ Index = NDArray[np.int64]
 BLOCK = 64  # pivots, rows and columns of a tile of the kernels
 SPAN = 256  # pivots of a wide front that a launch of the solution takes
 LARGE_FRONT = 3e8  # multiplications from which on a front is factorised alone, by products over the whole device
+_LONG_ROWS = 256  # rows of a front from which on a larger group assembles one
 _GATHERED = 256  # rows that a group of the solution gathers
 
 
@@ -35,7 +36,7 @@ class Level:
 
     Attributes
     ----------
-    assemble, update_rest : Tasks
+    assemble, assemble_long, update_rest : Tasks
     steps : list of (Tasks, Tasks, Tasks)
         For each block of pivots: ``update_block`` (none for the first), ``factor_block``, ``solve_rows``.
     large : list of int
@@ -49,6 +50,7 @@ class Level:
     """
 
     assemble: Tasks
+    assemble_long: Tasks
     update_rest: Tasks
     forward: Tasks
     gather: Tasks
@@ -187,12 +189,14 @@ def _below(fronts: Fronts, chosen: Index, step: int) -> Index:
 def _level(builder: _Builder, fronts: Fronts, has_children: NDArray[np.int32], chosen: Index) -> Level:
     sizes, widths = fronts.sizes, fronts.widths
     parents = chosen[has_children[chosen] > 0]
+    is_long = sizes[parents] > _LONG_ROWS
     is_large = widths[chosen].astype(np.float64) * sizes[chosen] ** 2 > LARGE_FRONT
     small = chosen[~is_large]
     narrow = chosen[widths[chosen] <= BLOCK]
     wide = chosen[widths[chosen] > BLOCK]
     found = Level(
-        assemble=builder.add(parents, sizes[parents]),
+        assemble=builder.add(parents[~is_long], sizes[parents[~is_long]]),
+        assemble_long=builder.add(parents[is_long], sizes[parents[is_long]]),
         update_rest=_update_tasks(builder, small, _tiles(sizes[small] - widths[small])),
         forward=builder.add(narrow, np.maximum(1, _tiles(sizes[narrow] - widths[narrow]))),
         gather=builder.add(wide, -(-sizes[wide] // _GATHERED)),
