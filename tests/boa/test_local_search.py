@@ -20,6 +20,7 @@ from engine.errors import OptionError
 from engine.solvers.boa.device.annealing import annealing_arrays, classes_of
 from engine.solvers.boa.device.local_search import choose_improvement, gain_arrays, improve_program
 from engine.solvers.boa.device.programs import HISTORY_FIELDS, Shapes, shapes_for
+from engine.solvers.boa.device.state import Ending, Slice
 from engine.solvers.boa.device.worker import DevicePopulation
 from engine.solvers.boa.fitness import landscapes, tables
 from engine.solvers.boa.fitness.tables import Decomposable
@@ -380,6 +381,32 @@ def test_annealing_finds_the_ground_state_of_a_spin_glass(device: Member) -> Non
     result = engine.solve(problem, devices=[device.info.id], local_search="anneal", max_evaluations=4000)
     assert result.status is engine.Status.OPTIMAL
     assert result.objective == problem.optimum
+
+
+def interrupted_generation(device: Device, fitness: Decomposable, shapes: Shapes) -> tuple[Slice, np.ndarray]:
+    """A generation that is left undone in its local search, and all keys of its offspring by then."""
+    parameters = parameters_for(fitness, Improvement("tabu", 6, 4, 3))
+    ends = False
+    worker = DevicePopulation(device, shapes, parameters, fitness, "popcount", fitness.n, 1, lambda: ends)
+    try:
+        ending = Ending(None, 1000)
+        assert not worker.begin(np.zeros((0, fitness.n), np.uint8), ending).is_interrupted
+        ends = True
+        assert worker._local_search is not None
+        worker._local_search._part = SliceLength(start=3, least=3, most=3)
+        done = worker.run_slice(0, permutations(parameters, 0, 1), ending)
+        return done, fitness.keys(individuals(worker.offspring()[0], parameters.offspring))
+    finally:
+        worker.close()
+
+
+def test_the_best_of_a_generation_that_is_left_undone_is_kept(device: Member) -> None:
+    fitness = FUNCTIONS["landscape"]
+    done, keys = device.submit(interrupted_generation, fitness, shapes_for(device.info.capabilities)).result()
+    assert done.is_interrupted
+    assert len(done.history) == 0
+    assert done.best is not None
+    assert fitness.keys(done.best[None])[0] == keys.max() > np.median(keys)
 
 
 def test_time_limit_holds_within_a_long_local_search(device: Member) -> None:

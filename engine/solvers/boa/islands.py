@@ -48,6 +48,7 @@ class Round:
     """What a slice did: rows of history by generation and island, the island and mean of each, seconds by phase.
 
     ``extra``: evaluations by local search on the host for each row, or None without any.
+    ``best``: the best individual of a generation that was left undone, if known.
     """
 
     history: NDArray[np.int64]
@@ -56,6 +57,7 @@ class Round:
     extra: NDArray[np.int64] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     is_interrupted: bool = False
+    best: NDArray[np.uint8] | None = None
 
 
 class Islands:
@@ -253,6 +255,7 @@ class Islands:
             extra=extra[order] if extra.size else None,
             seconds=seconds,
             is_interrupted=interrupted,
+            best=next((part.best for part in parts.values() if part.best is not None), None),
         )
 
     def _migrate(self) -> None:

@@ -81,6 +81,8 @@ class Record:
 
     def take(self, run: Run, islands: Islands, done: Round) -> None:
         """Take over what a slice did, and report it."""
+        if done.best is not None:
+            self._take_individual(run, done.best)
         if not len(done.history):
             return
         parameters, fitness = islands.parameters, self.fitness
@@ -106,11 +108,22 @@ class Record:
         best = int(done.history[:, HISTORY_FIELDS.index("best")].max())
         if self.best_key is None or best > self.best_key:
             self.best_key, self.best = best, islands.best()
-            run.incumbent(self.value, None if fitness.best_key is None else fitness.value(fitness.best_key))
+            self._report_best(run)
         self._present.update((int(row[_ISLAND]), row) for row in self.rows[-len(done.history) :])
         self._report(run, islands, done)
         if run.elapsed - self._snapshot_at >= max(_SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * run.elapsed):
             self.take_snapshot(run, islands)
+
+    def _take_individual(self, run: Run, bits: NDArray[np.uint8]) -> None:
+        """Keep an individual that is in no population, if it is better than all before."""
+        key = int(self.fitness.keys(bits[None])[0])
+        if self.best_key is None or key > self.best_key:
+            self.best_key, self.best = key, bits
+            self._report_best(run)
+
+    def _report_best(self, run: Run) -> None:
+        best_key = self.fitness.best_key
+        run.incumbent(self.value, None if best_key is None else self.fitness.value(best_key))
 
     def _report(self, run: Run, islands: Islands, done: Round) -> None:
         """The last generation of every island: the best, worst and latest of all, and means of the rest."""

@@ -48,6 +48,7 @@ class Slice:
     ``extra``: evaluations by local search on the host for each row, more than one an individual; empty without any.
 
     ``is_interrupted``: the last generation (or the initial population) was left undone, because the run is to end.
+    ``best``: genes of the best offspring of that generation, if known.
     """
 
     history: NDArray[np.int64]
@@ -55,3 +56,4 @@ class Slice:
     extra: list[int] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     is_interrupted: bool = False
+    best: NDArray[np.uint8] | None = None

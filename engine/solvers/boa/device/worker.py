@@ -196,7 +196,8 @@ class DevicePopulation:
             for phase, step in zip(PHASES, steps, strict=True):
                 began = time.perf_counter()
                 if step() is False:
-                    return Slice(self.history(place), seconds=seconds, is_interrupted=True)
+                    best = self.best_offspring(words)  # of a generation that is left undone
+                    return Slice(self.history(place), seconds=seconds, is_interrupted=True, best=best)
                 if place == 0:
                     self.device.sync()
                     seconds[phase] = time.perf_counter() - began
@@ -380,6 +381,13 @@ class DevicePopulation:
             n=self.parameters.n,
             entropies=memory.entropies,
         )
+
+    def best_offspring(self, words: int) -> NDArray[np.uint8]:
+        """Genes of the best offspring, of which some may still be as they were sampled."""
+        self.evaluate(0, words)
+        planes, keys = self.offspring()
+        place = int(keys.argmax())
+        return ((planes[:, place // 32] >> np.uint32(place % 32)) & 1).astype(np.uint8)
 
     # --- migration ----------------------------------------------------------------------------------------------
 
