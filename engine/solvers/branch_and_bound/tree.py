@@ -7,6 +7,7 @@ same on every device and after a restart.
 
 Every tree exists twice: here in plain Python and NumPy, as the *reference* that the tests search with, and as a kernel
 template with the functions ``init``, ``place``, ``bound`` and ``leaf`` (see ``kernels/branch_and_bound/explore.mako``).
+A set of more than 64 items is two words there, which only the macros of ``masks.mako`` take apart.
 """
 
 from __future__ import annotations
