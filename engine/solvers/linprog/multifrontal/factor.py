@@ -121,9 +121,11 @@ class Multifrontal:
         return bound
 
     def _launch(self, name: str, tasks: Tasks, **others: int) -> None:
-        if tasks.count:
+        if tasks.count and not self._cancelled.is_set():
             group = _ROW_GROUP if name == "assemble" else GROUP
             self._kernels[name](tasks.count, group, task=tasks.first, **others)
+            if not self._device.capabilities.simt:
+                self._device.sync()  # it takes long there, and may be cancelled
 
     def cancel(self) -> None:
         """End a factorization that is at work soon, as a failure; called from any thread."""
