@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import engine
 from engine.devices import Device, Member
 from engine.devices.variants import CUDA_GPU
+from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog.interior import driver
 from engine.solvers.linprog.interior.shard import ShardData
 from engine.solvers.linprog.multifrontal import choice, equations, ordering, plan, symbolic
@@ -268,8 +269,15 @@ def test_a_matrix_that_is_not_definite_is_reported(device: Member) -> None:
     found.close()
 
 
-def test_the_host_factorises_what_does_not_fit(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(equations, "matrix_bytes", lambda *_: 1 << 62)
+@pytest.mark.parametrize("known", [False, True])
+def test_the_host_factorises_what_does_not_fit(device: Member, monkeypatch: pytest.MonkeyPatch, known: bool) -> None:
+    def full(self: Device, *_: Any) -> Any:
+        raise OutOfDeviceMemory("no memory is free")
+
+    if known:
+        monkeypatch.setattr(equations, "matrix_bytes", lambda *_: 1 << 62)
+    else:
+        monkeypatch.setattr(Multifrontal, "_put_matrix", full)
     warnings: list[str] = []
     found = on(device, data(MATRICES["grid"]), warnings)
     found.form(np.ones(MATRICES["grid"].shape[1]))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from engine.devices import DeviceInfo
 from engine.devices.info import bytes_text
+from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.interior.dense_columns import DenseColumns
 from engine.solvers.linprog.interior.shard import ShardData
@@ -122,7 +123,10 @@ class MultifrontalNormalEquations:
                 factors.cancel()
             return factors
 
-        self._factors = self._on_device(make)
+        try:
+            self._factors = self._on_device(make)
+        except OutOfDeviceMemory as error:
+            return self._use_host(data, str(error))
         self._nonzeros, self.fronts, self.device_bytes = fronts.nonzeros, fronts.count, needed
         return None
 

@@ -53,8 +53,17 @@ class Multifrontal:
         self._device, self._plan, self._fronts = device, plan, fronts
         self._m, self._columns = columns.shape
         self._b: dict[str, Buffer] = {}
+        self._kernels: dict[str, BoundKernel] = {}
         self._algebra = Kernels(device)
         self._cancelled = threading.Event()
+        try:
+            self._allocate(columns)
+        except BaseException:
+            self.close()
+            raise
+
+    def _allocate(self, columns: Any) -> None:
+        device, fronts, plan = self._device, self._fronts, self._plan
         self._put("order", fronts.order, np.int32)
         self._put_matrix(columns)
         front_of = np.repeat(np.arange(fronts.count), fronts.widths)

@@ -17,6 +17,7 @@ Index = NDArray[np.int64]
 BLOCK = 64  # pivots, rows and columns of a tile of the kernels
 SPAN = 256  # pivots of a wide front that a launch of the solution takes
 LARGE_FRONT = 3e8  # multiplications from which on a front is factorised alone, by products over the whole device
+_PRODUCT_SCRATCH = 1 << 30  # bytes that products for large fronts may take
 _LONG_ROWS = 256  # rows of a front from which on a larger group assembles one
 _GATHERED = 256  # rows that a group of the solution gathers
 
@@ -110,7 +111,9 @@ class Plan:
     def nbytes(self) -> int:
         """Bytes on the device, without the matrix A."""
         indices = self.tasks.nbytes + self.contribution_starts.nbytes + 2 * self.contribution_front.nbytes
-        return 8 * (self.panel_size + self.update_size + self.rows_size) + indices + 48 * self.panel_at.size
+        scratch = _PRODUCT_SCRATCH if any(level.large for level in self.levels) else 0
+        fronts = 8 * (self.panel_size + self.update_size + self.rows_size)
+        return fronts + scratch + indices + 48 * self.panel_at.size
 
     @property
     def largest(self) -> int:
